@@ -12,7 +12,11 @@ const config = loadConfig({ env: {}, flags: { data: { dir } } })
 if (!config.ok) throw new Error(JSON.stringify(config.error))
 const app = await openApp({ config: config.value, log: createLogger({ level: 'error', format: 'pretty' }) })
 const http = await buildHttp(app)
-const documents = { tokens: '/api/openapi.json', channels: '/v2/openapi.json' }
+const documents = {
+  tokens: '/api/openapi.json',
+  channels: '/v2/openapi.json',
+  dashboard: '/dashboard/api/openapi.json',
+}
 for (const [name, path] of Object.entries(documents)) {
   const { body } = await http.inject(path)
   const text = `${JSON.stringify(JSON.parse(body), null, 2)}\n`

@@ -112,8 +112,7 @@ function plainTypeOf(schema: Schema): string {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return `(${choices.map(typeOf).join(' | ')})`
   if (schema.allOf) return `(${schema.allOf.map(typeOf).join(' & ')})`
-  if (Array.isArray(schema.type))
-    return `(${schema.type.map((type) => typeOf({ ...schema, type, enum: undefined })).join(' | ')})`
+  if (Array.isArray(schema.type)) return `(${schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')})`
   switch (schema.type) {
     case 'array':
       return `readonly ${elementOf(schema.items)}[]`

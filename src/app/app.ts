@@ -11,7 +11,9 @@ import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
+import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LastUses } from '../services/lastUses.ts'
+import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
@@ -107,6 +109,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     sessions,
+    streamMeter: new StreamMeter({ clock, sessions }),
+    accountMinutes: new AccountMinutes({ clock, sessions }),
     isProxy: addressList(config.server.trustedProxies),
     slots: new SessionSlots(config.sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),

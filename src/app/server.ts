@@ -195,6 +195,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     limits: config.management,
     sign,
     demo: server.demo,
+    dashboard: server.dashboard,
   })
 }
 
@@ -344,8 +345,19 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
   return {
     async stop() {
       await jobs.stop()
+      ctx.accountMinutes.sample()
       await node.stop()
+      await writeLastReadings(ctx)
     },
+  }
+}
+
+async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
+  try {
+    await streamMeter.write(store)
+    await accountMinutes.write(store)
+  } catch (error) {
+    log.warn({ err: error }, 'the last readings of streams were lost')
   }
 }
 

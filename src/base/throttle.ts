@@ -29,6 +29,12 @@ export class Throttle {
     return 0
   }
 
+  /** Gives one action back that was taken: it does not count after all. */
+  giveBack(key: string): void {
+    const fullAtMs = this.#fullAtMs.get(key)
+    if (fullAtMs !== undefined) this.#fullAtMs.set(key, fullAtMs - this.#costMs)
+  }
+
   #waitOf(key: string, nowMs: number): number {
     const fullAtMs = this.#fullAtMs.get(key)
     return fullAtMs === undefined ? 0 : Math.max(0, fullAtMs + this.#costMs - MINUTE_MS - nowMs)

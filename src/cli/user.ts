@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { createUser } from '../commands/accounts/users.ts'
+import { createUser } from '../commands/users/users.ts'
 import { type Call, command } from './command.ts'
 import { required, toggleFlag } from './flag.ts'
 import { isoDate } from './print.ts'
@@ -25,7 +25,7 @@ const create = command({
     if (!typed.ok) return typed
     return withAccount(call, async ({ ctx, actor }) => {
       const password = typed.value ?? generated(ctx.random)
-      const made = await createUser(ctx, actor, { email: call.flags.email, password })
+      const made = await createUser(ctx, actor, { email: call.flags.email, password, role: 'admin' })
       if (!made.ok) return made
       const { id, email, createdAtMs } = made.value
       const json = { id, email, createdAt: isoDate(createdAtMs), ...(typed.value === null ? { password } : {}) }

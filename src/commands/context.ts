@@ -15,6 +15,8 @@ import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
+import type { AccountMinutes } from '../services/accountMinutes.ts'
+import type { StreamMeter } from '../services/streamMeter.ts'
 import type { LastUses } from '../services/lastUses.ts'
 
 /** Which streams are on the air. Undefined: the stream has no publisher. */
@@ -53,6 +55,10 @@ export interface Context {
   readonly streamsOnAir: StreamsOnAir
   /** Who is on at this node, and what is on the air. */
   readonly sessions: SessionRegistry
+  /** What this node measures of its feeds. */
+  readonly streamMeter: StreamMeter
+  /** What this node counts of each account, by minute. */
+  readonly accountMinutes: AccountMinutes
   /** Is this the address of a proxy that the operator trusts? Then many may come from it. */
   readonly isProxy: (address: Address) => boolean
   /** Who may take a slot at this node. */

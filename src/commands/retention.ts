@@ -6,6 +6,8 @@ const BATCH = 1000
 const BATCHES_MAX = 1000
 /** Readers that are further behind than this are told to forget everything. */
 const CHANGES_KEPT_MS = 3_600_000
+/** The longest range of a series is a day. */
+const MINUTES_KEPT_MS = 2 * DAY_MS
 
 /** Told attempts to view are remembered for ten seconds; their rows may go any time after. */
 const ATTEMPTS_KEPT_MS = 3_600_000
@@ -38,6 +40,7 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
   ]
   let deleted = 0
   for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
+  deleted += await inBatches(ctx, (tx) => tx.minutes.prune(nowMs - MINUTES_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
   return deleted
 }

@@ -81,6 +81,10 @@ const schema = {
       default: true,
       about: 'Serves the demo page at `/demo`; the page grants no access by itself.',
     }),
+    dashboard: toggle({
+      default: true,
+      about: 'Serves the dashboard at `/dashboard`; without it users cannot sign in.',
+    }),
     shutdownGraceSeconds: integer({
       default: 10,
       min: 0,

@@ -3,6 +3,7 @@ export const ERRORS = {
   validation: { status: 400, text: 'Validation errors' },
   bad_request: { status: 400, text: 'Bad request' },
   unauthorized: { status: 401, text: 'Unauthorized' },
+  forbidden: { status: 403, text: 'Forbidden' },
   not_found: { status: 404, text: 'Not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },
   request_timeout: { status: 408, text: 'Request timeout' },

@@ -4,6 +4,9 @@ import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
+const MEASURE_MS = 2_000
+const REPORT_MS = 5_000
+const MINUTES_MS = 10_000
 
 export interface SessionJobOptions {
   flushMs: number
@@ -18,6 +21,9 @@ export const sessionJobs = (
 ): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
+  { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
+  { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
+  { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'emit streams without viewers',
@@ -25,3 +31,8 @@ export const sessionJobs = (
     run: () => emitIdleStreams(ctx, noViewersMs),
   },
 ]
+
+function sampleStreams({ streamMeter, accountMinutes }: Context): void {
+  streamMeter.sample()
+  accountMinutes.sample()
+}

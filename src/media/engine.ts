@@ -76,10 +76,11 @@ export type EndReason = Extract<
 export type MediaEngineEvent =
   /** The transport is up: media flows from here on. */
   | { readonly kind: 'connected'; readonly sessionId: string; readonly address: string }
+  /** What a publisher or a feed sends; again when a size is known or has changed. */
   | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly TrackInfo[] }
   /**
    * Totals since the session began, at least every second while they grow, and once more before `ended`. `silentMs`: how long
-   * ago its last media came; 0 for viewers.
+   * ago its last media came; 0 for viewers. `frames`: video frames of a publisher, of the largest layer of simulcast.
    */
   | {
       readonly kind: 'bytes'
@@ -87,6 +88,7 @@ export type MediaEngineEvent =
       readonly bytesIn: number
       readonly bytesOut: number
       readonly silentMs: number
+      readonly frames?: number
     }
   /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }

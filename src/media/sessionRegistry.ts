@@ -4,7 +4,8 @@ import type { AccessRequest } from '../core/access/types.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
-import type { FrameSource } from './frame.ts'
+import type { FrameSource, TrackInfo } from './frame.ts'
+import { StreamCounts } from './streamCounts.ts'
 
 export type { Session } from '../core/sessions/types.ts'
 
@@ -27,6 +28,15 @@ export interface RemoteFeedRef extends Pick<FeedFacts, 'accountId' | 'streamName
   readonly url: string | null
 }
 
+/** What a publisher sends, as its protocol reports it. */
+export interface PublishedMedia {
+  tracks: readonly TrackInfo[]
+  /** Video frames so far. */
+  frames: number
+  /** When the totals were last reported, monotonic milliseconds; null: not yet. */
+  countedAtMs: number | null
+}
+
 /** A publisher or viewer who is connected to this node. */
 export interface ActiveSession {
   readonly session: Session
@@ -43,6 +53,8 @@ export interface ActiveSession {
   bytes: Bytes
   /** Arrival of this publisher's last media, epoch milliseconds; null before the first, and for viewers. */
   mediaAtMs: number | null
+  /** Null for viewers. */
+  readonly media: PublishedMedia | null
   /** Totals as last saved in the store. */
   written: Bytes
   /** Set once, when this node ends the session; all callers wait for the same end. */
@@ -75,6 +87,8 @@ export class SessionRegistry {
   /** When an attempt to view a stream that is off the air was last emitted, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new SessionCounts()
+  /** Viewers and bytes of each stream and account. */
+  readonly streams = new StreamCounts()
   /** Ends to save in the store, by action: the end of a feed does not wait for those of its viewers. */
   readonly ends = {
     publish: new Batches<ClosingSession>(PUBLISHERS_AT_ONCE),
@@ -114,6 +128,7 @@ export class SessionRegistry {
   add(entry: ActiveSession): void {
     const { id, tokenId } = entry.session
     this.#entries.set(id, entry)
+    this.streams.change(entry.session, 1)
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
   }
 
@@ -124,6 +139,7 @@ export class SessionRegistry {
     entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
+    this.streams.change(entry.session, -1)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
     for (const feed of this.feedsOf(accountId, streamName)) {
       if (feed.sessionId === sessionId) this.removeFeed(feed)

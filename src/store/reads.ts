@@ -1,4 +1,5 @@
 import { sessionReadsOf } from './sessionVerbs.ts'
+import { userReadsOf } from './usersVerbs.ts'
 import { channelReadsOf } from './channelsVerbs.ts'
 import { runReadsOf } from './runsVerbs.ts'
 import type { Executor } from './executor.ts'
@@ -17,7 +18,6 @@ import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
 import { findToken, getToken } from './tables/tokens.ts'
 import { usableTokens } from './tables/tokenUsable.ts'
-import { findUser } from './tables/users.ts'
 import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 
 /** The reads on an executor. */
@@ -26,6 +26,7 @@ export function readsOf(executor: Executor): Reads {
     ...channelReadsOf(executor),
     ...runReadsOf(executor),
     ...sessionReadsOf(executor),
+    ...userReadsOf(executor),
     accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {
       findByHash: (hash) => findSecret(executor, hash),
@@ -35,7 +36,6 @@ export function readsOf(executor: Executor): Reads {
       findByKey: (key) => findCredential(executor, key),
       list: (accountId) => listCredentials(executor, accountId),
     },
-    users: { findByEmail: (email) => findUser(executor, email) },
     tokens: {
       get: (id) => getToken(executor, id),
       findByHash: (hash) => findToken(executor, hash),

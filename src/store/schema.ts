@@ -1,16 +1,16 @@
 import type { DbBoolean } from './columns.ts'
 import type { Generated } from 'kysely'
 import type { ChannelTables } from './channelsSchema.ts'
+import type { UserTables } from './usersSchema.ts'
 
 /**
  * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
  * text, bytes are `Uint8Array`: the types that SQLite and PostgreSQL share.
  */
-export interface DB extends ChannelTables {
+export interface DB extends ChannelTables, UserTables {
   accounts: { id: string; name: string; created_at_ms: number }
   secrets: SecretTable
   credentials: CredentialTable
-  users: { id: Generated<number>; account_id: string; email: string; password_hash: string; created_at_ms: number }
   tokens: TokenTable
   /** One row per entry of a token's `streams`, for searches. The token row has the list itself. */
   token_streams: {
@@ -46,6 +46,7 @@ export interface DB extends ChannelTables {
   feeds: FeedTable
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
+  account_minutes: AccountMinuteTable
   usage_hourly: UsageTable
   recordings: RecordingTable
   audit: AuditTable
@@ -62,6 +63,8 @@ interface SecretTable {
   hint: string
   created_at_ms: number
   refreshed_at_ms: number | null
+  /** Null: not used since this is recorded. */
+  used_at_ms: Generated<number | null>
 }
 
 interface CredentialTable {
@@ -72,6 +75,7 @@ interface CredentialTable {
   secret_hash: Uint8Array
   scope: 'read' | 'write'
   created_at_ms: number
+  used_at_ms: Generated<number | null>
 }
 
 export interface TokenTable {
@@ -213,6 +217,21 @@ export interface FeedTable {
   node: string
   started_at_ms: number
   ended_at_ms: number | null
+  /** JSON of what its node measured last; null: nothing yet, or it is over. */
+  reading: Generated<string | null>
+  /** Viewers of the stream at once, and bytes to them, while the feed was on the air. */
+  most_viewers: Generated<number>
+  bytes_out: Generated<number>
+}
+
+/** By account, minute and node: the most viewers at once, and bytes. */
+interface AccountMinuteTable {
+  account_id: string
+  minute_ms: number
+  node: string
+  viewers: number
+  bytes_in: number
+  bytes_out: number
 }
 
 /** Unknown: 0 or empty. */

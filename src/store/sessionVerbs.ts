@@ -13,6 +13,8 @@ import {
   recentStreamNames,
   tokensOnAir,
 } from './tables/feeds.ts'
+import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
+import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
@@ -31,7 +33,9 @@ import { pruneUsage, sumUsage } from './tables/usageReads.ts'
 import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of sessions in a transaction. */
-export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
+export const sessionTxOf = (
+  executor: Executor,
+): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
     renew: (id, leaseMs) => renewNode(executor, id, leaseMs),
@@ -54,6 +58,7 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
     lockOpen: (stream) => lockOpenFeeds(executor, stream),
     lastEnd: (stream) => lastFeedEnd(executor, stream),
     end: (id, atMs) => endFeed(executor, id, atMs),
+    report: (reports) => reportFeeds(executor, reports),
     endOfSessions: (ends) => endFeedsOfSessions(executor, ends),
     endOfNode: (node, atMs) => endFeedsOfNode(executor, node, atMs),
   },
@@ -64,12 +69,16 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
     prune: (beforeMs) => pruneViewing(executor, beforeMs),
   },
   usage: { prune: (beforeMs, limit) => pruneUsage(executor, beforeMs, limit) },
+  minutes: {
+    put: (minutes) => putMinutes(executor, minutes),
+    prune: (beforeMs, limit) => pruneMinutes(executor, beforeMs, limit),
+  },
 })
 
 /** The reads of sessions. */
 export const sessionReadsOf = (
   executor: Executor,
-): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
+): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
   nodes: { list: () => listNodes(executor) },
   sessions: {
     get: (id) => getSession(executor, id),
@@ -82,8 +91,10 @@ export const sessionReadsOf = (
     recentNames: (accountId, limit) => recentStreamNames(executor, accountId, limit),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
+    onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
   usage: { sum: (query) => sumUsage(executor, query) },
+  minutes: { sum: (query) => sumMinutes(executor, query) },
   viewing: { idle: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
 })

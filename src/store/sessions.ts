@@ -1,4 +1,5 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
+import type { AccountMinute } from '../core/streams/seriesQuery.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 
@@ -18,6 +19,62 @@ export interface StoredSession extends Session, Bytes {
 
 export interface StoredFeed extends FeedFacts {
   readonly node: string
+}
+
+/** What the node of a feed measured of it. */
+export interface FeedReport {
+  readonly feedId: string
+  /** JSON of a `FeedReading`; null: the feed is over. */
+  readonly reading: string | null
+  readonly mostViewers: number
+  readonly bytesOut: number
+}
+
+/** A feed on the air, with what others have stored about it. */
+export interface OnAirFeed extends StoredFeed {
+  /** Where clients reach its node; null: not configured. */
+  readonly url: string | null
+  /** Null: its token was deleted. */
+  readonly tokenLabel: string | null
+  readonly protocol: Session['protocol']
+  readonly reading: string | null
+  readonly mostViewers: number
+}
+
+/** A page of streams on the air, by name. */
+export interface OnAirQuery {
+  readonly accountId: string
+  /** Only this stream. */
+  readonly streamName?: string
+  /** Only streams with a later name. */
+  readonly after?: string
+  /** The most streams; a stream may have several feeds. */
+  readonly limit: number
+}
+
+/** What a node counted of an account in one minute. */
+export interface StoredMinute extends AccountMinute {
+  readonly accountId: string
+  readonly node: string
+}
+
+/** A time range, half open. */
+export interface MinuteQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+export interface MinuteReads {
+  /** The sums of all nodes, by minute; minutes without a row are left out. */
+  sum(query: MinuteQuery): Promise<AccountMinute[]>
+}
+
+export interface MinuteTx {
+  /** Replaces the rows of these accounts, minutes and nodes. */
+  put(minutes: readonly StoredMinute[]): Promise<void>
+  /** Deletes at most `limit` earlier rows; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface EndedFeed extends StoredFeed {
@@ -119,6 +176,8 @@ export interface FeedReads {
   open(limit: number): Promise<StoredFeed[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */
   remote(node: string, limit: number): Promise<RemoteFeed[]>
+  /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
+  onAir(query: OnAirQuery): Promise<OnAirFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }
@@ -177,6 +236,8 @@ export interface FeedTx {
   /** The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. */
   lastEnd(stream: Stream): Promise<number | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
+  /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
+  report(reports: readonly FeedReport[]): Promise<void>
   /** Ends the feeds on the air of these sessions. */
   endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]>
   /** Ends all feeds of a node. No feed ends before it began. */

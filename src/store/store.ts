@@ -4,6 +4,8 @@ import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
   FeedTx,
+  MinuteReads,
+  MinuteTx,
   NodeReads,
   NodeTx,
   SessionReads,
@@ -17,6 +19,14 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
+import type {
+  DashboardSessionReads,
+  DashboardSessionTx,
+  SetupCodeReads,
+  SetupCodeTx,
+  UserReads,
+  UserTx,
+} from './users.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -31,10 +41,22 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
+export type { DashboardSession, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type {
+  EndedFeed,
+  FeedReport,
+  MinuteQuery,
+  OnAirFeed,
+  OnAirQuery,
+  RemoteFeed,
+  StoredFeed,
+  StoredMinute,
+  Stream,
+  UsageQuery,
+} from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,
@@ -157,14 +179,6 @@ export interface StoredCredential {
   createdAtMs: number
 }
 
-export interface User {
-  id: number
-  accountId: string
-  email: string
-  passwordHash: string
-  createdAtMs: number
-}
-
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {
   valueHash: Uint8Array
@@ -240,9 +254,9 @@ export interface Reads extends ChannelReads, RunReads {
     findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
     list(accountId: string): Promise<StoredCredential[]>
   }
-  users: {
-    findByEmail(email: string): Promise<User | undefined>
-  }
+  users: UserReads
+  dashboardSessions: DashboardSessionReads
+  setupCodes: SetupCodeReads
   tokens: {
     get(id: number): Promise<StoredToken | undefined>
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
@@ -276,6 +290,7 @@ export interface Reads extends ChannelReads, RunReads {
   viewing: ViewingReads
   recordings: RecordingReads
   usage: UsageReads
+  minutes: MinuteReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -302,10 +317,9 @@ export interface Tx extends ChannelTx, RunTx {
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
     delete(id: number): Promise<void>
   }
-  users: {
-    /** @throws Conflict when a user has this address */
-    insert(user: Omit<User, 'id'>): Promise<User>
-  }
+  users: UserTx
+  dashboardSessions: DashboardSessionTx
+  setupCodes: SetupCodeTx
   tokens: {
     /** Gives the token its id and version 1. */
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
@@ -362,6 +376,7 @@ export interface Tx extends ChannelTx, RunTx {
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx
+  minutes: MinuteTx
   deliveries: DeliveryTx
   /** Removes the sources of pulls from at most `limit` rows of earlier versions; returns how many rows it checked. */
   leftSources: {

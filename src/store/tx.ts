@@ -33,8 +33,8 @@ import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
+import { userTxOf } from './usersVerbs.ts'
 import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken, touchTokens } from './tables/tokens.ts'
-import { insertUser } from './tables/users.ts'
 import {
   deleteWebhook,
   insertWebhook,
@@ -52,6 +52,7 @@ export function txOf(executor: Executor): Tx {
     ...channelTxOf(executor),
     ...runTxOf(executor),
     ...sessionTxOf(executor),
+    ...userTxOf(executor),
     accounts: { insert: (account) => insertAccount(executor, account), list: () => listAccounts(executor) },
     secrets: {
       insert: (secret) => insertSecret(executor, secret),
@@ -64,7 +65,6 @@ export function txOf(executor: Executor): Tx {
       get: (accountId, id) => getCredential(executor, accountId, id),
       delete: (id) => deleteCredential(executor, id),
     },
-    users: { insert: (user) => insertUser(executor, user) },
     tokens: {
       insert: (token) => insertToken(executor, token),
       lock: (accountId, kind, id) => lockToken(executor, accountId, kind, id),

@@ -33,7 +33,7 @@ export interface ListCase {
   path: (ground: Ground) => string
   order: 'asc' | 'desc'
   /** The field that identifies an item; default `id`. */
-  idField?: 'trackingId'
+  idField?: 'trackingId' | 'streamName'
   /** The list has one item at most, so it has no cursor. */
   atMostOne?: true
   /** Null: the list got no item, because its items come from the configuration or the filter excludes the new one. */
@@ -137,6 +137,19 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
       return { id: session.id, key: [session.id] }
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
+  },
+  'streams on the air': {
+    path: () => '/api/streams/live',
+    order: 'asc',
+    idField: 'streamName',
+    add: async ({ store, accountId }, atMs) => {
+      const streamName = `${nameOf(atMs)}${randomBytes(6).toString('hex')}`
+      const feed = { feedId: streamName, sessionId: streamName, accountId, streamName, sourceId: null, tokenId: 1 }
+      const open = { ...feed, secured: false, startedAtMs: atMs, node: 'another node' }
+      await store.transaction((tx) => tx.feeds.insert(open))
+      return { id: streamName, key: [streamName] }
+    },
+    remove: async ({ store }, id) => void (await store.transaction((tx) => tx.feeds.end(id, 10))),
   },
   recordings: {
     path: () => '/api/recordings',

@@ -83,7 +83,13 @@ export function peopleSuite(stores: Stores): void {
 
     test('a user is found by the e-mail address, which is unique', async () => {
       const accountId = newAccount()
-      const values = { accountId, email: `${accountId}@example.org`, passwordHash: '$argon2id$…', createdAtMs: 5 }
+      const values = {
+        accountId,
+        email: `${accountId}@example.org`,
+        passwordHash: '$scrypt$…',
+        role: 'viewer' as const,
+        createdAtMs: 5,
+      }
       const user = await stores.store.transaction((tx) => tx.users.insert(values))
       expect(await stores.store.read.users.findByEmail(values.email)).toEqual({ ...values, id: user.id })
       const again = stores.other.transaction((tx) => tx.users.insert(values))

@@ -53,6 +53,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     tokenVersion: null,
     slot: { connected: () => undefined, release: () => undefined },
     mediaAtMs: null,
+    media: null,
     bytes: { bytesIn: 0, bytesOut: 0 },
     written: { bytesIn: 0, bytesOut: 0 },
     ending: null,

@@ -237,6 +237,7 @@ function entryOf(
     tokenVersion: token?.version ?? null,
     bytes: NOTHING,
     mediaAtMs: null,
+    media: request.action === 'publish' ? { tracks: [], frames: 0, countedAtMs: null } : null,
     written: NOTHING,
     ending: null,
   }

@@ -1,4 +1,5 @@
 import type { Bytes } from '../../core/sessions/types.ts'
+import type { TrackInfo } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { Context } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'
@@ -6,14 +7,19 @@ import { endSession, writeLateEnds } from './close.ts'
 /** Sessions in one transaction, which updates the hourly sums of each stream once. */
 const AT_ONCE = 1_000
 
-/**
- * Updates the totals of a session; they only rise. `silentMs`: the time since a publisher's last media. Synchronous and
- * cheap; the totals are written every few seconds.
- */
+/** Totals of a session so far. */
+export interface SessionTotals extends Bytes {
+  /** The time since a publisher's last media. */
+  readonly silentMs?: number
+  /** Video frames of a publisher. */
+  readonly frames?: number
+}
+
+/** Updates the totals of a session; they only rise. Synchronous and cheap; the totals are written every few seconds. */
 export function countBytes(
   ctx: Context,
   sessionId: string,
-  { bytesIn, bytesOut, silentMs = 0 }: Bytes & { readonly silentMs?: number },
+  { bytesIn, bytesOut, silentMs = 0, frames = 0 }: SessionTotals,
 ): void {
   const entry = ctx.sessions.get(sessionId) ?? ctx.sessions.leaving.get(sessionId)?.entry
   if (!entry) return
@@ -21,6 +27,11 @@ export function countBytes(
   const now = { bytesIn: Math.max(bytes.bytesIn, bytesIn), bytesOut: Math.max(bytes.bytesOut, bytesOut) }
   ctx.sessions.counts.bytesIn += now.bytesIn - bytes.bytesIn
   ctx.sessions.counts.bytesOut += now.bytesOut - bytes.bytesOut
+  ctx.sessions.streams.moved(entry.session, now.bytesIn - bytes.bytesIn, now.bytesOut - bytes.bytesOut)
+  if (entry.media) {
+    entry.media.countedAtMs = ctx.clock.monotonic()
+    entry.media.frames = Math.max(entry.media.frames, frames)
+  }
   if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn) entry.mediaAtMs = ctx.clock.now() - silentMs
   entry.bytes = now
 }
@@ -28,6 +39,12 @@ export function countBytes(
 /** Writes all counts, including those of ended sessions. */
 export async function writeBytes(ctx: Context): Promise<void> {
   await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
+}
+
+/** Keeps what a publisher sends, for those who ask. */
+export function noteTracks({ sessions }: Context, sessionId: string, tracks: readonly TrackInfo[]): void {
+  const media = sessions.get(sessionId)?.media
+  if (media) media.tracks = tracks
 }
 
 /**

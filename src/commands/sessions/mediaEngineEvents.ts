@@ -1,7 +1,7 @@
 import type { MediaEngine } from '../../media/engine.ts'
 import type { Context } from '../context.ts'
 import { closeSession } from './close.ts'
-import { countBytes } from './count.ts'
+import { countBytes, noteTracks } from './count.ts'
 import { goLive } from './goLive.ts'
 
 /**
@@ -22,7 +22,7 @@ export function followEngine(ctx: Context, engine: MediaEngine): () => void {
       case 'died':
         return ctx.log.warn({ detail: event.detail }, 'a media process died and its sessions ended')
       case 'tracks':
-        return undefined
+        return noteTracks(ctx, event.sessionId, event.tracks)
     }
   })
 }

@@ -54,7 +54,9 @@ export const IngestRecord = Type.Object(
         description: 'Push: where encoders send to. Pull: the source; absent for a credential of scope `read`.',
       }),
     ),
-    streamKey: optional(Type.String({ description: 'Push only; absent for a credential of scope `read`.' })),
+    streamKey: optional(
+      Type.String({ format: 'password', description: 'Push only; absent for a credential of scope `read`.' }),
+    ),
     tracks: Type.Object({ audio: Type.Array(Type.Unknown()) }),
     captions: Type.Array(Type.Unknown()),
     createdAt: date(),

@@ -246,6 +246,7 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   name: Type.String({ description: 'The same as `label`.' }),
   token: Type.String({
     pattern: '^[0-9a-f]{64}$',
+    format: 'password',
     description: 'The value that is presented: 64 lowercase hexadecimal characters.',
   }),
   addedOn: dateTime('When the token was created (UTC).'),

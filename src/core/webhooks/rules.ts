@@ -67,6 +67,12 @@ export function readWebhookUpdate(body: unknown, checkUrl: CheckUrl): Result<Web
   })
 }
 
+/** A webhook for a reader who sees no secrets: the path and the query of its URL may hold a key. */
+export const withoutUrlKeys = (record: WebhookRecord): WebhookRecord => ({
+  ...record,
+  url: `${new URL(record.url).origin}/`,
+})
+
 /** The webhook after an update. The caller makes a new secret. */
 export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
   const lifts = patch.reEnable || patch.set.url !== undefined

@@ -68,7 +68,7 @@ export const WebhookRecord = Type.Object(
   {
     id: Type.Integer(),
     url: url(),
-    secret: Type.String({ description: 'base64; its bytes are the key of the signatures.' }),
+    secret: Type.String({ format: 'password', description: 'base64; its bytes are the key of the signatures.' }),
     ...flags((description) => Type.Boolean({ description })),
     isClipHooks: Type.Unsafe<false>({ const: false, description: 'Not built; always this value.' }),
     filter: Type.Optional(Type.String({ description: FILTER_TEXT })),

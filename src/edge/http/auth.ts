@@ -45,21 +45,22 @@ export function bearer(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header)?.[1] ?? null
 }
 
-/** The account of the API secret. Throws when the route forgot to require a secret. */
+/** The account of the API secret, or of the user of the dashboard. Throws when the route forgot to require one. */
 export const accountOf = (request: FastifyRequest): string => holderOf(request).accountId
 
-function holderOf({ secret, url }: FastifyRequest): NonNullable<FastifyRequest['secret']> {
-  if (!secret) throw new Error(`${url} does not require a secret`)
-  return secret
+/** Whether the answer may hold secrets. A viewer of the dashboard gets none. */
+export const seesSecrets = ({ secret, user }: FastifyRequest): boolean => secret !== null || user?.role === 'admin'
+
+function holderOf({ secret, user, url }: FastifyRequest): { kind: 'secret' | 'user'; id: number; accountId: string } {
+  if (secret) return { kind: 'secret', id: secret.id, accountId: secret.accountId }
+  if (!user) throw new Error(`${url} does not require a secret`)
+  return { kind: 'user', id: user.id, accountId: user.accountId }
 }
 
 /** The actor for the audit row, with its address. */
 export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
-  const { id, accountId } = holderOf(request)
   return {
-    kind: 'secret',
-    id,
-    accountId,
+    ...holderOf(request),
     address: peerOf(request.socket.remoteAddress, request.headers).text,
     requestId: request.id,
   }

@@ -11,7 +11,7 @@ export function answerUnknownRoutes(app: FastifyInstance): (path: string) => str
   app.addHook('onRoute', (route) => {
     const pattern = new RegExp(
       `^${route.url
-        .replace(/^(\/api\/.*):(?:token|webhook)Id/, '$1-?\\d+')
+        .replace(/^((?:\/dashboard)?\/api\/.*):(?:token|webhook)Id/, '$1-?\\d+')
         .replace(/:[A-Za-z]+/g, '[^/]+')
         .replace('*', '.*')
         .replace(/\/$/, '')}/?$`,

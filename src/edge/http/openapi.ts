@@ -80,8 +80,8 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
     },
     hideUntagged: true,
-    // The channels interface has a document of its own.
-    transform: ({ schema, url }) => ({ schema: url.startsWith('/v2/') ? { ...schema, hide: true } : schema, url }),
+    // The channels interface and the dashboard have documents of their own.
+    transform: ({ schema, url }) => ({ schema: isOfOthers(url) ? { ...schema, hide: true } : schema, url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },
@@ -95,3 +95,5 @@ function refuseUnnamed(app: FastifyInstance): void {
       throw new Error(`${[method].flat().join()} ${url} has no operationId`)
   })
 }
+
+const isOfOthers = (url: string): boolean => url.startsWith('/v2/') || url.startsWith('/dashboard/')

@@ -13,6 +13,7 @@ import { checkFastPath } from './access/checkFastPath.ts'
 import { readJsonBodies, refuseUndescribed } from './body.ts'
 import { type ConnectionLimits, HttpConnections } from './connections.ts'
 import { refuseEncodedBodies } from './contentEncoding.ts'
+import { dashboardApi } from './dashboard/api.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
@@ -23,14 +24,15 @@ import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operations/routes.ts'
-import { peerResolver } from './peer.ts'
+import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { streamRoutes } from './streams/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
-import { channelsApi } from './channels/api.ts'
+import { channelRoutesOf, channelsApi } from './channels/api.ts'
 import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
 import { playbackRoutes } from './channels/playbackRoutes.ts'
 import { channelErrorHandler } from './channels/problem.ts'
@@ -53,6 +55,8 @@ export interface ServerOptions {
   sign: Mac
   /** Whether Sluice serves `/demo`. */
   demo: boolean
+  /** Whether Sluice serves `/dashboard`. */
+  dashboard: boolean
   /** Absent: this server has no WebRTC. */
   webRtc?: WebRtcOptions
   /** Absent: this server packages no HLS. */
@@ -113,6 +117,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   app.setErrorHandler(errorHandler(ctx.sampled.refusals))
   app.decorateRequest('secret', null)
   app.decorateRequest('credential', null)
+  app.decorateRequest('user', null)
   refuseEncodedBodies(app)
   readJsonBodies(app)
   const methodsAt = answerUnknownRoutes(app)
@@ -120,32 +125,56 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(options.trustedProxies)
-  const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
-  await app.register(async (api) => {
-    api.addHook('onRequest', requireSecret(ctx, limits))
-    api.addHook('preHandler', refuseUndescribed)
-    tokenRoutes(api, ctx, peerOf)
-    accessRoutes(api, ctx, options.sign)
-    usageRoutes(api, ctx)
-    sessionRoutes(api, ctx, peerOf, options.sign)
-    webhookRoutes(api, ctx, peerOf, options.sign)
-    recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
-  })
+  await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
-  const { version, load = null, measured } = options
-  const channelsOptions = { version, peerOf, limits, methodsAt, measured, load }
-  await app.register((channels) => channelsApi(channels, ctx, channelsOptions), { prefix: '/v2' })
   if (options.playback)
     fastPaths.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...fastPathOptions }))
   await app.ready()
   return app
 }
 
+interface ManagementOptions extends ServerOptions {
+  readonly peerOf: PeerOf
+  readonly methodsAt: (path: string) => readonly string[]
+}
+
+/** The token API, the channels interface, and the dashboard, which has the operations of both. */
+async function managementInterfaces(app: FastifyInstance, ctx: Context, options: ManagementOptions): Promise<void> {
+  const { version, peerOf, methodsAt, measured, load = null } = options
+  const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
+  await app.register(async (api) => {
+    api.addHook('onRequest', requireSecret(ctx, limits))
+    api.addHook('preHandler', refuseUndescribed)
+    managementRoutes(api, ctx, options)
+  })
+  const channels = { version, peerOf, limits, methodsAt, measured, load }
+  await app.register((api) => channelsApi(api, ctx, channels), { prefix: '/v2' })
+  if (!options.dashboard) return
+  await dashboardApi(app, ctx, {
+    version,
+    peerOf,
+    tokenRoutes: (twin) => managementRoutes(twin, ctx, options),
+    channelRoutes: (twin) => channelRoutesOf(twin, ctx, channels),
+  })
+}
+
+/** Everything that a holder of an API secret manages, at `/api/…`. */
+function managementRoutes(api: FastifyInstance, ctx: Context, options: ManagementOptions): void {
+  const { sign, peerOf, recordings = NO_FILES } = options
+  tokenRoutes(api, ctx, peerOf)
+  accessRoutes(api, ctx, sign)
+  usageRoutes(api, ctx)
+  sessionRoutes(api, ctx, peerOf, sign)
+  streamRoutes(api, ctx, sign)
+  webhookRoutes(api, ctx, peerOf, sign)
+  recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
+}
+
 /** Each interface has its own error answers, also for paths without a route. */
 function errorsAt(url: string) {
-  if (url.startsWith('/v2/')) return channelErrorHandler
+  if (url.startsWith('/v2/') || url.startsWith('/dashboard/api/v2/')) return channelErrorHandler
   return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 
@@ -216,7 +245,7 @@ function observe(app: FastifyInstance, log: (answered: Answered) => void, metric
     const { id: requestId, method } = request
     const { statusCode: status } = reply
     const route = request.routeOptions.url ?? 'none'
-    const holder = request.secret ?? request.credential
+    const holder = request.secret ?? request.credential ?? request.user
     metrics.answered(method, route, status)
     const durationMs = Math.round(reply.elapsedTime * 10) / 10
     log({ requestId, method, route, status, durationMs, ...(holder ? { accountId: holder.accountId } : {}) })

@@ -1,7 +1,7 @@
 import type { Context } from '../../commands/context.ts'
 import { admitPublisher } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
-import { countBytes } from '../../commands/sessions/count.ts'
+import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
@@ -76,16 +76,19 @@ async function broadcast(
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
   const { session } = admitted
+  const sink = new Broadcast(parts, session, request)
   return {
     ok: true,
-    sink: new Broadcast(parts, session, request),
-    bytes: (bytesIn) => countBytes(ctx, session.id, { bytesIn, bytesOut: 0 }),
+    sink,
+    bytes: (bytesIn) => countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames }),
     ended: (reason) => void closeSession(ctx, session.id, REASONS[reason]),
   }
 }
 
 /** The media of a session. The feed goes on the air with its first tracks. */
 class Broadcast implements FrameSink {
+  /** Video frames so far. */
+  frames = 0
   readonly #parts: RtmpParts
   readonly #session: Session
   readonly #request: PublishRequest
@@ -101,12 +104,14 @@ class Broadcast implements FrameSink {
 
   tracks(tracks: Parameters<FrameSink['tracks']>[0]): void {
     this.#hub.tracks(tracks)
+    noteTracks(this.#parts.ctx, this.#session.id, tracks)
     if (this.#began) return
     this.#began = true
     void this.#goLive()
   }
 
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
+    if (frame.kind === 'video') this.frames += 1
     this.#hub.frame(frame)
   }
 

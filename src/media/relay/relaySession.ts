@@ -77,7 +77,8 @@ export class RelaySession {
     const { bytesIn, bytesOut, mediaAtMs } = this.transport
     if (bytesIn === this.#reported.bytesIn && bytesOut === this.#reported.bytesOut) return null
     this.#reported = { bytesIn, bytesOut }
-    const silentMs = this.publisher === null ? 0 : nowMs - mediaAtMs
-    return { kind: 'bytes', sessionId: this.id, bytesIn, bytesOut, silentMs }
+    const totals = { kind: 'bytes', sessionId: this.id, bytesIn, bytesOut } as const
+    if (this.publisher === null) return { ...totals, silentMs: 0 }
+    return { ...totals, silentMs: nowMs - mediaAtMs, frames: this.publisher.frames }
   }
 }

@@ -15,6 +15,8 @@ import * as accessLogRepeats from './0012_access_log_repeats.ts'
 import * as runActors from './0014_run_actors.ts'
 import * as channelEvents from './0015_channel_events.ts'
 import * as engineStates from './0016_engine_states.ts'
+import * as dashboard from './0017_dashboard.ts'
+import * as feedReports from './0018_feed_reports.ts'
 import * as operations from './0019_operations.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
@@ -33,6 +35,8 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0014_run_actors': runActors.up,
   '0015_channel_events': channelEvents.up,
   '0016_engine_states': engineStates.up,
+  '0017_dashboard': dashboard.up,
+  '0018_feed_reports': feedReports.up,
   '0019_operations': operations.up,
 }
 

@@ -3,7 +3,7 @@ import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { StoredCredential } from '../store.ts'
 
-type Row = Omit<Selectable<DB['credentials']>, 'secret_hash'>
+type Row = Omit<Selectable<DB['credentials']>, 'secret_hash' | 'used_at_ms'>
 
 const columns = ['id', 'account_id', 'name', 'key', 'scope', 'created_at_ms'] as const
 

@@ -1,10 +1,10 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const insert = statement((db, p: Selectable<FeedTable>) =>
+const insert = statement((db, p: Insertable<FeedTable>) =>
   db.insertInto('feeds').values({
     id: p.id,
     session_id: p.session_id,
@@ -136,7 +136,7 @@ export async function insertFeed(executor: Executor, feed: StoredFeed): Promise<
 }
 
 export async function openFeeds(executor: Executor, limit: number): Promise<StoredFeed[]> {
-  return (await executor.all(open, { limit })).map(fromRow)
+  return (await executor.all(open, { limit })).map(feedFromRow)
 }
 
 /** Names of streams with a feed on record, in order of name. */
@@ -153,18 +153,18 @@ export async function tokensOnAir(executor: Executor, accountId: string, streamN
 }
 
 export async function remoteFeeds(executor: Executor, node: string, limit: number): Promise<RemoteFeed[]> {
-  return (await executor.all(remote, { node, limit })).map((row) => ({ ...fromRow(row), url: row.url }))
+  return (await executor.all(remote, { node, limit })).map((row) => ({ ...feedFromRow(row), url: row.url }))
 }
 
 export async function remoteFeedsOf(executor: Executor, node: string, stream: Stream): Promise<RemoteFeed[]> {
-  return (await executor.all(remoteOf, { node, ...stream })).map((row) => ({ ...fromRow(row), url: row.url }))
+  return (await executor.all(remoteOf, { node, ...stream })).map((row) => ({ ...feedFromRow(row), url: row.url }))
 }
 
 /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
 export async function lockOpenFeeds(executor: Executor, stream: Stream): Promise<StoredFeed[]> {
   if (executor.engine.name === 'postgres')
     await executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
-  return (await executor.all(lockOpen, stream)).map(fromRow)
+  return (await executor.all(lockOpen, stream)).map(feedFromRow)
 }
 
 export async function lastFeedEnd(executor: Executor, stream: Stream): Promise<number | null> {
@@ -173,7 +173,7 @@ export async function lastFeedEnd(executor: Executor, stream: Stream): Promise<n
 
 export async function endFeed(executor: Executor, id: string, atMs: number): Promise<StoredFeed | undefined> {
   const row = await executor.first(endOne, { id, atMs })
-  return row && fromRow(row)
+  return row && feedFromRow(row)
 }
 
 export async function endFeedsOfSessions(
@@ -198,11 +198,11 @@ export async function endFeedsOfNode(executor: Executor, node: string, atMs: num
 }
 
 const fromEndedRow = (row: Selectable<FeedTable>): EndedFeed => ({
-  ...fromRow(row),
+  ...feedFromRow(row),
   endedAtMs: row.ended_at_ms ?? row.started_at_ms,
 })
 
-const fromRow = (row: Selectable<FeedTable>): StoredFeed => ({
+export const feedFromRow = (row: Selectable<FeedTable>): StoredFeed => ({
   feedId: row.id,
   sessionId: row.session_id,
   accountId: row.account_id,

@@ -3,7 +3,7 @@ import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { ApiSecret } from '../store.ts'
 
-type Row = Omit<Selectable<DB['secrets']>, 'hash'>
+type Row = Omit<Selectable<DB['secrets']>, 'hash' | 'used_at_ms'>
 
 const columns = ['id', 'account_id', 'name', 'hint', 'created_at_ms', 'refreshed_at_ms'] as const
 

@@ -1,9 +1,37 @@
 import type { Selectable } from 'kysely'
+import type { UserRole } from '../../core/users/types.ts'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { User } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
-const byEmail = statement((db, p: { email: string }) => db.selectFrom('users').selectAll().where('email', '=', p.email))
+const columns = ['id', 'account_id', 'email', 'password_hash', 'role', 'created_at_ms'] as const
+
+const byId = statement((db, p: { accountId: string; id: number }) =>
+  db.selectFrom('users').select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId),
+)
+
+const byEmail = statement((db, p: { email: string }) =>
+  db.selectFrom('users').select(columns).where('email', '=', p.email),
+)
+
+const ofAccount = statement((db, p: { accountId: string }) =>
+  db.selectFrom('users').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
+)
+
+const any = statement((db) => db.selectFrom('users').select('id').limit(1))
+
+const lock = statement((db, p: { accountId: string; id: number }, dialect) =>
+  lockRows(
+    dialect,
+    db.selectFrom('users').select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId),
+    'update',
+  ),
+)
+
+const lockAccount = statement((db, p: { accountId: string }, dialect) =>
+  lockRows(dialect, db.selectFrom('accounts').select('id').where('id', '=', p.accountId), 'update'),
+)
 
 const insert = statement((db, p: Omit<User, 'id'>) =>
   db
@@ -12,28 +40,79 @@ const insert = statement((db, p: Omit<User, 'id'>) =>
       account_id: p.accountId,
       email: p.email,
       password_hash: p.passwordHash,
+      role: p.role,
       created_at_ms: p.createdAtMs,
     })
-    .returningAll(),
+    .returning(columns),
 )
+
+const setRole = statement((db, p: { id: number; role: UserRole }) =>
+  db.updateTable('users').set({ role: p.role }).where('id', '=', p.id),
+)
+
+const setPassword = statement((db, p: { id: number; passwordHash: string }) =>
+  db.updateTable('users').set({ password_hash: p.passwordHash }).where('id', '=', p.id),
+)
+
+const removeSessions = statement((db, p: { id: number }) =>
+  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.id),
+)
+
+const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
+
+export async function getUser(executor: Executor, accountId: string, id: number): Promise<User | undefined> {
+  const row = await executor.first(byId, { accountId, id })
+  return row && userFrom(row)
+}
 
 export async function findUser(executor: Executor, email: string): Promise<User | undefined> {
   const row = await executor.first(byEmail, { email })
-  return row && fromRow(row)
+  return row && userFrom(row)
+}
+
+export async function listUsers(executor: Executor, accountId: string): Promise<User[]> {
+  return (await executor.all(ofAccount, { accountId })).map(userFrom)
+}
+
+export async function existUsers(executor: Executor): Promise<boolean> {
+  return (await executor.first(any, {})) !== undefined
+}
+
+export async function lockUser(executor: Executor, accountId: string, id: number): Promise<User | undefined> {
+  const row = await executor.first(lock, { accountId, id })
+  return row && userFrom(row)
+}
+
+export async function lockAccountOfUsers(executor: Executor, accountId: string): Promise<void> {
+  await executor.first(lockAccount, { accountId })
 }
 
 export async function insertUser(executor: Executor, user: Omit<User, 'id'>): Promise<User> {
   const [row] = await executor.all(insert, user)
   if (!row) throw new Error('insert returned no row')
-  return fromRow(row)
+  return userFrom(row)
 }
 
-function fromRow(row: Selectable<DB['users']>): User {
+export async function setUserRole(executor: Executor, id: number, role: UserRole): Promise<void> {
+  await executor.run(setRole, { id, role })
+}
+
+export async function setUserPassword(executor: Executor, id: number, passwordHash: string): Promise<void> {
+  await executor.run(setPassword, { id, passwordHash })
+}
+
+export async function deleteUser(executor: Executor, id: number): Promise<void> {
+  await executor.run(removeSessions, { id })
+  await executor.run(remove, { id })
+}
+
+export function userFrom(row: Selectable<DB['users']>): User {
   return {
     id: row.id,
     accountId: row.account_id,
     email: row.email,
     passwordHash: row.password_hash,
+    role: row.role,
     createdAtMs: row.created_at_ms,
   }
 }

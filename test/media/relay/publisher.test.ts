@@ -84,6 +84,36 @@ describe('a publisher', () => {
     expect(reported).toEqual([[expect.objectContaining({ kind: 'video', codec: 'vp8' })]])
   })
 
+  it('reports the size of its largest layer once it is known, and again when it changes; and counts frames', () => {
+    const { publisher, send, reported } = publishing()
+    publisher.start()
+    const sized = (width: number): Buffer => {
+      const payload = vp8(true)
+      payload.writeUInt16LE(width, 7)
+      return payload
+    }
+    const sizes = () => reported.map((tracks) => tracks.map((track) => (track.kind === 'video' ? track.width : 0)))
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    publisher.pace(START_MS + 1000)
+    expect(sizes()).toEqual([[0]])
+    send({ ssrc: 1, index: 11, payload: sized(1280), nowMs: START_MS + 1000 })
+    send({ ssrc: 2, index: 20, rid: 'l', payload: sized(320), nowMs: START_MS + 1000 })
+    publisher.pace(START_MS + 2000)
+    publisher.pace(START_MS + 3000)
+    expect(sizes()).toEqual([[0], [1280]])
+    expect(publisher.frames).toBe(2)
+    send({ ssrc: 1, index: 12, payload: sized(640), nowMs: START_MS + 4000 })
+    publisher.pace(START_MS + 5000)
+    expect(sizes()).toEqual([[0], [1280]])
+    send({ ssrc: 1, index: 12, nowMs: START_MS + 12_000 })
+    publisher.pace(START_MS + 12_000)
+    expect(sizes()).toEqual([[0], [1280], [640]])
+    // A packet without payload probes the bandwidth, and a repeated one is no frame.
+    send({ ssrc: 1, index: 13, payload: Buffer.alloc(0) })
+    send({ ssrc: 1, index: 12 })
+    expect(publisher.frames).toBe(3)
+  })
+
   it('has a layer for each RID of its offer, and each SSRC feeds the layer that its packets name', () => {
     const { publisher, send, passed } = publishing()
     expect(publisher.source.layers.map(({ rid }) => rid)).toEqual(['h', 'm', 'l'])

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { needsSignIn } from './api/expiry.ts'
+import { isPaletteOpen, Palette } from './palette.tsx'
 import { SetupPage } from './pages/setup.tsx'
 import { PAGES, type PageArgs } from './pages/pages.ts'
 import { SignInAgain, SignInPage } from './pages/signIn.tsx'
@@ -18,11 +19,17 @@ export function App() {
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
   if (kind === 'unknown') return null
   if (kind === 'none') return <SignInPage />
+  const isAlone = PAGES.some((page) => page.isAlone && match(page.path, path) !== null)
   return (
     <>
-      <Shell>
+      {isAlone ? (
         <Current {...route.value} />
-      </Shell>
+      ) : (
+        <Shell>
+          <Current {...route.value} />
+        </Shell>
+      )}
+      {isPaletteOpen.value && <Palette />}
       {needsSignIn.value && <SignInAgain />}
     </>
   )

@@ -1,10 +1,13 @@
-import { render } from 'preact'
-import { App } from './app.tsx'
-import { openSession } from './session.ts'
+// First, so that the order of the layers is that of components.css.
 import './styles/tokens.css'
 import './styles/components.css'
 import './styles/additions.css'
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { listenForPalette } from './palette.tsx'
+import { openSession } from './session.ts'
 
 const root = document.getElementById('app')
 if (root) render(<App />, root)
+listenForPalette()
 void openSession()

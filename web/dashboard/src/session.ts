@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { type Answer, createSession, endSession, readSession } from '#api/dashboard.ts'
+import { type Answer, readSession, signIn as postSession, signOut as deleteSession } from '#api/dashboard.ts'
 import { ApiError, call } from './api/call.ts'
 
 export type Session = Answer<typeof readSession>
@@ -29,11 +29,11 @@ export async function openSession(): Promise<void> {
 }
 
 export async function signIn(email: string, password: string): Promise<void> {
-  await call(createSession, { body: { email, password } }, { signsIn: true })
+  await call(postSession, { body: { email, password } }, { signsIn: true })
   await openSession()
 }
 
 export async function signOut(): Promise<void> {
-  await call(endSession, {}, { signsIn: true })
+  await call(deleteSession, {}, { signsIn: true })
   session.value = { kind: 'none' }
 }

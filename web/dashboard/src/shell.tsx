@@ -1,9 +1,12 @@
 import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { PLACES, placeOf, type Place } from './pages/pages.ts'
+import { isPaletteOpen } from './palette.tsx'
+import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Menu } from './parts/menu.tsx'
 import { Toasts } from './parts/toast.tsx'
+import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
 import { chooseTheme, theme } from './theme.ts'
@@ -30,7 +33,8 @@ function NavLink({ path, icon, text: shown }: Place) {
   )
 }
 
-function Account() {
+/** Who is signed in. `isShort`: the letters alone open the menu, as at the top of a phone. */
+function Account({ isShort = false }: { readonly isShort?: boolean }) {
   const { value } = session
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
@@ -40,9 +44,11 @@ function Account() {
     { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
     { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
   ]
+  const face = <span class="face">{email.slice(0, 2).toUpperCase()}</span>
+  if (isShort) return <Menu label={text.account(email)} items={items} face={face} />
   return (
     <div class="who">
-      <span class="face">{email.slice(0, 2).toUpperCase()}</span>
+      {face}
       <span class="grow">
         <b>{email}</b>
         <span>{role === 'admin' ? text.admin : text.viewer}</span>
@@ -54,15 +60,37 @@ function Account() {
 
 const GoLive = () =>
   canChange() ? (
-    <a class="btn" href={linkTo('/live')}>
+    <a
+      class={onAir.value === null ? 'btn' : 'btn on-air'}
+      href={linkTo('/live')}
+      aria-current={route.value.path === '/live' ? 'page' : undefined}
+    >
       <Icon name="goLive" />
-      {text.goLive}
+      {onAir.value === null ? text.goLive : words.goLive.onAir(onAir.value)}
     </a>
   ) : null
+
+const openPalette = (): void => {
+  isPaletteOpen.value = true
+}
+
+const Find = () => (
+  <button class="find" type="button" onClick={openPalette}>
+    <Icon name="search" isSmall />
+    {text.search}
+    <kbd>Ctrl K</kbd>
+  </button>
+)
 
 const MoreMenu = () => (
   <Menu
     label={text.more}
+    face={
+      <>
+        <Icon name="menu" />
+        {text.more}
+      </>
+    }
     items={PLACES.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
   />
 )
@@ -77,12 +105,14 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       </a>
       <header class="topbar">
         <Brand />
-        <Account />
+        <IconButton icon="search" size="big" label={text.searchOrJump} onClick={openPalette} />
+        <Account isShort />
       </header>
       <div class="app">
         <aside class="side" aria-label={words.product}>
           <Brand />
           <GoLive />
+          <Find />
           <nav class="nav" aria-label={text.main}>
             {PLACES.map((one) => (
               <NavLink key={one.path} {...one} />

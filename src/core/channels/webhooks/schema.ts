@@ -127,6 +127,6 @@ export const SentEntry = Type.Object(
 export type SentEntry = Static<typeof SentEntry>
 
 export const Secret = Type.Object(
-  { secret: Type.String({ description: 'The key of the signatures, as it is.' }) },
+  { secret: Type.String({ format: 'password', description: 'The key of the signatures, as it is.' }) },
   closed,
 )

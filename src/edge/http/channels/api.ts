@@ -35,27 +35,40 @@ export interface ChannelsApiOptions {
 
 /** The channels interface, under `/v2`. */
 export async function channelsApi(app: FastifyInstance, ctx: Context, options: ChannelsApiOptions): Promise<void> {
-  app.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
-  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
+  answerErrors(app, ctx, options)
   await collectChannelsOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(channelsOpenApi(app)))
-  const { measured, load } = options
-  const api: ChannelsApi = { ctx, actorOf: actorWith(options.peerOf), measured, load }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
     managed.addHook('preHandler', refuseUndescribed)
-    channelRoutes(managed, api)
-    ingestRoutes(managed, api)
-    engineRoutes(managed, api)
-    distributionRoutes(managed, api)
-    ladderRoutes(managed, api)
-    runRoutes(managed, api)
-    monitoringRoutes(managed, api)
-    channelWebhookRoutes(managed, api)
-    schedulerRoutes(managed, api)
-    channelUsageRoutes(managed, api)
+    managedRoutes(managed, ctx, options)
     unbuiltRoutes(managed)
   })
+}
+
+/** The routes of the channels interface without authentication, for another way to authenticate. */
+export function channelRoutesOf(app: FastifyInstance, ctx: Context, options: ChannelsApiOptions): void {
+  answerErrors(app, ctx, options)
+  managedRoutes(app, ctx, options)
+}
+
+function answerErrors(app: FastifyInstance, ctx: Context, { methodsAt }: ChannelsApiOptions): void {
+  app.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
+  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, methodsAt))
+}
+
+function managedRoutes(managed: FastifyInstance, ctx: Context, { measured, load, peerOf }: ChannelsApiOptions): void {
+  const api: ChannelsApi = { ctx, actorOf: actorWith(peerOf), measured, load }
+  channelRoutes(managed, api)
+  ingestRoutes(managed, api)
+  engineRoutes(managed, api)
+  distributionRoutes(managed, api)
+  ladderRoutes(managed, api)
+  runRoutes(managed, api)
+  monitoringRoutes(managed, api)
+  channelWebhookRoutes(managed, api)
+  schedulerRoutes(managed, api)
+  channelUsageRoutes(managed, api)
 }
 
 /** 405 with `Allow` when something is at this path, else 404. */

@@ -56,18 +56,23 @@ function basic(header: string | undefined): { key: string; secret: string } | nu
   return colon < 1 ? null : { key: text.slice(0, colon), secret: text.slice(colon + 1) }
 }
 
-/** The account of the credential. Throws when the route forgot to require a credential. */
-export const ownerOf = (request: FastifyRequest): string => credentialOf(request).accountId
+/** The account of the credential, or of the user of the dashboard. Throws when the route forgot to require one. */
+export const ownerOf = (request: FastifyRequest): string => holderOf(request).accountId
 
-function credentialOf({ credential, url }: FastifyRequest): NonNullable<FastifyRequest['credential']> {
-  if (!credential) throw new Error(`${url} does not require a credential`)
-  return credential
+function holderOf({ credential, user, url }: FastifyRequest): {
+  kind: 'credential' | 'user'
+  id: number
+  accountId: string
+} {
+  if (credential) return { kind: 'credential', id: credential.id, accountId: credential.accountId }
+  if (!user) throw new Error(`${url} does not require a credential`)
+  return { kind: 'user', id: user.id, accountId: user.accountId }
 }
 
 /** The account that reads, and whether it may see secrets. Throws when the route forgot to require a credential. */
 export const readerOf = (request: FastifyRequest): ChannelReader => ({
   accountId: ownerOf(request),
-  seesSecrets: request.credential?.scope === 'write',
+  seesSecrets: request.credential?.scope === 'write' || request.user?.role === 'admin',
 })
 
 /** Takes from a request the actor for the audit row, with its address. */
@@ -76,7 +81,6 @@ export type ActorOf = (request: FastifyRequest) => Actor
 export const actorWith =
   (peerOf: PeerOf): ActorOf =>
   (request) => {
-    const { id, accountId } = credentialOf(request)
     const address = peerOf(request.socket.remoteAddress, request.headers).text
-    return { kind: 'credential', id, accountId, address, requestId: request.id }
+    return { ...holderOf(request), address, requestId: request.id }
   }

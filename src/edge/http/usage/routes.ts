@@ -1,7 +1,9 @@
 import { Type, type TObject, type TSchema } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { analyse, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
+import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
+import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
@@ -16,7 +18,45 @@ export function usageRoutes(app: FastifyInstance, ctx: Context): void {
       async (request, reply) => sendResult(reply, await analyse(ctx, accountOf(request), name, request.query)),
     )
   }
+  app.get<{ Querystring: Record<string, unknown> }>(
+    '/api/analytics/live_series',
+    document('analytics', 'Viewers and bytes of the account by minute, for the last hour or day', {
+      operationId: 'readLiveSeries',
+      querystring: SeriesQuery,
+      data: SeriesData,
+    }),
+    async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
+  )
 }
+
+const SeriesQuery = Type.Object({
+  metric: Type.Optional(
+    Type.String({
+      description: `One or several of ${SERIES_METRICS.join(', ')}; without it all.`,
+      examples: ['viewers'],
+    }),
+  ),
+  range: Type.Optional(Type.Enum([...SERIES_RANGES], { default: 'hour' })),
+})
+
+const slots = (description: string) => Type.Optional(Type.Array(Type.Integer({ minimum: 0 }), { description }))
+
+const SeriesData = Type.Object({
+  range: Type.Enum([...SERIES_RANGES]),
+  slotSeconds: Type.Integer({ description: 'The length of a slot: 60.' }),
+  from: Type.String({
+    format: 'date-time',
+    description: 'The beginning of the first slot. The last one is in progress.',
+  }),
+  series: Type.Object(
+    {
+      viewers: slots('The most at once.'),
+      bytesOut: slots('To viewers.'),
+      bytesIn: slots('From publishers.'),
+    },
+    { description: 'One value for each slot.' },
+  ),
+})
 
 function queryOf({ names, resolutions }: Report): TObject {
   const date = (description: string) => Type.String({ description, examples: ['2026-01-31'] })

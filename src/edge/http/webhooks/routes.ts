@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Result } from '../../../base/result.ts'
+import { ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import {
   createWebhook,
@@ -15,9 +15,10 @@ import { testWebhooks } from '../../../commands/webhooks/testWebhook.ts'
 import type { Failure } from '../../../core/errors.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { TEST_TYPES } from '../../../core/webhooks/examples.ts'
+import { withoutUrlKeys } from '../../../core/webhooks/rules.ts'
 import { WebhookListQuery, WebhookTest } from '../../../core/webhooks/requests.ts'
 import * as schema from '../../../core/webhooks/schema.ts'
-import { accountOf, actorOf } from '../auth.ts'
+import { accountOf, actorOf, seesSecrets } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { nothingThere, readPathId, withPathId } from '../pathId.ts'
 import type { PeerOf } from '../peer.ts'
@@ -45,7 +46,10 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): vo
   )
   const path = '/api/webhooks/:webhookId'
   app.get<ById>(path, document(TAG, 'Read a webhook', { operationId: 'readWebhook', data }), (request, reply) =>
-    withId(request, reply, (id) => readWebhook(ctx, accountOf(request), id)),
+    withId(request, reply, async (id) => {
+      const read = await readWebhook(ctx, accountOf(request), id)
+      return read.ok ? ok(shownTo(request, read.value)) : read
+    }),
   )
   app.put<ById>(
     path,
@@ -67,9 +71,15 @@ function list(app: FastifyInstance, ctx: Context): void {
       querystring: WebhookListQuery,
       data: Type.Array(schema.WebhookRecord),
     }),
-    async (request, reply) => sendResult(reply, await listWebhooks(ctx, accountOf(request), request.query)),
+    async (request, reply) => {
+      const listed = await listWebhooks(ctx, accountOf(request), request.query)
+      return sendResult(reply, listed.ok ? ok(listed.value.map((record) => shownTo(request, record))) : listed)
+    },
   )
 }
+
+const shownTo = (request: FastifyRequest, record: schema.WebhookRecord): schema.WebhookRecord =>
+  seesSecrets(request) ? record : withoutUrlKeys(record)
 
 function test(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const summary = `Send an example event to every webhook that wants its type: ${TEST_TYPES.join(', ')}`

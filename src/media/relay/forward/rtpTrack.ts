@@ -43,6 +43,8 @@ export class RtpTrack {
   readonly #memory = new PayloadMemory()
   readonly #listeners = new Set<PacketListener>()
   readonly #askForKeyframe: (() => void) | null
+  /** Video frames so far: the last packet of each has the marker. */
+  frames = 0
   #ssrc: number | null = null
   #firstIndex = 0
   #indexOffset = 0
@@ -94,6 +96,7 @@ export class RtpTrack {
       isKeyStart: raw.isKeyStart,
     }
     this.#ring.put(packet)
+    if (raw.marker && raw.payload.length > 0) this.frames += 1
     this.timeline.seen(packet.timestamp, nowMs)
     this.#noteKeyStart(packet, nowMs)
     if (this.#last === null || packet.index > this.#last.index) this.#last = packet
@@ -123,6 +126,19 @@ export class RtpTrack {
     const [first, last] = [this.#keyStart, this.#last]
     if (first === null || last === null || last.index - first.index >= MAX_CATCH_UP) return []
     return this.#ring.get(first.index) === first ? this.#ring.range(first.index, last.index) : []
+  }
+
+  /** The packets of the latest keyframe that have arrived; empty before the first, and when it is too long ago. */
+  keyframe(): MediaPacket[] {
+    const first = this.#keyStart
+    if (first === null || this.#ring.get(first.index) !== first) return []
+    const packets = [first]
+    for (let index = first.index + 1; packets.length < this.#ring.size; index += 1) {
+      const next = this.#ring.get(index)
+      if (next?.timestamp !== first.timestamp) break
+      packets.push(next)
+    }
+    return packets
   }
 
   /** Asks the publisher for a keyframe, until one arrives. Requests of many viewers become one. */

@@ -20,6 +20,7 @@ import type { ChosenCodec } from '../wire/sdp/choose.ts'
 import type { OfferedMedia } from '../wire/sdp/media.ts'
 import { TransportFeedback } from '../wire/twcc.ts'
 import { RtpReceiver } from './rtpReceiver.ts'
+import { SentVideo } from './sentVideo.ts'
 
 /** An accepted m-line of a publisher. */
 export interface PublisherLine {
@@ -63,6 +64,8 @@ export class Publisher {
   /** By SSRC; one for each layer at most. */
   readonly #receivers = new Map<number, RtpReceiver>()
   readonly #feedback = new TransportFeedback()
+  readonly #video: SentVideo | null
+  #tracks: readonly TrackInfo[]
   #reportedAtMs = 0
   #feedbackAtMs = 0
 
@@ -77,11 +80,19 @@ export class Publisher {
       layers: ofKind('video')?.layers ?? [],
       profileLevelId: profileOf(ofKind('video')?.chosen),
     }
+    this.#tracks = this.#lines.map(({ media, chosen }) => infoOf(media, chosen))
+    const [video] = this.#tracks.filter((track) => track.kind === 'video')
+    this.#video = video ? new SentVideo(this.source.layers, videoReader(video.codec)) : null
+  }
+
+  /** Video frames so far, of the largest layer of simulcast. */
+  get frames(): number {
+    return this.#video?.frames ?? 0
   }
 
   /** The transport is connected: reports the tracks. */
   start(): void {
-    this.#options.tracks(this.#lines.map(({ media, chosen }) => infoOf(media, chosen)))
+    this.#options.tracks(this.#tracks)
   }
 
   rtp(packet: Buffer, index: number, nowMs: number): void {
@@ -212,10 +223,19 @@ export class Publisher {
 
   #report(nowMs: number): void {
     this.#reportedAtMs = nowMs
+    this.#noteSize(nowMs)
     if (this.#receivers.size === 0) return
     const reports = [...this.#receivers.values()].map((receiver) => receiver.report(nowMs))
     const remb = writeRemb(OUR_SSRC, this.#options.maxBitrate, [...this.#receivers.keys()])
     this.#options.transport.sendRtcp(writeReceiverReport(OUR_SSRC, reports), remb)
+  }
+
+  /** Reports the tracks again when the size of the video is known or has changed. */
+  #noteSize(nowMs: number): void {
+    const size = this.#video?.newSize(nowMs) ?? null
+    if (size === null) return
+    this.#tracks = this.#tracks.map((track) => (track.kind === 'video' ? { ...track, ...size } : track))
+    this.#options.tracks(this.#tracks)
   }
 
   /** Sends feedback after a receiver report: not every peer accepts it alone (RFC 5506). */

@@ -1,3 +1,4 @@
+import { words } from '../words/words.ts'
 import { signInAgain } from './expiry.ts'
 
 /** One operation of the interface, as the generated files describe it. `A` is what it takes, `D` what it answers. */
@@ -107,7 +108,7 @@ async function send<A, D>(operation: Operation<A, D>, args: AnyArgs, { signal }:
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError(0, 'The server does not answer.')
+    throw new ApiError(0, words.frame.noAnswer)
   }
 }
 
@@ -117,16 +118,19 @@ async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response)
   return envelope === 'data' ? body.data : body
 }
 
-/** Reads a refusal of the token API (`{data: {field: text}}`) or of the channel API (`{message, details}`). */
+/** Reads a refusal of the token API (`{data: {message, errors}}`) or of the channel API (`{message, details}`). */
 async function refusalOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Refusal
-  const fields = {
-    ...textsOf(body.data),
-    ...Object.fromEntries((body.details ?? []).map((one) => [one.path, one.message])),
-  }
-  const message =
-    body.message ?? fields['message'] ?? Object.values(fields)[0] ?? `The server answered ${response.status}.`
-  return new ApiError(response.status, message, fields)
+  const details = (body.details ?? []).map((one) => [one.path, one.message] as const)
+  const { message: said, errors, ...others } = objectOf(body.data)
+  const fields = { ...textsOf(errors), ...textsOf(others), ...Object.fromEntries(details) }
+  const [first] = Object.entries(fields)
+  const message = first ? `${first[0]}: ${first[1]}` : (body.message ?? said)
+  return new ApiError(
+    response.status,
+    typeof message === 'string' ? message : words.frame.status(response.status),
+    fields,
+  )
 }
 
 interface Refusal {
@@ -135,8 +139,9 @@ interface Refusal {
   readonly details?: readonly { readonly path: string; readonly message: string }[]
 }
 
-function textsOf(data: unknown): Record<string, string> {
-  if (typeof data === 'string') return { message: data }
-  if (data === null || typeof data !== 'object') return {}
-  return Object.fromEntries(Object.entries(data).map(([field, text]) => [field, String(text)]))
-}
+const objectOf = (data: unknown): Record<string, unknown> =>
+  typeof data === 'string' ? { message: data } : data !== null && typeof data === 'object' ? { ...data } : {}
+
+/** The texts of each field; several of one field become one text. */
+const textsOf = (data: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(objectOf(data)).map(([field, texts]) => [field, [texts].flat().join('; ')]))

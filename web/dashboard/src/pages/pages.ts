@@ -12,6 +12,8 @@ interface PageEntry {
   /** The form of its address; `:name` is a value. */
   readonly path: string
   readonly load: () => Promise<ComponentType<PageArgs>>
+  /** It has a frame of its own, without the navigation. */
+  readonly isAlone?: boolean
 }
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
@@ -37,7 +39,16 @@ export const PAGES: readonly PageEntry[] = [
     path: '/tokens/subscribe/:id',
     load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
   },
+  {
+    path: '/first-run',
+    load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),
+    isAlone: true,
+  },
+  { path: '/live', load: () => import('./goLive/page.tsx').then((module) => module.GoLivePage) },
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
+  { path: '/channels', load: () => import('./channels/list.tsx').then((module) => module.ChannelsPage) },
+  { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },
+  { path: '/channels/:id', load: () => import('./channels/channel.tsx').then((module) => module.ChannelPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
   { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },

@@ -1,14 +1,20 @@
 import { useState } from 'preact/hooks'
-import { redeemSetup } from '#api/dashboard.ts'
-import { call } from '../api/call.ts'
+import { call, type Operation } from '../api/call.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { Solo } from './firstRun/solo.tsx'
 import { go } from '../router.ts'
 import { openSession } from '../session.ts'
 import { words } from '../words/words.ts'
 
 const text = words.setup
+
+const redeemSetup: Operation<{ body: { code: string; email: string; password: string } }, unknown> = {
+  method: 'POST',
+  path: 'setup',
+  envelope: 'data',
+}
 
 /** The first step of the first run: the link of the terminal makes the first user. */
 export function SetupPage({ code }: { readonly code: string }) {
@@ -20,40 +26,34 @@ export function SetupPage({ code }: { readonly code: string }) {
   })
   const isOfField = Boolean(fields['email'] ?? fields['password'])
   return (
-    <main class="setup" id="main">
-      <div class="stack gap-l">
-        <div>
-          <h1>{text.title}</h1>
-          <p class="lead">{text.lead}</p>
+    <Solo step={1} title={text.title} lead={text.lead}>
+      <form class="form narrow" onSubmit={onSubmit}>
+        {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
+        <TextField
+          label={text.email}
+          type="email"
+          autocomplete="username"
+          required
+          error={fields['email']}
+          value={given.email}
+          onValue={(email) => setGiven({ ...given, email })}
+        />
+        <TextField
+          label={text.password}
+          type="password"
+          autocomplete="new-password"
+          required
+          hint={text.passwordHint}
+          error={fields['password']}
+          value={given.password}
+          onValue={(password) => setGiven({ ...given, password })}
+        />
+        <div class="actions">
+          <Button look="primary" size="big" type="submit" isBusy={isBusy}>
+            {text.submit}
+          </Button>
         </div>
-        <form class="form narrow" onSubmit={onSubmit}>
-          {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-          <TextField
-            label={text.email}
-            type="email"
-            autocomplete="username"
-            required
-            error={fields['email']}
-            value={given.email}
-            onValue={(email) => setGiven({ ...given, email })}
-          />
-          <TextField
-            label={text.password}
-            type="password"
-            autocomplete="new-password"
-            required
-            hint={text.passwordHint}
-            error={fields['password']}
-            value={given.password}
-            onValue={(password) => setGiven({ ...given, password })}
-          />
-          <div class="actions">
-            <Button look="primary" size="big" type="submit" isBusy={isBusy}>
-              {text.submit}
-            </Button>
-          </div>
-        </form>
-      </div>
-    </main>
+      </form>
+    </Solo>
   )
 }

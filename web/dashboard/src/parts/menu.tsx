@@ -11,7 +11,14 @@ export interface MenuItem {
 }
 
 /** A menu behind three dots. Arrow keys move, Escape closes and gives the focus back. */
-export function Menu({ label, items }: { readonly label: string; readonly items: readonly MenuItem[] }) {
+interface MenuProps {
+  readonly label: string
+  readonly items: readonly MenuItem[]
+  /** What the button shows instead of three dots. */
+  readonly face?: ComponentChildren
+}
+
+export function Menu({ label, items, face }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -41,13 +48,25 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
   }, [isOpen])
   return (
     <div class="menu-root" ref={root}>
-      <IconButton
-        icon="dots"
-        label={label}
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      />
+      {face ? (
+        <button
+          type="button"
+          aria-label={label}
+          aria-haspopup="menu"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {face}
+        </button>
+      ) : (
+        <IconButton
+          icon="dots"
+          label={label}
+          aria-haspopup="menu"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        />
+      )}
       {isOpen && (
         <div class="menu" role="menu" aria-label={label}>
           {items.map(({ icon, text, isDanger = false, onSelect }, index) => (

@@ -90,6 +90,15 @@ function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
   )
 }
 
+const clock = new Intl.DateTimeFormat(words.locale, { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
+
+/** Times of the axis: the clock, and at midnight the day. */
+const timeOf = (seconds: number): string => {
+  const at = new Date(seconds * 1000)
+  return at.getHours() === 0 && at.getMinutes() === 0 ? day.format(at) : clock.format(at)
+}
+
 const loadPlots = (): Promise<typeof uPlot> =>
   Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(([module]) => module.default)
 
@@ -111,7 +120,10 @@ function optionsOf(root: HTMLElement, lines: readonly Line[], format: (value: nu
     legend: { show: false },
     cursor: { y: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) }],
+    axes: [
+      { ...axis, values: (_, splits) => splits.map(timeOf) },
+      { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) },
+    ],
     series: [
       {},
       ...lines.map(({ label, colour: number }) => ({

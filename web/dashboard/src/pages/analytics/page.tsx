@@ -41,14 +41,15 @@ export function AnalyticsPage({ query }: PageArgs) {
     [startDate, stopDate, resolution],
   )
   const { data } = load
+  const isQuiet = data !== undefined && data.total.bytesIn + data.total.bytesOut === 0
   return (
     <Page title={text.title} sub={text.sub} actions={<Ranges span={span} from={from} to={to} />}>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!data && !load.error && <Bones rows={5} />}
       {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
-      {data && data.total.bytesIn + data.total.bytesOut === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
-      {data && <Traffic series={data.series} range={data.range} />}
-      {data && <Countries geo={data.geo} />}
+      {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
+      {data && !isQuiet && <Traffic series={data.series} range={data.range} />}
+      {data && !isQuiet && <Countries geo={data.geo} />}
     </Page>
   )
 }

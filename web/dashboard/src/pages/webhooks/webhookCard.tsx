@@ -19,11 +19,11 @@ const text = words.webhooks
 
 /** The switches of a webhook. `type` names the events in a test. */
 export const KINDS = [
-  { key: 'isFeedHooks', type: 'feeds' },
-  { key: 'isMediaHooks', type: 'recording' },
-  { key: 'isThumbnailHooks', type: 'thumbnail' },
-  { key: 'isTranscoderHooks', type: 'transcoder' },
-  { key: 'isViewerConnectionHooks', type: 'viewer-connection' },
+  { key: 'isFeedHooks', type: 'Feeds' },
+  { key: 'isMediaHooks', type: 'Media' },
+  { key: 'isThumbnailHooks', type: 'Thumbnail' },
+  { key: 'isTranscoderHooks', type: 'Transcoder' },
+  { key: 'isViewerConnectionHooks', type: 'ViewerConnection' },
 ] as const
 
 /** What a webhook receives, in words. */

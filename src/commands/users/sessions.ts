@@ -1,0 +1,123 @@
+import { sha256 } from '../../base/crypto.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import {
+  endOf,
+  SESSION_LIFETIME_MS,
+  SESSION_SEEN_MS,
+  type SessionExpiry,
+  SESSIONS_MAX,
+  USER_AGENT_MAX,
+} from '../../core/users/session.ts'
+import type { UserRole } from '../../core/users/types.ts'
+import type { DashboardSession, Tx, User } from '../../store/store.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+
+/** A user who is signed in, with the session of this browser. */
+export interface SignedIn {
+  readonly id: number
+  readonly accountId: string
+  readonly role: UserRole
+  readonly email: string
+  readonly session: DashboardSession
+}
+
+/** Where a user signs in from. */
+export interface Visitor {
+  /** Canonical peer address. */
+  readonly address: string
+  readonly requestId: string
+  readonly userAgent: string
+  /** The session value that the browser has already; null: none. It ends. */
+  readonly value: string | null
+}
+
+/** A session with its value, which only the browser keeps. The store has its SHA-256. */
+export interface FreshSession {
+  readonly signedIn: SignedIn
+  readonly value: string
+}
+
+/** 32 random bytes in base64url. */
+const isValue = (text: string): boolean => /^[\w-]{43}$/.test(text)
+
+/**
+ * The user of a session value. Every call reads the store: a session that ended, a deleted user and another role count
+ * at once, on every node.
+ */
+export async function findSignedIn(ctx: Context, value: string): Promise<Result<SignedIn, SessionExpiry | 'unknown'>> {
+  const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
+  if (!found) return err('unknown')
+  const nowMs = ctx.clock.now()
+  const end = endOf(found.session, nowMs)
+  if (end !== null) return err(end)
+  await noteUse(ctx, found.session, nowMs)
+  return ok(signedInOf(found.user, found.session))
+}
+
+/** A store that cannot write now still lets users look. */
+async function noteUse(ctx: Context, { id, seenAtMs }: DashboardSession, nowMs: number): Promise<void> {
+  if (nowMs < seenAtMs + SESSION_SEEN_MS) return
+  try {
+    await ctx.store.transaction((tx) => tx.dashboardSessions.touch(id, nowMs))
+  } catch (error) {
+    ctx.sampled.answers.warn({ err: error }, 'the last use of a session in the dashboard was not written')
+  }
+}
+
+/** Begins a session with a value that was never used before, in the transaction that admits the user. */
+export async function beginSession(ctx: Context, tx: Tx, user: User, visitor: Visitor): Promise<FreshSession> {
+  const nowMs = ctx.clock.now()
+  const value = ctx.random.bytes(32).toString('base64url')
+  await endPrevious(tx, visitor)
+  await makeRoom(tx, user.id)
+  const session = await tx.dashboardSessions.insert({
+    hash: sha256(value),
+    userId: user.id,
+    createdAtMs: nowMs,
+    seenAtMs: nowMs,
+    expiresAtMs: nowMs + SESSION_LIFETIME_MS,
+    address: visitor.address,
+    userAgent: visitor.userAgent.slice(0, USER_AGENT_MAX),
+  })
+  const after = { sessionId: session.id }
+  await audit(tx, actorOf(user, visitor), nowMs, { action: 'session.create', subject: String(user.id), after })
+  return { signedIn: signedInOf(user, session), value }
+}
+
+async function endPrevious(tx: Tx, { value }: Visitor): Promise<void> {
+  const found = value !== null && isValue(value) ? await tx.dashboardSessions.find(sha256(value)) : undefined
+  if (found) await tx.dashboardSessions.delete(found.session.userId, found.session.id)
+}
+
+async function makeRoom(tx: Tx, userId: number): Promise<void> {
+  const byUse = (await tx.dashboardSessions.list(userId)).toSorted((a, b) => b.seenAtMs - a.seenAtMs || b.id - a.id)
+  for (const { id } of byUse.slice(SESSIONS_MAX - 1)) await tx.dashboardSessions.delete(userId, id)
+}
+
+/** Ends this session. */
+export async function signOut(ctx: Context, actor: Actor, { id, session }: SignedIn): Promise<void> {
+  await ctx.store.transaction(async (tx) => {
+    if (await tx.dashboardSessions.delete(id, session.id)) await auditEnd(ctx, tx, actor, id, session.id)
+  })
+}
+
+function auditEnd(ctx: Context, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
+  const before = { sessionId }
+  return audit(tx, actor, ctx.clock.now(), { action: 'session.delete', subject: String(userId), before })
+}
+
+const signedInOf = ({ id, accountId, role, email }: User, session: DashboardSession): SignedIn => ({
+  id,
+  accountId,
+  role,
+  email,
+  session,
+})
+
+const actorOf = ({ id, accountId }: User, { address, requestId }: Visitor): Actor => ({
+  kind: 'user',
+  id,
+  accountId,
+  address,
+  requestId,
+})

@@ -1,0 +1,28 @@
+import { verifyPassword } from '../../base/password.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, type Failure } from '../../core/errors.ts'
+import { emailOf } from '../../core/users/rules.ts'
+import type { Context } from '../context.ts'
+import { beginSession, type FreshSession, type Visitor } from './sessions.ts'
+
+/** As costly to check as a real one, so that the time of an answer does not say which addresses have a user. */
+const NO_USER = `$scrypt$ln=15,r=8,p=3$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+const WRONG = failure('unauthorized', 'Unauthorized: no user has this e-mail address and this password.')
+
+/** Signs a user in with a password. The refusal is the same for an unknown address and a wrong password. */
+export async function signIn(
+  ctx: Context,
+  input: { email: string; password: string },
+  visitor: Visitor,
+): Promise<Result<FreshSession, Failure>> {
+  const user = await ctx.store.read.users.findByEmail(emailOf(input.email))
+  const isRight = await verifyPassword(input.password, user?.passwordHash ?? NO_USER)
+  if (!user || !isRight) return err(WRONG)
+  return ctx.store.transaction(async (tx) => {
+    // The user may have been deleted, or have got another password, while this one was checked.
+    const current = await tx.users.lock(user.accountId, user.id)
+    const isStillRight = current !== undefined && current.passwordHash === user.passwordHash
+    return isStillRight ? ok(await beginSession(ctx, tx, current, visitor)) : err(WRONG)
+  })
+}

@@ -1,0 +1,43 @@
+import { STREAM_HEALTH, type StreamHealth } from './health.ts'
+
+/** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */
+export interface FeedReading {
+  readonly videoCodec: string | null
+  readonly audioCodec: string | null
+  /** Pixels. */
+  readonly width: number | null
+  readonly height: number | null
+  /** Frames per second, over the last seconds. */
+  readonly frameRate: number | null
+  /** Bits per second, over the last seconds. */
+  readonly bitrateIn: number | null
+  /** The lowest and highest average of ten seconds in the last five minutes. */
+  readonly bitrateLowest: number | null
+  readonly bitrateHighest: number | null
+  readonly health: StreamHealth
+  /** Viewers of the stream at this node, now. */
+  readonly whep: number
+  readonly hls: number
+}
+
+/** A reading as a node stored it, perhaps one of another version: what is missing is not known. Null: no reading. */
+export function readStoredReading(text: string | null): FeedReading | null {
+  const stored: unknown = text === null ? null : JSON.parse(text)
+  if (typeof stored !== 'object' || stored === null) return null
+  const part = stored as Record<string, unknown>
+  const words = (name: string): string | null => (typeof part[name] === 'string' ? part[name] : null)
+  const figure = (name: string): number | null => (typeof part[name] === 'number' ? part[name] : null)
+  return {
+    videoCodec: words('videoCodec'),
+    audioCodec: words('audioCodec'),
+    width: figure('width'),
+    height: figure('height'),
+    frameRate: figure('frameRate'),
+    bitrateIn: figure('bitrateIn'),
+    bitrateLowest: figure('bitrateLowest'),
+    bitrateHighest: figure('bitrateHighest'),
+    health: STREAM_HEALTH.find((health) => health === part['health']) ?? 'steady',
+    whep: figure('whep') ?? 0,
+    hls: figure('hls') ?? 0,
+  }
+}

@@ -1,0 +1,19 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { checkStreamName } from '../access/streamName.ts'
+import type { FieldErrors } from '../errors.ts'
+import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
+
+export interface StreamFilter {
+  streamName?: string
+}
+
+const READERS: Readonly<Record<string, ParameterReader<StreamFilter>>> = {
+  streamName: (text) => {
+    const problem = checkStreamName(text)
+    return problem === null ? ok({ streamName: text }) : err(problem)
+  },
+}
+
+/** Parses the query of `GET /api/streams/live` and reports all errors at once. */
+export const readOnAirQuery = (query: Record<string, unknown>): Result<StreamFilter & QueryPart, FieldErrors> =>
+  readListQuery(query, READERS)

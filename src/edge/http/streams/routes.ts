@@ -1,0 +1,80 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import { listStreamsOnAir } from '../../../commands/streams/streamsOnAir.ts'
+import type { Mac } from '../../../core/pages/cursor.ts'
+import { PROTOCOLS } from '../../../core/sessions/sessionQuery.ts'
+import { STREAM_HEALTH } from '../../../core/streams/health.ts'
+import { accountOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { sendFailure } from '../problem.ts'
+
+const TAG = 'streams'
+
+type Query = { Querystring: Record<string, unknown> }
+
+/** What is on the air. */
+export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
+  app.get<Query>(
+    '/api/streams/live',
+    document(TAG, 'What is on the air now, by name: one entry for each stream', {
+      operationId: 'listStreamsOnAir',
+      querystring: OnAirQuery,
+      answer: OnAirAnswer,
+    }),
+    async (request, reply) => {
+      const page = await listStreamsOnAir(ctx, sign, accountOf(request), request.query)
+      return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
+    },
+  )
+}
+
+const OnAirQuery = Type.Object({
+  streamName: Type.Optional(Type.String({ description: 'Only this stream.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+})
+
+const text = (description?: string) => Type.Optional(Type.String(description === undefined ? {} : { description }))
+const figure = (description?: string) => Type.Optional(Type.Integer(description === undefined ? {} : { description }))
+const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) })
+
+/** A stream on the air. */
+const StreamOnAirSchema = Type.Object({
+  streamName: Type.String(),
+  streamId: Type.String({ description: '`accountId/streamName`' }),
+  startedOn: Type.String({ format: 'date-time', description: 'Of its oldest source.' }),
+  sources: count('Publishers of the stream. What follows is of the one without a source id, or else of the oldest.'),
+  feedId: Type.String({ format: 'uuid' }),
+  sessionId: Type.String({ description: 'Of the publisher.' }),
+  sourceId: text(),
+  protocol: Type.Enum([...PROTOCOLS]),
+  node: Type.String({ description: 'The node that it is published to.' }),
+  nodeUrl: text('Where clients reach that node (`server.nodeUrl`).'),
+  tokenId: Type.Integer({ description: 'The publish token.' }),
+  tokenLabel: text('Absent: the token was deleted.'),
+  secured: Type.Boolean({ description: 'Viewers need a subscribe token.' }),
+  videoCodec: text('`h264`, `vp8`, `vp9` or `av1`; absent without video, and until its node knows.'),
+  audioCodec: text('`opus` or `aac`; absent without audio, and until its node knows.'),
+  width: figure('Pixels; with simulcast of the largest layer.'),
+  height: figure(),
+  frameRate: figure('Frames per second, over the last seconds.'),
+  bitrateIn: figure('Bits per second, over the last seconds.'),
+  bitrateLowest: figure('Bits per second: the lowest average of ten seconds in the last five minutes.'),
+  bitrateHighest: figure('The highest of them.'),
+  health: Type.Enum([...STREAM_HEALTH], {
+    description:
+      '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
+      'minutes, so a constant bitrate is not set, or the network does not hold it.',
+  }),
+  viewers: count(),
+  viewersByProtocol: Type.Object({ whep: count(), hls: count() }),
+  mostViewers: count('At once, since it began.'),
+  channel: Type.Null({ description: 'Kept for streams of channels, which are not listed here.' }),
+})
+
+const OnAirAnswer = Type.Object({
+  status: Type.Enum(['success']),
+  data: Type.Array(StreamOnAirSchema),
+  pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
+})

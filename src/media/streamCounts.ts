@@ -1,0 +1,68 @@
+import type { Session } from '../core/sessions/types.ts'
+
+/** The viewers of a stream at this node, and the bytes that its sessions have moved. */
+export interface StreamCount {
+  /** Publishers and viewers. */
+  sessions: number
+  whep: number
+  hls: number
+  bytesIn: number
+  bytesOut: number
+}
+
+/** Totals of an account at this node, since the process started. */
+export interface AccountCount {
+  viewers: number
+  bytesIn: number
+  bytesOut: number
+}
+
+/**
+ * Counts by stream and by account, kept while sessions come, go and move bytes, so that a summary costs one step for each
+ * stream and none for a session. A stream without sessions takes no memory; accounts are few and are never deleted.
+ */
+export class StreamCounts {
+  readonly #streams = new Map<string, StreamCount>()
+  readonly #accounts = new Map<string, AccountCount>()
+
+  /** The counts of a stream; undefined: it has no session at this node. */
+  of(accountId: string, streamName: string): Readonly<StreamCount> | undefined {
+    return this.#streams.get(keyOf(accountId, streamName))
+  }
+
+  accounts(): IterableIterator<[accountId: string, count: Readonly<AccountCount>]> {
+    return this.#accounts.entries()
+  }
+
+  /** A session begins (`by` is 1) or is over (-1). */
+  change(session: Session, by: 1 | -1): void {
+    const key = keyOf(session.accountId, session.streamName)
+    const count = this.#streams.get(key) ?? { sessions: 0, whep: 0, hls: 0, bytesIn: 0, bytesOut: 0 }
+    count.sessions += by
+    if (session.protocol === 'whep' || session.protocol === 'hls') count[session.protocol] += by
+    if (session.action === 'view') this.#account(session.accountId).viewers += by
+    if (count.sessions > 0) this.#streams.set(key, count)
+    else this.#streams.delete(key)
+  }
+
+  /** A session has moved more bytes. */
+  moved({ accountId, streamName }: Session, bytesIn: number, bytesOut: number): void {
+    const account = this.#account(accountId)
+    account.bytesIn += bytesIn
+    account.bytesOut += bytesOut
+    const count = this.#streams.get(keyOf(accountId, streamName))
+    if (count === undefined) return
+    count.bytesIn += bytesIn
+    count.bytesOut += bytesOut
+  }
+
+  #account(accountId: string): AccountCount {
+    const known = this.#accounts.get(accountId)
+    if (known !== undefined) return known
+    const fresh = { viewers: 0, bytesIn: 0, bytesOut: 0 }
+    this.#accounts.set(accountId, fresh)
+    return fresh
+  }
+}
+
+const keyOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

@@ -1,0 +1,113 @@
+import type { Clock } from '../base/clock.ts'
+import { Recent } from '../base/recent.ts'
+import {
+  type BitrateSlot,
+  HEALTH_SLOT_MS,
+  HEALTH_WINDOW_MS,
+  healthOf,
+  rangeOf,
+  SETTLING_MS,
+  type StreamHealth,
+} from '../core/streams/health.ts'
+import type { FeedReading } from '../core/streams/reading.ts'
+import type { ActiveSession } from '../media/sessionRegistry.ts'
+import type { StreamCount } from '../media/streamCounts.ts'
+
+/** Totals of a publisher at one moment, monotonic milliseconds. */
+interface Mark {
+  readonly atMs: number
+  readonly bytes: number
+  readonly frames: number
+}
+
+/** Totals are reported once a second while they grow. After this time without a report nothing has arrived. */
+const QUIET_MS = 3_000
+/** A bitrate is an average over the last marks: of some five seconds. */
+const MARKS = 3
+const SLOTS_MAX = HEALTH_WINDOW_MS / HEALTH_SLOT_MS
+
+/** Measures one feed of this node: its bitrate, frame rate and health, and the most viewers at once. */
+export class FeedMeter {
+  mostViewers = 0
+  /** Bytes to viewers of the stream while this feed was on the air. */
+  bytesOut = 0
+  readonly #clock: Clock
+  readonly #slots = new Recent<BitrateSlot>(HEALTH_WINDOW_MS, SLOTS_MAX)
+  readonly #startedAtMs: number
+  #marks: readonly Mark[] = []
+  #slotStart: Mark | null = null
+  #health: StreamHealth = 'steady'
+  #outBefore: number | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#startedAtMs = clock.monotonic()
+  }
+
+  /** Takes the current totals. Call it every two seconds. */
+  sample(entry: ActiveSession, count: Readonly<StreamCount> | undefined): void {
+    const nowMs = this.#clock.monotonic()
+    const mark = this.#markOf(entry, nowMs)
+    if (mark !== null) this.#add(mark)
+    const silentMs = entry.mediaAtMs === null ? 0 : this.#clock.now() - entry.mediaAtMs
+    this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health })
+    this.count(count)
+  }
+
+  /** Takes the current viewers and bytes of the stream. */
+  count(count: Readonly<StreamCount> | undefined): void {
+    this.mostViewers = Math.max(this.mostViewers, (count?.whep ?? 0) + (count?.hls ?? 0))
+    const out = count?.bytesOut ?? this.#outBefore ?? 0
+    this.bytesOut += Math.max(0, out - (this.#outBefore ?? out))
+    this.#outBefore = out
+  }
+
+  reading(entry: ActiveSession, count: Readonly<StreamCount> | undefined): FeedReading {
+    const tracks = entry.media?.tracks ?? []
+    const video = tracks.find((track) => track.kind === 'video')
+    const audio = tracks.find((track) => track.kind === 'audio')
+    const range = rangeOf(this.#recent(this.#clock.monotonic()))
+    return {
+      videoCodec: video?.codec ?? null,
+      audioCodec: audio?.codec ?? null,
+      width: video?.width || null,
+      height: video?.height || null,
+      frameRate: video === undefined ? null : this.#rate(({ frames }) => frames),
+      bitrateIn: this.#rate(({ bytes }) => bytes * 8),
+      bitrateLowest: range?.lowest ?? null,
+      bitrateHighest: range?.highest ?? null,
+      health: this.#health,
+      whep: count?.whep ?? 0,
+      hls: count?.hls ?? 0,
+    }
+  }
+
+  /** Null: nothing new was reported, and it is too early to call that silence. */
+  #markOf({ bytes, media }: ActiveSession, nowMs: number): Mark | null {
+    const [last, countedAtMs] = [this.#marks.at(-1), media?.countedAtMs ?? null]
+    const totals = { bytes: bytes.bytesIn, frames: media?.frames ?? 0 }
+    if (countedAtMs !== null && countedAtMs > (last?.atMs ?? -1)) return { atMs: countedAtMs, ...totals }
+    return last !== undefined && nowMs - last.atMs >= QUIET_MS ? { atMs: nowMs, ...totals } : null
+  }
+
+  #add(mark: Mark): void {
+    this.#marks = [...this.#marks.slice(1 - MARKS), mark]
+    this.#slotStart ??= mark
+    const elapsedMs = mark.atMs - this.#slotStart.atMs
+    if (elapsedMs < HEALTH_SLOT_MS) return
+    const bitrate = Math.round(((mark.bytes - this.#slotStart.bytes) * 8000) / elapsedMs)
+    if (this.#slotStart.atMs - this.#startedAtMs >= SETTLING_MS) this.#slots.add({ atMs: mark.atMs, bitrate })
+    this.#slotStart = mark
+  }
+
+  #recent(nowMs: number): BitrateSlot[] {
+    return this.#slots.within(nowMs - HEALTH_WINDOW_MS, Number.POSITIVE_INFINITY)
+  }
+
+  /** Per second, between the first and the last mark; null: not known yet. */
+  #rate(totalOf: (mark: Mark) => number): number | null {
+    const [first, last] = [this.#marks[0], this.#marks.at(-1)]
+    if (first === undefined || last === undefined || last.atMs <= first.atMs) return null
+    return Math.round(((totalOf(last) - totalOf(first)) * 1000) / (last.atMs - first.atMs))
+  }
+}

@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely'
+import type { DialectName } from '../executor.ts'
+import { Maker } from './maker.ts'
+
+/**
+ * What nodes measure of their feeds, and viewers and bytes by minute. Nodes of the version before write neither: their feeds
+ * have no reading, and their minutes are missing.
+ */
+export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
+  await db.schema.alterTable('feeds').addColumn('reading', 'text').execute()
+  for (const name of ['most_viewers', 'bytes_out'])
+    await db.schema
+      .alterTable('feeds')
+      .addColumn(name, 'bigint', (column) => column.notNull().defaultTo(0))
+      .execute()
+  const make = new Maker(db, dialect)
+  const key = ['account_id', 'minute_ms', 'node']
+  await make.table(
+    'account_minutes',
+    'account_id text, minute_ms big, node text, viewers big, bytes_in big, bytes_out big',
+    key,
+  )
+  await make.index('account_minutes_old', 'account_minutes', ['minute_ms'])
+}

@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+import type { AccountMinute } from '../../core/streams/seriesQuery.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import type { MinuteQuery, StoredMinute } from '../store.ts'
+
+/** Each node writes rows of its own, so no order is needed against deadlocks. */
+export async function putMinutes(executor: Executor, minutes: readonly StoredMinute[]): Promise<void> {
+  const rows = minutes.map((row) => ({
+    account_id: row.accountId,
+    minute_ms: row.minuteMs,
+    node: row.node,
+    viewers: row.viewers,
+    bytes_in: row.bytesIn,
+    bytes_out: row.bytesOut,
+  }))
+  await inSlices(rows, (slice) =>
+    executor.change((db) =>
+      db
+        .insertInto('account_minutes')
+        .values(slice)
+        .onConflict((c) =>
+          c.columns(['account_id', 'minute_ms', 'node']).doUpdateSet({
+            viewers: sql`excluded.viewers`,
+            bytes_in: sql`excluded.bytes_in`,
+            bytes_out: sql`excluded.bytes_out`,
+          }),
+        ),
+    ),
+  )
+}
+
+const sums = statement((db, p: MinuteQuery) =>
+  db
+    .selectFrom('account_minutes')
+    .select('minute_ms')
+    .select([
+      sql<number>`cast(sum(viewers) as bigint)`.as('viewers'),
+      sql<number>`cast(sum(bytes_in) as bigint)`.as('bytes_in'),
+      sql<number>`cast(sum(bytes_out) as bigint)`.as('bytes_out'),
+    ])
+    .where('account_id', '=', p.accountId)
+    .where('minute_ms', '>=', p.fromMs)
+    .where('minute_ms', '<', p.untilMs)
+    .groupBy('minute_ms')
+    .orderBy('minute_ms'),
+)
+
+export async function sumMinutes(executor: Executor, query: MinuteQuery): Promise<AccountMinute[]> {
+  const rows = await executor.all(sums, query)
+  return rows.map((row) => ({
+    minuteMs: row.minute_ms,
+    viewers: row.viewers,
+    bytesIn: row.bytes_in,
+    bytesOut: row.bytes_out,
+  }))
+}
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('account_minutes')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'minute_ms', 'node'),
+        'in',
+        eb
+          .selectFrom('account_minutes as old')
+          .select(['old.account_id', 'old.minute_ms', 'old.node'])
+          .where('old.minute_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('account_id', 'minute_ms', 'node'),
+      ),
+    ),
+)
+
+export const pruneMinutes = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
+  executor.run(prune, { beforeMs, limit })

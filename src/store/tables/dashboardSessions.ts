@@ -1,0 +1,134 @@
+import type { Selectable } from 'kysely'
+import type { DB } from '../schema.ts'
+import { type Executor, statement } from '../executor.ts'
+import type { DashboardSession, User } from '../store.ts'
+import { userFrom } from './users.ts'
+
+type Row = Omit<Selectable<DB['dashboard_sessions']>, 'hash'>
+
+const columns = ['id', 'user_id', 'created_at_ms', 'seen_at_ms', 'expires_at_ms', 'address', 'user_agent'] as const
+
+const byHash = statement((db, p: { hash: Uint8Array }) =>
+  db
+    .selectFrom('dashboard_sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select([
+      's.id',
+      's.user_id',
+      's.created_at_ms',
+      's.seen_at_ms',
+      's.expires_at_ms',
+      's.address',
+      's.user_agent',
+      'u.account_id',
+      'u.email',
+      'u.password_hash',
+      'u.role',
+      'u.created_at_ms as user_created_at_ms',
+    ])
+    .where('s.hash', '=', p.hash),
+)
+
+const ofUser = statement((db, p: { userId: number }) =>
+  db.selectFrom('dashboard_sessions').select(columns).where('user_id', '=', p.userId).orderBy('id', 'desc'),
+)
+
+const insert = statement((db, p: Omit<DashboardSession, 'id'> & { hash: Uint8Array }) =>
+  db
+    .insertInto('dashboard_sessions')
+    .values({
+      hash: p.hash,
+      user_id: p.userId,
+      created_at_ms: p.createdAtMs,
+      seen_at_ms: p.seenAtMs,
+      expires_at_ms: p.expiresAtMs,
+      address: p.address,
+      user_agent: p.userAgent,
+    })
+    .returning(columns),
+)
+
+const touch = statement((db, p: { id: number; atMs: number }) =>
+  db
+    .updateTable('dashboard_sessions')
+    .set({ seen_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where('seen_at_ms', '<', p.atMs),
+)
+
+const remove = statement((db, p: { userId: number; id: number }) =>
+  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId).where('id', '=', p.id),
+)
+
+const removeOf = statement((db, p: { userId: number; exceptId: number }) =>
+  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.userId).where('id', '<>', p.exceptId),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('dashboard_sessions')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('dashboard_sessions as old')
+        .select('old.id')
+        .where('old.seen_at_ms', '<', p.beforeMs)
+        .orderBy('old.seen_at_ms')
+        .limit(p.limit),
+    ),
+)
+
+export async function findDashboardSession(
+  executor: Executor,
+  hash: Uint8Array,
+): Promise<{ session: DashboardSession; user: User } | undefined> {
+  const row = await executor.first(byHash, { hash })
+  return (
+    row && { session: fromRow(row), user: userFrom({ ...row, id: row.user_id, created_at_ms: row.user_created_at_ms }) }
+  )
+}
+
+export async function listDashboardSessions(executor: Executor, userId: number): Promise<DashboardSession[]> {
+  return (await executor.all(ofUser, { userId })).map(fromRow)
+}
+
+export async function insertDashboardSession(
+  executor: Executor,
+  session: Omit<DashboardSession, 'id'> & { hash: Uint8Array },
+): Promise<DashboardSession> {
+  const [row] = await executor.all(insert, session)
+  if (!row) throw new Error('insert returned no row')
+  return fromRow(row)
+}
+
+export async function touchDashboardSession(executor: Executor, id: number, atMs: number): Promise<void> {
+  await executor.run(touch, { id, atMs })
+}
+
+export async function deleteDashboardSession(executor: Executor, userId: number, id: number): Promise<boolean> {
+  return (await executor.run(remove, { userId, id })) > 0
+}
+
+/** No session has the id 0. */
+export async function deleteDashboardSessionsOf(
+  executor: Executor,
+  userId: number,
+  exceptId: number | null,
+): Promise<number> {
+  return executor.run(removeOf, { userId, exceptId: exceptId ?? 0 })
+}
+
+export async function pruneDashboardSessions(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  return executor.run(prune, { beforeMs, limit })
+}
+
+function fromRow(row: Row): DashboardSession {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    createdAtMs: row.created_at_ms,
+    seenAtMs: row.seen_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    address: row.address,
+    userAgent: row.user_agent,
+  }
+}

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { Protocol } from '../../core/access/types.ts'
+import { type Executor, inSlices } from '../executor.ts'
+import type { FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
+import { feedFromRow } from './feeds.ts'
+
+/** Sorted, so that two nodes that write the same rows cannot deadlock. */
+export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {
+  const sorted = reports.toSorted((a, b) => (a.feedId < b.feedId ? -1 : 1))
+  await inSlices(sorted, (slice) => {
+    const values = slice.map(
+      ({ feedId, reading, mostViewers, bytesOut }) =>
+        sql`(${feedId}, cast(${reading} as text), cast(${mostViewers} as bigint), cast(${bytesOut} as bigint))`,
+    )
+    return executor.execute(
+      sql`update feeds set reading = report.column2, most_viewers = report.column3, bytes_out = report.column4
+        from (values ${sql.join(values)}) as report where feeds.id = report.column1`.compile(executor.engine.db),
+    )
+  })
+}
+
+export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promise<OnAirFeed[]> {
+  const { accountId, streamName, after, limit } = query
+  const rows = await executor.ask((db) => {
+    let names = db
+      .selectFrom('feeds as named')
+      .select('named.stream_name')
+      .distinct()
+      .where('named.account_id', '=', accountId)
+      .where('named.ended_at_ms', 'is', null)
+    if (streamName !== undefined) names = names.where('named.stream_name', '=', streamName)
+    if (after !== undefined) names = names.where('named.stream_name', '>', after)
+    return db
+      .selectFrom('feeds')
+      .leftJoin('nodes', 'nodes.id', 'feeds.node')
+      .leftJoin('tokens', (join) =>
+        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
+      )
+      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+      .selectAll('feeds')
+      .select(['nodes.url', 'tokens.label', 'sessions.protocol'])
+      .where('feeds.account_id', '=', accountId)
+      .where('feeds.ended_at_ms', 'is', null)
+      .where('feeds.stream_name', 'in', names.orderBy('named.stream_name').limit(limit))
+      .orderBy('feeds.stream_name')
+      .orderBy('feeds.started_at_ms')
+      .orderBy('feeds.id')
+  })
+  return rows.map((row) => ({
+    ...feedFromRow(row),
+    url: row.url,
+    tokenLabel: row.label,
+    // A feed without its session is about to end.
+    protocol: (row.protocol ?? 'whip') as Protocol,
+    reading: row.reading,
+    mostViewers: row.most_viewers,
+  }))
+}

@@ -1,0 +1,80 @@
+import { type Distribution, updateDistribution } from '#api/channels.ts'
+import { call } from '../../api/call.ts'
+import { CopyField } from '../../parts/copy.tsx'
+import { Toggle, useSubmit } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { State } from '../../parts/state.tsx'
+import { count } from '../../parts/values.tsx'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { Security } from './security.tsx'
+
+const text = words.channel
+
+/** The address where viewers of a distribution find it. */
+const hlsAddress = (id: string): string => new URL(`../v2/distributions/${id}/hls/main.m3u8`, document.baseURI).href
+
+interface DistributionCardProps {
+  readonly distribution: Distribution
+  readonly viewers: number
+  readonly onChanged: () => void
+}
+
+/** Where viewers get a channel, and which of them. */
+export function DistributionCard({ distribution, viewers, onChanged }: DistributionCardProps) {
+  const { id, name, enabled, security } = distribution
+  const toggle = useSubmit(async () => {
+    await call(updateDistribution, { path: { distributionId: id }, body: { enabled: !enabled } })
+    onChanged()
+  })
+  return (
+    <div class="card">
+      <div class="pad stack gap-s">
+        <div class="title">
+          <h3>{name}</h3>
+          <State kind={enabled ? 'ok' : 'off'}>{enabled ? text.on : text.off}</State>
+        </div>
+        {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
+        <CopyField label="HLS" what="HLS" value={hlsAddress(id)} />
+        <Rules security={security} />
+        {canChange() && (
+          <Toggle
+            label={text.enabled}
+            note={text.enabledNote}
+            isOn={enabled}
+            isDisabled={toggle.isBusy}
+            onChange={() => toggle.onSubmit()}
+          />
+        )}
+      </div>
+      <div class="card-foot">
+        {canChange() && <Security distribution={distribution} onChanged={onChanged} />}
+        <span class="end num">{text.watching(count(viewers))}</span>
+      </div>
+    </div>
+  )
+}
+
+/** The rules as short tags, so that the card says who may watch. */
+function Rules({ security }: Pick<Distribution, 'security'>) {
+  const { geoBlocking, ipBlocking, refererBlocking, tokenRequired, keys } = security
+  const rules = [
+    geoBlocking.enabled ? text.countryRule(geoBlocking.mode, geoBlocking.countries.join(', ')) : '',
+    ipBlocking.enabled ? text.addressRule(ipBlocking.mode, ipBlocking.cidrs.join(', ')) : '',
+    refererBlocking.enabled ? text.siteRule(refererBlocking.allowedDomains.join(', ')) : '',
+  ].filter(Boolean)
+  return (
+    <div class="tags">
+      <span class="tag">
+        <Icon name={tokenRequired ? 'locked' : 'unlocked'} isSmall />
+        {tokenRequired ? text.keys(keys.length) : text.open}
+      </span>
+      {rules.map((rule) => (
+        <span key={rule} class="tag">
+          {rule}
+        </span>
+      ))}
+    </div>
+  )
+}

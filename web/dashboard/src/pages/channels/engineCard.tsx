@@ -1,0 +1,83 @@
+import { type Engine, type EngineMonitoring, startEngine, stopEngine } from '#api/channels.ts'
+import { call } from '../../api/call.ts'
+import { Button } from '../../parts/button.tsx'
+import { useSubmit } from '../../parts/form.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { State } from '../../parts/state.tsx'
+import { bitrate, count } from '../../parts/values.tsx'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { isRunning, STATUS } from './status.ts'
+
+const text = words.channel
+
+interface EngineCardProps {
+  readonly engine: Engine
+  readonly now: EngineMonitoring | undefined
+  readonly onChanged: () => void
+}
+
+/** An engine: its state, its speed, and what each rendition gets. */
+export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
+  const status = now?.status ?? engine.status
+  const problem = engine.statusMessage
+  const toggle = useSubmit(async () => {
+    await call(isRunning({ status }) ? stopEngine : startEngine, { path: { engineId: engine.id } })
+    onChanged()
+  })
+  return (
+    <div class="card">
+      <div class="pad stack gap-s">
+        <div class="title">
+          <h3>{engine.name}</h3>
+          <State kind={STATUS[status]}>{words.channels.states[status]}</State>
+        </div>
+        {problem && <Notice kind={status === 'error' ? 'error' : 'warn'}>{problem}</Notice>}
+        {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
+        {now?.encoder && <Encoder encoder={now.encoder} />}
+        {now && isRunning({ status }) && <Renditions now={now} />}
+      </div>
+      <div class="card-foot">
+        {canChange() && (
+          <Button size="small" isBusy={toggle.isBusy} onClick={() => toggle.onSubmit()}>
+            {isRunning({ status }) ? words.channels.stop : words.channels.start}
+            <span class="sr"> {engine.name}</span>
+          </Button>
+        )}
+        <span class="end">{text.priority(engine.priority)}</span>
+      </div>
+    </div>
+  )
+}
+
+function Encoder({ encoder }: { readonly encoder: NonNullable<EngineMonitoring['encoder']> }) {
+  const { speed, lagSeconds, droppedFrames, cores, leftOut } = encoder
+  const facts = [
+    speed === null ? '' : text.speed(speed.toFixed(2)),
+    cores === null ? '' : text.cores(cores.toFixed(2)),
+    lagSeconds === null || lagSeconds < 1 ? '' : text.lag(lagSeconds.toFixed(0)),
+    droppedFrames === 0 ? '' : text.dropped(count(droppedFrames)),
+    leftOut.length === 0 ? '' : text.leftOut(leftOut.join(', ')),
+  ].filter(Boolean)
+  return <p class="note">{facts.join(' · ')}</p>
+}
+
+function Renditions({ now }: { readonly now: EngineMonitoring }) {
+  const rows = now.renditions.map(({ name, metrics }) => ({ name, ...metrics.at(-1) }))
+  const most = Math.max(1, ...rows.map((row) => row.bitrate ?? 0))
+  return (
+    <ul class="bars">
+      {rows.map(({ name, bitrate: rate = 0, framerate }) => (
+        <li key={name}>
+          <span>
+            {name} {framerate != null && <span class="faint">{text.fps(framerate.toFixed(0))}</span>}
+          </span>
+          <span class="n">{bitrate(rate)}</span>
+          <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="f1" width={(rate / most) * 100} height="6" />
+          </svg>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks'
+import { type Ingest, type IngestMonitoring, rotateIngestKey } from '#api/channels.ts'
+import { call } from '../../api/call.ts'
+import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Pairs } from '../../parts/page.tsx'
+import { Spark } from '../../parts/spark.tsx'
+import { State } from '../../parts/state.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { bitrate } from '../../parts/values.tsx'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+
+const text = words.channel
+/** The port and the application of encoders that push into a channel. */
+const rtmpServer = (): string => `rtmp://${location.hostname}:1935/live`
+
+interface IngestCardProps {
+  readonly ingest: Ingest
+  readonly now: IngestMonitoring | undefined
+  readonly onChanged: () => void
+}
+
+/** Where the media of a channel comes from, and how well it arrives. */
+export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
+  const isConnected = now?.status === 'connected'
+  const rates = (now?.metrics ?? []).map((sample) => sample.bitrate.total)
+  const rows = [
+    [text.way, words.newChannel.types[ingest.type]] as const,
+    ...(ingest.url ? [[text.from, <code>{ingest.url}</code>] as const] : []),
+    ...(isConnected && rates.length > 0 ? [[text.arrives, bitrate(rates.at(-1) ?? 0)] as const] : []),
+  ]
+  return (
+    <div class="card">
+      <div class="pad stack gap-s">
+        <div class="title">
+          <h3>{ingest.name}</h3>
+          <State kind={isConnected ? 'ok' : 'idle'}>{isConnected ? text.connected : text.notConnected}</State>
+        </div>
+        <Pairs rows={rows} />
+        {rates.length > 1 && <Spark values={rates} sentence={text.incoming(bitrate(rates.at(-1) ?? 0))} />}
+        {ingest.type === 'rtmp-push' && <CopyField label={text.server} what={text.server} value={rtmpServer()} />}
+        {ingest.streamKey && <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />}
+      </div>
+      {ingest.type === 'rtmp-push' && canChange() && <Rotate ingest={ingest} onChanged={onChanged} />}
+    </div>
+  )
+}
+
+function Rotate({ ingest, onChanged }: { readonly ingest: Ingest; readonly onChanged: () => void }) {
+  const [isAsking, setAsking] = useState(false)
+  const rotate = async (): Promise<void> => {
+    await call(rotateIngestKey, { path: { ingestId: ingest.id } })
+    toast(text.rotated)
+    onChanged()
+  }
+  return (
+    <div class="card-foot">
+      <Button size="small" icon="refresh" onClick={() => setAsking(true)}>
+        {text.newKey}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={text.rotateTitle(ingest.name)}
+          verb={text.newKey}
+          onConfirm={rotate}
+          onClose={() => setAsking(false)}
+        >
+          {text.rotateText}
+        </Confirm>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,164 @@
+import { useState } from 'preact/hooks'
+import { type Channel, deleteChannel, listChannels, startChannel, stopChannel } from '#api/channels.ts'
+import { call, callPage } from '../../api/call.ts'
+import { useWalk } from '../../api/load.ts'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Segment } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, More, Table } from '../../parts/table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Time } from '../../parts/values.tsx'
+import { go, linkTo, setQuery } from '../../router.ts'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+import { isRunning, STATUS } from './status.ts'
+
+const text = words.channels
+const RUNNING = 'playing,ingesting,waiting,starting,deploying,stopping'
+
+type Which = 'all' | 'running' | 'error'
+const FILTERS: Readonly<Record<Which, string | undefined>> = { all: undefined, running: RUNNING, error: 'error' }
+
+const whichOf = (query: URLSearchParams): Which => {
+  const asked = query.get('which')
+  return asked === 'running' || asked === 'error' ? asked : 'all'
+}
+
+/** All channels with their state; start and stop. */
+export function ChannelsPage({ query }: PageArgs) {
+  const [which, search] = [whichOf(query), query.get('search') ?? '']
+  const list = useWalk(
+    (cursor, signal) =>
+      callPage(listChannels, { query: { status: FILTERS[which], search: search || undefined, cursor } }, { signal }),
+    [which, search],
+  )
+  const [doomed, setDoomed] = useState<Channel | null>(null)
+  const toggle = async (channel: Channel): Promise<void> => {
+    const path = { channelId: channel.id }
+    await call(isRunning(channel) ? stopChannel : startChannel, { path })
+    list.reload()
+  }
+  const remove = async ({ id, name }: Channel): Promise<void> => {
+    await call(deleteChannel, { path: { channelId: id } })
+    toast(text.deleted(name))
+    list.reload()
+  }
+  const isEmpty = list.data?.length === 0
+  return (
+    <Page
+      title={text.title}
+      sub={text.sub}
+      actions={
+        canChange() && (
+          <LinkButton look="primary" icon="plus" href={linkTo('/channels/new')}>
+            {text.create}
+          </LinkButton>
+        )
+      }
+    >
+      <section class="card" aria-label={text.title}>
+        <div class="tools">
+          <Search value={search} />
+          <Segment
+            label={text.which}
+            choices={(['all', 'running', 'error'] as const).map((one) => [one, text.filters[one]] as const)}
+            value={which}
+            onChange={(chosen) => setQuery({ which: chosen === 'all' ? undefined : chosen })}
+          />
+        </div>
+        {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+        {!list.data && !list.error && <Bones rows={4} />}
+        {isEmpty && (
+          <Empty title={text.none}>{search === '' && which === 'all' ? text.noneText : text.noneFound}</Empty>
+        )}
+        {list.data && !isEmpty && (
+          <Table caption={text.title} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(toggle, setDoomed)} />
+        )}
+        {list.data && (
+          <div class="card-foot">
+            <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+          </div>
+        )}
+      </section>
+      {doomed && (
+        <Confirm
+          title={text.deleteTitle(doomed.name)}
+          verb={text.delete}
+          typed={isRunning(doomed) ? doomed.name : undefined}
+          onConfirm={() => remove(doomed)}
+          onClose={() => setDoomed(null)}
+        >
+          {text.deleteText}
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function Search({ value }: { readonly value: string }) {
+  const [typed, setTyped] = useState(value)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    setQuery({ search: typed.trim() || undefined })
+  }
+  return (
+    <form class="search" role="search" onSubmit={submit}>
+      <Icon name="search" isSmall />
+      <input
+        class="input"
+        type="search"
+        aria-label={text.search}
+        placeholder={text.searchHint}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+    </form>
+  )
+}
+
+function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel) => void): Column<Channel>[] {
+  return [
+    {
+      id: 'name',
+      title: text.channel,
+      cell: ({ id, name }) => (
+        <a class="row" href={linkTo(`/channels/${id}`)}>
+          {name}
+        </a>
+      ),
+    },
+    {
+      id: 'state',
+      title: text.state,
+      cell: ({ status }) => <State kind={STATUS[status]}>{text.states[status]}</State>,
+    },
+    { id: 'made', title: text.made, priority: 3, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      id: 'actions',
+      title: words.parts.actions,
+      kind: 'actions',
+      cell: (one) =>
+        canChange() && (
+          <>
+            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void toggle(one)}>
+              {isRunning(one) ? text.stop : text.start}
+              <span class="sr"> {one.name}</span>
+            </Button>{' '}
+            <Menu
+              label={words.parts.moreFor(one.name)}
+              items={[
+                { icon: 'channels', text: text.open, onSelect: () => go(`/channels/${one.id}`) },
+                { icon: 'trash', text: text.delete, isDanger: true, onSelect: () => doom(one) },
+              ]}
+            />
+          </>
+        ),
+    },
+  ]
+}

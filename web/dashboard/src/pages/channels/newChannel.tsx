@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks'
+import { createChannel, listLadders } from '#api/channels.ts'
+import { call, callPage } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { ChipsField, Field, Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { Card, Page } from '../../parts/page.tsx'
+import { go, linkTo } from '../../router.ts'
+import { words } from '../../words/words.ts'
+
+const text = words.newChannel
+const DEFAULT_LADDER = 'ab_default'
+
+type IngestType = 'rtmp-push' | 'rtmp-pull' | 'srt-pull'
+
+interface Draft {
+  readonly name: string
+  readonly type: IngestType
+  readonly url: string
+  readonly ladderId: string
+  readonly countries: readonly string[]
+  readonly domains: readonly string[]
+}
+
+const EMPTY: Draft = { name: '', type: 'rtmp-push', url: '', ladderId: DEFAULT_LADDER, countries: [], domains: [] }
+
+/** The body that makes a channel with one ingest, one engine and one distribution. */
+function bodyOf({ name, type, url, ladderId, countries, domains }: Draft) {
+  const engines = [{ name: text.engineName, region: 'local', quality: { abrLadderId: ladderId } }]
+  const ingest = { name: text.ingestName, type, region: 'local', engines, ...(type === 'rtmp-push' ? {} : { url }) }
+  const security = {
+    ...(countries.length > 0 ? { geoBlocking: { enabled: true, mode: 'allow' as const, countries } } : {}),
+    ...(domains.length > 0
+      ? { refererBlocking: { enabled: true, allowedDomains: domains, allowNativeApps: false } }
+      : {}),
+  }
+  return { name, ingests: [ingest], distributions: [{ name: text.distributionName, security }] }
+}
+
+/** Makes a channel in one step: name, source, ladder, security. */
+export function NewChannelPage() {
+  const [draft, setDraft] = useState(EMPTY)
+  const change = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes })
+  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    const made = await call(createChannel, { body: bodyOf(draft) })
+    go(`/channels/${made.id}`)
+  })
+  return (
+    <Page title={text.title} sub={text.sub} crumb={{ text: words.channels.title, href: linkTo('/channels') }}>
+      <form class="stack" onSubmit={onSubmit}>
+        <Card
+          title={text.title}
+          foot={
+            <>
+              <Button look="primary" type="submit" isBusy={isBusy}>
+                {text.submit}
+              </Button>
+              <LinkButton look="quiet" href={linkTo('/channels')}>
+                {words.parts.cancel}
+              </LinkButton>
+            </>
+          }
+        >
+          {error && <Notice kind="error">{error.message}</Notice>}
+          <TextField
+            label={text.name}
+            required
+            error={fields['name']}
+            value={draft.name}
+            onValue={(name) => change({ name })}
+          />
+          <Source draft={draft} change={change} error={fields['ingests[0].url'] ?? fields['ingests.0.url']} />
+          <Ladder draft={draft} change={change} />
+          <div class="pair">
+            <ChipsField
+              label={text.countries}
+              isOptional
+              hint={text.countriesHint}
+              values={draft.countries}
+              check={(code) => (/^[A-Z]{2}$/.test(code) ? null : text.noCountry(code))}
+              onValues={(countries) => change({ countries: countries.map((code) => code.toUpperCase()) })}
+            />
+            <ChipsField
+              label={text.domains}
+              isOptional
+              hint={text.domainsHint}
+              values={draft.domains}
+              onValues={(domains) => change({ domains })}
+            />
+          </div>
+        </Card>
+      </form>
+    </Page>
+  )
+}
+
+interface PartProps {
+  readonly draft: Draft
+  readonly change: (changes: Partial<Draft>) => void
+}
+
+function Source({ draft, change, error }: PartProps & { readonly error: string | undefined }) {
+  const types = (['rtmp-push', 'rtmp-pull', 'srt-pull'] as const).map((type) => [type, text.types[type]] as const)
+  return (
+    <>
+      <div class="field">
+        <span class="label">{text.source}</span>
+        <Segment label={text.source} choices={types} value={draft.type} onChange={(type) => change({ type })} />
+        <span class="hint">{draft.type === 'rtmp-push' ? text.pushHint : text.pullHint}</span>
+      </div>
+      {draft.type !== 'rtmp-push' && (
+        <TextField
+          label={text.url}
+          required
+          placeholder={draft.type === 'srt-pull' ? 'srt://encoder.example:9000' : 'rtmp://encoder.example/app/key'}
+          error={error}
+          value={draft.url}
+          onValue={(url) => change({ url })}
+        />
+      )}
+    </>
+  )
+}
+
+function Ladder({ draft, change }: PartProps) {
+  const ladders = useLoad((signal) => callPage(listLadders, { query: { limit: 100 } }, { signal }), [])
+  const rows = ladders.data?.rows ?? []
+  const chosen = rows.find(({ id }) => id === draft.ladderId)
+  const renditions = chosen?.video.map(({ label }) => label).join(', ')
+  return (
+    <Field label={text.ladder} hint={renditions ? text.renditions(renditions) : undefined}>
+      {(attributes) => (
+        <select
+          {...attributes}
+          class="input"
+          value={draft.ladderId}
+          onChange={(event) => change({ ladderId: event.currentTarget.value })}
+        >
+          {rows.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,43 @@
+import { useEffect, useState } from 'preact/hooks'
+import { listSessions } from '#api/tokens.ts'
+import { callPage } from './api/call.ts'
+
+/** What is known of one stream at this moment. */
+export interface StreamNow {
+  readonly isLive: boolean
+  readonly viewers: number
+  /** How they watch: `WHEP`, `HLS`. */
+  readonly protocols: readonly string[]
+}
+
+const NOTHING: StreamNow = { isLive: false, viewers: 0, protocols: [] }
+const STEP_MS = 2000
+
+/** Follows one stream while a page is open. */
+export function useStreamNow(streamName: string): StreamNow {
+  const [now, setNow] = useState(NOTHING)
+  useEffect(() => {
+    const stopping = new AbortController()
+    void follow(streamName, setNow, stopping.signal)
+    return () => stopping.abort()
+  }, [streamName])
+  return now
+}
+
+async function follow(streamName: string, show: (now: StreamNow) => void, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const now = await read(streamName, signal).catch(() => null)
+    if (now !== null && !signal.aborted) show(now)
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS))
+  }
+}
+
+async function read(streamName: string, signal: AbortSignal): Promise<StreamNow> {
+  const { rows } = await callPage(listSessions, { query: { streamName, limit: 100 } }, { signal })
+  const viewers = rows.filter(({ action }) => action === 'view')
+  return {
+    isLive: rows.some(({ action }) => action === 'publish'),
+    viewers: viewers.length,
+    protocols: [...new Set(viewers.map(({ protocol }) => protocol.toUpperCase()))],
+  }
+}
