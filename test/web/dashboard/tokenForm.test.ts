@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressesOf, embedCode, ffmpegCommand, rtmpKey } from '../../../web/dashboard/src/pages/tokens/addresses.ts'
+import { addressesOf, embedCode, ffmpegCommand } from '../../../web/dashboard/src/pages/tokens/addresses.ts'
 import {
   checkAddress,
   checkCountry,
@@ -274,7 +274,6 @@ test('addresses escape the names of streams, and the snippet escapes HTML', () =
     whep: 'https://live.example/base/api/whep/a1b2c3/a%2Fb%20%22c%22',
     hls: 'https://live.example/base/hls/a1b2c3/a%2Fb%20%22c%22/index.m3u8',
   })
-  expect(rtmpKey('a b', 'ff')).toBe('a%20b?token=ff')
   expect(ffmpegCommand(place, '$TOKEN')).toContain('"rtmp://live.example:1935/v2/pub/a%2Fb%20%22c%22?token=$TOKEN"')
   expect(embedCode({ ...place, streamName: '"><script>' })).toContain('stream="a1b2c3/&quot;&gt;&lt;script&gt;"')
 })

@@ -45,6 +45,7 @@ export const PAGES: readonly PageEntry[] = [
     isAlone: true,
   },
   { path: '/live', load: () => import('./goLive/page.tsx').then((module) => module.GoLivePage) },
+  { path: '/access', load: () => import('./access/page.tsx').then((module) => module.AccessPage) },
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
   { path: '/channels', load: () => import('./channels/list.tsx').then((module) => module.ChannelsPage) },
   { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },

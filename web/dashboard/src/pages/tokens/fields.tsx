@@ -17,6 +17,18 @@ export interface FieldsProps {
   readonly onForm: (form: TokenForm) => void
 }
 
+/** The rules of a token, as links to one of them name it. */
+export type RuleName = 'active' | 'expiry' | 'streams' | 'sites' | 'addresses' | 'bind' | 'countries'
+
+/** A field that a link can lead to. */
+function Rule({ name, children }: { readonly name: RuleName; readonly children: ComponentChildren }) {
+  return (
+    <div class="token-rule" data-rule={name}>
+      {children}
+    </div>
+  )
+}
+
 /** Changes one field of the form. */
 const setter =
   ({ form, onForm }: FieldsProps) =>
@@ -61,7 +73,11 @@ export function StreamFields(props: FieldsProps) {
     ) ??
     errorOf(errors, 'addTokenStreams') ??
     errorOf(errors, 'removeTokenStreams')
-  return <StreamsField value={form.streams} error={error} onValue={setter(props)('streams')} />
+  return (
+    <Rule name="streams">
+      <StreamsField value={form.streams} error={error} onValue={setter(props)('streams')} />
+    </Rule>
+  )
 }
 
 /** From where a token may be used: sites, addresses, countries. */
@@ -71,6 +87,7 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
   const limitsAddresses = form.allowedIpAddresses.length > 0 || Number(form.bindIpsOnUsage) > 0
   return (
     <>
+      <Rule name="sites">
       <ChipsField
         label={text.sites}
         isOptional
@@ -81,6 +98,8 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
         values={form.allowedOrigins}
         onValues={set('allowedOrigins')}
       />
+      </Rule>
+      <Rule name="addresses">
       <ChipsField
         label={text.addresses}
         isOptional
@@ -91,9 +110,14 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
         values={form.allowedIpAddresses}
         onValues={set('allowedIpAddresses')}
       />
+      </Rule>
       <div class="pair">
-        <BindField {...props} bound={bound} />
-        <CountriesField {...props} />
+        <Rule name="bind">
+          <BindField {...props} bound={bound} />
+        </Rule>
+        <Rule name="countries">
+          <CountriesField {...props} />
+        </Rule>
       </div>
     </>
   )

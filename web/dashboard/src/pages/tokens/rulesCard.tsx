@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { useSubmit } from '../../parts/form.tsx'
@@ -27,6 +27,8 @@ interface RulesProps {
   readonly kind: TokenKind
   readonly token: TokenRecord
   readonly onSaved: (token: TokenRecord) => void
+  /** The rule that a link leads to. */
+  readonly rule: string | null
 }
 
 /** What a token may do: a form, or for viewers of the dashboard a sentence. */
@@ -34,7 +36,9 @@ export function RulesCard(props: RulesProps) {
   return canChange() ? <RulesForm {...props} /> : <Rules {...props} />
 }
 
-function RulesForm({ kind, token, onSaved }: RulesProps) {
+function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
+  const root = useRef<HTMLFormElement>(null)
+  useEffect(() => showRule(root.current, rule), [rule])
   const before = formOf(token)
   const [form, setForm] = useState(before)
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
@@ -51,7 +55,7 @@ function RulesForm({ kind, token, onSaved }: RulesProps) {
   const props: FieldsProps = { kind, form, errors: fields, onForm: setForm }
   const wrong = countWrong(form)
   return (
-    <form onSubmit={onSubmit}>
+    <form ref={root} onSubmit={onSubmit}>
       <Card
         title={words.tokens.page.rules}
         foot={
@@ -82,11 +86,20 @@ function RulesForm({ kind, token, onSaved }: RulesProps) {
   )
 }
 
+/** Brings a rule into view and puts the focus into its field. */
+function showRule(root: HTMLElement | null, rule: string | null): void {
+  const found = [...(root?.querySelectorAll<HTMLElement>('[data-rule]') ?? [])].find((one) => one.dataset['rule'] === rule)
+  if (!found) return
+  found.scrollIntoView({ block: 'center' })
+  // The buttons of a list stand before its input.
+  found.querySelector<HTMLElement>('input')?.focus({ preventScroll: true })
+}
+
 /** What was set when the token was made, and cannot be changed. */
 function Fixed({ kind, token }: { readonly kind: TokenKind; readonly token: TokenRecord }) {
   const { expiresOn, tracking } = token
   return (
-    <div class="stack gap-s">
+    <div class="stack gap-s" data-rule="expiry">
       <div class="field">
         <span class="label">{text.expires}</span>
         <p class="num">

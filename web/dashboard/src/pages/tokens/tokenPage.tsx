@@ -34,10 +34,19 @@ const SESSIONS_SHOWN = 20
 
 export type Session = Answer<typeof listSessions>[number]
 
-export const PublishTokenPage = ({ values }: PageArgs) => <TokenPage kind="publish" id={Number(values['id'])} />
-export const SubscribeTokenPage = ({ values }: PageArgs) => <TokenPage kind="subscribe" id={Number(values['id'])} />
+export const PublishTokenPage = (args: PageArgs) => <TokenPage kind="publish" {...argsOf(args)} />
+export const SubscribeTokenPage = (args: PageArgs) => <TokenPage kind="subscribe" {...argsOf(args)} />
 
-function TokenPage({ kind, id }: { readonly kind: TokenKind; readonly id: number }) {
+const argsOf = ({ values, query }: PageArgs) => ({ id: Number(values['id']), rule: query.get('rule') })
+
+interface TokenPageProps {
+  readonly kind: TokenKind
+  readonly id: number
+  /** The rule that a link leads to. */
+  readonly rule: string | null
+}
+
+function TokenPage({ kind, id, rule }: TokenPageProps) {
   const token = useLoad((signal) => readToken(kind, id, signal), [kind, id])
   const sessions = useLoad(
     (signal) => call(listSessions, { query: { tokenId: id, limit: SESSIONS_SHOWN } }, { signal }),
@@ -64,7 +73,7 @@ function TokenPage({ kind, id }: { readonly kind: TokenKind; readonly id: number
       <div class="cols form-side">
         <div class="stack">
           <AddressCards kind={kind} token={token.data} />
-          <RulesCard key={token.data.id} {...parts} onSaved={token.set} />
+          <RulesCard key={token.data.id} {...parts} rule={rule} onSaved={token.set} />
           {kind === 'subscribe' && canChange() && <SignCard token={token.data} />}
         </div>
         <div class="stack">
