@@ -113,7 +113,13 @@ function plainTypeOf(schema: Schema): string {
   if (choices) return `(${choices.map(typeOf).join(' | ')})`
   if (schema.allOf) return `(${schema.allOf.map(typeOf).join(' & ')})`
   if (Array.isArray(schema.type)) return `(${schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')})`
-  switch (schema.type) {
+  return kindOf(schema.type, schema)
+}
+
+function kindOf(type: string | readonly string[] | undefined, schema: Schema): string {
+  switch (type) {
+    case undefined:
+      return 'unknown'
     case 'array':
       return `readonly ${elementOf(schema.items)}[]`
     case 'object':
@@ -124,7 +130,7 @@ function plainTypeOf(schema: Schema): string {
     case 'string':
     case 'boolean':
     case 'null':
-      return schema.type
+      return type
     default:
       return 'unknown'
   }

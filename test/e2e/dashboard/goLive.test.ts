@@ -63,7 +63,7 @@ test('the test pattern goes on the air with the chosen settings, shows its figur
 
   await page.click('button:has-text("End the broadcast")')
   expect(await page.textContent('dialog')).toContain('1 viewer watches.')
-  await page.click('dialog >> text=End the broadcast')
+  await page.click('dialog button:has-text("End the broadcast")')
   await page.waitForSelector('button:has-text("Go live as morning")')
   await expect.poll(() => publishers('morning'), SOON).toEqual([])
   expect(dashboard.complaints).toEqual([])
@@ -113,6 +113,7 @@ test('a token whose origins leave out the dashboard says so, and takes it in', a
 
 test('an encoder gets its addresses', async () => {
   await page.click('text=OBS or an encoder')
+  await page.selectOption('text=Token', { label: 'Studio 1' })
   await page.click('.copy >> button:has-text("Show")')
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
   const encoder = await dashboard.peer()

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { listSessions } from '#api/tokens.ts'
-import { callPage } from './api/call.ts'
+import { listStreamsOnAir } from '#api/tokens.ts'
+import { call } from './api/call.ts'
 
 /** What is known of one stream at this moment. */
 export interface StreamNow {
@@ -17,6 +17,8 @@ const STEP_MS = 2000
 export function useStreamNow(streamName: string): StreamNow {
   const [now, setNow] = useState(NOTHING)
   useEffect(() => {
+    setNow(NOTHING)
+    if (streamName === '') return undefined
     const stopping = new AbortController()
     void follow(streamName, setNow, stopping.signal)
     return () => stopping.abort()
@@ -33,11 +35,12 @@ async function follow(streamName: string, show: (now: StreamNow) => void, signal
 }
 
 async function read(streamName: string, signal: AbortSignal): Promise<StreamNow> {
-  const { rows } = await callPage(listSessions, { query: { streamName, limit: 100 } }, { signal })
-  const viewers = rows.filter(({ action }) => action === 'view')
+  const [stream] = await call(listStreamsOnAir, { query: { streamName } }, { signal })
+  if (!stream) return NOTHING
+  const { whep, hls } = stream.viewersByProtocol
   return {
-    isLive: rows.some(({ action }) => action === 'publish'),
-    viewers: viewers.length,
-    protocols: [...new Set(viewers.map(({ protocol }) => protocol.toUpperCase()))],
+    isLive: true,
+    viewers: stream.viewers,
+    protocols: [whep > 0 ? 'WHEP' : '', hls > 0 ? 'HLS' : ''].filter(Boolean),
   }
 }

@@ -82,10 +82,13 @@ export function addressOf<A, D>({ path }: Operation<A, D>, args: A): string {
   const address = new URL(`api/${filled}`, document.baseURI)
   for (const [name, value] of Object.entries(query)) {
     if (Array.isArray(value)) for (const one of value) address.searchParams.append(name, String(one))
-    else if (value !== undefined && value !== null && value !== '') address.searchParams.set(name, String(value))
+    else if (isGiven(value)) address.searchParams.set(name, `${value}`)
   }
   return address.href
 }
+
+const isGiven = (value: unknown): value is string | number | boolean =>
+  (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean'
 
 async function request<A, D>(operation: Operation<A, D>, args: AnyArgs, options: CallOptions): Promise<Response> {
   for (;;) {

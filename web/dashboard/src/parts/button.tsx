@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icon.tsx'
 
 type Look = 'plain' | 'primary' | 'quiet' | 'danger' | 'destroy' | 'on-air'
 
-interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'size'> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'icon' | 'size'> {
   /** One `primary` a page. What destroys is never primary and never beside it. */
   readonly look?: Look
   readonly size?: 'small' | 'big'

@@ -72,7 +72,7 @@ export function TextField({ label, hint, error, isOptional, value, onValue, type
           {...rest}
           {...attributes}
           // The types of Preact tie roles to each type of input; a field has the role of its type.
-          type={type as 'text'}
+          {...({ type } as { type: 'text' })}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
         />

@@ -79,7 +79,7 @@ function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
               <td>{new Date(time * 1000).toLocaleString(words.locale)}</td>
               {lines.map(({ label, values }) => (
                 <td key={label} class="n">
-                  {values[row] == null ? '' : format(values[row] ?? 0)}
+                  {typeof values[row] === 'number' ? format(values[row]) : ''}
                 </td>
               ))}
             </tr>

@@ -585,7 +585,7 @@ export const en = {
     delete: 'Delete channel',
     deleteTitle: (name: string) => `Delete the channel ${name}?`,
     deleteText:
-      'Its ingests, engines and distributions are deleted with it, and its viewers are cut off. This cannot be undone.',
+      'It takes its ingests, engines and distributions along, and cuts off its viewers. This cannot be undone.',
     deleted: (name: string) => `Channel ${name} deleted`,
     states: {
       playing: 'Playing',
@@ -846,7 +846,7 @@ export const en = {
     create: 'New webhook',
     none: 'No webhook yet',
     noneText:
-      'A webhook tells your server what happens: a broadcast starts, a recording is complete. To try one without a server of your own, run sluice listen.',
+      'A webhook tells your server what happens, for example that a broadcast starts. Without a server, try one with sluice listen.',
     paused: 'Paused',
     pausedUntil: 'The pause ends at',
     pausedText: 'Events before that are skipped. Send them again when the server works.',

@@ -70,7 +70,7 @@ function Renditions({ now }: { readonly now: EngineMonitoring }) {
       {rows.map(({ name, bitrate: rate = 0, framerate }) => (
         <li key={name}>
           <span>
-            {name} {framerate != null && <span class="faint">{text.fps(framerate.toFixed(0))}</span>}
+            {name} {typeof framerate === 'number' && <span class="faint">{text.fps(framerate.toFixed(0))}</span>}
           </span>
           <span class="n">{bitrate(rate)}</span>
           <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">

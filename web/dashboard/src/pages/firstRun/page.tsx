@@ -8,7 +8,7 @@ import { WatchStep } from './watchStep.tsx'
 /** Steps 2 to 4 of the first run. It goes on where the user left it. */
 export function FirstRunPage() {
   const { value } = session
-  const accountId = value.kind === 'signedIn' ? value.session.accountId : ''
+  const accountId = value.kind === 'signedIn' ? value.session.account.id : ''
   const kept = progress.value
   const isOwn = kept?.accountId === accountId
   useEffect(() => {

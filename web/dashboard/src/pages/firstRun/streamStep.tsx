@@ -30,8 +30,6 @@ export function StreamStep({ at }: { readonly at: Progress }) {
           hint={<Becomes accountId={at.accountId} streamName={streamName.trim()} />}
           error={nameError}
           value={streamName}
-          required
-          maxLength={255}
           onValue={setStreamName}
         />
         <WhoMayWatch isOpen={isOpen} onOpen={setOpen} />

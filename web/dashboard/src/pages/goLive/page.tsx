@@ -255,7 +255,7 @@ function Share({
 }) {
   const { value } = session
   if (value.kind !== 'signedIn' || streamName === '') return null
-  const address = watchAddress(ownAddresses(), value.session.accountId, streamName)
+  const address = watchAddress(ownAddresses(), value.session.account.id, streamName)
   const who = token.subscribeRequiresAuth ? text.seenSecured : text.seenOpen
   if (isOff)
     return (
