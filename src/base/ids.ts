@@ -24,6 +24,18 @@ export function timeOrderedId(nowMs: number, random: Random): string {
   return base58(id)
 }
 
+/** The time in an id, epoch milliseconds; null for other text. Ids of one millisecond may be a few later than their time. */
+export function timeOfId(id: string): number | null {
+  if (id.length !== ID_LENGTH) return null
+  let value = 0n
+  for (const character of id) {
+    const digit = BASE58.indexOf(character)
+    if (digit < 0) return null
+    value = value * 58n + BigInt(digit)
+  }
+  return value > MAX_ID ? null : Number(value >> RANDOM_BITS)
+}
+
 /** The kind of object that an id of the channels API names. */
 export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke'
 

@@ -3,6 +3,7 @@ import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { Tally } from '../base/tally.ts'
+import type { TraceStep } from '../core/access/types.ts'
 import { type AccessLogRow, type Store, StoreUnavailable } from '../store/store.ts'
 import { DiskGuard } from './diskGuard.ts'
 import { KnownAccounts } from './knownAccounts.ts'
@@ -33,6 +34,9 @@ const COUNTS_MS = 10_000
 /** Decisions that may wait for a check whether their account exists, and checks in one write. */
 const UNSURE_MAX = 100
 const LOOKS_MAX = 20
+/** What a row contains of a trace: there are fewer steps, and most sentences are shorter. */
+const STEPS_MAX = 16
+const DETAIL_MAX = 255
 /** Older rows are deleted when the disk is almost full. */
 const OLD_MS = 86_400_000
 const OLD_AT_ONCE = 1000
@@ -113,7 +117,14 @@ export class AccessRecorder {
     if (used !== null) return this.dropped.add(used)
     const { bufferRows, random } = this.#options
     if (this.#fresh.size >= bufferRows) return this.dropped.add('buffer_full')
-    const row = { ...noted, id: timeOrderedId(atMs, random), atMs, count: 1, lastAtMs: atMs }
+    const row = {
+      ...noted,
+      trace: noted.trace && bounded(noted.trace),
+      id: timeOrderedId(atMs, random),
+      atMs,
+      count: 1,
+      lastAtMs: atMs,
+    }
     this.#fresh.add(row)
     if (key !== null && this.#open.size < bufferRows) this.#open.set(key, { row, untilMs: nowMs + FOLD_MS })
     return undefined
@@ -213,6 +224,10 @@ function firstOf(rows: ReadonlySet<AccessLogRow>): AccessLogRow[] {
   for (const row of rows) if (first.push(row) === BATCH) break
   return first
 }
+
+/** A detail may quote what a client has sent. */
+const bounded = (trace: readonly TraceStep[]): readonly TraceStep[] =>
+  trace.slice(0, STEPS_MAX).map((step) => ({ ...step, detail: step.detail.slice(0, DETAIL_MAX) }))
 
 /** Two refusals with the same key share a row. The country follows from the address. */
 const keyOf = ({

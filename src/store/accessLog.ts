@@ -1,4 +1,4 @@
-import type { Action, Protocol, RefusalCode } from '../core/access/types.ts'
+import type { Action, Protocol, RefusalCode, TraceStep } from '../core/access/types.ts'
 import type { SessionLimitCode } from '../core/sessions/slots.ts'
 
 // The store's interface for the access log. Import it from `store.ts`.
@@ -26,6 +26,22 @@ export interface AccessLogRow {
   count: number
   /** Time of the last, epoch milliseconds. */
   lastAtMs: number
+  /** The steps of the first decision, bounded. Null: a limit refused before a decision, or an earlier version wrote the row. */
+  trace: readonly TraceStep[] | null
+}
+
+/** How often decisions with one code were recorded; null: allowed. */
+export interface CodeCount {
+  readonly code: string | null
+  readonly count: number
+}
+
+export interface CodeCountQuery {
+  readonly accountId: string
+  /** Inclusive and exclusive, epoch milliseconds. */
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly source?: AccessLogRow['source']
 }
 
 export interface AccessLogQuery {
@@ -45,6 +61,10 @@ export interface AccessLogQuery {
 
 export interface AccessLogReads {
   page(query: AccessLogQuery): Promise<AccessLogRow[]>
+  /** The row with this id, if its time is within these bounds (inclusive, epoch milliseconds). */
+  get(accountId: string, id: string, fromMs: number, toMs: number): Promise<AccessLogRow | undefined>
+  /** Counts with repeats, in the order of the codes. */
+  countCodes(query: CodeCountQuery): Promise<CodeCount[]>
 }
 
 export interface AccessLogTx {

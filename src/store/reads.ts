@@ -4,7 +4,7 @@ import { channelReadsOf } from './channelsVerbs.ts'
 import { runReadsOf } from './runsVerbs.ts'
 import type { Executor } from './executor.ts'
 import type { Reads } from './store.ts'
-import { pageAccessLog } from './tables/accessLog.ts'
+import { countAccessCodes, getAccessLogRow, pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
 import { recentAudit } from './tables/audit.ts'
 import { listBindings } from './tables/bindings.ts'
@@ -45,7 +45,11 @@ export function readsOf(executor: Executor): Reads {
     },
     bindings: { list: (tokenId) => listBindings(executor, tokenId) },
     revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
-    accessLog: { page: (query) => pageAccessLog(executor, query) },
+    accessLog: {
+      page: (query) => pageAccessLog(executor, query),
+      get: (accountId, id, fromMs, toMs) => getAccessLogRow(executor, { accountId, id, fromMs, toMs }),
+      countCodes: (query) => countAccessCodes(executor, query),
+    },
     outbox: { pending: (limit) => pendingOutbox(executor, limit) },
     ...channelReadsOf(executor),
     recordings: {

@@ -307,4 +307,6 @@ export interface AccessLogTable {
   count: number
   /** Null in rows of earlier versions, which were never repeated. */
   last_at_ms: number | null
+  /** JSON: the steps of the decision. Null: nothing was decided, or the row is of an earlier version. */
+  trace: string | null
 }

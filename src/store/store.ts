@@ -40,7 +40,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
-export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
+export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { DashboardSession, SetupCode, User } from './users.ts'
 export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { accountId, timeOrderedId } from '../../src/base/ids.ts'
+import { accountId, timeOfId, timeOrderedId } from '../../src/base/ids.ts'
 import { type Random, systemRandom } from '../../src/base/random.ts'
 
 /** A source of its own: ids rise per source. */
@@ -12,6 +12,13 @@ describe('a time-ordered id', () => {
     for (const time of [0, 1, Date.UTC(2026, 0), 2 ** 48 - 1]) {
       expect(timeOrderedId(time, newSource())).toMatch(/^[1-9A-HJ-NP-Za-km-z]{22}$/)
     }
+  })
+
+  test('tells its time; other text tells none', () => {
+    const time = fc.nat({ max: 2 ** 48 - 1 })
+    fc.assert(fc.property(time, (ms) => timeOfId(timeOrderedId(ms, newSource())) === ms))
+    for (const text of ['', 'x', '0'.repeat(22), 'z'.repeat(22), 'l'.repeat(22), '1'.repeat(23)])
+      expect(timeOfId(text)).toBeNull()
   })
 
   test('sorts as text by its time, whichever source it is from', () => {

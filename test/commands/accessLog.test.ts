@@ -35,6 +35,7 @@ const REFUSAL = {
   allowed: false,
   code: 'invalid_token',
   message: 'no',
+  trace: null,
 } as const
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine) => {

@@ -27,7 +27,7 @@ const anyFilter = fc.record(
   { requiredKeys: [] },
 )
 
-type Filter = Omit<AccessLogQuery, 'accountId' | 'limit' | 'after'>
+type Filter = Omit<AccessLogQuery, 'accountId' | 'limit' | 'after'> & { source?: AccessLogRow['source'] }
 
 function passes(row: AccessLogRow, { fromMs, untilMs, ...equal }: Filter): boolean {
   const isEqual = Object.entries(equal).every(([key, value]) => row[key as keyof AccessLogRow] === value)
@@ -82,6 +82,44 @@ export function accessLogSuite(stores: Stores): void {
       await append([{ ...row, count: 3, lastAtMs: row.atMs + 5, message: 'another' }])
       const page = await stores.store.read.accessLog.page({ accountId, limit: 10, code: 'token_expired' })
       expect(page).toEqual([{ ...row, count: 3, lastAtMs: row.atMs + 5 }])
+    })
+
+    test('a row is read by its id within a range of time, with its trace', async () => {
+      const accountId = newAccount()
+      const trace = [{ check: 'token' as const, outcome: 'fail' as const, detail: 'no \u0000 \ud800 "token" é' }]
+      const row = accessRow({ accountId, atMs: 100, trace, allowed: false, code: 'invalid_token' })
+      await append([row, accessRow({ accountId, atMs: 100 })])
+      const get = (id: string, from: number, to: number, of = accountId) =>
+        stores.other.read.accessLog.get(of, id, from, to)
+      expect(await get(row.id, 100, 100)).toEqual(row)
+      expect(await get(row.id, 101, 200)).toBeUndefined()
+      expect(await get(row.id, 0, 99)).toBeUndefined()
+      expect(await get(row.id, 0, 200, newAccount())).toBeUndefined()
+    })
+
+    test('codes are counted as the model counts them, with repeats', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(
+            fc.tuple(anyRow, fc.integer({ min: 1, max: 9 }), fc.constantFrom('live' as const, 'check' as const)),
+          ),
+          fc.integer({ min: 0, max: 7 }),
+          fc.integer({ min: 0, max: 7 }),
+          fc.constantFrom(undefined, 'live' as const, 'check' as const),
+          async (wanted, fromMs, untilMs, source) => {
+            const accountId = newAccount()
+            const rows = wanted.map(([row, count, of]) => accessRow({ ...row, accountId, count, source: of }))
+            await append([...rows, accessRow({ accountId: newAccount(), atMs: 1 })])
+            const query = { accountId, fromMs, untilMs, ...(source ? { source } : {}) }
+            const counted = await stores.other.read.accessLog.countCodes(query)
+            const model = new Map<string | null, number>()
+            for (const row of rows.filter((each) => passes(each, { fromMs, untilMs, ...(source ? { source } : {}) })))
+              model.set(row.code, (model.get(row.code) ?? 0) + row.count)
+            expect(new Map(counted.map(({ code, count }) => [code, count]))).toEqual(model)
+          },
+        ),
+        { numRuns: 40 },
+      )
     })
 
     test('pruning deletes the oldest rows up to the limit, and returns how many', async () => {

@@ -14,6 +14,7 @@ import { expect } from 'vitest'
 import { up } from '../../src/store/migrations/0012_access_log_repeats.ts'
 import { up as renameEngineStates } from '../../src/store/migrations/0016_engine_states.ts'
 import { up as renameHostKeys } from '../../src/store/migrations/0020_host_keys.ts'
+import { up as addOperations } from '../../src/store/migrations/0019_operations.ts'
 import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -51,6 +52,8 @@ export async function expectAccessLogUpgrade(
   const earlier = (id: string, atMs: number) =>
     execute(`insert into access_log (account_id, at_ms, id, source, action, protocol, stream_name, address, allowed, message)
       values ('early', ${atMs}, '${id}', 'live', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
+  // A later index contains the count.
+  await execute('drop index access_log_codes')
   for (const column of ['count', 'last_at_ms']) await execute(`alter table access_log drop column "${column}"`)
   await earlier('before', 7)
   for (const sql of await statementsOf(up, engine)) await execute(sql)
@@ -60,6 +63,49 @@ export async function expectAccessLogUpgrade(
     { id: 'beside', count: 1, atMs: 8, lastAtMs: 8 },
     { id: 'before', count: 1, atMs: 7, lastAtMs: 7 },
   ])
+  await store.close()
+}
+
+/** What was there before tokens had a last use and decisions a trace, and what a node of that version writes beside this one. */
+export async function expectOperationsUpgrade(
+  url: string,
+  execute: (sql: string) => Promise<void>,
+  engine: 'sqlite' | 'postgres',
+): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  const indexes = { label: 'label', added: 'added_at_ms' }
+  for (const name of ['tokens_by_used', 'access_log_codes', 'deliveries_undelivered', 'deliveries_type'])
+    await execute(`drop index ${name}`)
+  for (const [name, key] of Object.entries(indexes)) {
+    await execute(`drop index tokens_by_${name}`)
+    await execute(`create index tokens_by_${name} on tokens (account_id, kind, ${key}, id)`)
+  }
+  await execute('alter table tokens drop column last_used_at_ms')
+  await execute('alter table access_log drop column trace')
+  const hash = (label: string) => (engine === 'sqlite' ? `x'${label}'` : `'\\x${label}'`)
+  const earlier = async (label: string): Promise<void> => {
+    await execute(`insert into tokens (account_id, kind, label, streams, has_patterns, is_active, allowed_origins,
+        allowed_ip_addresses, bind_ips_on_usage, allowed_countries, denied_countries, end_sessions_on_update,
+        subscribe_requires_auth, record, enable_thumbnails, multisource, added_at_ms, version, value_hash, value_sealed)
+      values ('early', 'publish', '${label}', '[]', 0, 1, '[]', '[]', 0, '[]', '[]', 1, 0, 0, 0, 1, 1, 1,
+        ${hash(label)}, ${hash(label)})`)
+    await execute(`insert into access_log (account_id, at_ms, id, source, action, protocol, stream_name, address, allowed,
+        message) values ('early', 7, '${label}', 'live', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
+  }
+  await earlier('aa')
+  for (const sql of await statementsOf(addOperations, engine)) await execute(sql)
+  await earlier('bb')
+  const store = await openStore({ url, log: quiet })
+  const query = { accountId: 'early', kind: 'publish' as const, descending: false, offset: 0, limit: 10 }
+  for (const sortBy of ['Name', 'AddedOn', 'LastUsedOn'] as const) {
+    const tokens = await store.read.tokens.list({ ...query, sortBy, only: { nowMs: 1, state: 'ready' } })
+    expect(tokens.map(({ label, lastUsedAtMs }) => [label, lastUsedAtMs])).toEqual([
+      ['aa', undefined],
+      ['bb', undefined],
+    ])
+  }
+  for (const id of ['aa', 'bb'])
+    expect(await store.read.accessLog.get('early', id, 7, 7)).toMatchObject({ count: 1, trace: null })
   await store.close()
 }
 

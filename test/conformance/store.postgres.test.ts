@@ -11,6 +11,7 @@ import {
   expectHostKeysUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
+  expectOperationsUpgrade,
   expectOrderlyClose,
 } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
@@ -74,6 +75,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
         await earlier.end()
       }
     })
+    test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
+      expectOperationsUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is returned although its transaction began early and committed late', async () => {

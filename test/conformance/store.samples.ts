@@ -86,6 +86,7 @@ export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
     message: 'admitted',
     count: 1,
     lastAtMs: over.atMs ?? 1_750_000_000_000,
+    trace: null,
     ...over,
   }
 }

@@ -14,6 +14,7 @@ import {
   expectHostKeysUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
+  expectOperationsUpgrade,
   expectOrderlyClose,
 } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
@@ -63,6 +64,8 @@ describe('a SQLite file', () => {
     expectAccessLogUpgrade(file, execute, 'sqlite'))
   test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
   test('finds nodes under the earlier names of their table and column', () => expectHostKeysUpgrade(file, execute))
+  test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
+    expectOperationsUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))
 
   test('contains no removed values of a row', async () => {

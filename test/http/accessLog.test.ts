@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { cliActor } from '../../src/commands/context.ts'
+import { createToken } from '../../src/commands/tokens/createToken.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
 let sluice: RunningApp
@@ -73,6 +75,93 @@ it.each(['limit=0', 'limit=101', 'tokenId=x', 'address=1.2.3', 'code=nope', 'all
     expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
   },
 )
+
+it('shows the trace of a decision as it was, whatever changed since', async () => {
+  const made = await sluice.call('POST', '/api/publish_token', { label: 'a', streams: [{ streamName: 'traced' }] })
+  const { id } = made.json.data
+  await ask({ streamName: 'another', tokenId: id })
+  await sluice.call('DELETE', `/api/publish_token/${id}`)
+  const [row] = (await log(`?tokenId=${id}`)).data
+  expect(row).not.toHaveProperty('trace')
+  const { json } = await sluice.call('GET', `/api/access/log/${row.id}`)
+  const { trace, ...same } = json.data
+  expect(same).toEqual(row)
+  expect(trace.map(({ check, outcome }: { check: string; outcome: string }) => `${check} ${outcome}`)).toEqual([
+    'token pass',
+    'active pass',
+    'expiry skip',
+    'streamName fail',
+  ])
+  for (const unknown of ['x', '1'.repeat(22), 'z'.repeat(22), `${row.id.slice(0, -1)}!`]) {
+    const { status, json: refused } = await sluice.call('GET', `/api/access/log/${unknown}`)
+    expect([status, Object.keys(refused.data)]).toEqual([404, ['id']])
+  }
+})
+
+it('keeps a trace within its bound, however long a client makes it', async () => {
+  await ask({ streamName: 'long', token: `${'a'.repeat(5000)}.b.c` })
+  await ask({ streamName: 'long', action: 'view', protocol: 'whep', origin: `https://${'o'.repeat(9000)}.example` })
+  for (const { id } of (await log('?streamName=long')).data) {
+    const { trace } = (await sluice.call('GET', `/api/access/log/${id}`)).json.data
+    expect(JSON.stringify(trace).length).toBeLessThan(5000)
+  }
+})
+
+it('counts recorded decisions by code, the most first', async () => {
+  const from = new Date(Date.now() - 60_000).toISOString()
+  const of = async (query = '') => (await sluice.call('GET', `/api/access/summary?from=${from}${query}`)).json.data
+  const before = await of()
+  const { json } = await sluice.call('POST', '/api/publish_token', { label: 'a', streams: [{ streamName: 'summed' }] })
+  for (let at = 0; at < 3; at++) await ask({ streamName: 'other', tokenId: json.data.id })
+  await ask({ streamName: 'summed', tokenId: json.data.id })
+  const after = await of()
+  expect([after.allowed - before.allowed, after.refused - before.refused]).toEqual([1, 3])
+  const count = ({ codes }: { codes: { code: string; count: number }[] }) =>
+    codes.find(({ code }) => code === 'stream_name_not_allowed')?.count ?? 0
+  expect(count(after) - count(before)).toBe(3)
+  expect(after.codes).toEqual(after.codes.toSorted((a: { count: number }, b: { count: number }) => b.count - a.count))
+  expect((await of('&source=live')).refused).toBe(0)
+  expect((await of('&source=check')).refused).toBe(after.refused)
+  expect((await of(`&until=${from}`)).refused).toBe(0)
+  const day = (await sluice.call('GET', '/api/access/summary')).json.data
+  expect(Date.parse(day.until) - Date.parse(day.from)).toBe(86_400_000)
+})
+
+it.each(['from=soon', 'source=any', 'from=2026-01-01&until=2026-03-01', 'from=2026-01-02&until=2026-01-01'])(
+  'refuses a summary of %s by name',
+  async (query) => {
+    const { status, json } = await sluice.call('GET', `/api/access/summary?${query}`)
+    expect([status, Object.keys(json.data.errors)]).toEqual([400, [query.split('=')[0]]])
+  },
+)
+
+it('answers a check by the id of a token as it answers one by its value', async () => {
+  for (const kind of ['publish', 'subscribe']) {
+    const made = await sluice.call('POST', `/api/${kind}_token`, { label: 'a', streams: [{ streamName: 'asked' }] })
+    const { id, token } = made.json.data
+    const what = kind === 'publish' ? {} : { action: 'view', protocol: 'whep' }
+    for (const streamName of ['asked', 'other']) {
+      const [byId, byValue] = [{ tokenId: id }, { token }].map((named) => ask({ streamName, ...what, ...named }))
+      expect((await byId)?.json).toEqual((await byValue)?.json)
+    }
+    const both = await ask({ streamName: 'asked', token, tokenId: id })
+    expect([both.status, Object.keys(both.json.data.errors)]).toEqual([400, ['tokenId']])
+  }
+  const foreign = await ask({ streamName: 'asked', tokenId: 123_456 })
+  expect([foreign.status, foreign.json.data]).toEqual([404, { tokenId: 'No token with id: 123456' }])
+  const { ctx } = sluice.app
+  await ctx.store.transaction((tx) => tx.accounts.insert({ id: 'zz9999', name: 'other', createdAtMs: 1 }))
+  const theirs = await createToken(ctx, cliActor('zz9999'), 'publish', {
+    label: 'a',
+    streams: [{ streamName: 'asked' }],
+  })
+  const hidden = await ask({ streamName: 'asked', tokenId: theirs.ok ? theirs.value.id : 0 })
+  expect([hidden.status, Object.keys(hidden.json.data)]).toEqual([404, ['tokenId']])
+  for (const tokenId of [0, 1.5, '7', true]) {
+    const { status, json } = await ask({ streamName: 'asked', tokenId })
+    expect([status, Object.keys(json.data.errors)]).toEqual([400, ['tokenId']])
+  }
+})
 
 it('folds and bounds a flood of refusals and reports it; records nothing for an account that does not exist', async () => {
   const made = await sluice.call('POST', '/api/publish_token', {

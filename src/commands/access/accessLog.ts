@@ -1,7 +1,9 @@
+import { timeOfId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
-import { invalid, type Failure } from '../../core/errors.ts'
-import { readAccessLogQuery } from '../../core/access/logQuery.ts'
+import { invalid, notFound, type Failure } from '../../core/errors.ts'
+import type { TraceStep } from '../../core/access/types.ts'
+import { readAccessLogQuery, readAccessSummaryQuery } from '../../core/access/logQuery.ts'
 import type { AccessLogRow } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
 import { type KeysetPage, newestAfter, mapPage, paginate } from '../pages.ts'
@@ -43,6 +45,55 @@ export async function listAccessLog(
     },
   })
   return mapPage(page, toEntry)
+}
+
+const MINUTE_MS = 60_000
+
+/** One recorded decision with its trace, as it was then. */
+export async function readAccessLogEntry(
+  ctx: CommandContext,
+  accountId: string,
+  id: string,
+): Promise<Result<AccessLogEntry & { trace?: readonly TraceStep[] }, Failure>> {
+  const atMs = timeOfId(id)
+  if (atMs === null) return err(noEntry(id))
+  await ctx.recorder.flush()
+  // After a step of the clock, an id is a little later than its row.
+  const row = await ctx.store.read.accessLog.get(accountId, id, atMs - MINUTE_MS, atMs)
+  if (!row) return err(noEntry(id))
+  return ok({ ...toEntry(row), ...(row.trace === null ? {} : { trace: row.trace }) })
+}
+
+const noEntry = (id: string): Failure => notFound('id', `No decision with id: ${id.slice(0, 32)}`)
+
+export interface AccessSummary {
+  readonly from: string
+  readonly until: string
+  readonly allowed: number
+  readonly refused: number
+  /** Refusals by code, the most first. */
+  readonly codes: readonly { readonly code: string; readonly count: number }[]
+}
+
+/** Counts recorded decisions by code. */
+export async function summarizeAccessLog(
+  ctx: CommandContext,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<AccessSummary, Failure>> {
+  const read = readAccessSummaryQuery(query, ctx.clock.now())
+  if (!read.ok) return err(invalid(read.error))
+  await ctx.recorder.flush()
+  const counts = await ctx.store.read.accessLog.countCodes({ accountId, ...read.value })
+  const { fromMs, untilMs } = read.value
+  const codes = counts.flatMap(({ code, count }) => (code === null ? [] : [{ code, count }]))
+  return ok({
+    from: new Date(fromMs).toISOString(),
+    until: new Date(untilMs).toISOString(),
+    allowed: counts.find(({ code }) => code === null)?.count ?? 0,
+    refused: codes.reduce((sum, { count }) => sum + count, 0),
+    codes: codes.toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
+  })
 }
 
 /** A row as the interface shows it; what is not known is left out. */

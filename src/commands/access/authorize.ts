@@ -103,13 +103,24 @@ export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: S
     allowed: false,
     code: limit,
     message: SESSION_LIMITS[limit].text,
+    trace: null,
   }
   ctx.recorder.note(noted, false)
 }
 
-/** What `authorize` would answer at `atMs`. Writes and binds nothing; the question is recorded as a check. */
-export async function dryRun(ctx: AccessContext, attempt: AccessAttempt, atMs: number): Promise<Evaluation> {
-  const evaluation = evaluateFromMemory(ctx, attempt, atMs) ?? (await evaluate(ctx, attempt, atMs))
+/**
+ * What `authorize` would answer at `atMs`. Writes and binds nothing; the question is recorded as a check.
+ *
+ * @param prove finds what the client would prove, instead of what it presents
+ */
+export async function dryRun(
+  ctx: AccessContext,
+  attempt: AccessAttempt,
+  atMs: number,
+  prove?: () => Promise<Credential>,
+): Promise<Evaluation> {
+  const cached = prove ? null : evaluateFromMemory(ctx, attempt, atMs)
+  const evaluation = cached ?? (await evaluate(ctx, attempt, atMs, prove))
   record(ctx, 'check', evaluation)
   return evaluation
 }
@@ -226,6 +237,7 @@ function record(
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
     ...outcome,
+    trace: decision.trace,
   }
   ctx.recorder.note(noted, holder !== undefined || source === 'check')
 }

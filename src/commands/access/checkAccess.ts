@@ -4,6 +4,7 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { AccessContext } from '../context.ts'
 import { type AccessAttempt, dryRun, dryRunFromMemory } from './authorize.ts'
+import { credentialOfToken } from './credential.ts'
 import { onAir, peekOnAir } from '../sessions/revoke.ts'
 
 export interface CheckAnswer {
@@ -23,8 +24,11 @@ export async function checkAccess(
 ): Promise<Result<CheckAnswer, Failure>> {
   const read = readQuestion(accountId, body)
   if (!read.ok) return read
-  const { attempt, atMs } = read.value
-  const { decision } = await dryRun(ctx, attempt, atMs ?? ctx.clock.now())
+  const { attempt, atMs, tokenId } = read.value
+  const proved = tokenId === undefined ? undefined : await credentialOfToken(ctx.cache, accountId, tokenId)
+  if (proved === null) return err(notFound('tokenId', `No token with id: ${tokenId}`))
+  const prove = proved && (() => Promise.resolve(proved))
+  const { decision } = await dryRun(ctx, attempt, atMs ?? ctx.clock.now(), prove)
   const live = await onAir(ctx, accountId, attempt.streamName)
   return ok(answerOf(decision, live !== undefined))
 }
@@ -37,7 +41,8 @@ export function checkFromMemory(
 ): Result<CheckAnswer, Failure> | null {
   const read = readQuestion(accountId, body)
   if (!read.ok) return read
-  const { attempt, atMs } = read.value
+  const { attempt, atMs, tokenId } = read.value
+  if (tokenId !== undefined) return null
   const live = peekOnAir(ctx, accountId, attempt.streamName)
   const evaluation = live === 'unknown' ? null : dryRunFromMemory(ctx, attempt, atMs ?? ctx.clock.now())
   return evaluation === null ? null : ok(answerOf(evaluation.decision, live !== undefined))
@@ -46,7 +51,7 @@ export function checkFromMemory(
 function readQuestion(
   accountId: string,
   body: unknown,
-): Result<{ attempt: AccessAttempt; atMs: number | undefined }, Failure> {
+): Result<{ attempt: AccessAttempt; atMs: number | undefined; tokenId: number | undefined }, Failure> {
   const read = readCheck(body)
   if (!read.ok) return err(invalid(read.error))
   const question = read.value
@@ -62,7 +67,7 @@ function readQuestion(
     origin: question.origin,
     country: question.country,
   }
-  return ok({ attempt, atMs: question.atMs })
+  return ok({ attempt, atMs: question.atMs, tokenId: question.tokenId })
 }
 
 function answerOf(decision: Decision, live: boolean): CheckAnswer {

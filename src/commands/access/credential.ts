@@ -14,6 +14,12 @@ export async function resolveCredential(cache: Cache, presented: string | null):
   return read
 }
 
+/** What a client proves that presents the value of this token of the account; null: the account has no such token. */
+export async function credentialOfToken(cache: Cache, accountId: string, tokenId: number): Promise<Credential | null> {
+  const found = await cache.tokenById(tokenId)
+  return found?.snapshot.accountId === accountId ? ofValue(found) : null
+}
+
 /** As `resolveCredential`, from memory alone; null: only the store can say. */
 export function credentialFromMemory(cache: Cache, presented: string | null): Credential | null {
   const read = readPresented(presented)

@@ -12,6 +12,8 @@ export interface CheckQuestion {
   streamName: string
   accountId: string | null
   token: string | null
+  /** Asks as if the value of this token were presented; undefined: `token` counts. */
+  tokenId: number | undefined
   address: Address
   origin: string | null
   /** Undefined: look the country up. */
@@ -25,7 +27,18 @@ const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
   view: ['whep', 'hls'],
 }
 
-const NAMES = ['action', 'accountId', 'streamName', 'token', 'ip', 'origin', 'country', 'protocol', 'at'] as const
+const NAMES = [
+  'action',
+  'accountId',
+  'streamName',
+  'token',
+  'tokenId',
+  'ip',
+  'origin',
+  'country',
+  'protocol',
+  'at',
+] as const
 type Field = (typeof NAMES)[number]
 const FIELDS: ReadonlySet<string> = new Set(NAMES)
 /** Longer than any token, so that an overlong token reaches the decision and is refused there. */
@@ -51,11 +64,12 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   const address = readAddress(given.ip, notes)
   const accountId = optional('accountId', given.accountId, notes) ?? null
   const token = optional('token', given.token, notes) ?? null
+  const tokenId = given.tokenId === undefined ? undefined : readTokenId(given.tokenId, token, notes)
   const origin = optional('origin', given.origin, notes) ?? null
   const country = readCountry(given.country, notes)
   const atMs = readAt(given.at, notes)
   if (!notes.none || !action || !protocol || streamName === undefined || !address) return err(notes.errors)
-  return ok({ action, protocol, streamName, address, accountId, token, origin, country, atMs })
+  return ok({ action, protocol, streamName, address, accountId, token, tokenId, origin, country, atMs })
 }
 
 /** Collects errors by field. */
@@ -89,6 +103,14 @@ function readAddress(value: unknown, notes: Notes): Address | null {
   const address = parseAddress(text)
   if (address === null) notes.wrong('ip', 'must be an IPv4 or IPv6 address')
   return address
+}
+
+function readTokenId(value: unknown, token: string | null, notes: Notes): number | undefined {
+  if (value === null) return undefined
+  if (token !== null) notes.wrong('tokenId', 'must not be sent beside token: they name two tokens, or one twice')
+  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value)
+  notes.wrong('tokenId', 'must be the id of a token, a whole number from 1 on')
+  return undefined
 }
 
 function readCountry(value: unknown, notes: Notes): string | undefined {

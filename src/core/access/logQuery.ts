@@ -50,6 +50,42 @@ const READERS: Readonly<Record<string, Reader>> = {
 export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 
+/** The most time that a summary covers. */
+const SUMMARY_MAX_MS = 31 * 86_400_000
+const DAY_MS = 86_400_000
+
+/** What `GET /api/access/summary` counts. */
+export interface AccessSummaryQuery {
+  fromMs: number
+  untilMs: number
+  source?: 'live' | 'check'
+}
+
+type SummaryReader = ParameterReader<AccessSummaryQuery>
+
+const SUMMARY_READERS: Readonly<Record<string, SummaryReader>> = {
+  from: (text) => instant(text, (fromMs) => ({ fromMs })),
+  until: (text) => instant(text, (untilMs) => ({ untilMs })),
+  source: (text) => {
+    const source = wordOf(['live', 'check'] as const, text)
+    return source === undefined ? err('must be live or check') : ok({ source })
+  },
+}
+
+/** Parses the query of `GET /api/access/summary`: by default the last 24 hours. */
+export function readAccessSummaryQuery(
+  query: Record<string, unknown>,
+  nowMs: number,
+): Result<AccessSummaryQuery, FieldErrors> {
+  const { limit: _limit, cursor: _cursor, ...named } = query
+  const read = readListQuery(named, SUMMARY_READERS)
+  if (!read.ok) return read
+  const { untilMs = nowMs, fromMs = untilMs - DAY_MS, source } = read.value
+  if (fromMs > untilMs) return err({ from: ['must not be after until'] })
+  if (untilMs - fromMs > SUMMARY_MAX_MS) return err({ from: ['must be at most 31 days before until'] })
+  return ok({ fromMs, untilMs, ...(source ? { source } : {}) })
+}
+
 function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {
   const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const ms = wellFormed ? Date.parse(text) : Number.NaN

@@ -3,8 +3,8 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * The last use of a token, and indexes for lists with filters. The indexes of the token list get the columns of the
- * filters, so that a filtered page reads no row that it does not show.
+ * What lists with filters and summaries need: the last use of a token, and the trace of a logged decision. The indexes
+ * contain what filters and counts read, so that they read no row that they do not show.
  */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
@@ -16,4 +16,10 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
   const orders = { label: 'label', added: 'added_at_ms', used: 'last_used_at_ms' }
   for (const [name, key] of Object.entries(orders))
     await make.index(`tokens_by_${name}`, 'tokens', ['account_id', 'kind', key, 'id', 'is_active', 'expires_at_ms'])
+  await db.schema.alterTable('access_log').addColumn('trace', 'text').execute()
+  // Most deliveries succeed, and are not in the index of the others.
+  const undelivered = "state in ('failed', 'skipped', 'unknown')"
+  await make.index('deliveries_undelivered', 'deliveries', ['webhook_id', 'state', 'id'], undelivered)
+  await make.index('deliveries_type', 'deliveries', ['webhook_id', 'type', 'id'])
+  await make.index('access_log_codes', 'access_log', ['account_id', 'at_ms', 'source', 'code', 'count'])
 }

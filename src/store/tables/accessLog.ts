@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccessLogTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
-import type { AccessLogQuery, AccessLogRow } from '../store.ts'
+import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
 import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -58,6 +58,40 @@ export async function pageAccessLog(executor: Executor, query: AccessLogQuery): 
   return rows.map(fromRow)
 }
 
+const byId = statement((db, p: { accountId: string; id: string; fromMs: number; toMs: number }) =>
+  db
+    .selectFrom('access_log')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('at_ms', '>=', p.fromMs)
+    .where('at_ms', '<=', p.toMs)
+    .where('id', '=', p.id),
+)
+
+export async function getAccessLogRow(
+  executor: Executor,
+  key: { accountId: string; id: string; fromMs: number; toMs: number },
+): Promise<AccessLogRow | undefined> {
+  const row = await executor.first(byId, key)
+  return row && fromRow(row)
+}
+
+export async function countAccessCodes(
+  executor: Executor,
+  { accountId, fromMs, untilMs, source }: CodeCountQuery,
+): Promise<CodeCount[]> {
+  return executor.ask((db) => {
+    const within = db
+      .selectFrom('access_log')
+      .select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
+      .where('account_id', '=', accountId)
+      .where('at_ms', '>=', fromMs)
+      .where('at_ms', '<', untilMs)
+    const chosen = source === undefined ? within : within.where('source', '=', source)
+    return chosen.groupBy('code').orderBy('code')
+  })
+}
+
 export async function pruneAccessLog(executor: Executor, beforeMs: number, limit: number): Promise<number> {
   return executor.run(prune, { beforeMs, limit })
 }
@@ -81,6 +115,7 @@ function toRow(row: AccessLogRow): Insertable<AccessLogTable> {
     message: row.message,
     count: row.count,
     last_at_ms: row.lastAtMs,
+    trace: row.trace === null ? null : JSON.stringify(row.trace),
   }
 }
 
@@ -103,5 +138,6 @@ function fromRow(row: Selectable<AccessLogTable>): AccessLogRow {
     message: row.message,
     count: row.count,
     lastAtMs: row.last_at_ms ?? row.at_ms,
+    trace: row.trace === null ? null : (JSON.parse(row.trace) as AccessLogRow['trace']),
   }
 }

@@ -19,11 +19,16 @@ export function App() {
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
   if (kind === 'unknown') return null
   if (kind === 'none') return <SignInPage />
+  const isAlone = PAGES.some((page) => page.isAlone && match(page.path, path) !== null)
   return (
     <>
-      <Shell>
+      {isAlone ? (
         <Current {...route.value} />
-      </Shell>
+      ) : (
+        <Shell>
+          <Current {...route.value} />
+        </Shell>
+      )}
       {isPaletteOpen.value && <Palette />}
       {needsSignIn.value && <SignInAgain />}
     </>

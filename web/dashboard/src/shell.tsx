@@ -6,6 +6,7 @@ import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Menu } from './parts/menu.tsx'
 import { Toasts } from './parts/toast.tsx'
+import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
 import { chooseTheme, theme } from './theme.ts'
@@ -59,9 +60,13 @@ function Account({ isShort = false }: { readonly isShort?: boolean }) {
 
 const GoLive = () =>
   canChange() ? (
-    <a class="btn" href={linkTo('/live')}>
+    <a
+      class={onAir.value === null ? 'btn' : 'btn on-air'}
+      href={linkTo('/live')}
+      aria-current={route.value.path === '/live' ? 'page' : undefined}
+    >
       <Icon name="goLive" />
-      {text.goLive}
+      {onAir.value === null ? text.goLive : words.goLive.onAir(onAir.value)}
     </a>
   ) : null
 

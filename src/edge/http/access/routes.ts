@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../../commands/access/checkAccess.ts'
-import { listAccessLog } from '../../../commands/access/accessLog.ts'
+import { listAccessLog, readAccessLogEntry, summarizeAccessLog } from '../../../commands/access/accessLog.ts'
 import type { Context } from '../../../commands/context.ts'
 import { LOGGED_CODES } from '../../../core/access/logQuery.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
@@ -37,6 +37,24 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
     },
   )
+  app.get<{ Params: { decisionId: string } }>(
+    '/api/access/log/:decisionId',
+    document(tag, 'A recorded decision with its trace, as it was then', {
+      operationId: 'readAccessLogEntry',
+      data: LogEntryWithTrace,
+    }),
+    async (request, reply) =>
+      sendResult(reply, await readAccessLogEntry(ctx, accountOf(request), request.params.decisionId)),
+  )
+  app.get<{ Querystring: Record<string, unknown> }>(
+    '/api/access/summary',
+    document(tag, 'How many decisions were recorded, by code', {
+      operationId: 'readAccessSummary',
+      querystring: SummaryQuery,
+      data: Summary,
+    }),
+    async (request, reply) => sendResult(reply, await summarizeAccessLog(ctx, accountOf(request), request.query)),
+  )
 }
 
 const CODES = ['allowed', ...Object.keys(REFUSALS)]
@@ -51,6 +69,12 @@ const CheckBody = Type.Object(
     token: Type.Optional(
       Type.String({ description: 'A token value or a self-signed token; absent: none is presented.' }),
     ),
+    tokenId: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Instead of `token`: asks as if the value of this token were presented, without sending it.',
+      }),
+    ),
     origin: Type.Optional(Type.String({ examples: ['https://www.example.com'] })),
     country: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2, instead of a look-up.', examples: ['NZ'] })),
     at: Type.Optional(Type.String({ format: 'date-time', description: 'Decide as of this time; default now.' })),
@@ -58,18 +82,20 @@ const CheckBody = Type.Object(
   { additionalProperties: false },
 )
 
+const Trace = Type.Array(
+  Type.Object({
+    check: Type.String(),
+    outcome: Type.Enum(['pass', 'fail', 'skip']),
+    detail: Type.String(),
+  }),
+)
+
 const CheckData = Type.Object({
   allowed: Type.Boolean(),
   code: Type.Enum(CODES),
   message: Type.String({ description: 'The text that the client would get.' }),
   live: Type.Boolean({ description: 'Is the stream being published now? Does not change `allowed`.' }),
-  trace: Type.Array(
-    Type.Object({
-      check: Type.String(),
-      outcome: Type.Enum(['pass', 'fail', 'skip']),
-      detail: Type.String(),
-    }),
-  ),
+  trace: Trace,
 })
 
 const LogQuery = Type.Object({
@@ -84,29 +110,57 @@ const LogQuery = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
 })
 
+const logEntry = {
+  id: Type.String(),
+  at: Type.String({ format: 'date-time', description: 'Of the first.' }),
+  source: Type.Enum(['live', 'check']),
+  action: Type.Enum(['publish', 'view']),
+  protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
+  streamName: Type.String(),
+  tokenId: Type.Optional(Type.Integer()),
+  jti: Type.Optional(Type.String()),
+  address: Type.String(),
+  origin: Type.Optional(Type.String()),
+  country: Type.Optional(Type.String()),
+  allowed: Type.Boolean(),
+  code: Type.Optional(Type.String()),
+  message: Type.String(),
+  count: Type.Integer({
+    description: 'How many times: a refusal that comes again within a minute is counted here.',
+  }),
+  lastAt: Type.String({ format: 'date-time', description: 'Of the last.' }),
+}
+
 const LogAnswer = Type.Object({
   status: Type.Enum(['success']),
-  data: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      at: Type.String({ format: 'date-time', description: 'Of the first.' }),
-      source: Type.Enum(['live', 'check']),
-      action: Type.Enum(['publish', 'view']),
-      protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
-      streamName: Type.String(),
-      tokenId: Type.Optional(Type.Integer()),
-      jti: Type.Optional(Type.String()),
-      address: Type.String(),
-      origin: Type.Optional(Type.String()),
-      country: Type.Optional(Type.String()),
-      allowed: Type.Boolean(),
-      code: Type.Optional(Type.String()),
-      message: Type.String(),
-      count: Type.Integer({
-        description: 'How many times: a refusal that comes again within a minute is counted here.',
-      }),
-      lastAt: Type.String({ format: 'date-time', description: 'Of the last.' }),
-    }),
-  ),
+  data: Type.Array(Type.Object(logEntry)),
   pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
+})
+
+const LogEntryWithTrace = Type.Object({
+  ...logEntry,
+  trace: Type.Optional({
+    ...Trace,
+    description: 'Every check of the first decision. Absent: a limit refused before them.',
+  }),
+})
+
+const SummaryQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Inclusive; default 24 hours before `until`, at most 31 days.' }),
+  ),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive; default now.' })),
+  source: Type.Optional(
+    Type.Enum(['live', 'check'], { description: 'Only real connections, or only dry runs; default both.' }),
+  ),
+})
+
+const Summary = Type.Object({
+  from: Type.String({ format: 'date-time' }),
+  until: Type.String({ format: 'date-time' }),
+  allowed: Type.Integer({ description: 'By default Sluice records refusals only (access.log.admissionRate).' }),
+  refused: Type.Integer(),
+  codes: Type.Array(Type.Object({ code: Type.Enum([...LOGGED_CODES]), count: Type.Integer() }), {
+    description: 'Refusals by code, the most first; repeats count.',
+  }),
 })

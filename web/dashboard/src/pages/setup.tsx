@@ -3,6 +3,7 @@ import { call, type Operation } from '../api/call.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { Solo } from './firstRun/solo.tsx'
 import { go } from '../router.ts'
 import { openSession } from '../session.ts'
 import { words } from '../words/words.ts'
@@ -25,40 +26,34 @@ export function SetupPage({ code }: { readonly code: string }) {
   })
   const isOfField = Boolean(fields['email'] ?? fields['password'])
   return (
-    <main class="setup" id="main">
-      <div class="stack gap-l">
-        <div>
-          <h1>{text.title}</h1>
-          <p class="lead">{text.lead}</p>
+    <Solo step={1} title={text.title} lead={text.lead}>
+      <form class="form narrow" onSubmit={onSubmit}>
+        {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
+        <TextField
+          label={text.email}
+          type="email"
+          autocomplete="username"
+          required
+          error={fields['email']}
+          value={given.email}
+          onValue={(email) => setGiven({ ...given, email })}
+        />
+        <TextField
+          label={text.password}
+          type="password"
+          autocomplete="new-password"
+          required
+          hint={text.passwordHint}
+          error={fields['password']}
+          value={given.password}
+          onValue={(password) => setGiven({ ...given, password })}
+        />
+        <div class="actions">
+          <Button look="primary" size="big" type="submit" isBusy={isBusy}>
+            {text.submit}
+          </Button>
         </div>
-        <form class="form narrow" onSubmit={onSubmit}>
-          {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
-          <TextField
-            label={text.email}
-            type="email"
-            autocomplete="username"
-            required
-            error={fields['email']}
-            value={given.email}
-            onValue={(email) => setGiven({ ...given, email })}
-          />
-          <TextField
-            label={text.password}
-            type="password"
-            autocomplete="new-password"
-            required
-            hint={text.passwordHint}
-            error={fields['password']}
-            value={given.password}
-            onValue={(password) => setGiven({ ...given, password })}
-          />
-          <div class="actions">
-            <Button look="primary" size="big" type="submit" isBusy={isBusy}>
-              {text.submit}
-            </Button>
-          </div>
-        </form>
-      </div>
-    </main>
+      </form>
+    </Solo>
   )
 }

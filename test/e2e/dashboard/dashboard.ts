@@ -1,0 +1,108 @@
+import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
+import type { AxeResults } from 'axe-core'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { setStage, type Stage } from '../sluice.ts'
+import { buildDashboard } from './build.ts'
+
+export const ADMIN = { email: 'ann@example.com', password: 'a sentence is fine' } as const
+
+type Theme = 'light' | 'dark'
+
+/** A server with its dashboard, and a browser in which the first user is signed in. */
+export interface Dashboard extends Stage {
+  /** The address of the dashboard, with `/` at its end. */
+  readonly home: string
+  readonly context: BrowserContext
+  /** Reports of the Content-Security-Policy, errors of scripts, and errors in the console, of every page so far. */
+  readonly complaints: string[]
+  /** A signed-in page at a path of the dashboard, such as `/live`. */
+  open(path: string, options?: { width?: number; theme?: Theme }): Promise<Page>
+  /** A browser of another person, who is not signed in. */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>
+}
+
+/** Starts a server with a dashboard and makes its first user, as the link in the terminal does. */
+export async function openDashboard(settings: Record<string, string> = {}): Promise<Dashboard> {
+  const dashboard = await openUnclaimed(settings)
+  const code = new URLSearchParams(firstRunLink(dashboard).split('?')[1]).get('code')
+  const response = await dashboard.context.request.post(`${dashboard.home}api/setup`, {
+    headers: { 'X-Sluice-Dashboard': '1' },
+    data: { code, ...ADMIN },
+  })
+  if (!response.ok()) throw new Error(`setup: ${response.status()} ${await response.text()}`)
+  return dashboard
+}
+
+/** As `openDashboard`, before anyone has used the link. */
+export async function openUnclaimed(settings: Record<string, string> = {}): Promise<Dashboard> {
+  await buildDashboard()
+  const stage = await setStage(settings)
+  const home = `${stage.server.url}/dashboard/`
+  const complaints: string[] = []
+  const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
+    const context = await stage.browser.newContext({ locale: 'en-GB', ...options })
+    await context.addInitScript({ content: `${AXE}\n${REPORTS}` })
+    context.on('page', (page) => collect(page, complaints))
+    return context
+  }
+  const context = await newContext()
+  const open: Dashboard['open'] = async (path, { width = 1280, theme = 'light' } = {}) => {
+    const page = await context.newPage()
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme: theme })
+    await page.goto(`${home}#${path}`)
+    return page
+  }
+  return { ...stage, home, context, complaints, open, newContext }
+}
+
+/** The link that the server printed for its first user. */
+export function firstRunLink({ server }: Stage): string {
+  const [link] = /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.log()) ?? []
+  if (link === undefined) throw new Error(`the server printed no link: ${server.log()}`)
+  return link
+}
+
+// The policy of the pages forbids code that comes as text, so axe is there before the page is.
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const REPORTS = `addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile, lineNumber }) =>
+  console.error(\`policy: \${effectiveDirective} forbids \${blockedURI} at \${sourceFile}:\${lineNumber}\`))`
+
+/** Refusals of operations are no complaint: the page shows them. */
+const isRefusal = (text: string): boolean => text.startsWith('Failed to load resource')
+
+function collect(page: Page, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !isRefusal(message.text())) complaints.push(`${page.url()}: ${message.text()}`)
+  })
+}
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** What axe finds wrong with a page in light and in dark, one line for each element. */
+export async function axe(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    // Colours change in a transition; axe would judge those in between.
+    const { violations } = await page.evaluate(runAxe, RULES)
+    for (const { id, help, nodes } of violations)
+      found.push(...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id} (${help}): ${html} ${failureSummary}`))
+  }
+  return found
+}
+
+/** What a page has that this program has not. */
+interface InPage {
+  readonly document: { getAnimations(): readonly { finish(): void; readonly effect: { getTiming(): { iterations: number } } }[] }
+  readonly axe: { run(context: unknown, options: object): Promise<AxeResults> }
+}
+
+function runAxe(rules: string[]): Promise<AxeResults> {
+  const { document, axe: checker } = globalThis as unknown as InPage
+  for (const animation of document.getAnimations())
+    if (Number.isFinite(animation.effect.getTiming().iterations)) animation.finish()
+  return checker.run(document, { runOnly: rules })
+}

@@ -1,0 +1,96 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN, axe, type Dashboard, firstRunLink, openUnclaimed } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openUnclaimed()
+})
+afterAll(() => dashboard.close())
+
+const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`)
+
+/** A page at the begin of step 2. */
+async function fresh(): Promise<Page> {
+  const page = await dashboard.open('/')
+  await page.evaluate(`localStorage.removeItem('sluice-first-run')`)
+  await page.goto(`${dashboard.home}?fresh#/first-run`)
+  await heading(page, 'Name your first stream')
+  return page
+}
+
+test('the link of the terminal leads to a user, a stream on the air and its first viewer', async () => {
+  const page = await dashboard.context.newPage()
+  await page.goto(firstRunLink(dashboard))
+  await heading(page, 'Welcome. Who are you?')
+  expect(await axe(page)).toEqual([])
+  await page.fill('input[type=email]', ADMIN.email)
+  await page.fill('input[type=password]', ADMIN.password)
+  await page.click('text=Continue')
+
+  await heading(page, 'Name your first stream')
+  expect(await axe(page)).toEqual([])
+  await page.fill('text=Stream name', '')
+  await page.click('text=Make the stream')
+  expect(await page.textContent('.field .err')).toBe('must be a string of 1 to 128 characters')
+  await page.fill('text=Stream name', 'morning-talk')
+  await page.click('text=Only people with a token')
+  await page.click('text=Make the stream')
+
+  await heading(page, 'Go on air')
+  expect(await axe(page)).toEqual([])
+  const { data: made } = await dashboard.api('GET', '/api/publish_token/list')
+  expect(made).toMatchObject([{ streams: [{ streamName: 'morning-talk' }], subscribeRequiresAuth: true }])
+
+  // Who leaves comes back to the same step.
+  const again = await dashboard.open('/first-run')
+  await heading(again, 'Go on air')
+  await again.close()
+
+  await page.click('.seg >> text=Test')
+  await page.waitForSelector('video')
+  await page.click('button:has-text("Go live")')
+  await heading(page, 'You are live')
+  expect(await axe(page)).toEqual([])
+
+  const link = new URL((await page.textContent('.copy code')) ?? '')
+  expect(link.pathname).toBe(`/watch/${dashboard.accountId}/morning-talk`)
+  const viewer = await dashboard.peer()
+  const token = link.searchParams.get('token') ?? ''
+  expect(await viewer.watch({ url: dashboard.whep('morning-talk'), token })).toBe('ok')
+  await heading(page, 'You are live, and your first viewer watches')
+  expect(await page.textContent('.pairs')).toContain('1 viewer, WHEP')
+
+  await page.click('text=To the overview')
+  await page.waitForURL(({ hash }) => hash === '#/')
+  // The broadcast goes on while the user looks at other pages.
+  const { data: sessions } = await dashboard.api('GET', '/api/sessions?action=publish')
+  expect(sessions).toHaveLength(1)
+  expect(dashboard.complaints).toEqual([])
+})
+
+test('a stream from an encoder is noticed, with the addresses that the page shows', async () => {
+  const page = await fresh()
+  await page.fill('text=Stream name', 'from-obs')
+  await page.click('text=Make the stream')
+  await heading(page, 'Go on air')
+  await page.click('.copy >> button:has-text("Show")')
+  const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
+  expect(server).toBe(`${new URL(dashboard.home).origin}/api/whip/from-obs`)
+  const encoder = await dashboard.peer()
+  expect(await encoder.publish({ url: server, token, scale: 0.25 })).toBe('ok')
+  await heading(page, 'You are live')
+  await encoder.stop()
+  await heading(page, 'Send the link')
+  expect(dashboard.complaints).toEqual([])
+})
+
+test('every step can be skipped', async () => {
+  const page = await fresh()
+  await page.click('a:has-text("Skip all")')
+  await page.waitForURL(({ hash }) => hash === '#/')
+  await page.goto(`${dashboard.home}#/first-run`)
+  await page.click('text=Make the stream')
+  await page.click('text=Skip this step')
+  await heading(page, 'Send the link')
+})

@@ -1,0 +1,125 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+const SOON = { timeout: 30_000, interval: 100 }
+
+let page: Page
+beforeEach(async () => {
+  page = await dashboard.open('/live')
+  return () => page.close()
+})
+
+const figure = (name: string) => page.textContent(`.figs div:has(dt:text-is("${name}")) dd`)
+const isLive = () => page.waitForSelector('.screen .st[data-s=live]')
+
+/** The sessions that broadcast a stream, as the API lists them. */
+async function publishers(stream: string): Promise<{ id: string }[]> {
+  const { data } = await dashboard.api('GET', `/api/sessions?action=publish&streamName=${stream}`)
+  return data as { id: string }[]
+}
+
+test('without a token the page says how to make one', async () => {
+  await page.waitForSelector('text=No token yet')
+  expect(await page.getAttribute('.empty a', 'href')).toBe('#/tokens/publish/new')
+})
+
+test('the test pattern goes on the air with the chosen settings, shows its figures, and ends', async () => {
+  await dashboard.token('publish', { label: 'Studio 1', streams: [{ streamName: 'morning' }] })
+  await page.reload()
+  await page.waitForSelector('video')
+  await expect.poll(() => page.getAttribute('.meter', 'data-level').then(Number), SOON).toBeGreaterThan(-30)
+  await page.click('summary')
+  await page.selectOption('text=Resolution', '480p')
+  await page.selectOption('text=Codec', 'vp8')
+  await page.fill('text=Bitrate', 'much')
+  expect(await page.textContent('.err')).toBe('A number from 0.1 to 50')
+  expect(await page.isDisabled('button:has-text("Go live as morning")')).toBe(true)
+  await page.fill('text=Bitrate', '0.8')
+  expect(await axe(page)).toEqual([])
+  await page.click('button:has-text("Go live as morning")')
+  await isLive()
+  await expect.poll(() => figure('Video'), SOON).toMatch(/^480p · \d+ fps$/)
+  await expect.poll(() => figure('Codec'), SOON).toBe('VP8 Opus')
+  await expect.poll(() => figure('Sending'), SOON).toMatch(/bit\/s$/)
+  await page.waitForSelector('.plot-canvas canvas')
+  expect(await axe(page)).toEqual([])
+
+  const viewer = await dashboard.peer()
+  expect(await viewer.watch({ url: dashboard.whep('morning') })).toBe('ok')
+  await expect.poll(() => figure('Viewers'), SOON).toBe('1')
+
+  // Other pages do not end it, and say that it goes on.
+  await page.click('.nav a:has-text("Recordings")')
+  await page.click('.side a:has-text("On air: morning")')
+  await isLive()
+  expect(await publishers('morning')).toHaveLength(1)
+
+  await page.click('button:has-text("End the broadcast")')
+  expect(await page.textContent('dialog')).toContain('1 viewer watches.')
+  await page.click('dialog button:has-text("End the broadcast")')
+  await page.waitForSelector('button:has-text("Go live as morning")')
+  await expect.poll(() => publishers('morning'), SOON).toEqual([])
+  expect(dashboard.complaints).toEqual([])
+})
+
+test('the camera is opened when it is chosen, and the source changes while on the air', async () => {
+  await page.click('.seg >> text=Camera')
+  await page.waitForSelector('text=Microphone')
+  await page.click('button:has-text("Go live as morning")')
+  await isLive()
+  await page.click('.seg >> text=Test')
+  await page.waitForSelector('text=Microphone', { state: 'detached' })
+  await expect.poll(() => figure('Video'), SOON).toMatch(/^720p/)
+  expect(await publishers('morning')).toHaveLength(1)
+  await page.click('button:has-text("Mute")')
+  await expect.poll(() => page.getAttribute('.meter', 'data-level').then(Number), SOON).toBe(-60)
+})
+
+test('an end by the server is shown with its reason', async () => {
+  await page.click('button:has-text("Go live as morning")')
+  await isLive()
+  const [session] = await publishers('morning')
+  await dashboard.api('DELETE', `/api/sessions/${session?.id}`)
+  await page.waitForSelector('.notice[data-s=error]:has-text("The server ended the broadcast.")')
+  await page.waitForSelector('button:has-text("Go live as morning")')
+})
+
+test('a token whose origins leave out the dashboard says so, and takes it in', async () => {
+  const { id } = await dashboard.token('publish', {
+    label: 'Match day',
+    streams: [{ streamName: 'match' }],
+    allowedOrigins: ['riverside.example'],
+  })
+  await page.goto(`${dashboard.home}#/live?token=${id}`)
+  await page.reload()
+  const { origin } = new URL(dashboard.home)
+  await page.waitForSelector(`text=This token does not allow broadcasts from ${origin}.`)
+  await page.click('button:has-text("Go live as match")')
+  await page.waitForSelector('.notice:has-text("Unauthorized: Origin not allowed")')
+  await page.click(`button:has-text("Add ${origin}")`)
+  await page.waitForSelector(`text=${origin} added`)
+  const { data } = await dashboard.api('GET', `/api/publish_token/${id}`)
+  expect(data.allowedOrigins).toEqual(['riverside.example', origin])
+  await page.click('button:has-text("Go live as match")')
+  await isLive()
+})
+
+test('an encoder gets its addresses', async () => {
+  await page.click('text=OBS or an encoder')
+  await page.selectOption('text=Token', { label: 'Studio 1' })
+  await page.click('.copy >> button:has-text("Show")')
+  const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
+  const encoder = await dashboard.peer()
+  expect(await encoder.publish({ url: server, token, scale: 0.25 })).toBe('ok')
+  await encoder.stop()
+  await page.click('.seg >> text=RTMP')
+  expect(await page.locator('.copy code').first().textContent()).toMatch(/^rtmp:\/\/127\.0\.0\.1:\d+\/v2\/pub$/)
+  expect(await axe(page)).toEqual([])
+})

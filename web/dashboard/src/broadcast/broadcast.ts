@@ -1,0 +1,174 @@
+import { signal } from '@preact/signals'
+import { type MediaStats, SluiceError, WhipPublisher } from '../../../client/index.ts'
+import { onAir } from '../onAir.ts'
+import { bitrateOf, type Quality } from './quality.ts'
+import { openSource, type Source, type SourceKind, type SourceOptions } from './sources.ts'
+
+/** `off`: the video is only in this page. */
+export type AirState = 'off' | 'connecting' | 'live' | 'reconnecting'
+
+/** The broadcast of this browser. It goes on while the user visits other pages of the dashboard. */
+export interface Air {
+  readonly state: AirState
+  readonly streamName: string
+  /** `accountId/streamName`, once the server has said so. */
+  readonly streamId: string
+  /** Epoch milliseconds of the begin; null: not yet. */
+  readonly sinceMs: number | null
+  /** Why it ended, if it was not the user. */
+  readonly problem: SluiceError | null
+}
+
+/** What a source refused: the user did not allow it, or there is none. */
+export type SourceProblem = 'denied' | 'missing' | 'busy' | 'insecure' | 'failed'
+
+interface Preview {
+  readonly kind: SourceKind | null
+  readonly source: Source | null
+  readonly problem: SourceProblem | null
+}
+
+/** One reading of the connection, each two seconds. */
+export interface Reading extends MediaStats {
+  readonly atMs: number
+}
+
+const OFF: Air = { state: 'off', streamName: '', streamId: '', sinceMs: null, problem: null }
+const NO_PREVIEW: Preview = { kind: null, source: null, problem: null }
+
+export const air = signal<Air>(OFF)
+export const preview = signal<Preview>(NO_PREVIEW)
+export const readings = signal<readonly Reading[]>([])
+export const isMuted = signal(false)
+export const isVideoOff = signal(false)
+
+/** Half a minute of figures would miss a drop that the user has just noticed; more than a minute is in the past. */
+const READINGS_MAX = 31
+const READING_MS = 2000
+
+let publisher: WhipPublisher | null = null
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** Shows a source in the page. On the air, viewers get it instead of the one before. */
+export async function choose(kind: SourceKind, options: SourceOptions): Promise<void> {
+  const before = preview.value.source
+  preview.value = { kind, source: before, problem: null }
+  try {
+    const source = await openSource(kind, options)
+    if (preview.value.kind !== kind) return source.stop()
+    await show(source, kind)
+    before?.stop()
+  } catch (error) {
+    if (preview.value.kind === kind) preview.value = { kind, source: before, problem: problemOf(error) }
+  }
+}
+
+async function show(source: Source, kind: SourceKind): Promise<void> {
+  preview.value = { kind, source, problem: null }
+  applySwitches(source)
+  for (const track of source.media.getTracks()) await publisher?.replaceTrack(track)
+  // The browser's own bar ends a shared screen.
+  source.media.getVideoTracks()[0]?.addEventListener('ended', () => {
+    if (preview.value.source === source && air.value.state === 'off') release()
+  })
+}
+
+const PROBLEMS: Readonly<Record<string, SourceProblem>> = {
+  NotAllowedError: 'denied',
+  NotFoundError: 'missing',
+  OverconstrainedError: 'missing',
+  NotReadableError: 'busy',
+  SecurityError: 'insecure',
+}
+
+const problemOf = (error: unknown): SourceProblem =>
+  (error instanceof DOMException ? PROBLEMS[error.name] : undefined) ?? 'failed'
+
+/** Lets go of camera, microphone and screen, unless they are on the air. */
+export function release(): void {
+  if (air.value.state !== 'off') return
+  preview.value.source?.stop()
+  preview.value = NO_PREVIEW
+}
+
+export interface Start {
+  readonly streamName: string
+  readonly token: string
+  readonly quality: Quality
+}
+
+/** Goes on the air with what the page shows. The outcome is in `air`. */
+export async function goLive({ streamName, token, quality }: Start): Promise<void> {
+  const media = preview.value.source?.media
+  if (!media || air.value.state !== 'off') return
+  const mine = new WhipPublisher({
+    url: new URL(`../api/whip/${encodeURIComponent(streamName)}`, document.baseURI).href,
+    token,
+    codec: quality.codec || undefined,
+    maxBitrate: bitrateOf(quality) ?? undefined,
+    simulcast: quality.simulcast,
+    onState: (_, reason) => follow(mine, reason),
+  })
+  publisher = mine
+  readings.value = []
+  air.value = { ...OFF, state: 'connecting', streamName }
+  // The states of the publisher say everything; this is the same news.
+  await mine.start(media).catch(() => undefined)
+}
+
+function follow(mine: WhipPublisher, reason: SluiceError | null): void {
+  if (publisher !== mine) return
+  const { state, streamId } = mine
+  if (state === 'ended') return finish(reason)
+  if (state === 'live') begin(streamId)
+  else if (state === 'reconnecting') air.value = { ...air.value, state: 'reconnecting' }
+}
+
+function begin(streamId: string): void {
+  const { streamName, sinceMs } = air.value
+  air.value = { state: 'live', streamName, streamId, sinceMs: sinceMs ?? Date.now(), problem: null }
+  if (timer !== undefined) return
+  onAir.value = streamName
+  addEventListener('beforeunload', warn)
+  timer = setInterval(() => void read(), READING_MS)
+}
+
+function finish(problem: SluiceError | null): void {
+  publisher = null
+  clearInterval(timer)
+  timer = undefined
+  onAir.value = null
+  removeEventListener('beforeunload', warn)
+  air.value = { ...OFF, streamName: air.value.streamName, problem }
+}
+
+/** The browser asks before it leaves: that would end the broadcast. */
+const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
+
+async function read(): Promise<void> {
+  const stats = await publisher?.stats()
+  if (stats) readings.value = [...readings.value.slice(1 - READINGS_MAX), { ...stats, atMs: Date.now() }]
+}
+
+/** Ends the broadcast. The page keeps its video. */
+export async function end(): Promise<void> {
+  const ended = publisher
+  finish(null)
+  await ended?.stop()
+}
+
+export function setMuted(muted: boolean): void {
+  isMuted.value = muted
+  if (preview.value.source) applySwitches(preview.value.source)
+}
+
+export function setVideoOff(isOff: boolean): void {
+  isVideoOff.value = isOff
+  if (preview.value.source) applySwitches(preview.value.source)
+}
+
+/** A disabled track sends silence or black, so viewers stay connected. */
+function applySwitches({ media }: Source): void {
+  for (const track of media.getAudioTracks()) track.enabled = !isMuted.value
+  for (const track of media.getVideoTracks()) track.enabled = !isVideoOff.value
+}

@@ -1,0 +1,38 @@
+import { useState } from 'preact/hooks'
+import { ownAddresses, rtmpKey, rtmpServer, whipAddress } from '../addresses.ts'
+import { CopyField } from '../parts/copy.tsx'
+import { Segment } from '../parts/form.tsx'
+import { words } from '../words/words.ts'
+
+const text = words.goLive.encoder
+
+/** What to enter in OBS or in an encoder. */
+export function EncoderAddresses({ streamName, token }: { readonly streamName: string; readonly token: string }) {
+  const [protocol, setProtocol] = useState<'whip' | 'rtmp'>('whip')
+  const addresses = ownAddresses()
+  return (
+    <>
+      <Segment
+        label={text.protocol}
+        choices={[
+          ['whip', 'WHIP'],
+          ['rtmp', 'RTMP'],
+        ]}
+        value={protocol}
+        onChange={setProtocol}
+      />
+      <p class="note">{protocol === 'whip' ? text.whipNote : text.rtmpNote}</p>
+      {protocol === 'whip' ? (
+        <>
+          <CopyField label={text.server} what={text.server} value={whipAddress(addresses, streamName)} />
+          <CopyField label={text.bearer} what={text.bearer} value={token} isSecret />
+        </>
+      ) : (
+        <>
+          <CopyField label={text.server} what={text.server} value={rtmpServer(addresses)} />
+          <CopyField label={text.key} what={text.key} value={rtmpKey(streamName, token)} isSecret />
+        </>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,82 @@
+import { Plot } from '../parts/plot.tsx'
+import { bitrate } from '../parts/values.tsx'
+import { words } from '../words/words.ts'
+import { type Reading, readings } from './broadcast.ts'
+
+const text = words.goLive
+
+const last = (): Reading | undefined => readings.value.at(-1)
+
+const frames = ({ video }: Reading): string =>
+  video === null ? text.noVideo : `${video.height}p · ${text.perSecond(video.framesPerSecond)}`
+
+/** One line: bitrate, resolution and frame rate. */
+export function Sending() {
+  const now = last()
+  return <span class="num">{now ? `${bitrate(now.bitrate)} · ${frames(now)}` : words.parts.notYet}</span>
+}
+
+/** What is sent, and how well. */
+export function SendingFigures({ viewers }: { readonly viewers: number }) {
+  const now = last()
+  const none = '–'
+  const figures = [
+    [text.figures.sending, now ? bitrate(now.bitrate) : none],
+    [text.figures.video, now ? frames(now) : none],
+    [text.figures.lost, now ? `${(now.loss * 100).toFixed(1)} %` : none],
+    [text.figures.roundTrip, now?.roundTripMs == null ? none : `${now.roundTripMs} ms`],
+    [text.figures.codec, now ? codecs(now) : none],
+    [text.figures.viewers, String(viewers)],
+  ] as const
+  return (
+    <dl class="figs six">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const codecs = ({ video, audioCodec }: Reading): string =>
+  [video?.codec, audioCodec === 'opus' ? 'Opus' : audioCodec].filter(Boolean).join(' ') || '–'
+
+/** The bitrate of the last minute beside the one that was asked for. */
+export function LastMinute({ wanted }: { readonly wanted: number }) {
+  const shown = readings.value
+  return (
+    <section class="card pad" aria-label={text.figures.sending}>
+      <figure class="plot short">
+        <figcaption class="plot-head">
+          <div class="lead">
+            <h2>{text.lastMinute}</h2>
+          </div>
+          <ul class="legend">
+            <Legend colour={1}>{text.figures.sending}</Legend>
+            <Legend colour={2}>{text.wanted}</Legend>
+          </ul>
+        </figcaption>
+        <Plot
+          sentence={text.plotSentence(bitrate(last()?.bitrate ?? 0))}
+          times={shown.map(({ atMs }) => Math.round(atMs / 1000))}
+          format={bitrate}
+          lines={[
+            { label: text.figures.sending, colour: 1, values: shown.map((one) => one.bitrate) },
+            { label: text.wanted, colour: 2, values: shown.map(() => wanted) },
+          ]}
+        />
+      </figure>
+    </section>
+  )
+}
+
+export const Legend = ({ colour, children }: { readonly colour: number; readonly children: string }) => (
+  <li>
+    <svg viewBox="0 0 16 10" aria-hidden="true">
+      <path class={`p-line c${colour}`} d="M0 5h16" />
+    </svg>
+    {children}
+  </li>
+)

@@ -1,0 +1,26 @@
+import type { SluiceError } from '../../../client/index.ts'
+import { Notice } from '../parts/notice.tsx'
+import { words } from '../words/words.ts'
+import { air, type SourceProblem } from './broadcast.ts'
+
+const text = words.goLive
+
+/** Why the chosen source shows nothing. */
+export const SourceNotice = ({ problem }: { readonly problem: SourceProblem | null }) =>
+  problem && <Notice kind="warn">{text.sourceProblems[problem]}</Notice>
+
+/** Why the broadcast ended or never began, with the server's own words. */
+export function Refusal() {
+  const { problem } = air.value
+  if (problem === null) return null
+  return (
+    <Notice kind="error">
+      <b>{adviceOf(problem)}</b> {problem.message}
+    </Notice>
+  )
+}
+
+function adviceOf({ code }: SluiceError): string {
+  const advice: Readonly<Record<string, string>> = text.refusals
+  return advice[code] ?? text.refusals.other
+}

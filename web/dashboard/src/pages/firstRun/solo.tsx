@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { session } from '../../session.ts'
+import { chooseTheme, theme } from '../../theme.ts'
+import { words } from '../../words/words.ts'
+
+const text = words.firstRun
+
+export type Step = 1 | 2 | 3 | 4
+
+/** The frame of the first run: no navigation, the four steps, and where one is. */
+export function Solo({ step, title, lead, children }: Heading & { readonly step: Step }) {
+  const main = useRef<HTMLElement>(null)
+  useEffect(() => {
+    document.title = `${title} · ${words.product}`
+  }, [title])
+  useEffect(() => {
+    if (step > 1) main.current?.focus()
+  }, [step])
+  return (
+    <div class="solo">
+      <header>
+        <span class="brand">
+          <img src="./sluice.svg" alt="" width="30" height="30" />
+          <span>
+            <b>{words.product}</b>
+            <span>{text.firstStart}</span>
+          </span>
+        </span>
+        <Theme />
+      </header>
+      <main class="setup" id="main" tabIndex={-1} ref={main}>
+        <Steps current={step} />
+        <div class="stack gap-l">
+          <div>
+            <h1>{title}</h1>
+            <p class="lead">{lead}</p>
+          </div>
+          {children}
+        </div>
+      </main>
+      <Foot />
+    </div>
+  )
+}
+
+interface Heading {
+  readonly title: string
+  readonly lead: string
+  readonly children: ComponentChildren
+}
+
+function Theme() {
+  const next = theme.value === 'dark' ? 'light' : 'dark'
+  return (
+    <Button look="quiet" size="small" icon="theme" onClick={() => chooseTheme(next)}>
+      {words.frame.theme[next]}
+    </Button>
+  )
+}
+
+function Steps({ current }: { readonly current: Step }) {
+  return (
+    <ol class="steps" aria-label={text.steps}>
+      {text.stepNames.map(({ name, note }, index) => (
+        <li
+          key={name}
+          class={index + 1 < current ? 'done' : ''}
+          aria-current={index + 1 === current ? 'step' : undefined}
+        >
+          <span>{index + 1 < current ? <Done /> : index + 1}</span>
+          <span>
+            <b>{name}</b>
+            <small>{note}</small>
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const Done = () => (
+  <>
+    <Icon name="check" isSmall />
+    <span class="sr">{text.done}</span>
+  </>
+)
+
+function Foot() {
+  const { value } = session
+  const version = value.kind === 'signedIn' ? ` ${value.session.version}` : ''
+  return (
+    <footer>
+      <span>
+        {words.product}
+        {version}
+      </span>
+      <span>
+        {text.byCommand} <code>sluice --help</code>
+      </span>
+    </footer>
+  )
+}

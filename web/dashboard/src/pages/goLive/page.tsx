@@ -1,0 +1,279 @@
+import { useEffect, useState } from 'preact/hooks'
+import { readPublishToken } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { ownAddresses, watchAddress } from '../../addresses.ts'
+import {
+  air,
+  choose,
+  end,
+  goLive,
+  isMuted,
+  isVideoOff,
+  preview,
+  release,
+  setMuted,
+  setVideoOff,
+} from '../../broadcast/broadcast.ts'
+import { EncoderAddresses } from '../../broadcast/encoder.tsx'
+import { LastMinute, SendingFigures } from '../../broadcast/figures.tsx'
+import { Refusal } from '../../broadcast/problems.tsx'
+import { bitrateOf, FIRST_QUALITY } from '../../broadcast/quality.ts'
+import { AirBadge, Screen } from '../../broadcast/screen.tsx'
+import type { SourceKind } from '../../broadcast/sources.ts'
+import { Button, LinkButton } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Segment, useSubmit } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
+import { Card, Page } from '../../parts/page.tsx'
+import { linkTo, setQuery } from '../../router.ts'
+import { session } from '../../session.ts'
+import { useStreamNow } from '../../streamNow.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+import { type Choices, MediaFields } from './form.tsx'
+import { firstNameOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
+
+const text = words.goLive
+
+/** Broadcasts from this page, or says what to enter in an encoder. */
+export function GoLivePage({ query }: PageArgs) {
+  const from = query.get('from') === 'encoder' ? 'encoder' : 'browser'
+  const tokens = useLoad(usableTokens, [])
+  return (
+    <Page title={text.title} sub={from === 'browser' ? text.sub : text.subEncoder} actions={<From value={from} />}>
+      {tokens.error && <LoadError error={tokens.error} onRetry={tokens.reload} />}
+      {!tokens.data && !tokens.error && <Bones rows={5} />}
+      {tokens.data?.length === 0 && <NoToken />}
+      {tokens.data && tokens.data.length > 0 && (
+        <WithToken tokens={tokens.data} onTokens={tokens.set} asked={query.get('token')} from={from} />
+      )}
+    </Page>
+  )
+}
+
+const From = ({ value }: { readonly value: 'browser' | 'encoder' }) => (
+  <Segment
+    label={text.from}
+    choices={[
+      ['browser', text.browser],
+      ['encoder', text.encoderChoice],
+    ]}
+    value={value}
+    onChange={(chosen) => setQuery({ from: chosen === 'encoder' ? chosen : undefined })}
+  />
+)
+
+const NoToken = () => (
+  <section class="card">
+    <Empty
+      title={text.noToken}
+      action={
+        <LinkButton look="primary" icon="plus" href={linkTo('/tokens/publish/new')}>
+          {text.makeToken}
+        </LinkButton>
+      }
+    >
+      {text.noTokenText}
+    </Empty>
+  </section>
+)
+
+interface WithTokenProps {
+  readonly tokens: readonly PublishToken[]
+  readonly onTokens: (tokens: readonly PublishToken[]) => void
+  /** The id in the page's address. */
+  readonly asked: string | null
+  readonly from: 'browser' | 'encoder'
+}
+
+function WithToken({ tokens, onTokens, asked, from }: WithTokenProps) {
+  const [tokenId, setTokenId] = useState(asked)
+  const token = tokens.find(({ id }) => String(id) === tokenId) ?? tokens[0]
+  const [typed, setTyped] = useState<string | null>(null)
+  if (!token) return null
+  const streamName = typed ?? firstNameOf(token)
+  const take = (chosen: PublishToken): void => {
+    onTokens(tokens.map((one) => (one.id === chosen.id ? chosen : one)))
+    if (chosen.id !== token.id) setTyped(null)
+    setTokenId(String(chosen.id))
+  }
+  const fields = { tokens, token, streamName, onToken: take, onStreamName: setTyped }
+  return from === 'browser' ? <FromBrowser {...fields} /> : <FromEncoder {...fields} />
+}
+
+type Fields = Parameters<typeof TokenFields>[0]
+
+function FromEncoder(fields: Fields) {
+  const { token, streamName } = fields
+  const value = useToken(token)
+  return (
+    <div class="cols main-form">
+      <Card title={text.encoder.title}>
+        {value !== undefined && <EncoderAddresses streamName={streamName} token={value} />}
+      </Card>
+      <form class="stack" aria-label={text.form} onSubmit={(event) => event.preventDefault()}>
+        <section class="card">
+          <div class="pad form">
+            <TokenFields {...fields} />
+          </div>
+        </section>
+      </form>
+    </div>
+  )
+}
+
+/** The value of a token. Lists may leave it out. */
+const useToken = ({ id }: PublishToken): string | undefined =>
+  useLoad(async (signal) => (await call(readPublishToken, { path: { tokenId: String(id) } }, { signal })).token, [id])
+    .data
+
+const FIRST_CHOICES: Choices = { quality: FIRST_QUALITY, cameraId: '', microphoneId: '' }
+
+function FromBrowser(fields: Fields) {
+  const { token } = fields
+  const { state } = air.value
+  const isOff = state === 'off'
+  const streamName = isOff ? fields.streamName : air.value.streamName
+  const [choices, setChoices] = useState(FIRST_CHOICES)
+  const now = useStreamNow(streamName)
+  const open = (kind: SourceKind, { quality, cameraId, microphoneId }: Choices): void =>
+    void choose(kind, { quality, cameraId, microphoneId, label: () => streamName })
+  // The test pattern asks nothing of the user, so it is there at once.
+  useEffect(() => {
+    if (preview.value.kind === null) open('test', choices)
+    return release
+  }, [])
+  return (
+    <div class="cols main-form">
+      <div class="stack">
+        <Screen>
+          <div class="tl">
+            <AirBadge />
+          </div>
+          {!isOff && <Viewers count={now.viewers} />}
+        </Screen>
+        {isOff ? <Ready streamName={streamName} token={token} choices={choices} /> : <Running viewers={now.viewers} />}
+        <Refusal />
+        {!isOff && <SendingFigures viewers={now.viewers} />}
+        {!isOff && <LastMinute wanted={bitrateOf(choices.quality) ?? 0} />}
+        <Share streamName={streamName} token={token} isOff={isOff} />
+      </div>
+      <form class={isOff ? 'stack' : 'stack stick'} aria-label={text.form} onSubmit={(event) => event.preventDefault()}>
+        <section class="card">
+          <div class="pad form">
+            {isOff ? <TokenFields {...fields} /> : <Fixed streamName={streamName} token={token} />}
+            <MediaFields choices={choices} onChoices={setChoices} onSource={open} isLive={!isOff} />
+          </div>
+        </section>
+      </form>
+    </div>
+  )
+}
+
+const Viewers = ({ count }: { readonly count: number }) => (
+  <div class="tr">
+    <span class="chip">
+      <Icon name="viewers" isSmall />
+      {count}
+      <span class="sr"> {text.figures.viewers}</span>
+    </span>
+  </div>
+)
+
+function Fixed({ streamName, token }: { readonly streamName: string; readonly token: PublishToken }) {
+  return (
+    <div class="field">
+      <span class="label">{text.stream}</span>
+      <b>{streamName}</b>
+      <span class="hint">{text.fixed(token.label || token.name)}</span>
+    </div>
+  )
+}
+
+interface ReadyProps {
+  readonly streamName: string
+  readonly token: PublishToken
+  readonly choices: Choices
+}
+
+function Ready({ streamName, token, choices: { quality } }: ReadyProps) {
+  const { isBusy, error, onSubmit } = useSubmit(async () => {
+    const { token: value } = await call(readPublishToken, { path: { tokenId: String(token.id) } })
+    await goLive({ streamName, token: value, quality })
+  })
+  const isReady = preview.value.source !== null && bitrateOf(quality) !== null && streamName !== ''
+  return (
+    <>
+      <div class="bar-under">
+        <p class="note">{text.onlyYou}</p>
+        <span class="end">
+          <Button look="on-air" size="big" icon="goLive" isBusy={isBusy} disabled={!isReady} onClick={onSubmit}>
+            {text.startAs(streamName)}
+          </Button>
+        </span>
+      </div>
+      {error && <Notice kind="error">{error.message}</Notice>}
+    </>
+  )
+}
+
+function Running({ viewers }: { readonly viewers: number }) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <div class="bar-under">
+      <Button icon="microphone" aria-pressed={isMuted.value} onClick={() => setMuted(!isMuted.value)}>
+        {text.mute}
+      </Button>
+      <Button icon="camera" aria-pressed={isVideoOff.value} onClick={() => setVideoOff(!isVideoOff.value)}>
+        {text.videoOff}
+      </Button>
+      <span class="end">
+        <Button look="on-air" icon="stop" onClick={() => (viewers > 0 ? setAsking(true) : void end())}>
+          {text.end}
+        </Button>
+      </span>
+      {isAsking && (
+        <Confirm title={text.endTitle} verb={text.end} onConfirm={end} onClose={() => setAsking(false)}>
+          {text.endText(viewers)}
+        </Confirm>
+      )}
+    </div>
+  )
+}
+
+function Share({
+  streamName,
+  token,
+  isOff,
+}: {
+  readonly streamName: string
+  readonly token: PublishToken
+  readonly isOff: boolean
+}) {
+  const { value } = session
+  if (value.kind !== 'signedIn' || streamName === '') return null
+  const address = watchAddress(ownAddresses(), value.session.account.id, streamName)
+  const who = token.subscribeRequiresAuth ? text.seenSecured : text.seenOpen
+  if (isOff)
+    return (
+      <Notice>
+        <b>{who}</b> {address}
+      </Notice>
+    )
+  return (
+    <Card title={text.share}>
+      <CopyField label={text.page} what={text.page} value={address} />
+      <p class="note">{who}</p>
+      <div class="actions">
+        <a class="btn" href={address} target="_blank" rel="noreferrer">
+          <Icon name="external" isSmall />
+          {text.open}
+        </a>
+        <LinkButton href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>{text.details}</LinkButton>
+      </div>
+    </Card>
+  )
+}
