@@ -51,7 +51,7 @@ const MINUTE_MS = 60_000
 
 /** One recorded decision with its trace, as it was then. */
 export async function readAccessLogEntry(
-  ctx: CommandContext,
+  ctx: AccessContext,
   accountId: string,
   id: string,
 ): Promise<Result<AccessLogEntry & { trace?: readonly TraceStep[] }, Failure>> {
@@ -77,7 +77,7 @@ export interface AccessSummary {
 
 /** Counts recorded decisions by code. */
 export async function summarizeAccessLog(
-  ctx: CommandContext,
+  ctx: AccessContext,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<AccessSummary, Failure>> {
