@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+import { buildPlayer } from './build-player.mjs'
 import { buildNative } from './native.mjs'
 import { fillCompileCache } from './warm.mjs'
 
@@ -83,6 +84,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   buildNative()
   await import('./build-sign.mjs')
   await import('./build-client.mjs')
+  buildPlayer()
   if (purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined) await fillCompileCache()
 }
 

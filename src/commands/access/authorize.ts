@@ -131,7 +131,8 @@ export function evaluateFromMemory(ctx: Context, attempt: AccessAttempt, nowMs: 
   return evaluateWith(ctx, attempt, credential, live.secured, nowMs)
 }
 
-async function evaluate(
+/** What `authorize` would decide, from memory and from the store. Writes nothing and records nothing. */
+export async function evaluate(
   ctx: Context,
   attempt: AccessAttempt,
   nowMs: number,

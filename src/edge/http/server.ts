@@ -23,10 +23,11 @@ import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operations/routes.ts'
-import { peerResolver } from './peer.ts'
+import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
+import { playerRoutes } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -131,7 +132,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
-  if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
+  pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
   const { version, load = null, measured } = options
@@ -141,6 +142,13 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     fastPaths.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...fastPathOptions }))
   await app.ready()
   return app
+}
+
+/** Pages for people, and the player that pages of others load. */
+function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc }: ServerOptions, peerOf: PeerOf): void {
+  const hasNodes = Boolean(webRtc?.nodeUrl)
+  if (demo) demoRoutes(app, hasNodes)
+  playerRoutes(app, ctx, { peerOf, hasNodes })
 }
 
 /** Each interface has its own error answers, also for paths without a route. */
