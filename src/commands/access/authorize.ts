@@ -144,7 +144,8 @@ export function evaluateFromMemory(ctx: AccessContext, attempt: AccessAttempt, n
   return evaluateWith(ctx, attempt, credential, live.secured, nowMs)
 }
 
-async function evaluate(
+/** What `authorize` would decide, from memory and from the store. Writes nothing and records nothing. */
+export async function evaluate(
   ctx: AccessContext,
   attempt: AccessAttempt,
   nowMs: number,
