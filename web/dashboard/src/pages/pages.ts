@@ -20,12 +20,34 @@ interface PageEntry {
 export const PAGES: readonly PageEntry[] = [
   { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
   { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
+  { path: '/tokens/publish', load: () => import('./tokens/listPage.tsx').then((module) => module.PublishTokensPage) },
+  {
+    path: '/tokens/subscribe',
+    load: () => import('./tokens/listPage.tsx').then((module) => module.SubscribeTokensPage),
+  },
+  {
+    path: '/tokens/publish/new',
+    load: () => import('./tokens/newPage.tsx').then((module) => module.NewPublishTokenPage),
+  },
+  {
+    path: '/tokens/subscribe/new',
+    load: () => import('./tokens/newPage.tsx').then((module) => module.NewSubscribeTokenPage),
+  },
+  {
+    path: '/tokens/publish/:id',
+    load: () => import('./tokens/tokenPage.tsx').then((module) => module.PublishTokenPage),
+  },
+  {
+    path: '/tokens/subscribe/:id',
+    load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
+  },
   {
     path: '/first-run',
     load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),
     isAlone: true,
   },
   { path: '/live', load: () => import('./goLive/page.tsx').then((module) => module.GoLivePage) },
+  { path: '/access', load: () => import('./access/page.tsx').then((module) => module.AccessPage) },
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
   { path: '/channels', load: () => import('./channels/list.tsx').then((module) => module.ChannelsPage) },
   { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },

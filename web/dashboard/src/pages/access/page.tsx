@@ -1,0 +1,295 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Args, listAccessLog, readAccessSummary } from '#api/tokens.ts'
+import { call, callPage } from '../../api/call.ts'
+import { useLoad, useWalk, type Walked } from '../../api/load.ts'
+import { LinkButton } from '../../parts/button.tsx'
+import { Segment, Toggle } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, More, Table } from '../../parts/table.tsx'
+import { count, Time } from '../../parts/values.tsx'
+import { linkTo, route } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+import { useEvery } from '../tokens/useEvery.ts'
+import { type Decision, DecisionCard, kindOf } from './decision.tsx'
+import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
+import { type Filters, fromOf, OUTCOMES, RANGES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
+import { ReasonsCard } from './reasons.tsx'
+import './access.css'
+
+const text = words.access
+const FRESH_MS = 3000
+const PER_PAGE = 50
+const SEARCH_WAIT_MS = 300
+
+type LogQuery = NonNullable<Args<typeof listAccessLog>['query']>
+
+const ALLOWED = { all: undefined, refused: false, admitted: true } as const
+
+const logQuery = ({ token, stream, address, outcome, code, range }: Filters): LogQuery => ({
+  tokenId: token,
+  streamName: stream || undefined,
+  address: address || undefined,
+  allowed: ALLOWED[outcome],
+  // An unknown code of an old link gets the refusal of the server, which names the known ones.
+  code: (code || undefined) as LogQuery['code'],
+  from: fromOf(range, Date.now()),
+})
+
+/** Who was let in, who was not, and why; and the dry run. */
+export function AccessPage({ query }: PageArgs) {
+  const filters = readFilters(query)
+  const { decision: _chosen, ...narrowing } = filters
+  const key = JSON.stringify(narrowing)
+  const [isFollowing, setFollowing] = useState(true)
+  const log = useWalk(
+    (cursor, signal) =>
+      callPage(listAccessLog, { query: { ...logQuery(filters), limit: PER_PAGE, cursor } }, { signal }),
+    [key],
+  )
+  const summary = useLoad(
+    (signal) => call(readAccessSummary, { query: { from: fromOf(filters.range, Date.now()) } }, { signal }),
+    [filters.range, isFollowing ? log.data : null],
+  )
+  const follow = (): void => {
+    if (isFollowing && !log.isLoading) log.reload()
+  }
+  useEvery(FRESH_MS, useLatest(follow))
+  const chosen = log.data?.find(({ id }) => id === filters.decision)
+  return (
+    <Page
+      title={text.title}
+      sub={text.sub}
+      actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setFollowing} />}
+    >
+      <div class="cols form-side">
+        <section class="card" aria-label={text.decisions}>
+          <Tools filters={filters} refused={summary.data?.refused} />
+          {log.error && <LoadError error={log.error} onRetry={log.reload} />}
+          <Decisions log={log} filters={filters} isNarrowed={hasFilter(filters)} />
+          <div class="card-foot">
+            <More
+              count={log.data?.length ?? 0}
+              hasMore={log.hasMore}
+              isBusy={log.isLoading && !isFollowing}
+              onMore={() => {
+                setFollowing(false)
+                log.more()
+              }}
+            />
+          </div>
+        </section>
+        <div class="stack stick" id="why">
+          {filters.decision !== '' && <DecisionCard id={filters.decision} />}
+          <DryRunCard key={filters.decision} start={questionOf(chosen)} />
+          <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range === 'all' ? undefined : filters.range} />
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+/** A function that stays the same and does what the latest one does. */
+function useLatest(action: () => void): () => void {
+  const latest = useRef(action)
+  latest.current = action
+  return useRef(() => latest.current()).current
+}
+
+const hasFilter = ({ token, stream, address, outcome, code, range }: Filters): boolean =>
+  token !== undefined || stream !== '' || address !== '' || outcome !== 'all' || code !== '' || range !== 'all'
+
+/** The dry run begins with the client of the chosen decision. */
+function questionOf(decision: Omit<Decision, 'trace'> | undefined): Question {
+  if (!decision) return emptyQuestion
+  const { action, protocol, streamName, tokenId, address, origin = '', country = '' } = decision
+  return {
+    action,
+    protocol,
+    streamName,
+    token: tokenId === undefined ? '' : String(tokenId),
+    ip: address,
+    origin,
+    country,
+  }
+}
+
+function Tools({ filters, refused }: { readonly filters: Filters; readonly refused: number | undefined }) {
+  const outcomes = OUTCOMES.map(
+    (one) =>
+      [
+        one,
+        one === 'refused' && refused !== undefined ? (
+          <>
+            {text.outcomes[one]} <span class="num">{count(refused)}</span>
+          </>
+        ) : (
+          text.outcomes[one]
+        ),
+      ] as const,
+  )
+  return (
+    <div class="tools">
+      <Search filters={filters} />
+      <select
+        class="select auto"
+        aria-label={text.time}
+        value={filters.range}
+        onChange={({ currentTarget }) =>
+          setFilters({ range: currentTarget.value === 'all' ? undefined : currentTarget.value })
+        }
+      >
+        {RANGES.map((range) => (
+          <option key={range} value={range}>
+            {text.ranges[range]}
+          </option>
+        ))}
+      </select>
+      <select
+        class="select auto"
+        aria-label={text.reason}
+        value={filters.code}
+        onChange={({ currentTarget }) => setFilters({ code: currentTarget.value || undefined })}
+      >
+        <option value="">{text.anyReason}</option>
+        {Object.entries(text.codes).map(([code, shown]) => (
+          <option key={code} value={code}>
+            {shown}
+          </option>
+        ))}
+      </select>
+      <Segment
+        label={text.which}
+        value={filters.outcome}
+        choices={outcomes}
+        onChange={(outcome) =>
+          setFilters({
+            outcome: outcome === 'all' ? undefined : outcome,
+            ...(outcome === 'admitted' ? { code: undefined } : {}),
+          })
+        }
+      />
+    </div>
+  )
+}
+
+/** The search waits for a pause in typing before it changes the address. */
+function Search({ filters }: { readonly filters: Filters }) {
+  const [typed, setTyped] = useState(typedOf(filters))
+  const given = typedOf(filters)
+  useEffect(() => setTyped(given), [given])
+  useEffect(() => {
+    if (typed.trim() === given) return undefined
+    const timer = setTimeout(() => setFilters(searchOf(typed)), SEARCH_WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input
+        class="input"
+        type="search"
+        maxLength={128}
+        aria-label={text.searchLabel}
+        placeholder={text.searchPlaceholder}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+    </div>
+  )
+}
+
+type Row = Omit<Decision, 'trace'>
+
+function Decisions(props: { readonly log: Walked<Row>; readonly filters: Filters; readonly isNarrowed: boolean }) {
+  const { log, filters, isNarrowed } = props
+  if (!log.data) return log.error ? null : <Bones rows={6} />
+  if (log.data.length === 0)
+    return isNarrowed ? (
+      <Empty title={text.noMatch} action={<LinkButton href={linkTo('/access')}>{text.showAll}</LinkButton>}>
+        {text.noMatchText}
+      </Empty>
+    ) : (
+      <Empty title={text.emptyTitle}>{text.emptyText}</Empty>
+    )
+  return (
+    <div class="access-log">
+      <Table
+        caption={text.caption}
+        columns={columns()}
+        rows={log.data}
+        keyOf={({ id }) => id}
+        isChosen={({ id }) => id === filters.decision}
+      />
+    </div>
+  )
+}
+
+/** The same view with this decision chosen. */
+const chosenLink = (id: string): string => linkTo('/access', { ...Object.fromEntries(route.value.query), decision: id })
+
+function columns(): readonly Column<Row>[] {
+  return [
+    {
+      id: 'at',
+      title: text.columns.time,
+      cell: ({ lastAt }) => (
+        <span class="nowrap">
+          <Time at={lastAt} />
+        </span>
+      ),
+    },
+    { id: 'outcome', title: text.columns.outcome, cell: (row) => <Outcome row={row} /> },
+    {
+      id: 'stream',
+      title: text.columns.stream,
+      priority: 2,
+      cell: ({ action, streamName, protocol }) => (
+        <>
+          <span>
+            {text.actions[action]} <code>{streamName}</code>
+          </span>{' '}
+          <span class="tag">{protocol.toUpperCase()}</span>
+        </>
+      ),
+    },
+    {
+      id: 'from',
+      title: text.columns.from,
+      priority: 2,
+      cell: ({ address, country, origin }) => (
+        <>
+          <code>{address}</code> {country && <span class="tag">{country}</span>}
+          {origin && <span class="sub">{origin}</span>}
+        </>
+      ),
+    },
+    { id: 'token', title: text.columns.token, priority: 3, cell: (row) => <TokenCell row={row} /> },
+  ]
+}
+
+function Outcome({ row }: { readonly row: Row }) {
+  const { id, allowed, code = '', action, streamName, address, source } = row
+  return (
+    <>
+      <a class="row" href={chosenLink(id)}>
+        <State kind={allowed ? 'ok' : 'error'}>{allowed ? text.admitted : (text.codes[code] ?? code)}</State>
+      </a>{' '}
+      {row.count > 1 && <span class="tag num">{text.timesShort(row.count)}</span>}
+      {source === 'check' && <span class="tag">{text.dryRun}</span>}
+      <span class="sub only-narrow">
+        {text.actions[action]} {streamName} {text.fromAddress(address)}
+      </span>
+    </>
+  )
+}
+
+function TokenCell({ row }: { readonly row: Row }) {
+  const { tokenId } = row
+  if (tokenId === undefined) return <span class="faint">{text.noToken}</span>
+  const kind = kindOf(row)
+  return <a href={linkTo(`/tokens/${kind}/${tokenId}`)}>{words.tokens.kinds[kind].one(tokenId)}</a>
+}

@@ -1,0 +1,63 @@
+import { Shape } from '../../parts/state.tsx'
+import { words } from '../../words/words.ts'
+
+const text = words.access
+
+export interface Step {
+  readonly check: string
+  readonly outcome: 'pass' | 'fail' | 'skip'
+  readonly detail: string
+}
+
+/** All checks in their order. The first that fails ends the decision. */
+const CHECKS = ['token', 'active', 'expiry', 'streamName', 'origin', 'address', 'country', 'rtmpIpFilters', 'binding']
+
+const nameOf = (check: string): string => text.checks[check] ?? check
+
+/** Yes or no, in a sentence. */
+export function Verdict(props: { readonly isAllowed: boolean; readonly code: string; readonly detail: string }) {
+  const { isAllowed, code, detail } = props
+  return (
+    <div class={isAllowed ? 'verdict yes' : 'verdict'} role="status">
+      <Shape kind={isAllowed ? 'ok' : 'error'} />
+      <div>
+        <b>{isAllowed ? text.yes : text.no(text.codes[code] ?? code)}</b>
+        <p>{detail}</p>
+      </div>
+    </div>
+  )
+}
+
+/** Every check of a decision, and which were not reached. */
+export function Trace({ steps }: { readonly steps: readonly Step[] }) {
+  const hasFailed = steps.some(({ outcome }) => outcome === 'fail')
+  const left = hasFailed ? CHECKS.slice(CHECKS.indexOf(steps.at(-1)?.check ?? '') + 1) : []
+  return (
+    <ol class="trace">
+      {steps.map(({ check, outcome, detail }) => (
+        <li key={check} class={outcome === 'fail' ? 'stop' : outcome === 'skip' ? 'skipped' : ''}>
+          {outcome === 'skip' ? <Dash /> : <Shape kind={outcome === 'pass' ? 'ok' : 'error'} />}
+          <div>
+            <b>{nameOf(check)}</b>
+            <p>{detail}</p>
+          </div>
+        </li>
+      ))}
+      {left.length > 0 && (
+        <li class="skipped">
+          <Dash />
+          <div>
+            <b>{left.map(nameOf).join(', ')}</b>
+            <p>{text.notAsked}</p>
+          </div>
+        </li>
+      )}
+    </ol>
+  )
+}
+
+const Dash = () => (
+  <svg class="t-idle" viewBox="0 0 16 16" aria-hidden="true">
+    <path d="M3.5 8h9" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" />
+  </svg>
+)

@@ -1,0 +1,57 @@
+import { listSessions } from '#api/tokens.ts'
+import { ApiError, call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { words } from '../../words/words.ts'
+import { deleteToken, type TokenRecord } from './operations.ts'
+import type { TokenKind } from './tokenForm.ts'
+
+const text = words.tokens.deletion
+/** As many sessions as one page of the list has. */
+const MOST = 100
+/** Sessions are counted token by token, so only for a few. */
+const COUNTED_TOKENS = 10
+
+async function sessionsOf(tokens: readonly TokenRecord[], signal: AbortSignal): Promise<number | null> {
+  if (tokens.length > COUNTED_TOKENS) return null
+  const lists = await Promise.all(
+    tokens.map(({ id }) => call(listSessions, { query: { tokenId: id, limit: MOST } }, { signal })),
+  )
+  return lists.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Asks before tokens are deleted, and says what that takes along. */
+export function DeleteTokens(props: {
+  readonly kind: TokenKind
+  readonly tokens: readonly TokenRecord[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const { kind, tokens, onDone, onClose } = props
+  const count = useLoad((signal) => sessionsOf(tokens, signal), [])
+  const [first] = tokens
+  const onConfirm = async (): Promise<void> => {
+    for (const { id } of tokens) await deleteToken(kind, id).catch(unlessGone)
+    toast(tokens.length === 1 ? text.doneOne(first?.label ?? '') : text.done(tokens.length))
+    onDone()
+  }
+  return (
+    <Confirm
+      title={tokens.length === 1 ? text.titleOne(first?.label ?? '') : text.title(tokens.length)}
+      verb={text.verb}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      {count.data === undefined || count.data === null
+        ? text.someSessions
+        : text.sessions(count.data, count.data >= MOST)}{' '}
+      {text[kind]} {text.final}
+    </Confirm>
+  )
+}
+
+/** Another person was faster: the token is gone, as it should be. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status !== 404) throw error
+}

@@ -1,0 +1,287 @@
+import type { ComponentChildren } from 'preact'
+import { ChipsField, Field, Segment, TextField, Toggle } from '../../parts/form.tsx'
+import { words } from '../../words/words.ts'
+import { checkAddress, checkCountry, checkSite, checkStream, checkWhole } from './checks.ts'
+import { StreamsField } from './streamsField.tsx'
+import { type CountryRule, errorOf, type TokenForm, type TokenKind } from './tokenForm.ts'
+
+const text = words.tokens.form
+const BIND_MOST = 2_147_483_647
+const PRIORITY_MOST = 2_147_483_647
+
+export interface FieldsProps {
+  readonly kind: TokenKind
+  readonly form: TokenForm
+  /** What the server says is wrong, by path in the body. */
+  readonly errors: Readonly<Record<string, string>>
+  readonly onForm: (form: TokenForm) => void
+}
+
+/** The rules of a token, as links to one of them name it. */
+export type RuleName = 'active' | 'expiry' | 'streams' | 'sites' | 'addresses' | 'bind' | 'countries'
+
+/** A field that a link can lead to. */
+function Rule({ name, children }: { readonly name: RuleName; readonly children: ComponentChildren }) {
+  return (
+    <div class="token-rule" data-rule={name}>
+      {children}
+    </div>
+  )
+}
+
+/** Changes one field of the form. */
+const setter =
+  ({ form, onForm }: FieldsProps) =>
+  <K extends keyof TokenForm>(field: K) =>
+  (value: TokenForm[K]): void =>
+    onForm({ ...form, [field]: value })
+
+/** How many fields the page itself finds wrong. */
+export function countWrong(form: TokenForm): number {
+  const checks = [
+    form.streams.some((entry) => checkStream(entry) !== null),
+    form.allowedOrigins.some((entry) => checkSite(entry) !== null),
+    form.allowedIpAddresses.some((entry) => checkAddress(entry) !== null),
+    form.countries.some((entry) => checkCountry(entry) !== null),
+    checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
+    checkWhole(form.priority, -PRIORITY_MOST - 1, PRIORITY_MOST) !== null,
+  ]
+  return checks.filter(Boolean).length
+}
+
+export function LabelField(props: FieldsProps & { readonly hint?: string }) {
+  return (
+    <TextField
+      label={text.label}
+      hint={props.hint}
+      maxLength={128}
+      autocomplete="off"
+      error={errorOf(props.errors, 'label')}
+      value={props.form.label}
+      onValue={setter(props)('label')}
+    />
+  )
+}
+
+export function StreamFields(props: FieldsProps) {
+  const { form, errors } = props
+  const error =
+    errorOf(
+      errors,
+      'streams',
+      form.streams.map(({ streamName }) => streamName),
+    ) ??
+    errorOf(errors, 'addTokenStreams') ??
+    errorOf(errors, 'removeTokenStreams')
+  return (
+    <Rule name="streams">
+      <StreamsField value={form.streams} error={error} onValue={setter(props)('streams')} />
+    </Rule>
+  )
+}
+
+/** From where a token may be used: sites, addresses, countries. */
+export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChildren }) {
+  const { kind, form, errors, bound } = props
+  const set = setter(props)
+  const limitsAddresses = form.allowedIpAddresses.length > 0 || Number(form.bindIpsOnUsage) > 0
+  return (
+    <>
+      <Rule name="sites">
+        <ChipsField
+          label={text.sites}
+          isOptional
+          placeholder={text.sitesPlaceholder}
+          hint={<SitesHint {...props} />}
+          check={checkSite}
+          error={errorOf(errors, 'allowedOrigins', form.allowedOrigins)}
+          values={form.allowedOrigins}
+          onValues={set('allowedOrigins')}
+        />
+      </Rule>
+      <Rule name="addresses">
+        <ChipsField
+          label={text.addresses}
+          isOptional
+          placeholder={text.addressesPlaceholder}
+          hint={kind === 'publish' && limitsAddresses ? text.rtmpRefused : text.addressesHint}
+          check={checkAddress}
+          error={errorOf(errors, 'allowedIpAddresses', form.allowedIpAddresses)}
+          values={form.allowedIpAddresses}
+          onValues={set('allowedIpAddresses')}
+        />
+      </Rule>
+      <div class="pair">
+        <Rule name="bind">
+          <BindField {...props} bound={bound} />
+        </Rule>
+        <Rule name="countries">
+          <CountriesField {...props} />
+        </Rule>
+      </div>
+    </>
+  )
+}
+
+function BindField(props: FieldsProps & { readonly bound?: ComponentChildren }) {
+  const { form, errors, bound } = props
+  const error = errorOf(errors, 'bindIpsOnUsage') ?? checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) ?? undefined
+  return (
+    <Field label={text.bind} isOptional hint={bound ?? text.bindHint} error={error}>
+      {(attributes) => (
+        <div class="with-unit">
+          <input
+            class="input num"
+            inputMode="numeric"
+            {...attributes}
+            value={form.bindIpsOnUsage}
+            onInput={({ currentTarget }) => setter(props)('bindIpsOnUsage')(currentTarget.value)}
+          />
+          <span>{text.bindUnit}</span>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+function CountriesField(props: FieldsProps) {
+  const { form, errors } = props
+  const set = setter(props)
+  const choices = [
+    ['allowed', text.countriesAllowed],
+    ['denied', text.countriesDenied],
+  ] as const satisfies readonly (readonly [CountryRule, string])[]
+  return (
+    <div class="stack gap-s">
+      <ChipsField
+        label={text.countries}
+        isOptional
+        placeholder={text.countriesPlaceholder}
+        hint={text.countriesHint}
+        check={checkCountry}
+        error={
+          errorOf(errors, 'allowedCountries', form.countries) ?? errorOf(errors, 'deniedCountries', form.countries)
+        }
+        values={form.countries}
+        onValues={set('countries')}
+      />
+      {form.countries.length > 0 && (
+        <Segment label={text.countryRule} choices={choices} value={form.countryRule} onChange={set('countryRule')} />
+      )}
+    </div>
+  )
+}
+
+/** The dashboard's own site counts like any other: without it, Go live is refused. */
+function SitesHint(props: FieldsProps) {
+  const { kind, form } = props
+  const sites = form.allowedOrigins
+  if (kind === 'subscribe' || sites.length === 0) return <>{text.sitesHint}</>
+  if (includesSite(sites, location)) return <>{text.dashboardIncluded(location.host)}</>
+  return (
+    <>
+      {text.dashboardMissing(location.host)}{' '}
+      <button
+        type="button"
+        class="btn small"
+        onClick={() => setter(props)('allowedOrigins')([...sites, location.host])}
+      >
+        {text.addDashboard}
+      </button>
+    </>
+  )
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/** Whether a list of allowed sites has the site of a page. */
+export function includesSite(
+  sites: readonly string[],
+  { protocol, hostname, port }: { readonly protocol: string; readonly hostname: string; readonly port: string },
+): boolean {
+  const own = port || DEFAULT_PORTS[protocol]
+  return sites.some((site) => {
+    const [, scheme, wildcard, host = '', given] =
+      /^(?:(https?):\/\/)?(\*\.)?(\[.*\]|[^:]*)(?::(\d+))?$/i.exec(site) ?? []
+    if (scheme && `${scheme.toLowerCase()}:` !== protocol) return false
+    const wanted = given ?? (scheme ? DEFAULT_PORTS[protocol] : own)
+    if (wanted !== own) return false
+    return wildcard ? hostname.endsWith(`.${host.toLowerCase()}`) : hostname === host.toLowerCase()
+  })
+}
+
+/** What a token switches on. */
+export function SwitchFields(props: FieldsProps) {
+  const { kind, form } = props
+  const set = setter(props)
+  return (
+    <>
+      <div class="pair">
+        {kind === 'publish' && (
+          <>
+            <Toggle label={text.record} note={text.recordNote} isOn={form.record} onChange={set('record')} />
+            <Toggle
+              label={text.thumbnails}
+              note={text.thumbnailsNote}
+              isOn={form.enableThumbnails}
+              onChange={set('enableThumbnails')}
+            />
+            <Toggle
+              label={text.multisource}
+              note={text.multisourceNote}
+              isOn={form.multisource}
+              onChange={set('multisource')}
+            />
+          </>
+        )}
+        <Toggle
+          label={text.endSessions}
+          note={text.endSessionsNote}
+          isOn={form.endSessionsOnUpdate}
+          onChange={set('endSessionsOnUpdate')}
+        />
+      </div>
+      {kind === 'publish' && <PriorityField {...props} />}
+    </>
+  )
+}
+
+export function SecureSwitch(props: FieldsProps) {
+  return (
+    <Toggle
+      label={text.secure}
+      note={text.secureNote}
+      isOn={props.form.subscribeRequiresAuth}
+      onChange={setter(props)('subscribeRequiresAuth')}
+    />
+  )
+}
+
+function PriorityField(props: FieldsProps) {
+  const { form, errors } = props
+  return (
+    <TextField
+      label={text.priority}
+      isOptional
+      hint={text.priorityHint}
+      inputMode="numeric"
+      error={errorOf(errors, 'priority') ?? checkWhole(form.priority, -PRIORITY_MOST - 1, PRIORITY_MOST) ?? undefined}
+      value={form.priority}
+      onValue={setter(props)('priority')}
+    />
+  )
+}
+
+export function TrackingField(props: FieldsProps) {
+  return (
+    <TextField
+      label={text.trackingId}
+      isOptional
+      hint={text.trackingHint}
+      maxLength={128}
+      error={errorOf(props.errors, 'tracking')}
+      value={props.form.trackingId}
+      onValue={setter(props)('trackingId')}
+    />
+  )
+}

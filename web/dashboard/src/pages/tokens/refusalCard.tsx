@@ -1,0 +1,78 @@
+import { type Answer, listAccessLog } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Bones, LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { Shape } from '../../parts/state.tsx'
+import { Time } from '../../parts/values.tsx'
+import { linkTo } from '../../router.ts'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { AllowButton } from './allow.tsx'
+import type { TokenRecord } from './operations.ts'
+import type { TokenKind } from './tokenForm.ts'
+
+const text = words.tokens.refusals
+const SHOWN = 5
+
+type Decision = Answer<typeof listAccessLog>[number]
+
+/** The refusals of a token, each with a way to its reason and, where one entry is enough, to allow it. */
+export function RefusalCard(props: {
+  readonly kind: TokenKind
+  readonly token: TokenRecord
+  readonly onChanged: () => void
+}) {
+  const { token } = props
+  const log = useLoad(
+    (signal) => call(listAccessLog, { query: { tokenId: token.id, allowed: false, limit: SHOWN } }, { signal }),
+    [token],
+  )
+  return (
+    <Card
+      title={text.title}
+      isFlush
+      aside={
+        <a class="note" href={linkTo('/access', { token: String(token.id) })}>
+          {text.log}
+        </a>
+      }
+    >
+      {log.error && <LoadError error={log.error} onRetry={log.reload} />}
+      {!log.data && !log.error && <Bones rows={2} />}
+      {log.data?.length === 0 && <p class="pad faint">{text.none}</p>}
+      {log.data && log.data.length > 0 && (
+        <ul class="rows">
+          {log.data.map((one) => (
+            <Refusal key={one.id} decision={one} {...props} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+function Refusal(props: {
+  readonly kind: TokenKind
+  readonly token: TokenRecord
+  readonly decision: Decision
+  readonly onChanged: () => void
+}) {
+  const { kind, token, decision, onChanged } = props
+  const { id, code = '', lastAt, origin, address, count, streamName } = decision
+  return (
+    <li>
+      <Shape kind="error" isSmall />
+      <div class="grow">
+        <a href={linkTo('/access', { token: String(token.id), decision: id })}>
+          <b>{words.access.codes[code] ?? code}</b>
+        </a>
+        <p>
+          <Time at={lastAt} /> {text.from([origin, address].filter(Boolean).join(', '))} · <code>{streamName}</code>
+          {count > 1 && ` · ${text.times(count)}`}
+        </p>
+      </div>
+      {canChange() && <AllowButton kind={kind} token={token} decision={decision} onChanged={onChanged} />}
+    </li>
+  )
+}

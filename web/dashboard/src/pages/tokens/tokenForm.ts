@@ -1,0 +1,211 @@
+import type { StreamEntry } from './streamEntry.ts'
+
+export type TokenKind = 'publish' | 'subscribe'
+
+/** Which of the two lists of countries a token has; they exclude each other. */
+export type CountryRule = 'allowed' | 'denied'
+
+export type ExpiryChoice = 'never' | 'hour' | 'day' | 'week' | 'date'
+
+/** What the form of a token holds. Numbers are texts, as they are typed. */
+export interface TokenForm {
+  readonly label: string
+  readonly streams: readonly StreamEntry[]
+  readonly allowedOrigins: readonly string[]
+  readonly allowedIpAddresses: readonly string[]
+  readonly bindIpsOnUsage: string
+  readonly countries: readonly string[]
+  readonly countryRule: CountryRule
+  readonly endSessionsOnUpdate: boolean
+  readonly subscribeRequiresAuth: boolean
+  readonly record: boolean
+  readonly enableThumbnails: boolean
+  readonly multisource: boolean
+  readonly priority: string
+  readonly trackingId: string
+  readonly expires: ExpiryChoice
+  /** Local date and time of an input, for the choice `date`. */
+  readonly expiresAt: string
+}
+
+/** What the form reads of a stored token. */
+export interface StoredToken {
+  readonly label: string
+  readonly streams: readonly StreamEntry[]
+  readonly allowedOrigins: readonly string[]
+  readonly allowedIpAddresses: readonly string[]
+  readonly bindIpsOnUsage?: number | undefined
+  readonly allowedCountries: readonly string[]
+  readonly deniedCountries: readonly string[]
+  readonly endSessionsOnUpdate: boolean
+  readonly subscribeRequiresAuth?: boolean | undefined
+  readonly record?: boolean | undefined
+  readonly enableThumbnails?: boolean | undefined
+  readonly multisource?: boolean | undefined
+  readonly priority?: number | undefined
+  readonly tracking?: { readonly trackingId?: string | undefined } | undefined
+}
+
+export const emptyForm: TokenForm = {
+  label: '',
+  streams: [],
+  allowedOrigins: [],
+  allowedIpAddresses: [],
+  bindIpsOnUsage: '',
+  countries: [],
+  countryRule: 'allowed',
+  endSessionsOnUpdate: true,
+  subscribeRequiresAuth: false,
+  record: false,
+  enableThumbnails: false,
+  multisource: true,
+  priority: '',
+  trackingId: '',
+  expires: 'never',
+  expiresAt: '',
+}
+
+/** The form of a stored token. */
+export function formOf(token: StoredToken): TokenForm {
+  const isDenied = token.deniedCountries.length > 0
+  return {
+    ...emptyForm,
+    label: token.label,
+    streams: token.streams,
+    allowedOrigins: token.allowedOrigins,
+    allowedIpAddresses: token.allowedIpAddresses,
+    bindIpsOnUsage: token.bindIpsOnUsage ? String(token.bindIpsOnUsage) : '',
+    countries: isDenied ? token.deniedCountries : token.allowedCountries,
+    countryRule: isDenied ? 'denied' : 'allowed',
+    endSessionsOnUpdate: token.endSessionsOnUpdate,
+    subscribeRequiresAuth: token.subscribeRequiresAuth ?? false,
+    record: token.record ?? false,
+    enableThumbnails: token.enableThumbnails ?? false,
+    multisource: token.multisource ?? true,
+    priority: token.priority === undefined ? '' : String(token.priority),
+    trackingId: token.tracking?.trackingId ?? '',
+  }
+}
+
+const SECONDS: Readonly<Record<'hour' | 'day' | 'week', number>> = { hour: 3600, day: 86_400, week: 604_800 }
+
+/** Seconds until the token expires; undefined: never. */
+export function expirySeconds({ expires, expiresAt }: TokenForm, nowMs: number): number | undefined {
+  if (expires === 'never') return undefined
+  if (expires !== 'date') return SECONDS[expires]
+  const at = Date.parse(expiresAt)
+  return Number.isNaN(at) ? undefined : Math.round((at - nowMs) / 1000)
+}
+
+const whole = (text: string): number | undefined => (text.trim() === '' ? undefined : Number(text))
+
+/** The body of a new token. Defaults are left out. */
+export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): Record<string, unknown> {
+  const body = {
+    label: form.label,
+    streams: form.streams,
+    expires: expirySeconds(form, nowMs),
+    allowedOrigins: filled(form.allowedOrigins),
+    allowedIpAddresses: filled(form.allowedIpAddresses),
+    bindIpsOnUsage: whole(form.bindIpsOnUsage),
+    [`${form.countryRule}Countries`]: filled(form.countries),
+    endSessionsOnUpdate: form.endSessionsOnUpdate ? undefined : false,
+    ...(kind === 'publish' ? publishBody(form) : trackingBody(form)),
+  }
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+const publishBody = (form: TokenForm) => ({
+  subscribeRequiresAuth: form.subscribeRequiresAuth || undefined,
+  record: form.record || undefined,
+  enableThumbnails: form.enableThumbnails || undefined,
+  multisource: form.multisource ? undefined : false,
+  priority: whole(form.priority),
+})
+
+const trackingBody = ({ trackingId }: TokenForm) => ({
+  tracking: trackingId === '' ? undefined : { trackingId },
+})
+
+const filled = <T>(list: readonly T[]): readonly T[] | undefined => (list.length === 0 ? undefined : list)
+
+/**
+ * The body of an edit: only what differs, so that two people who edit different fields do not undo each other.
+ * Empty: nothing differs.
+ */
+export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm): Record<string, unknown> {
+  const changes = {
+    label: changed(before.label, now.label),
+    ...streamChanges(before.streams, now.streams),
+    allowedOrigins: changed(before.allowedOrigins, now.allowedOrigins),
+    allowedIpAddresses: changed(before.allowedIpAddresses, now.allowedIpAddresses),
+    bindIpsOnUsage: before.bindIpsOnUsage === now.bindIpsOnUsage ? undefined : (whole(now.bindIpsOnUsage) ?? 0),
+    ...countryChanges(before, now),
+    endSessionsOnUpdate: changed(before.endSessionsOnUpdate, now.endSessionsOnUpdate),
+    ...(kind === 'publish' ? publishChanges(before, now) : {}),
+  }
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+}
+
+const publishChanges = (before: TokenForm, now: TokenForm) => ({
+  subscribeRequiresAuth: changed(before.subscribeRequiresAuth, now.subscribeRequiresAuth),
+  record: changed(before.record, now.record),
+  enableThumbnails: changed(before.enableThumbnails, now.enableThumbnails),
+  multisource: changed(before.multisource, now.multisource),
+  // Here null has a meaning: no priority.
+  priority: before.priority === now.priority ? undefined : (whole(now.priority) ?? null),
+})
+
+function countryChanges(before: TokenForm, now: TokenForm): Record<string, readonly string[]> {
+  if (isSame(before.countries, now.countries) && before.countryRule === now.countryRule) return {}
+  const [allowed, denied] = now.countryRule === 'allowed' ? [now.countries, []] : [[], now.countries]
+  return { allowedCountries: allowed, deniedCountries: denied }
+}
+
+/** Names are unique in a token, so an entry whose kind changes is removed and added. */
+function streamChanges(before: readonly StreamEntry[], now: readonly StreamEntry[]): Record<string, unknown> {
+  const removed = before.filter((one) => !now.some((other) => isSame(one, other))).map(({ streamName }) => streamName)
+  const added = now.filter((one) => !before.some((other) => isSame(one, other)))
+  return { addTokenStreams: filled(added), removeTokenStreams: filled(removed) }
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+const changed = <T>(before: T, now: T): T | undefined => (isSame(before, now) ? undefined : now)
+
+/**
+ * The error of a field of the form, from the errors by path of the body. An error of one entry of a list begins with
+ * the entry: the index alone says nothing to a person.
+ */
+export function errorOf(
+  errors: Readonly<Record<string, string>>,
+  field: string,
+  list: readonly string[] = [],
+): string | undefined {
+  const found = Object.entries(errors).find(
+    ([path]) => path === field || (/^[.[]/.test(path.slice(field.length)) && path.startsWith(field)),
+  )
+  if (!found) return undefined
+  const index = /^\[(\d+)\]/.exec(found[0].slice(field.length))?.[1]
+  const entry = index === undefined ? undefined : list[Number(index)]
+  return entry === undefined ? found[1] : `${entry}: ${found[1]}`
+}
+
+/** True: no field of the form shows the error, so it stands above the form. */
+export const isGeneral = (errors: Readonly<Record<string, string>>): boolean =>
+  !FIELDS.some((field) => errorOf(errors, field) !== undefined)
+
+const FIELDS = [
+  'label',
+  'streams',
+  'addTokenStreams',
+  'removeTokenStreams',
+  'expires',
+  'allowedOrigins',
+  'allowedIpAddresses',
+  'bindIpsOnUsage',
+  'allowedCountries',
+  'deniedCountries',
+  'priority',
+  'tracking',
+]
