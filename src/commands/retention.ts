@@ -4,10 +4,10 @@ import type { CommandContext } from './context.ts'
 const DAY_MS = 86_400_000
 const BATCH = 1000
 const BATCHES_MAX = 1000
-/** Readers that are further behind than this are told to forget everything. */
+/** Readers that are further behind than this clear their caches. */
 const CHANGES_KEPT_MS = 3_600_000
 
-/** Told attempts to view are remembered for ten seconds; their rows may go any time after. */
+/** An attempt to view has no second event for ten seconds. Its row may be deleted at any time after. */
 const ATTEMPTS_KEPT_MS = 3_600_000
 
 /** How long each record is kept. */
@@ -21,7 +21,7 @@ export interface Retention {
   runDays: number
 }
 
-/** Deletes what is older than it is kept for. Answers how many rows of records it deleted. */
+/** Deletes records past their retention. Returns the number of deleted rows. */
 export async function pruneRecords(ctx: CommandContext, keep: Retention): Promise<number> {
   const nowMs = ctx.clock.now()
   await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
@@ -42,7 +42,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
   return deleted
 }
 
-/** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */
+/** In small transactions, so that other writes do not wait for long. The next run continues after the last batch. */
 async function inBatches(ctx: CommandContext, prune: (tx: Tx) => Promise<number>): Promise<number> {
   let deleted = 0
   for (let batch = 0; batch < BATCHES_MAX; batch++) {

@@ -14,7 +14,7 @@ export async function resolveCredential(cache: Cache, presented: string | null):
   return read
 }
 
-/** As `resolveCredential`, from memory alone; null: only the store can say. */
+/** As `resolveCredential`, from memory alone. Null: it needs the store. */
 export function credentialFromMemory(cache: Cache, presented: string | null): Credential | null {
   const read = readPresented(presented)
   if (read.kind === 'value') {

@@ -10,7 +10,7 @@ export interface DisableAnswer {
   failedTokens: { tokenId: number; errorMessage: string }[]
 }
 
-/** Switches publish tokens off, each by itself: an unknown id is reported and does not stop the others. */
+/** Disables publish tokens, each in its own transaction. An unknown id is reported and does not stop the others. */
 export async function disableTokens(
   ctx: AccessContext,
   actor: Actor,

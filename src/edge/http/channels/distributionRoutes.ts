@@ -81,7 +81,7 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
   })
   app.delete<ById>(
     path,
-    describe(TAG, 'Delete all keys; then viewers need no token', { warns: 'Everybody can watch now.' }),
+    describe(TAG, 'Delete all keys; then viewers need no token', { warns: 'Every client can watch now.' }),
     async (request, reply) => sendWarned(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
   )
   app.get<KeyById>(

@@ -30,12 +30,12 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
   )
   app.post(
     '/api/stream/stop',
-    document(TAG, 'End everybody who publishes or views a stream', { body: StopBody, data: StopData }),
+    document(TAG, 'End all sessions of a stream', { body: StopBody, data: StopData }),
     async (request, reply) => sendResult(reply, await stopStream(ctx, actorOf(request, peerOf), request.body)),
   )
   app.post(
     '/api/stream/stop/all',
-    document(TAG, 'End everybody who publishes or views a stream of the account', { data: StopData }),
+    document(TAG, 'End all sessions of the account', { data: StopData }),
     async (request, reply) => sendResult(reply, await stopAllStreams(ctx, actorOf(request, peerOf))),
   )
   app.get(

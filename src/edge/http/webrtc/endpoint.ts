@@ -53,7 +53,7 @@ async function answerOffer(
   pending.count++
   try {
     const admitted = await endpoint.admit(request, offer.value)
-    if (!admitted.ok) return sendRefusal(reply, admitted)
+    if (!admitted.ok) return await sendRefusal(reply, admitted)
     return await begin(parts, endpoint, admitted.session, offer.value, reply)
   } finally {
     pending.count--
