@@ -281,6 +281,14 @@ describe('the rules see', () => {
     ['so many at an end', '/** Takes so many\n * . */\n// or so many'],
     ['the short way', '// Requests take the short way.'],
     ['gets narrow', '// The link gets narrow.'],
+    ['all the same', '// It is sent all the same.'],
+    ['nobody', '/** It belongs to nobody. */'],
+    ['everybody', '// Everybody may watch.'],
+    ['who is on', '/** Who is on at this node. */'],
+    ['in vain', '// It searches in vain.'],
+    ['to be had', '// Audio alone is to be had.'],
+    ['a sign of life', '/** The last sign of life. */'],
+    ['key picture', '// Begins with a key picture.'],
     ['a phrase over two lines', '/**\n * A listener is told\n * of it.\n */'],
     ['the name of a test', "test.each([1])('begins anew with %s', f)"],
   ])('the stilted phrase: %s', (_, text) => {
@@ -293,7 +301,8 @@ describe('the rules see', () => {
     expect(
       stiltedCode(module('src/core/a.ts', "const a = 'anew // anew'\n/** Why. */\nconst b = /\\/\\/ anew/ // anew")),
     ).toEqual(['src/core/a.ts:3: "anew" is stilted; better: again'])
-    const page = '# A page\n\n```\nanew\n```\n\nRun `anew`. So many people watch.\n\nIt starts anew.'
+    const page =
+      '# A page\n\n```\nanew\n```\n\nRun `anew`. So many people watch. [Why](0003-before-anybody-broadcasts.md)\n\nIt starts anew.'
     expect(stiltedPage({ path: 'docs/a.md', text: page })).toEqual(['docs/a.md:9: "anew" is stilted; better: again'])
   })
 

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs'
 
-/** The reader is gone for good: the terminal, the pipe or the descriptor itself is closed. */
+/** The reader will not return: the terminal, the pipe or the descriptor itself is closed. */
 const CLOSED: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO', 'EBADF'])
 /** Pause before the next attempt on a non-blocking pipe with a slow reader. */
 const RETRY_MS = 10

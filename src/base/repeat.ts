@@ -26,7 +26,7 @@ export type Round = (signal: AbortSignal) => Promise<'done' | void>
 
 /**
  * Runs `round` repeatedly: one at a time, with a pause after each. A failed round does not end the repetition, because
- * nobody would notice stopped work before the disk is full. The log gets one line for a failure that repeats, and one line
+ * stopped work would go unnoticed until the disk is full. The log gets one line for a failure that repeats, and one line
  * when the work succeeds again.
  */
 export function repeat(options: RepeatOptions, round: Round): Repetition {

@@ -19,25 +19,25 @@ import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
 import type { LastUses } from '../services/lastUses.ts'
 
-/** Which streams are on the air. Undefined: the stream has no publisher. */
+/** Whether a stream is on the air. Undefined: it has no publisher. */
 export type StreamsOnAir = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
 /**
- * Lines that others cause, by what is logged: HTTP answers that refuse, other HTTP answers without a secret, encoders that
- * were not admitted, sessions that have ended, and attempts to deliver to webhooks.
+ * Loggers for lines that clients cause: HTTP refusals, other HTTP answers without a secret, encoders that were not
+ * admitted, ended sessions, and attempts to deliver to webhooks.
  */
 export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders' | 'sessions' | 'deliveries', SampledLog>>
 
-/** The time by which leases are written, and judged. */
+/** The time that leases are written and judged by. */
 export interface SharedTime {
-  /** Whether it has run evenly for so long: only then has a lease that looks expired not been renewed. */
+  /** Whether the time did not jump for `forMs`. Only then is a lease that looks expired really not renewed. */
   isEven(forMs: number): Promise<boolean>
 }
 
 /** What every command works with. */
 export interface CommandContext {
   readonly store: Store
-  /** With several nodes it is set by the database, so that all of them agree. */
+  /** All nodes of a cluster use the time of the database. */
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger

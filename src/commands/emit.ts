@@ -1,19 +1,19 @@
 import type { OutboxEvent, Tx } from '../store/store.ts'
 
-/** Whose event it is, and when it happened, epoch milliseconds. */
+/** The account of an event, and its time in epoch milliseconds. */
 export interface Occasion {
   readonly accountId: string
   readonly atMs: number
 }
 
-/** An event of either interface. `data` is what the event is made of when it is delivered. */
+/** An event of either interface. Delivery makes the body from `data`. */
 export interface EmittedEvent extends Pick<OutboxEvent, 'type' | 'event' | 'subject'> {
   readonly data: unknown
 }
 
 /**
- * Writes an event for the webhooks of an account: one row in the outbox, in the transaction of the change, so that there
- * is never one without the other. Delivery decides later what is sent, when and to which webhooks. Answers the row's id.
+ * Writes an event for the webhooks of an account: one row in the outbox, in the transaction of the change, so that both
+ * are committed or neither is. Delivery decides later on the body, the time and the webhooks. Returns the id of the row.
  */
 export function emit(
   tx: Tx,

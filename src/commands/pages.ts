@@ -8,22 +8,22 @@ export interface KeysetPage<T> {
   pagination: { hasMore: boolean; cursor?: string }
 }
 
-/** A list that is walked by cursor. Every list of the project is one of these. */
+/** A list with cursor pagination. Every list uses it, except that of tokens, which has page numbers. */
 export interface KeysetList<R> {
   scope: CursorScope
   limit: number
   cursor: string | undefined
-  /** Reads at most so many rows in order, from behind `position`; from the start when it is empty. */
+  /** Reads at most `limit` rows in order, after `position`; from the start if that is empty. */
   read(position: readonly KeyPart[], limit: number): Promise<R[]>
-  /** The sort key of a row: what `read` orders by, which never changes and which no two rows share. */
+  /** The sort key of a row. `read` orders by it; it is unique and never changes. */
   keyOf(row: R): KeyPart[]
 }
 
-/** One page of a list. Refuses a cursor that was not made for this list and these filters. */
+/** One page of a list. Refuses a cursor of another list or with other filters. */
 export async function paginate<R>(mac: Mac, list: KeysetList<R>): Promise<Result<KeysetPage<R>, 'invalid_cursor'>> {
   const position = list.cursor === undefined ? ok([]) : decodeCursor(list.cursor, list.scope, mac)
   if (!position.ok) return position
-  // One more than asked for, which only tells that there is more.
+  // One more row than requested, to see whether there are more.
   const rows = await list.read(position.value, list.limit + 1)
   const { data, hasMore, last } = pageOf(rows, list.limit, (row) => list.keyOf(row))
   const next = last === null ? {} : { cursor: encodeCursor(list.scope, last, mac) }
@@ -32,7 +32,7 @@ export async function paginate<R>(mac: Mac, list: KeysetList<R>): Promise<Result
 
 export const INVALID_CURSOR = 'This cursor is not one of this list with these filters: start again without it'
 
-/** The page as the token interface answers it, each row as `toEntry` shows it. */
+/** The page in the format of the token interface, each row converted by `toEntry`. */
 export function mapPage<R, T>(
   page: Result<KeysetPage<R>, 'invalid_cursor'>,
   toEntry: (row: R) => T,

@@ -4,12 +4,12 @@ import type { CommandContext } from './context.ts'
 const DAY_MS = 86_400_000
 const BATCH = 1000
 const BATCHES_MAX = 1000
-/** Readers that are further behind than this are told to forget everything. */
+/** Readers that are further behind than this clear their caches. */
 const CHANGES_KEPT_MS = 3_600_000
 /** The longest range of a series is a day. */
 const MINUTES_KEPT_MS = 2 * DAY_MS
 
-/** Told attempts to view are remembered for ten seconds; their rows may go any time after. */
+/** An attempt to view has no second event for ten seconds. Its row may be deleted at any time after. */
 const ATTEMPTS_KEPT_MS = 3_600_000
 
 const SIGN_INS_KEPT_MS = 7 * DAY_MS
@@ -25,7 +25,7 @@ export interface Retention {
   runDays: number
 }
 
-/** Deletes what is older than it is kept for. Answers how many rows of records it deleted. */
+/** Deletes records past their retention. Returns the number of deleted rows. */
 export async function pruneRecords(ctx: CommandContext, keep: Retention): Promise<number> {
   const nowMs = ctx.clock.now()
   await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
@@ -53,7 +53,7 @@ async function pruneSignIns(ctx: CommandContext, nowMs: number): Promise<number>
   return sessions + (await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH)))
 }
 
-/** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */
+/** In small transactions, so that other writes do not wait for long. The next run continues after the last batch. */
 async function inBatches(ctx: CommandContext, prune: (tx: Tx) => Promise<number>): Promise<number> {
   let deleted = 0
   for (let batch = 0; batch < BATCHES_MAX; batch++) {

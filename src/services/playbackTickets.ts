@@ -10,15 +10,15 @@ const TICKET_MAX = 2304
 const KNOWN_MAX = 2000
 
 /**
- * Signs the addresses within playlists, so that a player that sends no header and a cache in between can use them. A
- * ticket carries the whole grant of the token that it stands for; it holds no secret, and nothing in it can be changed.
+ * Signs the URLs in playlists, for players that send no header and for caches. A
+ * ticket carries the whole grant of its token, contains no secret, and cannot be changed.
  *
- * It is the same in every playlist: RFC 8216 section 6.2.1 allows no change of an address, and players fetch again what
- * has another one.
+ * A URL is the same in every playlist: RFC 8216 section 6.2.1 allows no change, and players fetch a segment with another
+ * URL again.
  */
 export class PlaybackTickets {
   readonly #key: KeyObject
-  /** Tickets whose signature was checked: to check it costs as much as the rest of an answer. */
+  /** Tickets with a verified signature. Verification costs as much as the rest of an answer. */
   readonly #known = new Map<string, Grant>()
 
   /** @param key of this installation, for nothing else */

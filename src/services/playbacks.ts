@@ -7,7 +7,7 @@ const KEPT_MAX = 10_000
 
 interface CachedPlayback {
   readonly rules: Promise<PlaybackRules | null>
-  /** Of a promise that is kept. */
+  /** The value of `rules`, once it is there. */
   settled?: PlaybackRules | null
   readonly atMs: number
 }
@@ -18,7 +18,7 @@ export interface PlaybacksOptions {
   readonly load: (id: string) => Promise<PlaybackRules | null>
 }
 
-/** The rules of distributions that are being played, so that a segment costs no look at the store. */
+/** The rules of distributions that are being played, so that a segment costs no query. */
 export class Playbacks {
   readonly #options: PlaybacksOptions
   readonly #cached = new Map<string, CachedPlayback>()
@@ -27,7 +27,7 @@ export class Playbacks {
     this.#options = options
   }
 
-  /** What `find` would answer, if it need not wait. */
+  /** The answer of `find`, if it is in memory. */
   peek(id: string): PlaybackRules | null | undefined {
     const kept = this.#cached.get(id)
     return kept && this.#options.clock.monotonic() - kept.atMs < FRESH_MS ? kept.settled : undefined

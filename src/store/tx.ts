@@ -15,7 +15,6 @@ import {
   finishDeliveries,
   insertDeliveries,
   pruneDeliveries,
-  redeliver,
   skipDeliveries,
   startDeliveries,
 } from './tables/deliveries.ts'
@@ -25,8 +24,8 @@ import {
   offerProbe,
   releaseRetries,
   resumeDeliveries,
-  retryDelivery,
 } from './tables/deliveryRetries.ts'
+import { redeliver, retryDelivery } from './tables/deliveryCopies.ts'
 import { expireDeliveries, removeSender, renewSender } from './tables/deliveryNodes.ts'
 import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'

@@ -65,7 +65,7 @@ describe('what ends are recorded as', () => {
   const record = (ended: Ended[]): Promise<void> => write((tx) => recordEnds(tx, NODE, ended, random))
   const endedBy = (to: StoredWebhook, ids: string[], status: number, attempt: number | null = null): Ended[] =>
     ids.map((id) => ({ ...deliveryEndOf(id, to.id, answered(status), T), attempt }))
-  /** Starts so many deliveries and ends them all with this status. */
+  /** Starts `count` deliveries and ends them all with this status. */
   const deliver = async (to: StoredWebhook, count: number, status: number, attempt?: number): Promise<string[]> => {
     const ids = await rows(to, count)
     await start(ids)

@@ -287,7 +287,7 @@ describe('viewer tokens', () => {
     expect((await play(`${path}?token=${token}`)).status).toBe(200)
     expect(warningOf(await live.v2('DELETE', `${keys}/${added.id}`))).toContain('last key')
     const opened = await live.v2('DELETE', keys)
-    expect([opened.status, warningOf(opened)]).toEqual([204, expect.stringMatching(/everybody can watch/)])
+    expect([opened.status, warningOf(opened)]).toEqual([204, expect.stringMatching(/every client can watch/)])
     expect([(await play(path)).status, (await play(segment)).status, await isRequired()]).toEqual([200, 200, false])
   })
 

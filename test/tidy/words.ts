@@ -73,6 +73,13 @@ const STILTED: readonly Rule[] = [
   [/\bso\s+many(?=[,.;:)]|$)/gi, 'the number: at most N, a limited number'],
   [/\bthe\s+short\s+way\b/gi, 'the fast path'],
   [/\bgets?\s+narrow\b/gi, 'the bandwidth drops'],
+  [/\ball\s+the\s+same\b/gi, 'still, anyway, or also'],
+  [/(?<![-\w`'/])(some|every|any|no)body(?![-\w`']|\.\w)/gi, 'the actor: a client, every viewer, no process'],
+  [/\bwho\s+is\s+on\b/gi, 'the open sessions'],
+  [/\bin\s+vain\b/gi, 'without a result'],
+  [/\bto\s+be\s+had\b/gi, 'available'],
+  [/\bsigns?\s+of\s+life\b/gi, 'renewal of its lease, or answer'],
+  [/\bkey\s+pictures?\b|\bpicture\s+by\s+picture\b/gi, 'keyframe, frame by frame'],
 ]
 
 /** Folders and files in which all rules hold. */

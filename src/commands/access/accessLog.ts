@@ -96,7 +96,7 @@ export async function summarizeAccessLog(
   })
 }
 
-/** A row as the interface shows it; what is not known is left out. */
+/** A row in the format of the interface, without unknown fields. */
 function toEntry(row: AccessLogRow) {
   return {
     id: row.id,

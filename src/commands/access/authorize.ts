@@ -26,7 +26,7 @@ export interface AccessAttempt {
   country?: string | undefined
 }
 
-/** A decision with what was looked up for it. */
+/** A decision, and the request that it was made on. */
 export interface Evaluation {
   request: AccessRequest
   decision: Decision
@@ -42,16 +42,16 @@ interface Authorized extends Evaluation {
 interface AuthorizeOptions {
   /** Null: a slot was reserved for the session. */
   readonly reserveSlot?: (evaluation: Evaluation) => SessionLimitCode | null
-  /** Finds what the token proves, if it was presented before. Called again when the token changes under the decision. */
+  /** Finds what an earlier token proves. Called again if the token changes during the decision. */
   readonly prove?: () => Promise<Credential>
 }
 
 const BIND_ATTEMPTS = 3
 
 /**
- * Decides an attempt and carries the decision out: reserves a slot, writes the effects (a bound address) before the client
- * gets its answer, and records the decision. If a limit is reached, no address is bound.
- * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: then the client is not admitted
+ * Decides an attempt and applies the decision: reserves a slot, writes the effects (a bound address) before the client
+ * gets its answer, and records the decision. If a limit is reached, it binds no address.
+ * @throws StoreUnavailable if it cannot decide or cannot write the effects: then it admits no client
  */
 export async function authorize(
   ctx: AccessContext,
@@ -76,8 +76,8 @@ export async function authorize(
 }
 
 /**
- * What `authorize` would decide now, for protocols whose first request only says where the media is. Binds nothing, and
- * only a refusal is recorded: what is allowed is decided again with the request for the media.
+ * What `authorize` would decide now, for protocols whose first request only returns the location of the media. Binds
+ * nothing and records only refusals, because the request for the media is decided again.
  */
 export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promise<Evaluation> {
   const evaluation = await evaluate(ctx, attempt, ctx.clock.now())
@@ -85,7 +85,7 @@ export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promi
   return evaluation
 }
 
-/** Records that a limit was reached before anything was decided. Without an account in the path there is no record. */
+/** Records that a limit was reached before the decision. Without an account in the path there is no record. */
 export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: SessionLimitCode): void {
   const { action, protocol, accountId, streamName, address, origin } = attempt
   if (accountId === null || !ctx.recorder.wants(false)) return
@@ -109,7 +109,7 @@ export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: S
 }
 
 /**
- * What `authorize` would answer at `atMs`. Writes and binds nothing; the question is recorded as a check.
+ * What `authorize` would answer at `atMs`. Writes and binds nothing; and records a check.
  *
  * @param prove finds what the client would prove, instead of what it presents
  */
@@ -125,14 +125,14 @@ export async function dryRun(
   return evaluation
 }
 
-/** As `dryRun`, from memory alone; null: only the store can say, and nothing was recorded. */
+/** As `dryRun`, from memory alone. Null: it needs the store, and recorded nothing. */
 export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number): Evaluation | null {
   const evaluation = evaluateFromMemory(ctx, attempt, atMs)
   if (evaluation !== null) record(ctx, 'check', evaluation)
   return evaluation
 }
 
-/** What `authorize` would decide, from memory alone; null: only the store can say. Writes nothing and records nothing. */
+/** What `authorize` would decide, from memory alone. Null: it needs the store. Writes and records nothing. */
 export function evaluateFromMemory(ctx: AccessContext, attempt: AccessAttempt, nowMs: number): Evaluation | null {
   const credential = credentialFromMemory(ctx.cache, attempt.presented)
   if (credential === null) return null
@@ -189,7 +189,7 @@ async function isSecured(ctx: AccessContext, { accountId, streamName }: Stream):
   return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
 }
 
-/** Writes a decision's effects. Null: the token changed under the decision, so it must be made again. */
+/** Writes the effects of a decision. Null: the token changed meanwhile, so the decision must be made again. */
 async function carryOut(ctx: AccessContext, evaluation: Evaluation): Promise<Evaluation | null> {
   const { decision } = evaluation
   if (!decision.allowed) return evaluation
@@ -202,7 +202,7 @@ async function carryOut(ctx: AccessContext, evaluation: Evaluation): Promise<Eva
   return outcome === 'full' ? { ...evaluation, decision: refuseBinding(decision) } : evaluation
 }
 
-/** The race for the last free place was lost (or could not be won in three attempts): refused as any other stranger. */
+/** Another address took the last free binding, or three attempts failed: refuses like any other unbound address. */
 function refuseBinding(decision: Decision): Decision {
   const { text } = REFUSALS.address_not_allowed
   const trace = decision.trace.map((step) =>
@@ -252,5 +252,5 @@ function outcomeOf(
   return { allowed: false, code: decision.code, message: decision.message }
 }
 
-/** What a stranger sent, safe to store and to show: bounded, and control characters made visible. */
+/** Text of an unknown client, safe to store and to show: bounded, with control characters made visible. */
 const printable = (text: string): string => text.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD')

@@ -11,12 +11,12 @@ export interface CheckAnswer {
   allowed: boolean
   code: RefusalCode | 'allowed'
   message: string
-  /** Is the stream being published now? It does not change `allowed`. */
+  /** Whether the stream is published now. It does not change `allowed`. */
   live: boolean
   trace: readonly TraceStep[]
 }
 
-/** Answers what a given request would get, with every step that led there. Binds, counts and opens nothing. */
+/** The decision that a given request would get, with every step. Binds, counts and opens nothing. */
 export async function checkAccess(
   ctx: AccessContext,
   accountId: string,
@@ -33,7 +33,7 @@ export async function checkAccess(
   return ok(answerOf(decision, live !== undefined))
 }
 
-/** As `checkAccess`, from memory alone; null: only the store can say, and nothing was recorded. */
+/** As `checkAccess`, from memory alone. Null: it needs the store, and recorded nothing. */
 export function checkFromMemory(
   ctx: AccessContext,
   accountId: string,

@@ -20,7 +20,7 @@ export async function credentialOfToken(cache: Cache, accountId: string, tokenId
   return found?.snapshot.accountId === accountId ? ofValue(found) : null
 }
 
-/** As `resolveCredential`, from memory alone; null: only the store can say. */
+/** As `resolveCredential`, from memory alone. Null: it needs the store. */
 export function credentialFromMemory(cache: Cache, presented: string | null): Credential | null {
   const read = readPresented(presented)
   if (read.kind === 'value') {

@@ -5,7 +5,7 @@ import type { StoredCredential } from '../../store/store.ts'
 import { checkName } from './accounts.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 
-/** A Basic credential of the live API with its secret, which is shown this once and kept only as SHA-256. */
+/** A Basic credential of the channels API with its secret, which is shown this once and kept only as SHA-256. */
 export interface FreshCredential {
   credential: StoredCredential
   /** `key:secret`, as it goes base64-encoded into `Authorization: Basic`. */

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../../core/errors.ts'
 import { validationFailed } from '../../core/channels/errors.ts'
 import { isChannelEvent } from '../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../store/store.ts'
-import { type Actor, type ChannelContext, type CommandContext, audit } from '../context.ts'
+import { type Actor, type ChannelChange, type ChannelContext, type CommandContext, audit } from '../context.ts'
 import { emitChannelEvent } from './webhooks/emit.ts'
 import { rowsAfter, type WholeOrder } from '../../core/pages/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, paginate } from '../pages.ts'
@@ -100,6 +100,19 @@ export async function withPart<P extends { id: string; channelId: string }, T>(
     const current = await part.get(actor.accountId, part.id)
     return current ? work(current, channel) : none
   })
+}
+
+/** Deletes a channel or a part of one in one transaction. Then it reports the change to this process. */
+export async function deleteReported(
+  ctx: ChannelContext,
+  { accountId }: Actor,
+  { kind, id }: Pick<ChannelChange, 'kind' | 'id'>,
+  work: (tx: Tx, nowMs: number) => ChannelResult<true>,
+): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) => work(tx, nowMs))
+  if (gone.ok) ctx.channelChanged({ kind, what: 'deleted', accountId, id })
+  return gone
 }
 
 /** Checks that the channel has room for `more` of these. */

@@ -13,6 +13,7 @@ import {
   emitChange,
   type ChannelResult,
   checked,
+  deleteReported,
   isId,
   channelPage,
   newId,
@@ -92,9 +93,8 @@ export async function updateChannel(
 }
 
 /** Deletes a stopped channel with everything that belongs to it. Schedulers no longer name it. */
-export async function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction(async (tx) => {
+export function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
+  return deleteReported(ctx, actor, { kind: 'channel', id }, async (tx, nowMs) => {
     const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
     return withChannel(tx, actor.accountId, id, async (channel): ChannelResult<true> => {
       const running = (await tx.engines.ofChannel(id)).find(({ status }) => !isIdle(status))
@@ -106,8 +106,6 @@ export async function deleteChannel(ctx: ChannelContext, actor: Actor, id: strin
       return ok(true)
     })
   })
-  if (gone.ok) ctx.channelChanged({ kind: 'channel', what: 'deleted', accountId: actor.accountId, id })
-  return gone
 }
 
 /** Emits the same events for the parts of a deleted channel as if each part was deleted alone. */

@@ -17,6 +17,7 @@ import { newKey } from './distributionKey.ts'
 import {
   type ChannelResult,
   checked,
+  deleteReported,
   isId,
   channelPage,
   newId,
@@ -102,17 +103,14 @@ async function recordSwitch(
   await auditChange(tx, actor, atMs, objectOf(after), { verb: after.enabled ? 'enabled' : 'disabled' })
 }
 
-export async function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction((tx) =>
+export function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
+  return deleteReported(ctx, actor, { kind: 'distribution', id }, (tx, nowMs) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<true> => {
       await tx.distributions.delete(id)
       await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'deleted', before: auditView(distribution) })
       return ok(true)
     }),
   )
-  if (gone.ok) ctx.channelChanged({ kind: 'distribution', what: 'deleted', accountId: actor.accountId, id })
-  return gone
 }
 
 /** One page of the distributions of a channel, by name. */

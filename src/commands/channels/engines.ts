@@ -19,6 +19,7 @@ import {
   emitChange,
   type ChannelResult,
   checked,
+  deleteReported,
   isId,
   channelPage,
   newId,
@@ -108,9 +109,8 @@ export async function updateEngine(
 }
 
 /** Deletes a stopped engine. Distributions and schedulers that named it continue without it. */
-export async function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction(async (tx) => {
+export function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
+  return deleteReported(ctx, actor, { kind: 'engine', id }, async (tx, nowMs) => {
     const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
     const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
     return withPart(tx, actor, enginePart(tx, id), async (engine): ChannelResult<true> => {
@@ -127,8 +127,6 @@ export async function deleteEngine(ctx: ChannelContext, actor: Actor, id: string
       return ok(true)
     })
   })
-  if (gone.ok) ctx.channelChanged({ kind: 'engine', what: 'deleted', accountId: actor.accountId, id })
-  return gone
 }
 
 /** One page of the engines of a channel, newest first. */

@@ -11,6 +11,7 @@ import { type KeysetPage, newestAfter } from '../pages.ts'
 import {
   type ChannelResult,
   checked,
+  deleteReported,
   isId,
   channelPage,
   newId,
@@ -84,9 +85,8 @@ export async function updateIngest(
 }
 
 /** Deletes an ingest that no engine uses. */
-export async function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction((tx) =>
+export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
+  return deleteReported(ctx, actor, { kind: 'ingest', id }, (tx, nowMs) =>
     withPart(tx, actor, ingestPart(tx, id), async (ingest): ChannelResult<true> => {
       const users = await usersOf(tx, ingest)
       const names = users.slice(0, 5).map((engine) => engine.id)
@@ -96,8 +96,6 @@ export async function deleteIngest(ctx: ChannelContext, actor: Actor, id: string
       return ok(true)
     }),
   )
-  if (gone.ok) ctx.channelChanged({ kind: 'ingest', what: 'deleted', accountId: actor.accountId, id })
-  return gone
 }
 
 /**

@@ -84,7 +84,7 @@ export interface KeysDeleted {
 
 const STAYS_CLOSED =
   'This was the last key: no viewer is admitted until you add a key; DELETE of security/keys opens the distribution to all'
-const IS_OPEN = 'This distribution has no key: everybody can watch it without a token'
+const IS_OPEN = 'This distribution has no key: every client can watch it without a token'
 
 /**
  * Deletes one key; tokens that it signed are refused from then on. After the last one the distribution stays closed:

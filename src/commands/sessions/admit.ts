@@ -60,7 +60,7 @@ const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
 /**
  * Decides, and writes the session before it answers. The feed is on the air from `goLive` on. Every admitted session
  * must end with `closeSession`.
- * @throws StoreUnavailable if it cannot decide or write: then it admits no one
+ * @throws StoreUnavailable if it cannot decide or write: then it admits no client
  */
 export async function admitPublisher(
   ctx: SessionContext,
@@ -130,7 +130,7 @@ async function feedFor(
   return refuse(ctx, 409, 'stream_not_published')
 }
 
-/** Null: the token changed during the decision, which has to be made again. */
+/** Null: the token changed during the decision, which must be made again. */
 type Entering<R> = (
   evaluation: Evaluation,
   reservation: SlotReservation,

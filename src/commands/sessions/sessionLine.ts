@@ -2,8 +2,8 @@ import type { Fields } from '../../base/log.ts'
 import type { ClosingSession } from '../../media/sessionRegistry.ts'
 
 /**
- * A session that has ended as the log shows it; `docs/reference/logs.md` lists the fields. The address is left out: its
- * family and country are what one groups by, and the list of sessions has the rest.
+ * The log line of an ended session; `docs/reference/logs.md` lists the fields. It leaves out the address: queries group by
+ * its family and country, and the list of sessions has the rest.
  */
 export function sessionLine(node: string, { entry, reason, atMs }: ClosingSession): Fields {
   const { session, bytes, request } = entry

@@ -31,7 +31,7 @@ export async function listBoundIps(
   )
 }
 
-/** Forgets every bound address. After it the token binds the next addresses that use it. */
+/** Deletes every bound address. The token then binds the next addresses that use it. */
 export function clearBoundIps(
   ctx: AccessContext,
   actor: Actor,

@@ -21,9 +21,9 @@ interface TokenChange<T> {
 }
 
 /**
- * Every change of a stored token goes through here. The row is locked, `work` changes it, other nodes learn of the change,
- * and the audit row is written, all in one transaction. This node forgets the token before its caller goes on, so that the
- * answer to a change is never followed by a decision on the token as it was before.
+ * Every change of a stored token uses this. One transaction locks the row, runs `work`, notifies other nodes and writes
+ * the audit row. This node drops its cached token before the caller continues, so that no decision after the answer uses
+ * the token as it was before.
  *
  * @param work writes only after it can no longer refuse: a refusal does not undo what was written
  */

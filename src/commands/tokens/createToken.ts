@@ -6,7 +6,7 @@ import { type AccessContext, type Actor, audit } from '../context.ts'
 import { newTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
-/** Makes a publish or subscribe token from an untrusted body. Nothing is written when any field is wrong. */
+/** Creates a publish or subscribe token from an untrusted body. If any field is invalid, nothing is written. */
 export async function createToken(
   ctx: AccessContext,
   actor: Actor,

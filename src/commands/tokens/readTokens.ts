@@ -15,7 +15,7 @@ import type { StoredToken, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
 import { openTokenValue } from './tokenValue.ts'
 
-/** The refusal for a token id that this account does not have. Another account's token looks exactly the same. */
+/** The refusal for a token id that this account does not have. Another account's token gets exactly the same refusal. */
 export const noToken = (kind: TokenKind, id: number | string): Failure =>
   notFound('tokenId', `No ${kind} token with id: ${String(id).slice(0, 32)}`)
 
@@ -38,7 +38,7 @@ export interface TokenPage {
   itemsOnPage: number
 }
 
-/** One page of tokens, by page number as the interface has it. Ties in the order are broken by id. */
+/** One page of tokens by page number, as the interface defines it. Ties are sorted by id. */
 export async function listTokens(
   ctx: AccessContext,
   accountId: string,
@@ -101,7 +101,7 @@ export async function usableTokenIds(ctx: AccessContext, accountId: string, stre
   return (await usableTokens(ctx, accountId, streamName)).map(({ id }) => id)
 }
 
-/** Would a feed on this stream, started now, be secured? True when any usable publish token that covers it says so. */
+/** Whether a feed of this stream that starts now would be secured: any usable publish token that covers it decides so. */
 export async function streamWouldBeSecured(
   ctx: AccessContext,
   accountId: string,

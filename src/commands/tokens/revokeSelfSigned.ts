@@ -36,7 +36,7 @@ async function write(
     if ((await tx.revocations.count(token.id)) >= TOKEN_LIMITS.revokedJtisMax) return err(tooMany())
     await tx.revocations.add(token.id, jti, nowMs)
   }
-  // The later time wins: a revocation is never taken back by a second one.
+  // The later time wins: a second revocation never reverts the first.
   const revokedBeforeMs = Math.max(issuedBeforeMs ?? 0, token.revokedBeforeMs ?? 0) || null
   await tx.tokens.replace({ ...token, revokedBeforeMs })
   return ok(true)

@@ -14,7 +14,7 @@ import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { newTokenValue, openTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
-/** Edits a token. The merged record is checked as a whole; nothing is written when any part of it is wrong. */
+/** Edits a token. Checks the merged record as a whole. If any part is invalid, nothing is written. */
 export async function updateToken(
   ctx: AccessContext,
   actor: Actor,
@@ -44,7 +44,7 @@ async function write(
   const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh })
   if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)
   if (applied.rebind.kind === 'earliest') await tx.bindings.keepEarliest(before.id, applied.rebind.count)
-  // A new value makes every child signed with the old one worthless, so the list of revoked ones can go.
+  // A new value invalidates every child that the old one signed, so the list of revoked children can be deleted.
   if (applied.refreshToken) await tx.revocations.clear(before.id)
   return after
 }

@@ -21,5 +21,5 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   stream_not_published: { status: 409, text: 'Stream not being published' },
 }
 
-/** An encoder over RTMP cannot send an `Origin`. The plain text alone would send its user searching in vain. */
+/** An encoder over RTMP cannot send an `Origin`. The plain text alone would mislead its user. */
 export const RTMP_HAS_NO_ORIGIN = `${REFUSALS.origin_not_allowed.text} (RTMP has no origin)`

@@ -58,7 +58,7 @@ const ORIGINS_TEXT =
   'Origins that may use the token: host, `*.host` (any subdomain, not the bare host), optionally with scheme and port. Empty: any.'
 const ADDRESSES_TEXT = 'IPv4 addresses and CIDR blocks that may use the token. Empty: any.'
 const BIND_TEXT =
-  'The first so many distinct addresses that use the token are bound to it; any other is refused. 0: off.'
+  'The number of addresses that the token is bound to: the first ones that use it. Others are refused. 0: off.'
 const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empty: any.'
 const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
 const END_SESSIONS_TEXT =

@@ -4,7 +4,7 @@ import type { FrameSink } from '../frame.ts'
 export type RtmpEnd =
   | 'left' // the encoder said goodbye or closed the connection
   | 'lost' // the encoder fell silent, or the network failed
-  | 'invalid' // its media is unsupported or not RTMP; a status told it so
+  | 'invalid' // its media is unsupported or not RTMP; the encoder got a status
   | 'cut' // ended from outside
   | 'stopped' // the listener stops
 

@@ -6,7 +6,7 @@ import type { Renewal } from './renewal.ts'
 const PROGRAM = new URL('./thread.ts', import.meta.url)
 const TICK_MS = 1_000
 const RESTART_MS = 1_000
-/** A thread that does not end by itself is terminated after this time. */
+/** A thread that has not ended after this time is terminated. */
 const CLOSE_MS = 5_000
 /** The thread needs little memory. A leak then ends only the thread, which is restarted, and not the process. */
 const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }

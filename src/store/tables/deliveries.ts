@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { inSlices, type Executor, statement } from '../executor.ts'
-import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
+import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -51,42 +51,6 @@ const end = statement((db, p: DeliveryEnd & { node: string }) =>
     .where('state', 'in', [STARTED, sql.lit('unknown')]),
 )
 
-const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
-  db
-    .insertInto('deliveries')
-    .columns([
-      ...(['id', 'event_id', 'webhook_id', 'account_id', 'type', 'event', 'subject'] as const),
-      ...(['state', 'created_at_ms', 'redelivery_of'] as const),
-    ])
-    .expression((eb) =>
-      eb
-        .selectFrom('deliveries as first')
-        .select([
-          sql<string>`cast(${p.id} as text)`.as('new_id'),
-          ...(['first.event_id', 'first.webhook_id'] as const),
-          ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
-          sql<string>`'pending'`.as('new_state'),
-          sql<number>`cast(${p.atMs} as bigint)`.as('at'),
-          'first.id as of',
-        ])
-        .where('first.id', '=', p.of),
-    )
-    .returning([...DELIVERY_COLUMNS]),
-)
-
-/** A redelivery sends exactly the bytes of the first attempt. */
-export const copyPayload = statement((db, p: { of: string; id: string }) =>
-  db
-    .insertInto('delivery_payloads')
-    .columns(['id', 'data', 'body', 'content_type', 'headers'])
-    .expression((eb) =>
-      eb
-        .selectFrom('delivery_payloads as first')
-        .select([sql<string>`cast(${p.id} as text)`.as('new_id'), 'data', 'body', 'content_type', 'headers'])
-        .where('first.id', '=', p.of),
-    ),
-)
-
 const removePending = statement((db, p: { webhookId: number }) =>
   db
     .deleteFrom('deliveries')
@@ -116,16 +80,6 @@ export async function insertDeliveries(executor: Executor, rows: readonly NewDel
     const payloads = slice.map(({ id, data }) => ({ id, data }))
     await executor.change((db) => db.insertInto('delivery_payloads').values(payloads))
   })
-}
-
-export async function redeliver(
-  executor: Executor,
-  input: { of: string; id: string; atMs: number },
-): Promise<Delivery | undefined> {
-  const row = await executor.first(copyRow, input)
-  if (!row) return undefined
-  await executor.run(copyPayload, input)
-  return fromDeliveryRow(row)
 }
 
 export async function claimDeliveries(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
-import { retryDelivery } from './deliveryRetries.ts'
+import { retryDelivery } from './deliveryCopies.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 

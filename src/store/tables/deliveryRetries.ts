@@ -1,36 +1,11 @@
 import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
-import { copyPayload } from './deliveries.ts'
+import { retryDelivery } from './deliveryCopies.ts'
 import { lockRows } from './lockRows.ts'
 
 const PENDING = sql.lit('pending')
 const WAITING = sql.lit('waiting')
-
-const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBeforeMs: number }) =>
-  db
-    .insertInto('deliveries')
-    .columns([
-      ...(['id', 'event_id', 'webhook_id', 'account_id', 'type', 'event', 'subject'] as const),
-      ...(['state', 'created_at_ms', 'attempt', 'not_before_ms'] as const),
-    ])
-    .expression((eb) =>
-      eb
-        .selectFrom('deliveries as first')
-        .select([
-          sql<string>`cast(${p.id} as text)`.as('new_id'),
-          ...(['first.event_id', 'first.webhook_id'] as const),
-          ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
-          sql<string>`'waiting'`.as('new_state'),
-          sql<number>`cast(${p.atMs} as bigint)`.as('at'),
-          // A skipped delivery was not attempted, so its number stays.
-          sql<number>`case when first.state = 'skipped' then first.attempt else first.attempt + 1 end`.as('next'),
-          sql<number>`cast(${p.notBeforeMs} as bigint)`.as('not_before'),
-        ])
-        .where('first.id', '=', p.of)
-        .where('first.attempt', 'is not', null),
-    ),
-)
 
 const isDue = statement((db, p: { nowMs: number }) =>
   db.selectFrom('deliveries').select('id').where('state', '=', WAITING).where('not_before_ms', '<=', p.nowMs).limit(1),
@@ -59,15 +34,6 @@ const forget = statement((db, p: { webhookId: number; reason: string; atMs: numb
     .where('webhook_id', '=', p.webhookId)
     .where('state', 'in', [WAITING, sql.lit('pending')]),
 )
-
-export async function retryDelivery(
-  executor: Executor,
-  input: { of: string; id: string; atMs: number; notBeforeMs: number },
-): Promise<boolean> {
-  if ((await executor.run(copyRow, input)) === 0) return false
-  await executor.run(copyPayload, input)
-  return true
-}
 
 export async function isRetryDue(executor: Executor, nowMs: number): Promise<boolean> {
   return (await executor.first(isDue, { nowMs })) !== undefined

@@ -48,7 +48,7 @@ test('without a token no rule sees a place, and a missing origin is none', () =>
   expect(placeKey({ kind: 'token', token }, { ...place, origin: null })).toBe(' ')
 })
 
-test('a stored token is compiled with all that it says, and a damaged one admits nobody', () => {
+test('a stored token is compiled with all of its rules, and a damaged one admits no client', () => {
   const said = { expiresAtMs: 5, trackingId: 't', revokedBeforeMs: 6, record: true, deniedCountries: ['DE'] }
   expect(compileSnapshot({ ...stored, ...said }, ['192.0.2.1'], ['j'])).toMatchObject({
     ...said,

@@ -112,7 +112,7 @@ describe('a viewer that asks for as much as it can', () => {
     expect((counted() - before) / bytes).toBeLessThanOrEqual(500 + 6 * 500)
   })
 
-  it('gets what it lost all the same', async () => {
+  it('still gets what it lost', async () => {
     const [ssrc = 0, rtx = 0] = air.viewer.ssrcs
     const before = air.viewer.media.length
     await air.goOn(2000, (passed) => {

@@ -1,31 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { parseRtcp, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
+import { onAir } from './onAir.ts'
 import { addressOf, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
-const FRAME_MS = 40
-
-async function onAir() {
-  const net = new WireNet()
-  const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish(net.relay, 'publisher')
-  await publisher.connect()
-  publisher.sendFrame(3, true)
-  viewer.view(net.relay, 'viewer')
-  await viewer.connect()
-  const publish = (passedMs: number): void => {
-    if (passedMs % FRAME_MS === 0) publisher.sendFrame(3, false)
-  }
-  const report = (passedMs: number): void => {
-    if (passedMs % 1000 === 0) viewer.sendRtcp(writeReceiverReport(passedMs / 1000))
-  }
+async function broadcast() {
+  const running = await onAir()
+  const { net } = running
   const bytesOf = (sessionId: string) =>
     net.events.flatMap((event) => (event.kind === 'bytes' && event.sessionId === sessionId ? [event] : []))
-  return { net, publisher, viewer, publish, report, bytesOf }
+  return { ...running, bytesOf }
 }
 
 describe('a session', () => {
   it('of a publisher ends after 15 s of silence, not before', async () => {
-    const { net, publisher, report } = await onAir()
+    const { net, publisher, report } = await broadcast()
     publisher.answersChecks = false
     await net.pass(14_900, report)
     expect(net.endOf('publisher')).toBeUndefined()
@@ -34,7 +22,7 @@ describe('a session', () => {
   })
 
   it('of a viewer ends after 30 s of silence, not before', async () => {
-    const { net, viewer, publish } = await onAir()
+    const { net, viewer, publish } = await broadcast()
     viewer.answersChecks = false
     await net.pass(29_800, publish)
     expect(net.endOf('viewer')).toBeUndefined()
@@ -53,7 +41,7 @@ describe('a session', () => {
   })
 
   it('of a viewer ends 10 s after its publisher has gone, if no other comes', async () => {
-    const { net, viewer, report } = await onAir()
+    const { net, viewer, report } = await broadcast()
     net.relay.end('publisher')
     await net.pass(9900, report)
     expect(net.endOf('viewer')).toBeUndefined()
@@ -66,7 +54,7 @@ describe('a session', () => {
   })
 
   it('ends once, and sends nothing after that', async () => {
-    const { net, publisher, viewer } = await onAir()
+    const { net, publisher, viewer } = await broadcast()
     for (let times = 0; times < 2; times++) net.relay.end('viewer')
     const sent = net.sentTo(viewer.at).length
     publisher.sendFrame(3, true)
@@ -87,7 +75,7 @@ describe('a session', () => {
 
 describe('byte counts', () => {
   it('are reported each second while media flows, as totals, and once more at the end', async () => {
-    const { net, publish, bytesOf } = await onAir()
+    const { net, publish, bytesOf } = await broadcast()
     const before = bytesOf('publisher').length
     await net.pass(5000, publish)
     const counts = bytesOf('publisher').map(({ bytesIn }) => bytesIn)
@@ -118,7 +106,7 @@ describe('ICE', () => {
   const restart = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:${pwd}\r\n`
 
   it('restarts only with the ETag, and answers with new credentials and the bundled m-line', async () => {
-    const { net, publisher } = await onAir()
+    const { net, publisher } = await broadcast()
     expect(net.relay.patch('publisher', restart, false)).toMatchObject({ ok: false, status: 428 })
     const patched = net.relay.patch('publisher', restart, true)
     expect(patched).toMatchObject({ ok: true, etag: ufrag })
@@ -131,7 +119,7 @@ describe('ICE', () => {
   })
 
   it('takes candidates of the current session and needs none of them', async () => {
-    const { net, publisher } = await onAir()
+    const { net, publisher } = await broadcast()
     const trickled = `a=ice-ufrag:${publisher.names.ufrag}\r\na=ice-pwd:${publisher.names.pwd}\r\na=end-of-candidates\r\n`
     const sent = net.sentTo(publisher.at).length
     expect(net.relay.patch('publisher', trickled, false)).toMatchObject({ ok: true, answer: null })
@@ -142,7 +130,7 @@ describe('ICE', () => {
 
 describe('frames', () => {
   it('of a session without a publisher end at once', async () => {
-    const { net } = await onAir()
+    const { net } = await broadcast()
     const ends: string[] = []
     const sink = (name: string) => ({
       tracks: () => undefined,

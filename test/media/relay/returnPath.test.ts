@@ -2,34 +2,29 @@ import { describe, expect, it } from 'vitest'
 import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingSuccess, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { until } from '../../support/delivery.ts'
+import { onAir } from './onAir.ts'
 import { addressOf, isAnswer, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
 const VICTIM = addressOf(9, '203.0.113.66')
 /** No datagram is larger than this before an address has proved that it hears us. */
 const SMALL = 200
 
-async function onAir() {
-  const net = new WireNet()
-  const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish(net.relay, 'publisher')
-  await publisher.connect()
-  publisher.sendFrame(5, true)
-  viewer.view(net.relay, 'viewer')
-  await viewer.connect()
-  let reports = 0
+async function broadcast() {
+  const running = await onAir({ firstFrame: 5, keyEveryMs: 2000 })
+  const { net, publish, report } = running
   /** The broadcast goes on, and the viewer reports. */
   const goOn = (ms: number, act: (passedMs: number) => void = () => undefined) =>
     net.pass(ms, (passed) => {
-      if (passed % 40 === 0) publisher.sendFrame(3, passed % 2000 === 0)
-      if (passed % 1000 === 0) viewer.sendRtcp(writeReceiverReport(++reports))
+      publish(passed)
+      report(passed)
       act(passed)
     })
-  return { net, publisher, viewer, goOn }
+  return { ...running, goOn }
 }
 
 describe('an address that answers nothing', () => {
   it('got all media of a viewer whose checks were said to come from there', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     const before = net.bytesTo(viewer.at)
     await goOn(30_000, (passed) => {
       if (passed % 200 === 0) viewer.check({ from: VICTIM })
@@ -41,7 +36,7 @@ describe('an address that answers nothing', () => {
   })
 
   it('gets as little when there are very many of them', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     const victims = Array.from({ length: 500 }, (_, at) => addressOf(1000 + at, '203.0.113.77'))
     await goOn(30_000, (passed) => {
       for (const from of victims.slice(0, 20)) viewer.check({ from: victims[passed % 500] ?? from })
@@ -81,7 +76,7 @@ describe('an address that answers nothing', () => {
   })
 
   it('gets nothing for answers that were made up, or made elsewhere', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     viewer.check({ from: VICTIM })
     const asked = net.sentTo(VICTIM).flatMap((datagram) => parseBindingRequest(datagram) ?? [])
     expect(asked).toHaveLength(1)
@@ -103,7 +98,7 @@ describe('an address that answers nothing', () => {
   })
 
   it('is sent less than was said in its name', async () => {
-    const { net, viewer } = await onAir()
+    const { net, viewer } = await broadcast()
     const before = net.sentTo(viewer.at).length
     viewer.check()
     const answers = net.sentTo(viewer.at).slice(before).filter(isAnswer)
@@ -115,7 +110,7 @@ describe('an address that answers nothing', () => {
 
 describe('a peer that moves', () => {
   it('has its media at the new address as soon as that has answered', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     const moved = addressOf(7, '192.0.2.8')
     viewer.hear(moved)
     viewer.check({ from: moved })
@@ -128,7 +123,7 @@ describe('a peer that moves', () => {
   })
 
   it('moves when its new names come, though it has used them before', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     const moved = addressOf(7, '192.0.2.8')
     viewer.hear(moved)
     const names = { ufrag: 'newname1', pwd: 'a password of more than 22' }
@@ -147,7 +142,7 @@ describe('a peer that moves', () => {
   })
 
   it('without knowing it, because its router gave it another port, was without media until its next check', async () => {
-    const { net, publisher, viewer } = await onAir()
+    const { net, publisher, viewer } = await broadcast()
     await net.pass(400)
     const [away, gone] = [addressOf(17), addressOf(18)]
     publisher.hear(away)
@@ -167,7 +162,7 @@ describe('a peer that moves', () => {
   })
 
   it('is not looked for at other ports while it is heard where it was, nor at another host', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     await goOn(400)
     viewer.sendRtcp(writeReceiverReport(100))
     for (const from of [addressOf(18), addressOf(2, '192.0.2.9')]) {
@@ -180,7 +175,7 @@ describe('a peer that moves', () => {
   })
 
   it('is checked again when it comes back to an address of long ago', async () => {
-    const { net, viewer, goOn } = await onAir()
+    const { net, viewer, goOn } = await broadcast()
     const [home, away] = [viewer.at, addressOf(7, '192.0.2.8')]
     viewer.hear(away)
     viewer.check({ from: away })
@@ -195,7 +190,7 @@ describe('a peer that moves', () => {
   })
 
   it('is heard from where it is, and what it asks for from elsewhere does not count', async () => {
-    const { net, publisher, viewer, goOn } = await onAir()
+    const { net, publisher, viewer, goOn } = await broadcast()
     await goOn(2000)
     const [ssrc = 0] = viewer.ssrcs
     const other = addressOf(7, '192.0.2.8')
@@ -242,7 +237,7 @@ describe('a peer that answers no checks', () => {
 })
 
 it('any viewer could cut off a publisher, with checks of its own in the name of the publisher’s address', async () => {
-  const { publisher, viewer, goOn } = await onAir()
+  const { publisher, viewer, goOn } = await broadcast()
   await goOn(1000)
   const before = viewer.media.length
   await goOn(1000, () => viewer.check({ from: publisher.at }))

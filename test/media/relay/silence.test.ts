@@ -1,31 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
-import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+import { onAir, type OnAirOptions } from './onAir.ts'
+import { addressOf, WirePeer } from '../../support/wirePeer.ts'
 
-const FRAME_MS = 40
-
-/** A publisher and its viewer, both on the air. A peer answers nothing while its network is away. */
-async function onAir(over: ConstructorParameters<typeof WireNet>[0] = {}) {
-  const net = new WireNet(over)
-  const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish(net.relay, 'publisher')
-  await publisher.connect()
-  publisher.sendFrame(3, true)
-  viewer.view(net.relay, 'viewer')
-  await viewer.connect()
-  let reports = 0
-  const publish = (passed: number, from = publisher): void => {
-    if (passed % FRAME_MS === 0) from.sendFrame(3, passed % 1000 === 0)
-  }
-  const report = (passed: number): void => {
-    if (passed % 1000 === 0) viewer.sendRtcp(writeReceiverReport(++reports))
-  }
-  return { net, publisher, viewer, publish, report }
-}
+/** A peer answers nothing while its network is away. */
+const broadcast = (net: OnAirOptions['net'] = {}) => onAir({ net, keyEveryMs: 1000 })
 
 describe('a publisher whose network is away', () => {
   it('was gone after four seconds; it goes on when it is back, and its viewer with it', async () => {
-    const { net, publisher, viewer, publish, report } = await onAir()
+    const { net, publisher, viewer, publish, report } = await broadcast()
     publisher.answersChecks = false
     await net.pass(14_000, report)
     expect(net.endOf('publisher')).toBeUndefined()
@@ -40,7 +23,7 @@ describe('a publisher whose network is away', () => {
   })
 
   it('is gone after as long as is configured, and the last count says when its media ended', async () => {
-    const { net, publisher, publish, report } = await onAir({ publisherSilentMs: 8000 })
+    const { net, publisher, publish, report } = await broadcast({ publisherSilentMs: 8000 })
     await net.pass(2000, publish)
     publisher.answersChecks = false
     await net.pass(7900, report)
@@ -54,7 +37,7 @@ describe('a publisher whose network is away', () => {
   })
 
   it('that comes back as another session takes its place at once, and the viewer goes on', async () => {
-    const { net, publisher, viewer, publish, report } = await onAir()
+    const { net, publisher, viewer, publish, report } = await broadcast()
     await net.pass(1000, publish)
     publisher.answersChecks = false
     await net.pass(5000, report)
@@ -70,7 +53,7 @@ describe('a publisher whose network is away', () => {
   })
 
   it('restarts ICE after the six seconds in which a browser notices', async () => {
-    const { net, publisher, viewer, publish, report } = await onAir()
+    const { net, publisher, viewer, publish, report } = await broadcast()
     publisher.answersChecks = false
     await net.pass(7000, report)
     publisher.answersChecks = true
@@ -92,7 +75,7 @@ describe('a publisher whose network is away', () => {
 
 describe('a viewer', () => {
   it('whose network is away for half a minute goes on, and is gone after that', async () => {
-    const { net, viewer, publish } = await onAir()
+    const { net, viewer, publish } = await broadcast()
     viewer.answersChecks = false
     await net.pass(29_000, publish)
     expect(net.endOf('viewer')).toBeUndefined()
@@ -106,7 +89,7 @@ describe('a viewer', () => {
 
 describe('checks', () => {
   it('kept sessions alive for ever, from any address', async () => {
-    const { net, publisher, viewer } = await onAir()
+    const { net, publisher, viewer } = await broadcast()
     for (const transport of [publisher, viewer]) transport.answersChecks = false
     await net.pass(32_000, (passed) => {
       if (passed % 500 === 0) for (const transport of [publisher, viewer]) transport.check()
@@ -116,7 +99,7 @@ describe('checks', () => {
   })
 
   it('that are answered elsewhere kept media going to an address that answers no more', async () => {
-    const { net, viewer, publish } = await onAir()
+    const { net, viewer, publish } = await broadcast()
     const own = addressOf(7)
     viewer.hear(own)
     viewer.deafAt.add(viewer.at.port)
@@ -128,7 +111,7 @@ describe('checks', () => {
   })
 
   it('that are answered keep a peer that has nothing to say', async () => {
-    const { net } = await onAir()
+    const { net } = await broadcast()
     await net.pass(60_000)
     expect([net.endOf('publisher'), net.endOf('viewer')]).toEqual([undefined, undefined])
   })

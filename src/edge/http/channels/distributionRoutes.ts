@@ -96,7 +96,7 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
     path,
     describe(TAG, 'Delete all keys; then viewers need no token', {
       operationId: 'deleteDistributionKeys',
-      warns: 'Everybody can watch now.',
+      warns: 'Every client can watch now.',
     }),
     async (request, reply) => sendWarned(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
   )

@@ -82,7 +82,7 @@ export async function collectChannelsOpenApi(app: FastifyInstance, version: stri
     openapi: {
       openapi: '3.1.0',
       info: {
-        title: 'Sluice live API',
+        title: 'Sluice channels API',
         version,
         description: 'Channels with their ingests, engines and distributions.',
         license: { name: 'MIT', identifier: 'MIT' },

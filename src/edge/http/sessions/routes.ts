@@ -34,7 +34,7 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
   )
   app.post(
     '/api/stream/stop',
-    document(TAG, 'End everybody who publishes or views a stream', {
+    document(TAG, 'End all sessions of a stream', {
       operationId: 'stopStream',
       body: StopBody,
       data: StopData,
@@ -43,7 +43,7 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
   )
   app.post(
     '/api/stream/stop/all',
-    document(TAG, 'End everybody who publishes or views a stream of the account', {
+    document(TAG, 'End all sessions of the account', {
       operationId: 'stopAllStreams',
       data: StopData,
     }),

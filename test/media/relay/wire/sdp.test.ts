@@ -157,7 +157,7 @@ describe("a browser's offer to view", () => {
     expect(plan[0]?.codec.fmtp.get('packetization-mode')).toBe('1')
   })
 
-  it('is refused when it asks for video and cannot decode what there is: a black picture with audio tells nobody why', () => {
+  it('is refused when it requests video and supports none of the codecs: black video with audio gives no reason', () => {
     const blind = read(viewer.replaceAll('H264/90000', 'H266/90000'))
     expect(planView(blind, wanted)).toEqual({
       ok: false,

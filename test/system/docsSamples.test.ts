@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { blocksOf, readPages } from '../support/markdown.ts'
+
+/** The samples of the documentation for other programs, which those programs read here if they are installed. */
+
+interface Sample {
+  /** The page and the line. */
+  readonly at: string
+  readonly code: string
+}
+
+const samplesIn = (language: string): Sample[] =>
+  readPages().flatMap(({ path, text }) =>
+    blocksOf(text)
+      .filter((block) => block.language === language)
+      .map(({ code, line }) => ({ at: `${path}:${line}`, code })),
+  )
+
+const isInstalled = (program: string, flag: string): boolean => spawnSync(program, [flag]).status === 0
+
+let dir: string
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-samples-'))
+})
+afterAll(() => rmSync(dir, { recursive: true }))
+
+describe('a systemd unit', () => {
+  const units = samplesIn('ini')
+
+  /** What systemd says about a unit, with a program that exists in place of the installed one. */
+  function complaints(code: string): string {
+    const file = join(dir, 'sluice.service')
+    writeFileSync(file, code.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+    const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+    return status === 0 ? stderr : `ended with ${status}: ${stderr}`
+  }
+
+  test('is there, and has only sections, settings and comments', () => {
+    expect(units.map(({ at }) => at.split(':')[0])).toEqual(['docs/guides/production.md'])
+    for (const { code } of units) {
+      const lines = code.split('\n').filter((line) => line !== '')
+      expect(lines.filter((line) => !/^(#.*|\[(Unit|Service|Install)\]|[A-Z]\w+=\S.*)$/.test(line))).toEqual([])
+    }
+  })
+
+  test.skipIf(!isInstalled('systemd-analyze', '--version'))('is accepted by systemd without a warning', () => {
+    for (const { code } of units) {
+      expect(complaints(code)).toBe('')
+      expect(complaints(code.replace('Restart=', 'Restarts='))).toContain("Unknown key 'Restarts'")
+    }
+  })
+
+  test('starts what is in the repository', () => {
+    const scripts = units.flatMap(({ code }) =>
+      [...code.matchAll(/\/opt\/sluice\/(\S+)/g)].map(([, path = '']) => path),
+    )
+    expect(scripts.filter((path) => !existsSync(path))).toEqual([])
+    expect(scripts).toHaveLength(1)
+  })
+})
+
+describe('a configuration of nginx', () => {
+  const samples = samplesIn('nginx')
+  const isStream = ({ code }: Sample): boolean => code.startsWith('stream')
+  const certificate = (): string => join(dir, 'cert.pem')
+
+  beforeAll(() => {
+    const key = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+    const files = ['-subj', '/CN=stream.example.com', '-keyout', join(dir, 'key.pem'), '-out', certificate()]
+    spawnSync('openssl', [...key, ...files])
+  })
+
+  /** What nginx says about a sample; the certificate is that of the test, and it listens on no port. */
+  function verdict(sample: Sample): string {
+    const code = sample.code
+      .replaceAll('/etc/ssl/sluice/', `${dir}/`)
+      .replace(/listen \d+/, `listen unix:${dir}/listen`)
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((of) => `${of}_temp_path ${dir}/${of};`)
+    const whole = isStream(sample) ? code : `http {\naccess_log off;\n${temporary.join('\n')}\n${code}}`
+    writeFileSync(join(dir, 'nginx.conf'), `pid ${dir}/pid;\nevents {}\n${whole}\n`)
+    const args = ['-t', '-q', '-p', dir, '-c', join(dir, 'nginx.conf'), '-g', `error_log ${dir}/error.log;`]
+    const { stderr, status } = spawnSync('nginx', args, { encoding: 'utf8' })
+    // Packages of nginx may leave out the module of TCP, which reads `stream`.
+    return status === 0 || stderr.includes('unknown directive "stream"') ? '' : stderr
+  }
+
+  test('is there for HTTP and for RTMP, and each statement ends', () => {
+    expect([samples.length, samples.filter((sample) => isStream(sample)).length]).toEqual([2, 1])
+    for (const { code } of samples) {
+      const lines = code.split('\n').map((line) => line.trim())
+      expect(lines.filter((line) => line !== '' && !/^(#.*|[a-z_]+( \S+)*( \{|;)|\})$/.test(line))).toEqual([])
+      expect(code.split('{')).toHaveLength(code.split('}').length)
+    }
+  })
+
+  const canServe = isInstalled('nginx', '-v') && isInstalled('openssl', 'version')
+  test.skipIf(!canServe)('is accepted by nginx, if it has the modules', () => {
+    for (const sample of samples) {
+      expect(existsSync(certificate())).toBe(true)
+      expect(verdict(sample)).toBe('')
+    }
+    const [http] = samples.filter((sample) => !isStream(sample))
+    expect(verdict({ at: '', code: (http?.code ?? '').replace('proxy_pass', 'proxy_past') })).toContain('"proxy_past"')
+  })
+})
