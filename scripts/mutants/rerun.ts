@@ -52,10 +52,11 @@ export default class extends TestRunner {
     const firstAtMs = performance.now()
     await first()
     if (performance.now() - firstAtMs > wanted.mostMs * 2) return counts.clear()
-    const passed = new Map(counts)
+    counts.clear()
     const startedAtMs = performance.now()
     // A test that cannot be repeated as it is says nothing of mutants, and one that takes long takes too long for all of them.
     if ((await outcomeOf(run, wanted.mostMs)) !== 'passed') return
+    const passed = new Map(counts)
     const limitMs = (performance.now() - startedAtMs) * SLOWER_TIMES + SLOWER_MS
     for (const [id, count] of passed) {
       if (!left.has(id)) continue
