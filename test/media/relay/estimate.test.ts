@@ -259,7 +259,7 @@ describe('a probe for the next layer', () => {
     expect(estimator.bitrate).toBe(WANTED)
   })
 
-  it('was wrong if congestion follows within fifteen seconds, and a later congestion waits anew', () => {
+  it('was wrong if congestion follows within fifteen seconds, and a later one begins with the shortest wait again', () => {
     const nextProbeAfter = (congestedMs: number): number => {
       const estimator = begun()
       estimator.onRemb(160, LOAD, 1000)

@@ -92,7 +92,7 @@ describe('an RTP packet', () => {
   })
 
   it('may be all header, extension and padding, and no byte less', () => {
-    const whole = Buffer.from('b06000010000000200000003bede000150aa000002' + '02', 'hex')
+    const whole = Buffer.from('b06000010000000200000003bede000150aa00000202', 'hex')
     const header = parseRtp(whole)
     expect([header?.payloadStart, header?.payloadEnd]).toEqual([20, 20])
     whole[21] = 3

@@ -231,7 +231,7 @@ describe('what we send', () => {
   })
 
   it('looks like STUN, and less than a header, other first bytes and other cookies do not', () => {
-    const header = Buffer.from(`00010000${'2112a442'}${'00'.repeat(12)}`, 'hex')
+    const header = Buffer.from(`000100002112a442${'00'.repeat(12)}`, 'hex')
     const changed = (at: number, byte: number) => Buffer.from(header).fill(byte, at, at + 1)
     const all = [header, header.subarray(0, 19), changed(0, 3), changed(0, 4), changed(4, 0), Buffer.alloc(0)]
     expect(all.map(looksLikeStun)).toEqual([true, false, true, false, false, false])
