@@ -83,13 +83,33 @@ describe('frames of another protocol', () => {
       [90_000, false, false, true],
       [90_000, true, false, true],
     ])
-    clock.nowMs = 5040
+    clock.nowMs = 5060
     feed.frame(frame('audio', 1040, Buffer.alloc(50)))
     expect(audio.seen).toMatchObject([{ timestamp: 49_920, marker: false, isKeyStart: true, bytes: 50 }])
+    feed.frame(frame('audio', 1060, Buffer.alloc(50)))
+    expect(audio.track?.last?.index).toBe(1)
     feed.frame(frame('video', 1040, nal(0x41, 30)))
     expect(video.seen.at(-1)).toMatchObject({ timestamp: 93_600, marker: true, isKeyStart: false })
     expect([video.track?.timeline.wallAt(90_000), audio.track?.timeline.wallAt(49_920)]).toEqual([5000, 5040])
     expect(video.track?.isAskable).toBe(false)
+  })
+
+  it('begin a keyframe with the parameter sets, unless it has its own', () => {
+    const [sps, pps] = [Buffer.from([0x67, 0x42, 0xe0, 0x1f, 1]), Buffer.from([0x68, 0xce])]
+    const config = Buffer.from([1, 0x42, 0xe0, 0x1f, 0xff, 0xe1, 0, 5, ...sps, 1, 0, 2, ...pps])
+    const { feed, packetsOf } = feedAt([{ ...VIDEO, config }])
+    const { track } = packetsOf('video')
+    const payloads: string[] = []
+    track?.listen(({ payload }) => payloads.push(payload.toString('hex')))
+    const sent = (timeMs: number, data: Buffer, key: boolean): string[] => {
+      feed.frame(frame('video', timeMs, data, key))
+      return payloads.splice(0)
+    }
+    expect(sent(0, nal(0x65, 2), true).join()).toContain(`${sps.toString('hex')}`)
+    expect(sent(40, nal(0x41, 2), false).join()).toBe('4109')
+    const own = Buffer.concat([Buffer.from([0, 0, 0, 5]), sps, nal(0x65, 2)])
+    expect(sent(80, own, true).join().split(sps.toString('hex'))).toHaveLength(2)
+    expect(sent(120, Buffer.from([0, 0, 0, 9, 1]), true)).toEqual([])
   })
 
   it('keep their tracks when they are announced again, rest without them, and end once', () => {

@@ -95,6 +95,9 @@ describe('the cache of a track', () => {
     expect([track.last?.index, track.last?.timestamp, track.ssrc]).toEqual([106, 9450 + 900, 2])
     expect(track.ownTimestamp(0)).toBe(9450 + 901)
     track.take(raw(2, 6, 0), 1016)
+    // Number 103 was lost, and is not given to a packet of another stream.
+    track.take(raw(2, 4, 0), 1016)
+    expect(track.packet(103)).toBeUndefined()
     expect(track.packet(105)?.timestamp).toBe(9450)
     track.take(raw(3, 7, 77), 1016)
     expect([track.last?.index, track.last?.timestamp]).toEqual([107, 9450 + 901])
@@ -223,6 +226,7 @@ describe('the stream of a viewer', () => {
       [102, 1080, 'b'],
       [103, 1120, 'b'],
     ])
+    expect(downTrack.report(1130)?.rtpTimestamp).toBe(1130 * 90)
     // Back at the first one in the same moment: the time of a viewer does not stand still.
     downTrack.attach(a.track, 1120)
     a.send(1120, true)
