@@ -41,6 +41,24 @@ test('what is left for a webhook that was deleted is skipped', async () => {
   expect(await get(ids[1] ?? '')).toMatchObject({ state: 'skipped', error: 'the webhook was deleted', endedAtMs: NOW })
 })
 
+test('what a person asked for is skipped too when the webhook is gone', async () => {
+  const to = await webhook()
+  await write((tx) => tx.webhooks.delete(to.id))
+  const [first = ''] = await rows(to, 1)
+  const again = await write((tx) => tx.deliveries.redeliver({ of: first, id: `${first}r`, atMs: NOW }))
+  expect(await beginFor({ to })).toEqual({ started: [], aside: 2 })
+  expect(await statesOf([first, again?.id ?? ''])).toEqual(['skipped', 'skipped'])
+})
+
+test('no more than a thousand are put aside at once, and what is left is not sent', async () => {
+  const disabled = { ...paused, untilMs: NOW + 1e9 }
+  for (const to of [await webhook({ disabled }), await channelWebhook({ disabled, probedAtMs: NOW })]) {
+    await rows(to, 1001)
+    expect(await beginFor({ to })).toEqual({ started: [], aside: 1000 })
+    expect(await beginFor({ to })).toEqual({ started: [], aside: 1 })
+  }
+})
+
 test('what waits for a paused webhook is skipped, but for what a person asked for', async () => {
   const to = await webhook({ disabled: paused })
   const [first = '', ...others] = await rows(to, 2)

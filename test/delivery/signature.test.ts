@@ -90,6 +90,38 @@ describe('a receiver', () => {
     expect(verify({ ...headers, 'webhook-id': 'evt_2' })).toEqual({ ok: false, error: 'wrong_signature' })
   })
 
+  test('allows five minutes to the millisecond, and trusts no other spelling of a time', () => {
+    const headers = lower(sign(BODY))
+    const signedAtMs = Math.floor(NOW / 1000) * 1000
+    const at = (ms: number) => {
+      const verified = verify(headers, BODY, signedAtMs + ms)
+      return verified.ok ? 'fine' : verified.error
+    }
+    expect([300_000, 300_001, -300_000, -300_001].map(at)).toEqual(['fine', 'too_old', 'fine', 'too_new'])
+    const stamp = headers['webhook-timestamp'] ?? ''
+    for (const spelt of [` ${stamp}`, `${stamp}.0`, `+${stamp}`, ''])
+      expect(verify({ ...headers, 'webhook-timestamp': spelt })).toEqual({ ok: false, error: 'wrong_signature' })
+  })
+
+  test('falls back to the plain signature when one of the three headers is missing', () => {
+    const { 'x-service-signature': plain, ...standard } = lower(sign(BODY))
+    for (const name of Object.keys(standard)) {
+      const some = { ...standard, [name]: undefined }
+      expect(verify(some)).toEqual({ ok: false, error: 'missing_signature' })
+      expect(verify({ ...some, 'x-service-signature': plain })).toEqual({ ok: true, value: { id: null } })
+    }
+  })
+
+  test('takes the first value of a header that was sent several times', () => {
+    const headers = lower(sign(BODY))
+    const twice = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value, 'another']]))
+    expect(verify(twice as unknown as Parameters<typeof verify>[0])).toEqual({ ok: true, value: { id: 'evt_1' } })
+    expect(verify({ 'x-service-signature': [] } as unknown as Parameters<typeof verify>[0])).toEqual({
+      ok: false,
+      error: 'missing_signature',
+    })
+  })
+
   test('detects every changed bit in the body, and every other signature', () => {
     const headers = lower(sign(BODY))
     const plain = { 'x-service-signature': headers['x-service-signature'] }

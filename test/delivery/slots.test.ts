@@ -127,6 +127,33 @@ describe('delivery slots', () => {
     expect(order).toEqual([3, 5, 9, 3, 5])
   })
 
+  test('go in the order of ids, whatever the order of the query, and once around', () => {
+    const limits = { perWebhook: 1, total: 2 }
+    const orderFrom = (lastServed: number) => {
+      const { slots, claims } = claim(
+        { ...emptySlots(limits), lastServed },
+        [9, 3, 5].map((webhookId) => ({ webhookId, rows: 1 })),
+      )
+      return [...claims.map(({ webhookId }) => webhookId), slots.lastServed]
+    }
+    expect([0, 3, 4, 5, 9].map(orderFrom)).toEqual([
+      [3, 5, 5],
+      [5, 9, 9],
+      [5, 9, 9],
+      [9, 3, 3],
+      [3, 5, 5],
+    ])
+  })
+
+  test('are counted: a webhook without deliveries in progress has no entry, and one with room can be asked for more', () => {
+    const { slots } = claim(emptySlots(), due({ 1: 4, 2: 1 }))
+    expect(saturated(slots)).toEqual([1])
+    const ended = finish(slots, 2)
+    expect([[...ended.inFlight], ended.busy, saturated(ended)]).toEqual([[[1, 4]], 4, [1]])
+    expect(() => finish(ended, 2)).toThrow('nothing was in progress')
+    expect([...finish(ended, 1).inFlight]).toEqual([[1, 3]])
+  })
+
   test('contain hanging receivers: healthy webhooks get as many slots as without them', () => {
     const rowsServed = (hanging: number) => {
       const world = new World()

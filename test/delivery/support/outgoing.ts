@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { headerProfile } from '../../../src/delivery/signature.ts'
@@ -20,15 +20,23 @@ export const sender = {
 export const clock = new ManualClock()
 const secretSealed = Buffer.from(SECRET, 'utf8')
 
-/** A store with webhooks of both interfaces, for the parts of delivery that work inside a transaction. */
+/**
+ * A store with webhooks of both interfaces, for the parts of delivery that work inside a transaction. Each test has a new one,
+ * because rows that are due belong to no test: what one leaves behind another would send.
+ */
 export function outgoing() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-delivery-'))
+  const empty = join(folder, 'empty.db')
   let store: Store
-  beforeAll(async () => void (store = await openStore({ url: join(folder, 'sluice.db'), log: quiet })))
-  afterAll(async () => {
-    await store.close()
-    rmSync(folder, { recursive: true })
+  let stores = 0
+  beforeAll(async () => (await openStore({ url: empty, log: quiet })).close())
+  beforeEach(async () => {
+    const url = join(folder, `${(stores += 1)}.db`)
+    copyFileSync(empty, url)
+    store = await openStore({ url, log: quiet })
   })
+  afterEach(() => store.close())
+  afterAll(() => rmSync(folder, { recursive: true }))
   const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => store.transaction(work)
   const webhook = (over: Partial<StoredWebhook> = {}): Promise<StoredWebhook> =>
     write((tx) => tx.webhooks.insert(newWebhook({ accountId: newAccount(), secretSealed, ...over })))

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
+import { newDownTrack } from '../../../src/media/relay/outbound/newDownTrack.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { Camera, RecordingSender, MEDIA, REPAIR, downTrackTo } from './parts.ts'
@@ -28,6 +30,15 @@ function watching({ isConnected = true } = {}) {
 }
 
 const pli = (mediaSsrc = MEDIA): RtcpPacket => ({ kind: 'pli', senderSsrc: 1, mediaSsrc })
+
+/** A layer on which so many bits came in the last second. */
+const measured = (camera: Camera, bitrate: number) => {
+  const meter = new BitrateMeter(START_MS - 1000)
+  meter.add(bitrate / 8)
+  meter.tick(START_MS)
+  return { rid: '', track: camera.track, meter }
+}
+const rembOf = (bitrate: number): RtcpPacket => ({ kind: 'remb', senderSsrc: 1, bitrate, ssrcs: [MEDIA] })
 
 describe('a viewer', () => {
   it('gets nothing before its transport is connected, and then what its room shows', () => {
@@ -156,5 +167,129 @@ describe('a viewer', () => {
         .slice(switched + 1)
         .every((frame) => frame.startsWith('s')),
     ).toBe(true)
+  })
+
+  it('asks the publisher with FIR as with PLI, and not for audio', () => {
+    const { viewer } = watching()
+    const camera = new Camera('a')
+    viewer.start(START_MS)
+    viewer.show(sourceOf(camera), START_MS)
+    camera.send(START_MS, true)
+    const asked = camera.asked
+    const fir = (ssrc: number): RtcpPacket => ({
+      kind: 'fir',
+      senderSsrc: 1,
+      requests: [
+        { ssrc: 999, sequence: 1 },
+        { ssrc, sequence: 1 },
+      ],
+    })
+    viewer.rtcp([fir(998), pli(REPAIR)], START_MS + 1000)
+    expect(camera.asked).toBe(asked)
+    viewer.rtcp([fir(MEDIA)], START_MS + 1000)
+    expect(camera.asked).toBe(asked + 1)
+  })
+
+  it('that takes audio alone is shown a source with audio, whatever its video is', () => {
+    const sender = new RecordingSender()
+    const transport = { isConnected: true, sendRtcp: () => undefined }
+    const audioTrack = new DownTrack({
+      ssrc: 9,
+      kind: 'audio',
+      payloadTypes: new Map([['opus', 111]]),
+      rtx: null,
+      transport: sender,
+      firstIndex: 0,
+    })
+    const viewer = new Viewer({ transport, downTracks: [audioTrack], cname: CNAME })
+    const audio = new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null)
+    expect(viewer.show({ ...sourceOf(new Camera('a')), audio }, START_MS)).toBe(true)
+    audio.take(
+      { ssrc: 2, index: 1, timestamp: 0, marker: false, payload: Buffer.from('o'), isKeyStart: true },
+      START_MS,
+    )
+    expect(sender.on(9)).toHaveLength(1)
+    expect(viewer.show(sourceOf(new Camera('a')), START_MS)).toBe(false)
+    const aac = new RtpTrack({ kind: 'audio', codec: 'aac', rate: 48_000 }, null)
+    expect(viewer.show({ ...sourceOf(), audio: aac }, START_MS)).toBe(false)
+  })
+
+  it('is probed with padding only where another layer is larger, and no faster after a late timer', () => {
+    const [small, large] = [new Camera('s'), new Camera('l')]
+    const layers = [measured(small, 100_000), measured(large, 400_000)]
+    const { viewer, sender } = watching()
+    for (const camera of [small, large]) camera.send(START_MS, true, 1000)
+    viewer.show({ ...sourceOf(), layers }, START_MS)
+    expect(sender.sent[0]?.payload).toMatch(/^l/)
+    // An estimate that is too small for the large layer: the small one is shown, with its next keyframe.
+    viewer.rtcp([rembOf(120_000)], START_MS + 100)
+    viewer.tick(START_MS + 200)
+    small.send(START_MS + 200, true, 1000)
+    expect(sender.on(MEDIA).at(-1)?.payload).toMatch(/^s/)
+    const paddingAt = (ms: number): number => {
+      const before = sender.on(REPAIR).length
+      viewer.pace(START_MS + ms)
+      return sender.on(REPAIR).length - before
+    }
+    expect([paddingAt(220), paddingAt(4099)]).toEqual([0, 0])
+    // 540,000 less 100,000 bits per second: 3,300 bytes in 60 ms, which is four packets of the last one.
+    expect([paddingAt(4200), paddingAt(4800)]).toEqual([4, 4])
+    expect(paddingAt(4802)).toBe(1)
+    const alone = watching()
+    alone.viewer.show({ ...sourceOf(), layers: layers.slice(0, 1) }, START_MS)
+    alone.viewer.rtcp([rembOf(120_000)], START_MS)
+    alone.viewer.pace(START_MS + 5000)
+    expect(alone.sender.on(REPAIR)).toEqual([])
+  })
+
+  it('costs keyframes for five changes of its layer at once, whatever its estimate does', () => {
+    const [small, large] = [new Camera('s'), new Camera('l')]
+    const layers = [measured(small, 100_000), measured(large, 400_000)]
+    const { viewer, sender } = watching()
+    for (const camera of [small, large]) camera.send(START_MS, true)
+    viewer.show({ ...sourceOf(), layers }, START_MS)
+    const shown: string[] = []
+    for (let n = 0; n < 16; n += 1) {
+      const nowMs = START_MS + 100 + n * 20
+      viewer.rtcp([rembOf(n % 2 === 0 ? 50_000 : 600_000)], nowMs)
+      viewer.tick(nowMs)
+      for (const camera of [small, large]) camera.send(nowMs, true)
+      shown.push(sender.on(MEDIA).at(-1)?.payload[0] ?? '')
+    }
+    const changes = shown.filter((one, at) => one !== (shown[at - 1] ?? 'l')).length
+    expect(changes).toBe(5)
+  })
+})
+
+describe('a new stream of a viewer', () => {
+  it('has random numbers that differ, and a first sequence number below 32768', () => {
+    const transport = new RecordingSender()
+    const codec = {
+      payloadType: 96,
+      name: 'vp8',
+      clockRate: 90_000,
+      channels: 1,
+      fmtpText: '',
+      fmtp: new Map<string, string>(),
+      feedback: [],
+    }
+    const of = (byte: number, name: 'vp8' | 'opus', rtxPayloadType: number | null) =>
+      newDownTrack({ codec, name, rtxPayloadType }, { bytes: (count: number) => Buffer.alloc(count, byte) }, transport)
+        .options
+    const payloadTypes = new Map([[96, 97]])
+    expect(of(0xff, 'vp8', 97)).toMatchObject({
+      ssrc: 0xffffffff,
+      firstIndex: 0x7fff,
+      kind: 'video',
+      rtx: { ssrc: 0xfffffffe, payloadTypes },
+    })
+    expect(of(0, 'vp8', 97)).toMatchObject({ ssrc: 1, firstIndex: 0, rtx: { ssrc: 0 } })
+    expect(of(0x80, 'opus', null)).toMatchObject({
+      ssrc: 0x80808081,
+      firstIndex: 0x80,
+      kind: 'audio',
+      rtx: null,
+      payloadTypes: new Map([['opus', 96]]),
+    })
   })
 })

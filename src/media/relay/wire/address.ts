@@ -17,19 +17,19 @@ function v6Bytes(text: string): Buffer | null {
   if (text.length > 45) return null
   const halves = text.split('::')
   if (halves.length > 2) return null
-  const [head, tail] = [groups(halves[0] ?? ''), groups(halves[1] ?? '')]
+  const [head, tail] = [groups(halves[0] ?? '', halves.length === 1), groups(halves[1] ?? '', true)]
   if (head === null || tail === null) return null
   const missing = 16 - head.length - tail.length
   if (halves.length === 2 ? missing < 2 : missing !== 0) return null
   return Buffer.from([...head, ...Buffer.alloc(missing), ...tail])
 }
 
-/** The bytes of `a:b:c`, where the last group may be a dotted IPv4 address (RFC 4291 section 2.2). */
-function groups(text: string): number[] | null {
+/** The bytes of `a:b:c`. Only the last group of the address may be a dotted IPv4 address (RFC 4291 section 2.2). */
+function groups(text: string, isEnd: boolean): number[] | null {
   if (text === '') return []
   const bytes: number[] = []
   for (const [at, group] of text.split(':').entries()) {
-    const v4 = group.includes('.') && at === text.split(':').length - 1 ? v4Bytes(group) : null
+    const v4 = isEnd && group.includes('.') && at === text.split(':').length - 1 ? v4Bytes(group) : null
     if (v4 !== null) bytes.push(...v4)
     else if (/^[0-9a-fA-F]{1,4}$/.test(group))
       bytes.push(Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255)

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
+import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
+import type { Source } from '../../../src/media/relay/forward/source.ts'
+
+describe('frames of another protocol', () => {
+  const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
+  const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+  const nal = (type: number, bytes: number): Buffer =>
+    Buffer.concat([Buffer.from([0, 0, bytes >> 8, bytes & 255, type]), Buffer.alloc(bytes - 1, 9)])
+  const frame = (kind: Frame['kind'], timeMs: number, data: Buffer, key = false): Frame => ({
+    kind,
+    key,
+    data,
+    timeUs: timeMs * 1000,
+    decodeTimeUs: timeMs * 1000,
+  })
+
+  function feedAt(tracks: readonly TrackInfo[]) {
+    const clock = { nowMs: 5000 }
+    const ready: { source: Source; tracks: readonly TrackInfo[] }[] = []
+    let ends = 0
+    const feed = new FrameFeed({
+      sessionId: 'f',
+      sourceId: 'left',
+      createFanout: createJsFanout,
+      ready: (source, all) => void ready.push({ source, tracks: all }),
+      ended: () => void (ends += 1),
+      now: () => clock.nowMs,
+    })
+    feed.tracks(tracks)
+    const packetsOf = (kind: 'video' | 'audio') => {
+      const source = ready.at(-1)?.source
+      const track = kind === 'audio' ? source?.audio : source?.layers[0]?.track
+      const seen: { timestamp: number; marker: boolean; isKeyStart: boolean; bytes: number; first: number }[] = []
+      track?.listen(({ timestamp, marker, isKeyStart, payload }) =>
+        seen.push({ timestamp, marker, isKeyStart, bytes: payload.length, first: payload[0] ?? 0 }),
+      )
+      return { seen, track }
+    }
+    return { clock, feed, ready, packetsOf, ends: () => ends }
+  }
+
+  it('are a source of the tracks that viewers can have', () => {
+    const aac: TrackInfo = { ...OPUS, codec: 'aac' }
+    for (const [tracks, known] of [
+      [
+        [VIDEO, OPUS],
+        [VIDEO, OPUS],
+      ],
+      [[aac, VIDEO], [VIDEO]],
+      [[OPUS], [OPUS]],
+      [[aac], []],
+    ] as const) {
+      const { ready } = feedAt(tracks)
+      expect(ready.map((one) => one.tracks)).toEqual([known])
+      const source = ready[0]?.source
+      expect([
+        source?.sessionId,
+        source?.sourceId,
+        source?.layers.length,
+        source?.audio !== null,
+        source?.profileLevelId,
+      ]).toEqual([
+        'f',
+        'left',
+        known.some(({ kind }) => kind === 'video') ? 1 : 0,
+        known.some(({ kind }) => kind === 'audio'),
+        null,
+      ])
+    }
+  })
+
+  it('are cut into packets whose times are those of the frames, on one clock', () => {
+    const { clock, feed, packetsOf } = feedAt([VIDEO, OPUS])
+    const [video, audio] = [packetsOf('video'), packetsOf('audio')]
+    feed.frame(frame('video', 1000, nal(0x65, 3000), true))
+    expect(
+      video.seen.map(({ timestamp, marker, isKeyStart, bytes }) => [timestamp, marker, isKeyStart, bytes <= 1180]),
+    ).toEqual([
+      [90_000, false, true, true],
+      [90_000, false, false, true],
+      [90_000, true, false, true],
+    ])
+    clock.nowMs = 5060
+    feed.frame(frame('audio', 1040, Buffer.alloc(50)))
+    expect(audio.seen).toMatchObject([{ timestamp: 49_920, marker: false, isKeyStart: true, bytes: 50 }])
+    feed.frame(frame('audio', 1060, Buffer.alloc(50)))
+    expect(audio.track?.last?.index).toBe(1)
+    feed.frame(frame('video', 1040, nal(0x41, 30)))
+    expect(video.seen.at(-1)).toMatchObject({ timestamp: 93_600, marker: true, isKeyStart: false })
+    expect([video.track?.timeline.wallAt(90_000), audio.track?.timeline.wallAt(49_920)]).toEqual([5000, 5040])
+    expect(video.track?.isAskable).toBe(false)
+  })
+
+  it('begin a keyframe with the parameter sets, unless it has its own', () => {
+    const [sps, pps] = [Buffer.from([0x67, 0x42, 0xe0, 0x1f, 1]), Buffer.from([0x68, 0xce])]
+    const config = Buffer.from([1, 0x42, 0xe0, 0x1f, 0xff, 0xe1, 0, 5, ...sps, 1, 0, 2, ...pps])
+    const { feed, packetsOf } = feedAt([{ ...VIDEO, config }])
+    const { track } = packetsOf('video')
+    const payloads: string[] = []
+    track?.listen(({ payload }) => payloads.push(payload.toString('hex')))
+    const sent = (timeMs: number, data: Buffer, key: boolean): string[] => {
+      feed.frame(frame('video', timeMs, data, key))
+      return payloads.splice(0)
+    }
+    expect(sent(0, nal(0x65, 2), true).join()).toContain(`${sps.toString('hex')}`)
+    expect(sent(40, nal(0x41, 2), false).join()).toBe('4109')
+    const own = Buffer.concat([Buffer.from([0, 0, 0, 5]), sps, nal(0x65, 2)])
+    expect(sent(80, own, true).join().split(sps.toString('hex'))).toHaveLength(2)
+    expect(sent(120, Buffer.from([0, 0, 0, 9, 1]), true)).toEqual([])
+  })
+
+  it('keep their tracks when they are announced again, rest without them, and end once', () => {
+    const { feed, ready, packetsOf, ends } = feedAt([VIDEO, OPUS])
+    const { seen, track } = packetsOf('video')
+    feed.tracks([VIDEO])
+    expect([ready.at(-1)?.source.layers[0]?.track === track, ready.at(-1)?.source.audio]).toEqual([true, null])
+    feed.frame(frame('audio', 1000, Buffer.alloc(5)))
+    feed.frame(frame('video', 1000, nal(0x65, 30), true))
+    expect(seen).toHaveLength(1)
+    feed.rest()
+    expect(ready.at(-1)?.source.layers[0]?.track === track).toBe(false)
+    expect(ready.at(-1)?.tracks).toEqual([VIDEO])
+    feed.end()
+    feed.end()
+    const count = ready.length
+    feed.tracks([VIDEO])
+    feed.frame(frame('video', 1040, nal(0x65, 30), true))
+    expect([ends(), ready.length, seen.length]).toEqual([1, count, 1])
+  })
+})

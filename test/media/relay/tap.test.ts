@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+import { BitrateMeter, type Layer, nextBitrate, type Source } from '../../../src/media/relay/forward/source.ts'
+import { tap } from '../../../src/media/relay/forward/tap.ts'
+import { PublisherClock, Timeline } from '../../../src/media/relay/forward/timeline.ts'
+
+const keyframe = (width = 640) => Buffer.from([0x10, 0x10, 2, 0, 0x9d, 1, 0x2a, width & 255, width >> 8, 0x68, 1, 9, 9])
+const delta = Buffer.from([0x10, 0x11, 2, 0, 9])
+
+/** A publisher of VP8 and Opus, or of one of them; its packets are sent by the test. */
+function publisher({ layers = 1, hasAudio = true } = {}) {
+  let asked = 0
+  const video = Array.from({ length: layers }, (): Layer => {
+    const track = new RtpTrack({ kind: 'video', codec: 'vp8', rate: 90_000 }, () => void asked++)
+    return { rid: '', track, meter: new BitrateMeter(0) }
+  })
+  const audio = hasAudio ? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null) : null
+  const source: Source = { sessionId: 's', sourceId: null, audio, layers: video, profileLevelId: null }
+  const next = new Map<RtpTrack, number>()
+  const send = (
+    track: RtpTrack | null | undefined,
+    payload: Buffer,
+    atMs: number,
+    { key = false, mediaMs = atMs, lost = 0 } = {},
+  ) => {
+    if (track === null || track === undefined) throw new Error('there is no such track')
+    const index = (next.get(track) ?? 100) + lost
+    next.set(track, index + 1)
+    const timestamp = ((mediaMs * track.shape.rate) / 1000) >>> 0
+    track.take({ ssrc: 1, index, timestamp, marker: true, payload, isKeyStart: key }, atMs)
+  }
+  return {
+    source,
+    asked: () => asked,
+    video: (payload: Buffer, atMs: number, over = {}) =>
+      send(video[0]?.track, payload, atMs, { key: payload.length > 6, ...over }),
+    layer: (at: number, payload: Buffer, atMs: number) =>
+      send(video[at]?.track, payload, atMs, { key: payload.length > 6 }),
+    audio: (atMs: number, over: { mediaMs?: number; bytes?: number } = {}) =>
+      send(audio, Buffer.alloc(over.bytes ?? 3, 7), atMs, over),
+  }
+}
+
+function recorder() {
+  const tracks: (readonly TrackInfo[])[] = []
+  const frames: Frame[] = []
+  const sink: FrameSink = {
+    tracks: (all) => void tracks.push(all),
+    frame: (one) => void frames.push(one),
+    end: () => undefined,
+  }
+  const seen = () =>
+    frames.splice(0).map(({ kind, key, timeUs }) => `${kind}${key ? ' key' : ''} ${Math.round(timeUs / 1000)}`)
+  return { tracks, frames, sink, seen }
+}
+
+describe('the frames of a publisher', () => {
+  it('begin with a keyframe, at time 0, with the format that it has', () => {
+    const { source, video, audio } = publisher()
+    const { tracks, sink, seen, frames } = recorder()
+    tap(source, sink, 1000)
+    audio(1000)
+    video(delta, 1000)
+    expect([tracks, seen()]).toEqual([[], []])
+    video(keyframe(), 1040)
+    expect(frames[0]).toMatchObject({ decodeTimeUs: 0, data: keyframe().subarray(1) })
+    video(delta, 1080)
+    audio(1080)
+    expect(seen()).toEqual(['video key 0', 'video 40', 'audio key 40'])
+    const opus = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2 }
+    expect(tracks).toMatchObject([[{ kind: 'video', codec: 'vp8', width: 640, height: 360 }, opus]])
+    video(keyframe(), 1120)
+    video(keyframe(320), 1160)
+    expect(tracks.map((all) => (all[0]?.kind === 'video' ? all[0].width : null))).toEqual([640, 320])
+  })
+
+  it('begin with what was sent since the last keyframe, and go on until they are stopped', () => {
+    const { source, video, audio } = publisher({ hasAudio: true })
+    video(keyframe(), 1000)
+    video(delta, 1040)
+    const { sink, seen, tracks } = recorder()
+    const stop = tap(source, sink, 1050)
+    expect(seen()).toEqual(['video key 0', 'video 40'])
+    stop()
+    video(delta, 1080)
+    audio(1080)
+    expect([seen(), tracks.length]).toEqual([[], 1])
+  })
+
+  it('are of audio alone where there is no video, and after three seconds without any', () => {
+    const alone = publisher({ layers: 0 })
+    const first = recorder()
+    tap(alone.source, first.sink, 1000)
+    alone.audio(1000)
+    alone.audio(1020, { bytes: 0 })
+    expect([first.seen(), first.tracks.length]).toEqual([['audio key 0'], 1])
+    const waiting = publisher()
+    const second = recorder()
+    tap(waiting.source, second.sink, 1000)
+    waiting.audio(4000)
+    expect(second.seen()).toEqual([])
+    waiting.audio(4001)
+    waiting.audio(4021)
+    expect(second.seen()).toEqual(['audio key 0', 'audio key 20'])
+    expect(second.tracks).toMatchObject([[{ kind: 'audio' }]])
+    waiting.video(keyframe(), 4041)
+    expect([second.tracks.length, second.tracks[1]?.length, second.seen()]).toEqual([2, 2, ['video key 40']])
+  })
+
+  it('are those of the first layer that has packets', () => {
+    const { source, layer } = publisher({ layers: 3, hasAudio: false })
+    for (const [at, { meter }] of source.layers.entries()) {
+      if (at > 0) meter.add(1000)
+      meter.tick(1000)
+    }
+    const { sink, seen, tracks } = recorder()
+    tap(source, sink, 1000)
+    for (const at of [0, 1, 2]) layer(at, keyframe(), 1000 + at)
+    expect([seen(), tracks.length]).toEqual([['video key 0'], 1])
+  })
+
+  it('ask for a keyframe after a loss, and when the last one is nearly two seconds old', () => {
+    const { source, video, asked } = publisher({ hasAudio: false })
+    const { sink, seen } = recorder()
+    tap(source, sink, 0)
+    video(keyframe(), 0)
+    video(delta, 1900)
+    expect(asked()).toBe(0)
+    video(delta, 1901)
+    expect(asked()).toBe(1)
+    video(keyframe(), 2400)
+    video(delta, 2440, { lost: 1 })
+    video(delta, 2900)
+    expect(asked()).toBeGreaterThanOrEqual(1)
+    expect(seen().at(-1)).toMatch(/^video/)
+  })
+
+  it('have times that grow evenly with the media clock, and never stray far from the clock of all', () => {
+    const { source, audio } = publisher({ layers: 0 })
+    const { sink, seen, frames } = recorder()
+    tap(source, sink, 1000)
+    audio(1000)
+    // The network jitters, the media clock does not.
+    audio(1070, { mediaMs: 1020 })
+    audio(1071, { mediaMs: 1040 })
+    expect(seen()).toEqual(['audio key 0', 'audio key 20', 'audio key 40'])
+    // What goes back does not: a muxer would refuse it.
+    audio(1072, { mediaMs: 1030 })
+    audio(1073, { mediaMs: 1060 })
+    expect(frames.map(({ timeUs }) => timeUs)).toEqual([40_010, 60_000])
+    source.audio?.timeline.reported((1060 * 48) >>> 0, 1140)
+    audio(1074, { mediaMs: 1080 })
+    expect(frames.at(-1)?.timeUs).toBe(80_000)
+    source.audio?.timeline.reported((1060 * 48) >>> 0, 1141)
+    audio(1075, { mediaMs: 1100 })
+    expect(frames.at(-1)?.timeUs).toBe(181_000)
+  })
+})
+
+describe('the RTP time of a track', () => {
+  it('is that of its first packet until a report, and of the report after it', () => {
+    const timeline = new Timeline(90_000)
+    expect([timeline.timestampAt(0), timeline.wallAt(0)]).toEqual([null, null])
+    timeline.seen(0xffffffff, 1000)
+    timeline.seen(5, 9000)
+    expect([timeline.timestampAt(1001), timeline.timestampAt(999)]).toEqual([89, 0xffffffff - 90])
+    expect([timeline.wallAt(89), timeline.wallAt(0xffffffff - 90)]).toEqual([1001, 999])
+    timeline.reported(180, 2000)
+    expect([timeline.timestampAt(2000), timeline.wallAt(270)]).toEqual([180, 2001])
+    timeline.reset()
+    expect(timeline.wallAt(180)).toBeNull()
+  })
+
+  it('is put on our clock once for all tracks of a publisher, and again when its clock was set', () => {
+    const clock = new PublisherClock()
+    expect(clock.localize(500, 1000)).toBe(1000)
+    expect(clock.localize(600, 1150)).toBe(1100)
+    expect([clock.localize(5600, 1100), clock.localize(500, 6000)]).toEqual([6100, 1000])
+    expect([clock.localize(5601, 1100), clock.localize(5601, 1100)]).toEqual([1100, 1100])
+    expect(clock.localize(500, 1000)).toBe(1000)
+  })
+})
+
+describe('a meter', () => {
+  it('measures once in nine tenths of a second or longer, and forgets what it measured', () => {
+    const meter = new BitrateMeter(1000)
+    meter.add(900)
+    meter.tick(1899)
+    expect(meter.bitrate).toBe(0)
+    meter.tick(1900)
+    expect(meter.bitrate).toBe(8000)
+    meter.add(100)
+    meter.add(25)
+    meter.tick(2900)
+    expect(meter.bitrate).toBe(1000)
+    meter.tick(3900)
+    expect(meter.bitrate).toBe(0)
+  })
+
+  it('of larger layers tells which one is next', () => {
+    const layerOf = (bytes: number): Layer => {
+      const { source } = publisher({ hasAudio: false })
+      const [layer] = source.layers
+      if (layer === undefined) throw new Error('there is one')
+      layer.meter.add(bytes)
+      layer.meter.tick(1000)
+      return layer
+    }
+    const layers = [layerOf(300), layerOf(100), layerOf(200), layerOf(200)]
+    expect(layers.map((layer) => nextBitrate(layers, layer))).toEqual([null, 1600, 2400, 2400])
+  })
+})
