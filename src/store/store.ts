@@ -22,6 +22,7 @@ import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webho
 export type {
   StoredWebhook,
   WebhookPageQuery,
+  DeliveryFilter,
   DeliveryState,
   Delivery,
   NewDelivery,

@@ -2,6 +2,7 @@ import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
+import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
 import { WebhookTest } from '../../core/webhooks/requests.ts'
 import swagger from '@fastify/swagger'
 
@@ -54,7 +55,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
   }
 }
 
-const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest]
+const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest, RedeliverMany]
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
