@@ -122,6 +122,18 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
   ),
   'channels of an external id': channelOfExternalId,
   ...SCHEDULERS,
+  'schedulers of a channel': {
+    path: ({ channel }) => `/v2/schedulers?channelId=${channel.id}`,
+    order: 'desc',
+    add: async (ground, atMs) => {
+      // In `like`, `_` stands for any character.
+      const other = ground.channel.id.replace('_', 'x')
+      const channels = [{ channelId: 'ch_1' }, { channelId: isOn(atMs) ? ground.channel.id : other }]
+      const scheduler = await addScheduler(ground, atMs, { channels })
+      return isOn(atMs) ? { id: scheduler.id, key: [scheduler.createdAtMs, scheduler.id] } : null
+    },
+    remove: removeScheduler,
+  },
   'runs of a channel, of a time and of some engines': runsOf(
     ({ channel }) => `/v2/channels/${channel.id}/runs`,
     ({ engineId }) => `start=${at(0)}&end=${at(101)}&engineIds=${engineId},en_x`,
