@@ -27,7 +27,7 @@ import {
   pruneSessionsAndFeeds,
 } from './tables/sessions.ts'
 import { countUsage, endSessions } from './tables/usage.ts'
-import { pruneUsage, sumUsage } from './tables/usageReads.ts'
+import { pruneUsage, sumUsage, trackedUsage } from './tables/usageReads.ts'
 import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of sessions in a transaction. */
@@ -84,6 +84,6 @@ export const sessionReadsOf = (
     remote: (node, limit) => remoteFeeds(executor, node, limit),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
-  usage: { sum: (query) => sumUsage(executor, query) },
+  usage: { sum: (query) => sumUsage(executor, query), tracked: (query) => trackedUsage(executor, query) },
   viewing: { idle: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
 })

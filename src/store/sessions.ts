@@ -79,7 +79,7 @@ export interface UsageQuery {
   readonly accountId: string
   readonly fromMs: number
   readonly untilMs: number
-  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country')[]
+  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId')[]
   /** The length of a slot. */
   readonly slot: 'hour' | 'day'
   readonly streamNames?: readonly string[]
@@ -87,7 +87,25 @@ export interface UsageQuery {
   readonly limit: number
 }
 
+/** Tracking ids with traffic in a time. */
+export interface TrackedQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Only ids that begin with it. */
+  readonly prefix: string
+  /** Only ids after this one; empty: all. */
+  readonly after: string
+  readonly limit: number
+}
+
+export interface TrackedUsage extends Bytes {
+  readonly trackingId: string
+}
+
 export interface UsageReads {
+  /** By tracking id, ascending. */
+  tracked(query: TrackedQuery): Promise<TrackedUsage[]>
   /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
   sum(query: UsageQuery): Promise<UsageRow[]>
 }

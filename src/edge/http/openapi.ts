@@ -16,6 +16,8 @@ export interface RouteText {
   answer?: TSchema
   headers?: Record<string, TSchema>
   deprecated?: boolean
+  /** The route answers with CSV too, for `Accept: text/csv`. */
+  csv?: true
 }
 
 /** `{status: "success", data}`. */
@@ -47,12 +49,18 @@ export function document(tag: string, summary: string, text: RouteText): { schem
       ...(text.body ? { body: text.body } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
       response: {
-        200: text.headers ? { ...answer, headers: text.headers } : answer,
+        200: answerOf(text, answer),
         '4xx': Fail,
         '5xx': Failed,
       },
     },
   }
+}
+
+function answerOf({ headers, csv }: RouteText, schema: TSchema): unknown {
+  if (!csv) return headers ? { ...schema, headers } : schema
+  const table = Type.String({ description: 'A line for each sum, with headings (RFC 4180).' })
+  return { description: 'The report.', content: { 'application/json': { schema }, 'text/csv': { schema: table } } }
 }
 
 const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest, RedeliverMany]

@@ -126,7 +126,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('preHandler', refuseUndescribed)
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
-    usageRoutes(api, ctx)
+    usageRoutes(api, ctx, options.sign)
     sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
