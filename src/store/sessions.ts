@@ -99,13 +99,13 @@ export interface TrackedQuery {
   readonly limit: number
 }
 
-export interface TrackedUsage extends Bytes {
+export interface TrackingIdUsage extends Bytes {
   readonly trackingId: string
 }
 
 export interface UsageReads {
   /** By tracking id, ascending. */
-  tracked(query: TrackedQuery): Promise<TrackedUsage[]>
+  tracked(query: TrackedQuery): Promise<TrackingIdUsage[]>
   /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
   sum(query: UsageQuery): Promise<UsageRow[]>
 }

@@ -35,7 +35,15 @@ export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed, Stream, TrackedQuery, TrackedUsage, UsageQuery } from './sessions.ts'
+export type {
+  EndedFeed,
+  RemoteFeed,
+  StoredFeed,
+  Stream,
+  TrackedQuery,
+  TrackingIdUsage,
+  UsageQuery,
+} from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,

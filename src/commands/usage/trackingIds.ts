@@ -2,7 +2,7 @@ import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readTrackedQuery } from '../../core/usage/trackedQuery.ts'
-import type { TrackedUsage } from '../../store/store.ts'
+import type { TrackingIdUsage } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { writeBytes } from '../sessions/count.ts'
@@ -13,7 +13,7 @@ export async function listTrackingIds(
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
-): Promise<Result<KeysetPage<TrackedUsage>, Failure>> {
+): Promise<Result<KeysetPage<TrackingIdUsage>, Failure>> {
   const read = readTrackedQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { limit, cursor, ...filter } = read.value
@@ -22,7 +22,7 @@ export async function listTrackingIds(
     scope: { list: 'tracking_ids', filters: { accountId, ...filter } },
     limit,
     cursor,
-    keyOf: (row: TrackedUsage) => [row.trackingId],
+    keyOf: (row: TrackingIdUsage) => [row.trackingId],
     read: ([after], most) =>
       ctx.store.read.usage.tracked({
         accountId,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UsageRow } from '../../core/usage/report.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { TrackedQuery, TrackedUsage, UsageQuery } from '../store.ts'
+import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
@@ -52,7 +52,7 @@ export async function sumUsage(executor: Executor, query: UsageQuery): Promise<U
 }
 
 /** In the order of the index, which ends the search with the page. */
-export async function trackedUsage(executor: Executor, query: TrackedQuery): Promise<TrackedUsage[]> {
+export async function trackedUsage(executor: Executor, query: TrackedQuery): Promise<TrackingIdUsage[]> {
   const { accountId, fromMs, untilMs, prefix, after, limit } = query
   const answer = await executor.execute(
     sql`select tracking_id as "trackingId",
@@ -63,7 +63,7 @@ export async function trackedUsage(executor: Executor, query: TrackedQuery): Pro
       ${prefix === '' ? sql`` : sql`and tracking_id >= ${prefix} and tracking_id < ${`${prefix}\u{10FFFF}`}`}
       group by tracking_id order by tracking_id limit ${limit}`.compile(executor.engine.db),
   )
-  return answer.rows as TrackedUsage[]
+  return answer.rows as TrackingIdUsage[]
 }
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
