@@ -36,6 +36,9 @@ export function timeOfId(id: string): number | null {
   return value > MAX_ID ? null : Number(value >> RANDOM_BITS)
 }
 
+/** No id of this millisecond or a later one sorts before it. */
+export const firstIdOf = (ms: number): string => base58(BigInt(Math.max(0, Math.floor(ms))) << RANDOM_BITS)
+
 /** The kind of object that an id of the channels API names. */
 export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke'
 

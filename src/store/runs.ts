@@ -89,6 +89,8 @@ export type SchedulerSort = 'createdAt' | 'name' | 'status' | 'startDate' | 'sta
 export interface SchedulerQuery {
   accountId: string
   statuses?: readonly string[]
+  /** Only those that start this channel. */
+  channelId?: string
   sortBy: SchedulerSort
   descending: boolean
   limit: number

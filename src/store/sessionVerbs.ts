@@ -29,7 +29,7 @@ import {
   pruneSessionsAndFeeds,
 } from './tables/sessions.ts'
 import { countUsage, endSessions } from './tables/usage.ts'
-import { pruneUsage, sumUsage } from './tables/usageReads.ts'
+import { pruneUsage, sumUsage, trackedUsage } from './tables/usageReads.ts'
 import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of sessions in a transaction. */
@@ -94,7 +94,7 @@ export const sessionReadsOf = (
     onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
-  usage: { sum: (query) => sumUsage(executor, query) },
+  usage: { sum: (query) => sumUsage(executor, query), tracked: (query) => trackedUsage(executor, query) },
   minutes: { sum: (query) => sumMinutes(executor, query) },
   viewing: { idle: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
 })

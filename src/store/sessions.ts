@@ -136,7 +136,7 @@ export interface UsageQuery {
   readonly accountId: string
   readonly fromMs: number
   readonly untilMs: number
-  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country')[]
+  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId')[]
   /** The length of a slot. */
   readonly slot: 'hour' | 'day'
   readonly streamNames?: readonly string[]
@@ -144,7 +144,25 @@ export interface UsageQuery {
   readonly limit: number
 }
 
+/** Tracking ids with traffic in a time. */
+export interface TrackedQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Only ids that begin with it. */
+  readonly prefix: string
+  /** Only ids after this one; empty: all. */
+  readonly after: string
+  readonly limit: number
+}
+
+export interface TrackingIdUsage extends Bytes {
+  readonly trackingId: string
+}
+
 export interface UsageReads {
+  /** By tracking id, ascending. */
+  tracked(query: TrackedQuery): Promise<TrackingIdUsage[]>
   /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
   sum(query: UsageQuery): Promise<UsageRow[]>
 }

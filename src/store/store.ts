@@ -32,6 +32,7 @@ import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webho
 export type {
   StoredWebhook,
   WebhookPageQuery,
+  DeliveryFilter,
   DeliveryState,
   Delivery,
   NewDelivery,
@@ -56,6 +57,8 @@ export type {
   StoredFeed,
   StoredMinute,
   Stream,
+  TrackedQuery,
+  TrackingIdUsage,
   UsageQuery,
 } from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'

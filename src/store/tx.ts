@@ -26,6 +26,7 @@ import {
   resumeDeliveries,
 } from './tables/deliveryRetries.ts'
 import { redeliver, retryDelivery } from './tables/deliveryCopies.ts'
+import { undeliveredIds } from './tables/deliveryReads.ts'
 import { expireDeliveries, removeSender, renewSender } from './tables/deliveryNodes.ts'
 import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
@@ -138,6 +139,7 @@ function webhookVerbs(executor: Executor): Tx['webhooks'] {
 function deliveryVerbs(executor: Executor): Tx['deliveries'] {
   return {
     insert: (rows) => insertDeliveries(executor, rows),
+    undelivered: (query) => undeliveredIds(executor, query),
     redeliver: (input) => redeliver(executor, input),
     claim: (input) => claimDeliveries(executor, input),
     start: (node, atMs, claimed) => startDeliveries(executor, node, atMs, claimed),

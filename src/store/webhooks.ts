@@ -90,10 +90,38 @@ export interface WebhookReads {
   forAccount(accountId: string): Promise<StoredWebhook[]>
 }
 
+/** Which deliveries to one webhook. All given filters apply. */
+export interface DeliveryFilter {
+  state?: DeliveryState
+  type?: string
+  /** Inclusive, epoch milliseconds: of the event. */
+  fromMs?: number
+  /** No matching row has an id before this one; bounds the search. */
+  firstId?: string
+}
+
+export interface DeliveryPageQuery extends DeliveryFilter {
+  webhookId: number
+  /** Strictly older than this one. */
+  after?: string
+  limit: number
+}
+
+/** Deliveries that ended without reaching the receiver, and that were not sent again since. */
+export interface UndeliveredQuery extends Omit<DeliveryFilter, 'state'> {
+  webhookId: number
+  states: readonly ('failed' | 'skipped' | 'unknown')[]
+  /** Strictly newer than this one; empty: from the oldest. */
+  after: string
+  /** Strictly older than this one. */
+  before: string
+  limit: number
+}
+
 export interface DeliveryReads {
   get(id: string): Promise<Delivery | undefined>
   /** Newest first; strictly older than `after`. */
-  page(query: { webhookId: number; after?: string; limit: number }): Promise<Delivery[]>
+  page(query: DeliveryPageQuery): Promise<Delivery[]>
   /** The bytes that were sent, or undefined when it never started. */
   payload(id: string): Promise<Payload | undefined>
   /** Webhooks after `after`, by id, with pending deliveries and their number, counted up to `upTo`. The cost does not
@@ -125,6 +153,8 @@ export interface WebhookTx {
 
 export interface DeliveryTx {
   insert(rows: readonly NewDelivery[]): Promise<void>
+  /** Their ids, oldest first. The webhook's row must be locked. */
+  undelivered(query: UndeliveredQuery): Promise<string[]>
   /** Adds a pending delivery of the same event, with the same bytes when they are stored. Undefined: no such delivery. */
   redeliver(input: { of: string; id: string; atMs: number }): Promise<Delivery | undefined>
   /** Locks up to `take` of the oldest pending rows of a webhook, so that its started ones on all nodes stay within `cap`.

@@ -128,6 +128,23 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
       return { id, key: [id] }
     },
   },
+  'tracking ids': {
+    path: () => '/api/analytics/tracking/ids?startDate=2026-01-01&stopDate=2026-01-06&prefix=c',
+    order: 'asc',
+    idField: 'trackingId',
+    add: async ({ store, accountId }, atMs) => {
+      const trackingId = `${atMs % 4 === 0 ? 'b' : 'c'}${randomBytes(4).toString('hex')}`
+      const session = {
+        ...newSession(accountId, Date.UTC(2026, 0, atMs)),
+        id: randomBytes(11).toString('hex'),
+        trackingId,
+      }
+      await store.transaction((tx) => tx.sessions.insert(session, 'another node'))
+      const bytes = { id: session.id, bytesIn: 0, bytesOut: 1 }
+      await store.transaction((tx) => tx.sessions.count([bytes], Date.UTC(2026, 0, atMs)))
+      return atMs % 4 === 0 || atMs > 5 ? null : { id: trackingId, key: [trackingId] }
+    },
+  },
   sessions: {
     path: () => '/api/sessions',
     order: 'desc',

@@ -94,6 +94,23 @@ const runsOf = (path: ListCase['path'], query: (ground: Ground) => string): List
   },
 })
 
+/** Every second one was skipped and is of a feed; the others were sent, and are of recordings. */
+function deliveries(query: string, isListed: (about: { isOdd: boolean; atMs: number }) => boolean): ListCase {
+  return {
+    path: ({ webhook }) => `/api/webhooks/${webhook.id}/deliveries?${query}`,
+    order: 'desc',
+    add: async ({ store, accountId, webhook }, createdAtMs) => {
+      const isOdd = createdAtMs % 2 === 1
+      const id = `${createdAtMs}${randomBytes(11).toString('hex').slice(1)}`
+      const about = { id, eventId: id, webhookId: webhook.id, accountId, event: 'started', subject: null, createdAtMs }
+      const type = isOdd ? 'feeds' : 'recording'
+      const state = isOdd ? ('skipped' as const) : ('pending' as const)
+      await store.transaction((tx) => tx.deliveries.insert([{ ...about, type, state, data: '{}', error: null }]))
+      return isListed({ isOdd, atMs: createdAtMs }) ? { id, key: [id] } : null
+    },
+  }
+}
+
 export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
   'channels of a name': channels('name=Main+Stage', { name: 'Main Stage' }, { name: 'Main stage' }),
   'channels that are searched for': channels('search=n_ST', { name: 'Main_Stage' }, { name: 'Main Stage' }),
@@ -105,10 +122,24 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
   ),
   'channels of an external id': channelOfExternalId,
   ...SCHEDULERS,
+  'schedulers of a channel': {
+    path: ({ channel }) => `/v2/schedulers?channelId=${channel.id}`,
+    order: 'desc',
+    add: async (ground, atMs) => {
+      // In `like`, `_` stands for any character.
+      const other = ground.channel.id.replace('_', 'x')
+      const channels = [{ channelId: 'ch_1' }, { channelId: isOn(atMs) ? ground.channel.id : other }]
+      const scheduler = await addScheduler(ground, atMs, { channels })
+      return isOn(atMs) ? { id: scheduler.id, key: [scheduler.createdAtMs, scheduler.id] } : null
+    },
+    remove: removeScheduler,
+  },
   'runs of a channel, of a time and of some engines': runsOf(
     ({ channel }) => `/v2/channels/${channel.id}/runs`,
     ({ engineId }) => `start=${at(0)}&end=${at(101)}&engineIds=${engineId},en_x`,
   ),
+  'deliveries of a state and type': deliveries('state=skipped&type=feeds', ({ isOdd }) => isOdd),
+  'deliveries from a time on': deliveries(`from=${at(2)}`, ({ atMs }) => atMs >= 2),
   'log of a webhook, of a time': {
     path: ({ accountId }) => `/v2/webhooks/${loggedWebhookId(accountId)}/logs?startDate=${at(1)}&endDate=${at(6)}`,
     order: 'desc',

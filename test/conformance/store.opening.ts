@@ -74,7 +74,13 @@ export async function expectOperationsUpgrade(
 ): Promise<void> {
   await openStore({ url, log: quiet }).then((store) => store.close())
   const indexes = { label: 'label', added: 'added_at_ms' }
-  for (const name of ['tokens_by_used', 'access_log_codes', 'deliveries_undelivered', 'deliveries_type'])
+  for (const name of [
+    'tokens_by_used',
+    'access_log_codes',
+    'deliveries_undelivered',
+    'deliveries_type',
+    'deliveries_again',
+  ])
     await execute(`drop index ${name}`)
   for (const [name, key] of Object.entries(indexes)) {
     await execute(`drop index tokens_by_${name}`)

@@ -16,8 +16,11 @@ it('api/tokens.openapi.json is what the server serves (npm run generate makes it
     '/api/webhooks/{webhookId}',
     '/api/webhooks/list',
     '/api/webhooks/test/{webhookType}',
+    '/api/webhooks/{webhookId}/test/{webhookType}',
     '/api/webhooks/{webhookId}/deliveries',
+    '/api/webhooks/{webhookId}/deliveries/{deliveryId}',
     '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+    '/api/webhooks/{webhookId}/deliveries/redeliver',
   ])
 })
 

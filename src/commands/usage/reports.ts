@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
+import { usageCsv } from '../../core/usage/csv.ts'
 import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../core/usage/query.ts'
 import * as report from '../../core/usage/report.ts'
 import type { UsageQuery } from '../../store/store.ts'
@@ -30,6 +31,8 @@ export const REPORTS = {
     groupBy: ['slot', 'country'],
     show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, report.byCountry) }),
   },
+  'account/protocol_total': { groupBy: ['protocol'], show: (rows: Rows) => report.byProtocol(rows) },
+  'account/token_total': { groupBy: ['tokenId'], show: (rows: Rows) => report.perToken(rows) },
   'streams/total': {
     names: 'streamNames',
     groupBy: ['streamName'],
@@ -90,6 +93,27 @@ export async function analyse(
   name: ReportName,
   query: Record<string, unknown>,
 ): Promise<Result<unknown, Failure>> {
+  const found = await readRows(ctx, accountId, name, query)
+  return found.ok ? ok((REPORTS[name] as Report).show(found.value.rows, found.value.question)) : found
+}
+
+/** The same as CSV. */
+export async function analyseAsCsv(
+  ctx: SessionContext,
+  accountId: string,
+  name: ReportName,
+  query: Record<string, unknown>,
+): Promise<Result<string, Failure>> {
+  const found = await readRows(ctx, accountId, name, query)
+  return found.ok ? ok(usageCsv(found.value.rows, REPORTS[name].groupBy, found.value.question)) : found
+}
+
+async function readRows(
+  ctx: SessionContext,
+  accountId: string,
+  name: ReportName,
+  query: Record<string, unknown>,
+): Promise<Result<{ rows: Rows; question: UsageQuestion }, Failure>> {
   const report: Report = REPORTS[name]
   const read = readUsageQuery(query, report)
   if (!read.ok) return err(invalid(read.error))
@@ -105,5 +129,5 @@ export async function analyse(
     limit: ROWS_MAX + 1,
   })
   if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))
-  return ok(report.show(rows, question))
+  return ok({ rows, question })
 }

@@ -1,9 +1,13 @@
+import { timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { invalid, notFound, type Failure } from '../../core/errors.ts'
+import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import { exampleEvent, TEST_TYPES } from '../../core/webhooks/examples.ts'
 import { readWebhookTest, testTypeOf } from '../../core/webhooks/requests.ts'
 import { type Actor, type WebhookContext, audit } from '../context.ts'
-import { emitNotification } from './emit.ts'
+import { isPaused } from '../../core/webhooks/route.ts'
+import { type DeliveryEntry, toDeliveryEntry } from './deliveries.ts'
+import { emitNotification, eventOf } from './emit.ts'
+import { noWebhook } from './webhooks.ts'
 
 /** Sends an example of an event to every subscribed webhook of the account, over the same path as a real one. */
 export async function testWebhooks(
@@ -24,6 +28,53 @@ export async function testWebhooks(
   })
   return ok(true)
 }
+
+/**
+ * Sends an example of an event to one webhook, whatever its switches and its filter. Returns the pending entry of its log.
+ */
+export async function testWebhook(
+  ctx: WebhookContext,
+  actor: Actor,
+  webhookId: number,
+  named: string,
+  body: unknown,
+): Promise<Result<DeliveryEntry, Failure>> {
+  const type = testTypeOf(named)
+  if (type === undefined) return err(noTestType(named))
+  const about = readWebhookTest(body)
+  if (!about.ok) return err(invalid(about.error))
+  const { accountId } = actor
+  const nowMs = ctx.clock.now()
+  const [id, eventId] = [timeOrderedId(nowMs, ctx.random), timeOrderedId(nowMs, ctx.random)]
+  const example = eventOf(exampleEvent(type, { accountId, nowMs, ...about.value }))
+  return ctx.store.transaction(async (tx): Promise<Result<DeliveryEntry, Failure>> => {
+    const webhook = await tx.webhooks.lock(accountId, webhookId)
+    if (!webhook) return err(noWebhook(webhookId))
+    if (isPaused(webhook, nowMs)) return err(paused(webhook.disabled?.untilMs ?? nowMs))
+    const about = { id, eventId, webhookId, accountId, type: example.type, event: example.event, error: null }
+    const data = JSON.stringify(example.data)
+    const row = { ...about, subject: example.subject, data, createdAtMs: nowMs, state: 'pending' as const }
+    await tx.deliveries.insert([row])
+    const after = { deliveryId: id, type }
+    await audit(tx, actor, nowMs, { action: 'webhook.test_one', subject: String(webhookId), after })
+    return ok(toDeliveryEntry({ ...row, ...NOT_STARTED }))
+  })
+}
+
+const NOT_STARTED = {
+  startedAtMs: null,
+  endedAtMs: null,
+  statusCode: null,
+  durationMs: null,
+  answer: null,
+  redeliveryOf: null,
+}
+
+const paused = (untilMs: number): Failure =>
+  failure(
+    'conflict',
+    `This webhook is paused until ${new Date(untilMs).toISOString()}: update it with reEnable first, then test it`,
+  )
 
 const noTestType = (type: string): Failure =>
   notFound('webhookType', `No webhook type: ${type.slice(0, 32)}; there are ${TEST_TYPES.join(', ')}`)

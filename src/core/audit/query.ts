@@ -1,5 +1,5 @@
 import { parseActor } from '../actor.ts'
-import { readInstant } from '../access/logQuery.ts'
+import { parseInstant } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
@@ -19,8 +19,8 @@ const READERS: Readonly<Record<string, ParameterReader<AuditFilter>>> = {
     /^[a-z_]+\.[a-z_]+$/.test(text) && text.length <= 64
       ? ok({ action: text })
       : err('must be the name of an action, like publish_token.create'),
-  from: (text) => readInstant(text, (fromMs) => ({ fromMs })),
-  until: (text) => readInstant(text, (untilMs) => ({ untilMs })),
+  from: (text) => parseInstant(text, (fromMs) => ({ fromMs })),
+  until: (text) => parseInstant(text, (untilMs) => ({ untilMs })),
 }
 
 /** Parses the query of the audit log and reports all errors at once. `from` is inclusive, `until` exclusive. */

@@ -10,6 +10,10 @@ export interface UsageRow extends Bytes {
   readonly trackingId: string
   /** Empty: unknown. */
   readonly country: string
+  /** Absent unless it was grouped by it. */
+  readonly protocol?: string
+  /** Absent unless it was grouped by it; 0: viewers without a token. */
+  readonly tokenId?: number
 }
 
 type Rows = readonly UsageRow[]
@@ -76,6 +80,20 @@ export const perTrackingId = (rows: Rows) =>
     ...(trackingId === '' ? {} : { trackingId }),
     ...sumOf(of),
   }))
+
+/** Sums by protocol. */
+export const byProtocol = (rows: Rows) =>
+  objectOf([...groupBy(rows, ({ protocol = '' }) => protocol)].map(([protocol, of]) => [protocol, sumOf(of)]))
+
+/** The most tokens that a report shows. */
+const TOKENS_SHOWN = 100
+
+/** The tokens with the most bytes in both directions, the most first. */
+export const perToken = (rows: Rows) =>
+  [...groupBy(rows, ({ tokenId = 0 }) => tokenId)]
+    .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOf(of) }))
+    .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
+    .slice(0, TOKENS_SHOWN)
 
 function sumOf(rows: Rows): { bytesOut: number; bytesIn: number } {
   const sum = { ...NOTHING }

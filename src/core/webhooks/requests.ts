@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import { wordOf } from '../pages/parameters.ts'
 import { readQuery } from '../tokens/listQuery.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
@@ -68,7 +67,3 @@ export function readWebhookTest(body: unknown): Result<WebhookTestRequest, Field
 
 /** The test type in a path, in any case. */
 export const testTypeOf = (text: string): TestType | undefined => wordOf(TEST_TYPES, text)
-
-/** Parses the query of a cursor list without filters and reports all errors at once. */
-export const readCursorQuery = (query: Record<string, unknown>): Result<QueryPart, FieldErrors> =>
-  readListQuery(query, {})

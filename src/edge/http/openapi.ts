@@ -2,6 +2,7 @@ import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
+import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
 import { WebhookTest } from '../../core/webhooks/requests.ts'
 import swagger from '@fastify/swagger'
 
@@ -15,6 +16,8 @@ export interface RouteText {
   answer?: TSchema
   headers?: Record<string, TSchema>
   deprecated?: boolean
+  /** The route answers with CSV too, for `Accept: text/csv`. */
+  csv?: true
 }
 
 /** `{status: "success", data}`. */
@@ -46,7 +49,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
       ...(text.body ? { body: text.body } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
       response: {
-        200: text.headers ? { ...answer, headers: text.headers } : answer,
+        200: answerOf(text, answer),
         '4xx': Fail,
         '5xx': Failed,
       },
@@ -54,7 +57,13 @@ export function document(tag: string, summary: string, text: RouteText): { schem
   }
 }
 
-const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest]
+function answerOf({ headers, csv }: RouteText, schema: TSchema): unknown {
+  if (!csv) return headers ? { ...schema, headers } : schema
+  const table = Type.String({ description: 'A line for each sum, with headings (RFC 4180).' })
+  return { description: 'The report.', content: { 'application/json': { schema }, 'text/csv': { schema: table } } }
+}
+
+const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest, RedeliverMany]
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {

@@ -168,7 +168,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   const { sign, peerOf, recordings = NO_FILES } = options
   tokenRoutes(api, ctx, peerOf)
   accessRoutes(api, ctx, sign)
-  usageRoutes(api, ctx)
+  usageRoutes(api, ctx, sign)
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
   webhookRoutes(api, ctx, peerOf, sign)

@@ -18,8 +18,9 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
     await make.index(`tokens_by_${name}`, 'tokens', ['account_id', 'kind', key, 'id', 'is_active', 'expires_at_ms'])
   await db.schema.alterTable('access_log').addColumn('trace', 'text').execute()
   // Most deliveries succeed, and are not in the index of the others.
-  const undelivered = "state in ('failed', 'skipped', 'unknown')"
+  const undelivered = "state = 'failed' or state = 'skipped' or state = 'unknown'"
   await make.index('deliveries_undelivered', 'deliveries', ['webhook_id', 'state', 'id'], undelivered)
   await make.index('deliveries_type', 'deliveries', ['webhook_id', 'type', 'id'])
+  await make.index('deliveries_again', 'deliveries', ['redelivery_of'], 'redelivery_of is not null')
   await make.index('access_log_codes', 'access_log', ['account_id', 'at_ms', 'source', 'code', 'count'])
 }

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
-import type { Delivery, Payload, Reads } from '../store.ts'
+import type { DB } from '../schema.ts'
+import type { Delivery, DeliveryFilter, Payload, Reads, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
 
 const byId = statement((db, p: { id: string }) =>
@@ -24,19 +25,64 @@ export async function getPayload(executor: Executor, id: string): Promise<Payloa
   return (row && fromPayloadRow(row)) ?? undefined
 }
 
-export async function pageDeliveries(
-  executor: Executor,
-  { webhookId, after, limit }: Parameters<Reads['deliveries']['page']>[0],
-): Promise<Delivery[]> {
+type PageQuery = Parameters<Reads['deliveries']['page']>[0]
+
+export async function pageDeliveries(executor: Executor, query: PageQuery): Promise<Delivery[]> {
+  const { webhookId, after, limit } = query
   const rows = await executor.ask((db) => {
     const all = db
       .selectFrom('deliveries')
       .select([...DELIVERY_COLUMNS])
       .where('webhook_id', '=', webhookId)
+      .where((eb) => passes(eb, query))
     const older = after === undefined ? all : all.where('id', '<', after)
     return older.orderBy('id', 'desc').limit(limit)
   })
   return rows.map(fromDeliveryRow)
+}
+
+/** Deliveries of these states that no other one repeats, oldest first. */
+export async function undeliveredIds(
+  executor: Executor,
+  query: Parameters<Tx['deliveries']['undelivered']>[0],
+): Promise<string[]> {
+  const { webhookId, states, after, before, limit } = query
+  const rows = await executor.ask((db) =>
+    db
+      .selectFrom('deliveries')
+      .select('id')
+      .where('webhook_id', '=', webhookId)
+      .where((eb) => eb.or(states.map((state) => eb('state', '=', sql.lit(state)))))
+      .where((eb) => passes(eb, query))
+      .where('id', '>', after)
+      .where('id', '<', before)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('deliveries as again')
+              .select('again.id')
+              .whereRef('again.redelivery_of', '=', 'deliveries.id'),
+          ),
+        ),
+      )
+      .orderBy('id')
+      .limit(limit),
+  )
+  return rows.map(({ id }) => id)
+}
+
+function passes(
+  eb: ExpressionBuilder<DB, 'deliveries'>,
+  { state, type, fromMs, firstId }: DeliveryFilter,
+): Expression<SqlBool> {
+  const conditions: Expression<SqlBool>[] = []
+  // A literal, because the planner cannot match a partial index with a parameter.
+  if (state !== undefined) conditions.push(eb('state', '=', sql.lit(state)))
+  if (type !== undefined) conditions.push(eb('type', '=', type))
+  if (fromMs !== undefined) conditions.push(eb('created_at_ms', '>=', fromMs))
+  if (firstId !== undefined) conditions.push(eb('deliveries.id', '>=', firstId))
+  return eb.and(conditions)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { sql, type SqlBool } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { afterKey } from './keyset.ts'
@@ -163,14 +164,23 @@ export async function countSchedulers(executor: Executor, accountId: string): Pr
 export async function pageSchedulers(executor: Executor, query: SchedulerQuery): Promise<Scheduler[]> {
   const column = COLUMNS[query.sortBy]
   const order = query.descending ? 'desc' : 'asc'
-  const { after, statuses } = query
+  const { after, statuses, channelId } = query
   const rows = await executor.ask((db) => {
     let page = db.selectFrom('schedulers').selectAll().where('account_id', '=', query.accountId)
     if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
+    if (channelId !== undefined) page = page.where(names(channelId))
     if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))
     return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
   })
   return schedulers.read(rows)
+}
+
+/** The targets are JSON; an id has letters, digits and `_`, which is a wildcard in `like`. */
+const names = (channelId: string) => {
+  const text = `%${JSON.stringify({ channelId })
+    .slice(1, -1)
+    .replace(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql<SqlBool>`channels like ${text} escape '\\'`
 }
 
 export async function skipOccurrences(executor: Executor, rows: readonly SkippedOccurrence[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UsageRow } from '../../core/usage/report.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { UsageQuery } from '../store.ts'
+import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
 
 /** The SQL expression of each field. */
 const FIELDS = {
@@ -9,6 +9,8 @@ const FIELDS = {
   streamName: () => sql`stream_name`,
   trackingId: () => sql`tracking_id`,
   country: () => sql`country`,
+  protocol: () => sql`protocol`,
+  tokenId: () => sql`token_id`,
 }
 
 interface Sum {
@@ -16,6 +18,8 @@ interface Sum {
   streamName?: string
   trackingId?: string
   country?: string
+  protocol?: string
+  tokenId?: number
   bytesIn: number
   bytesOut: number
 }
@@ -45,6 +49,21 @@ export async function sumUsage(executor: Executor, query: UsageQuery): Promise<U
     country: '',
     ...sum,
   }))
+}
+
+/** In the order of the index, which ends the search with the page. */
+export async function trackedUsage(executor: Executor, query: TrackedQuery): Promise<TrackingIdUsage[]> {
+  const { accountId, fromMs, untilMs, prefix, after, limit } = query
+  const answer = await executor.execute(
+    sql`select tracking_id as "trackingId",
+        cast(sum(bytes_in) as bigint) as "bytesIn", cast(sum(bytes_out) as bigint) as "bytesOut"
+      from usage_hourly
+      where account_id = ${accountId} and tracking_id <> '' and tracking_id > ${after}
+      and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
+      ${prefix === '' ? sql`` : sql`and tracking_id >= ${prefix} and tracking_id < ${`${prefix}\u{10FFFF}`}`}
+      group by tracking_id order by tracking_id limit ${limit}`.compile(executor.engine.db),
+  )
+  return answer.rows as TrackingIdUsage[]
 }
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BandwidthEstimator } from '../../../src/media/relay/outbound/bandwidthEstimator.ts'
 import { LossWindow } from '../../../src/media/relay/outbound/lossWindow.ts'
 import { ResendBudget } from '../../../src/media/relay/outbound/resendBudget.ts'
-import type { ReportBlock } from '../../../src/media/relay/wire/rtcp.ts'
+import type { ReportBlock } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 
 /** Of the current layer, and of the next one: a probe for it sends 405 in all, 305 of them padding. */
 const LOAD = { sent: 100, next: 300 }

@@ -185,10 +185,11 @@ export async function listSchedulers(
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
   const sortBy: SchedulerSort = filters.sortBy ?? 'createdAt'
-  const { status: statuses, sortDirection = sortBy === 'createdAt' ? 'desc' : 'asc' } = filters
-  const selection = { accountId, sortBy, descending: sortDirection === 'desc', ...(statuses ? { statuses } : {}) }
+  const { status: statuses, channelId, sortDirection = sortBy === 'createdAt' ? 'desc' : 'asc' } = filters
+  const filter = { ...(statuses ? { statuses } : {}), ...(channelId ? { channelId } : {}) }
+  const selection = { accountId, sortBy, descending: sortDirection === 'desc', ...filter }
   const page = await channelPage(ctx, {
-    scope: { list: 'schedulers', filters: { accountId, sortBy, sortDirection, status: statuses?.join() } },
+    scope: { list: 'schedulers', filters: { accountId, sortBy, sortDirection, status: statuses?.join(), channelId } },
     limit,
     cursor,
     keyOf: (row: Scheduler) => [sortKey(row, sortBy), row.id],

@@ -101,6 +101,7 @@ export const SORTS = ['name', 'status', 'startDate', 'startTime'] as const
 
 export interface SchedulerFilters {
   status: readonly string[]
+  channelId: string
   sortBy: (typeof SORTS)[number]
   sortDirection: 'asc' | 'desc'
 }
@@ -111,6 +112,7 @@ export function readSchedulerQuery(
 ): Result<PageRequest & { filters: Partial<SchedulerFilters> }, ChannelFailure> {
   return readPageQuery<SchedulerFilters>(query, {
     status: (text) => some(SCHEDULER_STATUSES, text),
+    channelId: (text) => (/^ch_\w{1,60}$/.test(text) ? ok(text) : err('must be the id of a channel')),
     sortBy: (text) => oneOf(SORTS, text),
     sortDirection: (text) => oneOf(['asc', 'desc'] as const, text),
   })

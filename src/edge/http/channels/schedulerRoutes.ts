@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { listOccurrences } from '../../../commands/channels/schedules/listOccurrences.ts'
 import {
   createScheduler,
   deleteScheduler,
@@ -9,11 +10,13 @@ import {
   stopScheduler,
   updateScheduler,
 } from '../../../commands/channels/schedules/schedulers.ts'
-import { optional, pageQuery, word } from '../../../core/channels/fields.ts'
+import { one, optional, pageQuery, word } from '../../../core/channels/fields.ts'
+import { OccurrenceRecord, OccurrencesQuery } from '../../../core/channels/schedules/occurrencesQuery.ts'
 import { CreateScheduler, SchedulerRecord, UpdateScheduler } from '../../../core/channels/schedules/schema.ts'
 import type { ChannelsApi } from './parts.ts'
+import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendDone } from './problem.ts'
+import { sendData, sendDone } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
 type ById = { Params: { schedulerId: string } }
@@ -23,6 +26,7 @@ const PATH = '/schedulers/:schedulerId'
 
 const query = Type.Object({
   ...pageQuery,
+  channelId: optional(Type.String({ description: 'Only those that start this channel.' })),
   status: optional(Type.String({ description: 'Only those in one of these, separated by commas.' })),
   sortBy: optional(word(['name', 'status', 'startDate', 'startTime'], 'Default: when they were made, newest first.')),
   sortDirection: optional(word(['asc', 'desc'])),
@@ -69,6 +73,16 @@ export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
       command: ({ actor, id }) => deleteScheduler(ctx, actor, id),
     },
   })
+  app.get<ById & { Querystring: Record<string, unknown> }>(
+    `${PATH}/occurrences`,
+    describe(TAG, 'When a scheduler runs in a time, oldest first', {
+      operationId: 'listSchedulerOccurrences',
+      querystring: OccurrencesQuery,
+      answer: one(Type.Array(OccurrenceRecord)),
+    }),
+    async (request, reply) =>
+      sendData(reply, await listOccurrences(ctx, ownerOf(request), request.params.schedulerId, request.query)),
+  )
   app.post<ById>(
     `${PATH}/start`,
     describe(TAG, 'Begin the next occurrence now', { operationId: 'startScheduler' }),

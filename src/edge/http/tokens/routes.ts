@@ -26,7 +26,7 @@ import { sendFailure, sendResult } from '../problem.ts'
 import { patternRoutes } from './patternRoutes.ts'
 import { selfSignedRoutes } from './selfSignedRoutes.ts'
 import { switchRoutes } from './switchRoutes.ts'
-import { type ById, withTokenId } from './tokenId.ts'
+import { type ByTokenId, withTokenId } from './tokenId.ts'
 
 const SCHEMAS = {
   publish: {
@@ -73,14 +73,14 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
       return sendResult(reply, created)
     },
   )
-  app.get<ById>(
+  app.get<ByTokenId>(
     `${base}/:tokenId`,
     document(tag, `Read a ${kind} token`, { operationId: `read${name}`, data: record }),
     (request, reply) => withTokenId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
   )
   const put = (path: string, operationId: string, deprecated: boolean): void => {
     const text = `Edit a ${kind} token${deprecated ? ' (v1 path; both paths take the same body)' : ''}`
-    app.put<ById>(
+    app.put<ByTokenId>(
       path,
       document(tag, text, { operationId, body: update, data: record, deprecated }),
       (request, reply) =>
@@ -95,7 +95,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
   }
   put(`${base}/:tokenId`, `update${name}V1`, true)
   put(`/api/v2/${kind}_token/:tokenId`, `update${name}`, false)
-  app.delete<ById>(
+  app.delete<ByTokenId>(
     `${base}/:tokenId`,
     document(tag, `Delete a ${kind} token; after the answer it admits no client`, {
       operationId: `delete${name}`,
@@ -172,12 +172,12 @@ function boundIps(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: Toke
   const path = `/api/${kind}_token/:tokenId/bound_ips`
   const { name } = SCHEMAS[kind]
   const tag = `${kind} tokens`
-  app.get<ById>(
+  app.get<ByTokenId>(
     path,
     document(tag, 'List the bound addresses', { operationId: `list${name}BoundIps`, data: Type.Array(BoundIp) }),
     (request, reply) => withTokenId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
   )
-  app.delete<ById>(
+  app.delete<ByTokenId>(
     path,
     document(tag, 'Forget the bound addresses', { operationId: `clear${name}BoundIps`, data: Type.Boolean() }),
     (request, reply) =>

@@ -8,12 +8,12 @@ import { SignedToken, SignToken } from '../../../core/tokens/signSchema.ts'
 import { actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
-import { type ById, withTokenId } from './tokenId.ts'
+import { type ByTokenId, withTokenId } from './tokenId.ts'
 
 /** Self-signed children of subscribe tokens: make one here, revoke those that were made anywhere. */
 export function selfSignedRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const path = '/api/subscribe_token/:tokenId'
-  app.post<ById>(
+  app.post<ByTokenId>(
     `${path}/sign`,
     document('subscribe tokens', 'Sign a token that narrows this one: one stream, for a short time', {
       operationId: 'signSubscribeToken',
@@ -23,7 +23,7 @@ export function selfSignedRoutes(app: FastifyInstance, ctx: Context, peerOf: Pee
     (request, reply) =>
       withTokenId('subscribe', request, reply, (id) => signToken(ctx, actorOf(request, peerOf), id, request.body)),
   )
-  app.post<ById>(
+  app.post<ByTokenId>(
     `${path}/revoke`,
     document('subscribe tokens', 'Revoke self-signed children: one by jti, or all issued before a time', {
       operationId: 'revokeSelfSignedTokens',

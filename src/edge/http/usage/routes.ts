@@ -1,23 +1,48 @@
 import { Type, type TObject, type TSchema } from 'typebox'
-import type { FastifyInstance } from 'fastify'
-import { analyse, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { analyse, analyseAsCsv, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
+import { listTrackingIds } from '../../../commands/usage/trackingIds.ts'
+import type { Mac } from '../../../core/pages/cursor.ts'
 import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
-import { sendResult } from '../problem.ts'
+import { sendFailure, sendResult } from '../problem.ts'
+
+type Asked = { Querystring: Record<string, unknown> }
 
 /** Reports of transferred bytes. */
-export function usageRoutes(app: FastifyInstance, ctx: Context): void {
+export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
   for (const name of Object.keys(REPORTS) as ReportName[]) {
     const { operationId, summary, data } = TEXTS[name]
-    app.get<{ Querystring: Record<string, unknown> }>(
+    app.get<Asked>(
       `/api/analytics/${name}`,
-      document('analytics', summary, { operationId, querystring: queryOf(REPORTS[name]), data }),
-      async (request, reply) => sendResult(reply, await analyse(ctx, accountOf(request), name, request.query)),
+      document('analytics', summary, { operationId, querystring: queryOf(REPORTS[name]), data, csv: true }),
+      async (request, reply) => {
+        const about = [ctx, accountOf(request), name, request.query] as const
+        if (!wantsCsv(request)) return sendResult(reply, await analyse(...about))
+        const csv = await analyseAsCsv(...about)
+        if (!csv.ok) return sendFailure(reply, csv.error)
+        reply
+          .header('Vary', 'Accept')
+          .header('Content-Disposition', `attachment; filename="${name.replaceAll('/', '-')}.csv"`)
+        return reply.type('text/csv; charset=utf-8').send(csv.value)
+      },
     )
   }
+  app.get<Asked>(
+    '/api/analytics/tracking/ids',
+    document('analytics', 'Tracking ids with traffic, with their bytes, in the order of the ids', {
+      operationId: 'listTrackingIds',
+      querystring: TrackedQuery,
+      answer: TrackedAnswer,
+    }),
+    async (request, reply) => {
+      const page = await listTrackingIds(ctx, sign, accountOf(request), request.query)
+      return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
+    },
+  )
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/analytics/live_series',
     document('analytics', 'Viewers and bytes of the account by minute, for the last hour or day', {
@@ -27,6 +52,11 @@ export function usageRoutes(app: FastifyInstance, ctx: Context): void {
     }),
     async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
   )
+}
+
+/** Only a client that names CSV and not JSON gets it. */
+function wantsCsv({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return /\btext\/csv\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
 }
 
 const SeriesQuery = Type.Object({
@@ -85,6 +115,20 @@ const Series = Type.Object({
   restream: bySlot(Restream),
   geoCascade: bySlot(Moved),
 })
+const TrackedQuery = Type.Object({
+  startDate: Type.String({ description: 'As in the reports.', examples: ['2026-01-01'] }),
+  stopDate: Type.String({ examples: ['2026-02-01'] }),
+  prefix: Type.Optional(Type.String({ maxLength: 128, description: 'Only ids that begin with this; case counts.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+})
+
+const TrackedAnswer = Type.Object({
+  status: Type.Enum(['success']),
+  data: Type.Array(Type.Object({ trackingId: Type.String(), ...moved })),
+  pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
+})
+
 const PerStream = Type.Array(Type.Object({ streamName: Type.String(), ...moved }))
 const PerTrackingId = Type.Array(
   Type.Object({
@@ -105,6 +149,21 @@ const TEXTS: Readonly<Record<ReportName, { operationId: string; summary: string;
     operationId: 'readAccountUsageByCountrySeries',
     summary: 'Bytes of the account by country over time',
     data: geo(bySlot(ByCountry)),
+  },
+  'account/protocol_total': {
+    operationId: 'readAccountUsageByProtocol',
+    summary: 'Bytes of the account by protocol',
+    data: by(Moved, 'By protocol: whip, rtmp, whep, hls.'),
+  },
+  'account/token_total': {
+    operationId: 'readAccountUsageByToken',
+    summary: 'Bytes of the account by token: the 100 tokens with the most, the most first',
+    data: Type.Array(
+      Type.Object({
+        tokenId: Type.Optional(Type.Integer({ description: 'Absent: viewers without a token.' })),
+        ...moved,
+      }),
+    ),
   },
   'streams/total': { operationId: 'readStreamUsage', summary: 'Bytes of streams', data: by(Total, 'By stream name.') },
   'streams/series': {

@@ -1,0 +1,48 @@
+import type { UsageRow } from './report.ts'
+import { slotOf, type UsageQuestion } from './query.ts'
+
+/** A column of a report: what its sums are grouped by. */
+export type UsageDimension = 'slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId'
+
+const HEADINGS: Readonly<Record<UsageDimension, string>> = {
+  slot: 'time',
+  streamName: 'streamName',
+  trackingId: 'trackingId',
+  country: 'country',
+  protocol: 'protocol',
+  tokenId: 'tokenId',
+}
+
+/**
+ * The rows of a report as CSV (RFC 4180), a line for each sum; times without traffic have none. A spreadsheet would take a
+ * cell that begins with `=`, `+`, `-` or `@` for a formula, so such a cell begins with an apostrophe.
+ */
+export function usageCsv(
+  rows: readonly UsageRow[],
+  dimensions: readonly UsageDimension[],
+  { resolution }: Pick<UsageQuestion, 'resolution'>,
+): string {
+  const sums = new Map<string, { bytesOut: number; bytesIn: number }>()
+  for (const row of rows) {
+    const key = dimensions.map((name) => cell(valueOf(row, name, resolution))).join(',')
+    const { bytesOut, bytesIn } = sums.get(key) ?? { bytesOut: 0, bytesIn: 0 }
+    sums.set(key, { bytesOut: bytesOut + row.bytesOut, bytesIn: bytesIn + row.bytesIn })
+  }
+  const lines = [...sums].map(([key, { bytesOut, bytesIn }]) =>
+    [...(key === '' ? [] : [key]), bytesOut, bytesIn].join(),
+  )
+  return [[...dimensions.map((name) => HEADINGS[name]), 'bytesOut', 'bytesIn'].join(), ...lines, ''].join('\r\n')
+}
+
+function valueOf(row: UsageRow, name: UsageDimension, resolution: UsageQuestion['resolution']): string {
+  if (name === 'slot') return `${new Date(slotOf(row.slotMs, resolution)).toISOString().slice(0, 19)}Z`
+  if (name === 'tokenId') return row.tokenId ? String(row.tokenId) : ''
+  return row[name] ?? ''
+}
+
+/** Quoted, so that no name can end its cell. */
+function cell(text: string): string {
+  if (/^[\w:.-]*$/.test(text) && !text.startsWith('-')) return text
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return `"${plain.replaceAll('"', '""')}"`
+}

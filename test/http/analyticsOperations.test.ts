@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Session } from '../../src/core/sessions/types.ts'
+import { type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
+import { newSession } from '../conformance/store.samples.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { startTestNode, type TestNode } from '../support/testNode.ts'
+
+const AT = Date.parse('2026-01-10T09:30:00Z')
+const DATES = 'startDate=2026-01-01&stopDate=2026-02-01'
+const HOSTILE = '=HYPERLINK("https://a.example"), "x'
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('reports on %s', (name) => {
+  let place: Place
+  let at: TestNode
+  beforeAll(async () => {
+    place = await newPlace(name)
+    at = await startTestNode({ url: place.url })
+    await served({ protocol: 'whip', action: 'publish', tokenId: 3, streamName: 'a' }, 500, 0)
+    await served({ protocol: 'whep', tokenId: 4, streamName: 'a', trackingId: 'customer-1' }, 0, 1000)
+    await served({ protocol: 'hls', tokenId: 4, streamName: HOSTILE, trackingId: 'customer-2' }, 0, 300)
+    await served({ protocol: 'hls', streamName: 'b', trackingId: 'other' }, 0, 30)
+    await served({ protocol: 'hls', tokenId: 5, streamName: 'b' }, 0, 7, AT + 3_600_000)
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  async function served(over: Partial<Session>, bytesIn: number, bytesOut: number, atMs = AT): Promise<void> {
+    const session = newSession({ accountId: at.accountId, startedAtMs: AT, ...over })
+    await at.ctx.store.transaction((tx) => tx.sessions.insert(session, 'another node'))
+    await at.ctx.store.transaction((tx) => tx.sessions.count([{ id: session.id, bytesIn, bytesOut }], atMs))
+  }
+  const read = async (path: string) => (await at.call('GET', `/api/analytics/${path}`)).json
+
+  it('of bytes by protocol and by token', async () => {
+    expect((await read(`account/protocol_total?${DATES}`)).data).toEqual({
+      hls: { bytesOut: 337, bytesIn: 0 },
+      whep: { bytesOut: 1000, bytesIn: 0 },
+      whip: { bytesOut: 0, bytesIn: 500 },
+    })
+    expect((await read(`account/token_total?${DATES}`)).data).toEqual([
+      { tokenId: 4, bytesOut: 1300, bytesIn: 0 },
+      { tokenId: 3, bytesOut: 0, bytesIn: 500 },
+      { bytesOut: 30, bytesIn: 0 },
+      { tokenId: 5, bytesOut: 7, bytesIn: 0 },
+    ])
+    expect((await read('account/token_total?startDate=2025-01-01&stopDate=2025-02-01')).data).toEqual([])
+  })
+
+  it('list the tracking ids that occur, also those that begin with a text', async () => {
+    const first = await read(`tracking/ids?${DATES}&limit=1`)
+    expect(first.data).toEqual([{ trackingId: 'customer-1', bytesOut: 1000, bytesIn: 0 }])
+    const rest = await read(`tracking/ids?${DATES}&cursor=${first.pagination.cursor}`)
+    expect(rest).toMatchObject({
+      data: [{ trackingId: 'customer-2' }, { trackingId: 'other' }],
+      pagination: { hasMore: false },
+    })
+    expect((await read(`tracking/ids?${DATES}&prefix=cust`)).data).toHaveLength(2)
+    expect((await read(`tracking/ids?${DATES}&prefix=Cust`)).data).toEqual([])
+    expect((await read('tracking/ids?startDate=2025-01-01&stopDate=2025-02-01')).data).toEqual([])
+    const { status, json } = await at.call('GET', `/api/analytics/tracking/ids?limit=0&prefix=${'x'.repeat(129)}`)
+    expect([status, Object.keys(json.data.errors).sort()]).toEqual([400, ['limit', 'prefix', 'startDate', 'stopDate']])
+  })
+})
+
+describe('CSV', () => {
+  let sluice: RunningApp
+  beforeAll(async () => {
+    sluice = await runApp()
+    const { ctx } = sluice.app
+    const of = { accountId: sluice.accountId, startedAtMs: AT }
+    const sessions = [
+      newSession({ ...of, streamName: 'a', trackingId: 'one' }),
+      newSession({ ...of, streamName: HOSTILE, trackingId: 'one' }),
+    ]
+    for (const session of sessions) {
+      await ctx.store.transaction((tx) => tx.sessions.insert(session, 'another node'))
+      await ctx.store.transaction((tx) => tx.sessions.count([{ id: session.id, bytesIn: 1, bytesOut: 2 }], AT))
+    }
+  })
+  afterAll(() => sluice.close())
+
+  const csv = (path: string, accept = 'text/csv') => sluice.call('GET', `/api/analytics/${path}`, undefined, { accept })
+
+  it('has a line for each sum, and no cell that a spreadsheet takes for a formula', async () => {
+    const { status, headers, text } = await csv(`tracking/total?${DATES}&trackingIds=one`)
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
+    expect(headers.get('content-disposition')).toBe('attachment; filename="tracking-total.csv"')
+    expect(text.split('\r\n')).toEqual([
+      'trackingId,streamName,bytesOut,bytesIn',
+      `one,"'${HOSTILE.replaceAll('"', '""')}",2,1`,
+      'one,a,2,1',
+      '',
+    ])
+  })
+
+  it('is there for every report, with the dimensions of the report', async () => {
+    expect((await csv(`account/total?${DATES}`)).text).toBe('bytesOut,bytesIn\r\n4,2\r\n')
+    const months = await csv(`account/series?${DATES}&resolution=Month`)
+    expect(months.text).toBe('time,bytesOut,bytesIn\r\n2026-01-01T00:00:00Z,4,2\r\n')
+    const names = 'streamNames=a&trackingIds=one'
+    for (const report of Object.keys(REPORTS) as ReportName[]) {
+      const { status, text } = await csv(`${report}?${DATES}&resolution=Day&${names}`)
+      const [heading = '', ...lines] = text.split('\r\n')
+      expect([report, status, heading.split(',').length]).toEqual([report, 200, REPORTS[report].groupBy.length + 2])
+      expect(lines.at(-1)).toBe('')
+    }
+  })
+
+  it('is for those who ask for it, and a refusal stays JSON', async () => {
+    for (const accept of ['*/*', 'application/json', 'text/csv, application/json', 'text/html'])
+      expect((await csv(`account/total?${DATES}`, accept)).json.status).toBe('success')
+    const refused = await csv('account/total')
+    expect([refused.status, refused.json.status]).toEqual([400, 'fail'])
+  })
+})
