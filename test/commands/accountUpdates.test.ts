@@ -68,7 +68,9 @@ describe('the updates of an account', () => {
     expect(missing('e-300')).toEqual(['figures'])
     expect(missing(`e-${301 - 256}`)).toHaveLength(256)
     expect(missing(`e-${301 - 257}`)).toEqual(['reset'])
-    expect([missing('f-300'), missing('e-302'), missing('e-'), missing('e-1e2')]).toEqual(Array.from({ length: 4 }, () => ['reset']))
+    expect([missing('f-300'), missing('e-302'), missing('e-'), missing('e-1e2')]).toEqual(
+      Array.from({ length: 4 }, () => ['reset']),
+    )
     // A hundred streams with long labels: some thirty kilobytes for each.
     updates.streamsAre(many(0, 'x'.repeat(20_000)), true)
     expect(missing('e-301')).toEqual(['reset'])

@@ -65,7 +65,7 @@ export class UpdateHub {
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const stop of this.#unwatch) stop()
-    for (const { readers } of this.#accounts.values()) for (const reader of [...readers]) reader.end()
+    for (const { readers } of this.#accounts.values()) for (const reader of readers) reader.end()
     await this.#rounds?.stop()
     await this.#looking?.catch(() => undefined)
   }

@@ -6,6 +6,7 @@ import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { requireSecret } from './auth.ts'
@@ -53,6 +54,8 @@ export interface ServerOptions {
   limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
+  /** What `GET /api/server` tells. */
+  facts: ServerFacts
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -168,6 +171,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   usageRoutes(api, ctx)
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
+  serverRoutes(api, ctx, options.facts)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }
