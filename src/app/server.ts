@@ -17,6 +17,7 @@ import {
   failRecording,
   forgetRecording,
 } from '../commands/recordings/lifecycle.ts'
+import { writeLastReadings } from '../commands/streams/lastReadings.ts'
 import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
 import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
@@ -318,6 +319,7 @@ const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(co
 const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
   place: hostKey,
   pathOf: (id) => files.finished(id),
+  diskSpace: () => files.space(),
   removeDeleted: () => recordings.removeDeleted(),
 })
 
@@ -351,15 +353,6 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
       await node.stop()
       await writeLastReadings(ctx)
     },
-  }
-}
-
-async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
-  try {
-    await streamMeter.write(store)
-    await accountMinutes.write(store)
-  } catch (error) {
-    log.warn({ err: error }, 'the last readings of streams were lost')
   }
 }
 

@@ -40,7 +40,8 @@ const schema = {
       allowed: 'empty, or a URL such as https://live.example.com',
       rule: httpUrl,
       about:
-        'Where clients reach Sluice, with the path prefix of a proxy if there is one: for the addresses that the dashboard shows. Empty: `server.nodeUrl`, or else the address of the request.',
+        'Where clients reach Sluice, with the path prefix of a proxy, for addresses that Sluice shows; ' +
+        'empty: `server.nodeUrl`, or else the address of the request.',
     }),
     nodeUrl: text({
       default: '',

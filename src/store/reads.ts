@@ -7,6 +7,7 @@ import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
 import { recentAudit } from './tables/audit.ts'
+import { expiringTokens, tokensNamingCountries, unknownMigrations } from './tables/attention.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
@@ -41,8 +42,11 @@ export function readsOf(executor: Executor): Reads {
       findByHash: (hash) => findToken(executor, hash),
       list: (query) => listTokens(executor, query),
       count: (query) => countTokens(executor, query),
+      expiring: (query) => expiringTokens(executor, query),
+      namingCountries: (accountId, limit) => tokensNamingCountries(executor, accountId, limit),
       usable: (accountId, nowMs, streamName) => usableTokens(executor, accountId, nowMs, streamName),
     },
+    schema: { unknownMigrations: () => unknownMigrations(executor) },
     bindings: { list: (tokenId) => listBindings(executor, tokenId) },
     revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
     accessLog: { page: (query) => pageAccessLog(executor, query) },

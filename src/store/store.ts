@@ -185,6 +185,13 @@ export interface StoredToken extends Token {
   valueSealed: Uint8Array
 }
 
+export interface ExpiringToken {
+  id: number
+  kind: TokenKind
+  label: string
+  expiresAtMs: number
+}
+
 export interface BoundAddress {
   /** Canonical text. */
   address: string
@@ -254,6 +261,10 @@ export interface Reads extends ChannelReads, RunReads {
     /** One page by offset; ties are ordered by id. Costs the same near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
     count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
+    /** Active tokens that expire in a time range, the next first. */
+    expiring(query: { accountId: string; fromMs: number; untilMs: number; limit: number }): Promise<ExpiringToken[]>
+    /** The number of tokens that name countries, counted up to `limit`. */
+    namingCountries(accountId: string, limit: number): Promise<number>
     /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
      * the caller matches them). Ordered by id. */
     usable(
@@ -261,6 +272,10 @@ export interface Reads extends ChannelReads, RunReads {
       nowMs: number,
       streamName: string,
     ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
+  }
+  schema: {
+    /** Migrations that a newer version has applied while this process runs. */
+    unknownMigrations(): Promise<string[]>
   }
   bindings: {
     /** In the order of binding. */

@@ -6,6 +6,7 @@ import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { attentionRoutes } from './about/attention.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -172,6 +173,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
+  attentionRoutes(api, ctx, recordings.diskSpace)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }
