@@ -28,14 +28,14 @@ export async function readAttention(
     nowMs,
     hasCountries,
     webhooks: (await read.webhooks.forAccount(accountId)).map((webhook) => ({ ...webhook, id: String(webhook.id) })),
-    expiring: await read.tokens.expiring(soon),
-    namingCountries: hasCountries ? 0 : await read.tokens.namingCountries(accountId, COUNTED_MAX),
+    expiring: await read.attention.expiringTokens(soon),
+    namingCountries: hasCountries ? 0 : await read.attention.tokensNamingCountries(accountId, COUNTED_MAX),
     engines: (await read.engines.unstopped()).filter((engine) => engine.accountId === accountId),
     streams: await firstStreamsOnAir(ctx, accountId, STREAMS_MAX),
     disks: [
       ...(data === null ? [] : [{ what: 'the database', ...data }]),
       ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
     ],
-    unknownMigrations: await read.schema.unknownMigrations(),
+    unknownMigrations: await read.attention.unknownMigrations(),
   })
 }

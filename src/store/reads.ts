@@ -13,7 +13,7 @@ import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
 import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
-import { getRecording, pageRecordings, unfinishedRecordings } from './tables/recordings.ts'
+import { getRecording, pageRecordings, recordingUsage, unfinishedRecordings } from './tables/recordings.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
@@ -42,11 +42,13 @@ export function readsOf(executor: Executor): Reads {
       findByHash: (hash) => findToken(executor, hash),
       list: (query) => listTokens(executor, query),
       count: (query) => countTokens(executor, query),
-      expiring: (query) => expiringTokens(executor, query),
-      namingCountries: (accountId, limit) => tokensNamingCountries(executor, accountId, limit),
       usable: (accountId, nowMs, streamName) => usableTokens(executor, accountId, nowMs, streamName),
     },
-    schema: { unknownMigrations: () => unknownMigrations(executor) },
+    attention: {
+      expiringTokens: (query) => expiringTokens(executor, query),
+      tokensNamingCountries: (accountId, limit) => tokensNamingCountries(executor, accountId, limit),
+      unknownMigrations: () => unknownMigrations(executor),
+    },
     bindings: { list: (tokenId) => listBindings(executor, tokenId) },
     revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
     accessLog: { page: (query) => pageAccessLog(executor, query) },
@@ -55,6 +57,7 @@ export function readsOf(executor: Executor): Reads {
     recordings: {
       get: (accountId, id) => getRecording(executor, accountId, id),
       page: (query) => pageRecordings(executor, query),
+      usage: (accountId) => recordingUsage(executor, accountId),
       unfinished: (hostKey) => unfinishedRecordings(executor, hostKey),
     },
     webhooks: {

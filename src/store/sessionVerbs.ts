@@ -13,6 +13,7 @@ import {
   tokensOnAir,
 } from './tables/feeds.ts'
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
+import { pastBroadcasts } from './tables/broadcasts.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
@@ -89,6 +90,7 @@ export const sessionReadsOf = (
     tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
+    broadcasts: (query) => pastBroadcasts(executor, query),
     onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },

@@ -1,5 +1,6 @@
 import type { ActorIdentity } from '../core/actor.ts'
 import type { Token, TokenKind } from '../core/tokens/types.ts'
+import type { AttentionReads } from './attention.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -46,6 +47,8 @@ export type { DashboardSession, SetupCode, User } from './users.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
 export type {
+  Broadcast,
+  BroadcastQuery,
   EndedFeed,
   FeedReport,
   MinuteQuery,
@@ -185,13 +188,6 @@ export interface StoredToken extends Token {
   valueSealed: Uint8Array
 }
 
-export interface ExpiringToken {
-  id: number
-  kind: TokenKind
-  label: string
-  expiresAtMs: number
-}
-
 export interface BoundAddress {
   /** Canonical text. */
   address: string
@@ -261,10 +257,6 @@ export interface Reads extends ChannelReads, RunReads {
     /** One page by offset; ties are ordered by id. Costs the same near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
     count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
-    /** Active tokens that expire in a time range, the next first. */
-    expiring(query: { accountId: string; fromMs: number; untilMs: number; limit: number }): Promise<ExpiringToken[]>
-    /** The number of tokens that name countries, counted up to `limit`. */
-    namingCountries(accountId: string, limit: number): Promise<number>
     /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
      * the caller matches them). Ordered by id. */
     usable(
@@ -273,10 +265,7 @@ export interface Reads extends ChannelReads, RunReads {
       streamName: string,
     ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
   }
-  schema: {
-    /** Migrations that a newer version has applied while this process runs. */
-    unknownMigrations(): Promise<string[]>
-  }
+  attention: AttentionReads
   bindings: {
     /** In the order of binding. */
     list(tokenId: number): Promise<BoundAddress[]>

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { StoredFeed } from '../../src/store/store.ts'
+import { newRecording } from './store.recordings.ts'
 import { insert, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
@@ -84,6 +85,51 @@ export function streamsSuite(stores: Stores): void {
     expect(await sum()).toHaveLength(1)
   })
 
+  test('feeds that are over are paged, the last to end first, with what was counted of them', async () => {
+    const accountId = newAccount()
+    const sessionId = await publisher(accountId)
+    const [a, b, c] = ['a', 'b', 'c'].map((streamName) => feed({ accountId, streamName, sessionId })) as [
+      StoredFeed,
+      StoredFeed,
+      StoredFeed,
+    ]
+    for (const one of [a, b, c, feed({ accountId, streamName: 'on' })]) await write((tx) => tx.feeds.insert(one))
+    for (const [one, atMs] of [
+      [a, 3000],
+      [b, 2000],
+      [c, 3000],
+    ] as const)
+      await write((tx) => tx.feeds.end(one.feedId, atMs))
+    await write((tx) => tx.feeds.report([{ feedId: a.feedId, reading: null, mostViewers: 5, bytesOut: 6_000_000_000 }]))
+    await write((tx) => tx.sessions.end([{ id: sessionId, atMs: 3000, reason: 'kicked', bytesIn: 9, bytesOut: 0 }]))
+    const { feeds } = stores.other.read
+    const page = (query: object = {}) => feeds.broadcasts({ accountId, limit: 10, ...query })
+    const common = { tokenLabel: null, protocol: 'rtmp', bytesIn: 9, endReason: 'kicked' }
+    expect(await page({ streamName: 'a' })).toEqual([
+      { ...a, endedAtMs: 3000, ...common, mostViewers: 5, bytesOut: 6_000_000_000 },
+    ])
+    const ids = async (query: object = {}) => (await page(query)).map(({ feedId }) => feedId)
+    const [first = '', second = ''] = [a.feedId, c.feedId].toSorted().toReversed()
+    expect(await ids()).toEqual([first, second, b.feedId])
+    expect(await ids({ after: { atMs: 3000, id: first }, limit: 1 })).toEqual([second])
+    const alone = feed({ accountId: newAccount() })
+    await write((tx) => tx.feeds.insert(alone))
+    await write((tx) => tx.feeds.end(alone.feedId, 1))
+    expect(await page({ accountId: alone.accountId })).toMatchObject([
+      { protocol: null, bytesIn: null, endReason: null },
+    ])
+  })
+
+  test('finished recordings are summed by account', async () => {
+    const accountId = newAccount()
+    const { recordings } = stores.other.read
+    expect(await recordings.usage(accountId)).toEqual({ count: 0, bytes: 0 })
+    const of = (over: object) => newRecording({ accountId, state: 'completed', bytes: 3_000_000_000, ...over })
+    for (const one of [of({}), of({}), of({ state: 'recording', bytes: null }), of({ accountId: newAccount() })])
+      await write((tx) => tx.recordings.insert(one))
+    expect(await recordings.usage(accountId)).toEqual({ count: 2, bytes: 6_000_000_000 })
+  })
+
   test('tokens that expire soon or name countries are found, and every migration is known', async () => {
     const mine = newAccount()
     const add = (over: object) => insert(stores.store, { accountId: mine, ...over })
@@ -94,14 +140,16 @@ export function streamsSuite(stores: Stores): void {
     await add({ expiresAtMs: 901, allowedCountries: ['NZ'] })
     await add({ expiresAtMs: null, deniedCountries: ['NZ'] })
     await insert(stores.store, { accountId: newAccount(), expiresAtMs: 500, allowedCountries: ['NZ'] })
-    const { tokens, schema } = stores.other.read
-    const expiring = (limit: number) => tokens.expiring({ accountId: mine, fromMs: 100, untilMs: 900, limit })
+    const { attention } = stores.other.read
+    const expiring = (limit: number) => attention.expiringTokens({ accountId: mine, fromMs: 100, untilMs: 900, limit })
     expect(await expiring(9)).toEqual([
       { id: early.id, kind: 'subscribe', label: 'early', expiresAtMs: 500 },
       { id: late.id, kind: late.kind, label: 'late', expiresAtMs: 900 },
     ])
     expect(await expiring(1)).toHaveLength(1)
-    expect([await tokens.namingCountries(mine, 9), await tokens.namingCountries(mine, 1)]).toEqual([2, 1])
-    expect(await schema.unknownMigrations()).toEqual([])
+    expect([await attention.tokensNamingCountries(mine, 9), await attention.tokensNamingCountries(mine, 1)]).toEqual([
+      2, 1,
+    ])
+    expect(await attention.unknownMigrations()).toEqual([])
   })
 }

@@ -55,7 +55,7 @@ it('keeps so many bytes of thumbnails, and drops the oldest first', () => {
     end = (feedId) => listener({ feedId } as never, 'ended')
     return () => undefined
   }
-  const thumbnails = new LatestThumbnails({ watchFeeds } as never, 100)
+  const thumbnails = new LatestThumbnails({ watchFeeds }, 100)
   const put = (feedId: string, bytes: number) => thumbnails.put({ feedId }, new Uint8Array(bytes), 1)
   const kept = () => ['a', 'b', 'c'].filter((feedId) => thumbnails.of(feedId) !== undefined)
   put('a', 40)

@@ -7,6 +7,7 @@ import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { attentionRoutes } from './about/attention.ts'
+import { storageRoutes } from './about/storage.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -174,6 +175,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
   attentionRoutes(api, ctx, recordings.diskSpace)
+  storageRoutes(api, ctx, recordings.diskSpace)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }

@@ -14,6 +14,7 @@ export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<voi
       .addColumn(name, 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
   const make = new Maker(db, dialect)
+  await make.index('feeds_broadcasts', 'feeds', ['account_id', 'ended_at_ms', 'id'], 'ended_at_ms is not null')
   const key = ['account_id', 'minute_ms', 'node']
   await make.table(
     'account_minutes',

@@ -2,16 +2,9 @@ import { sql } from 'kysely'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, statement } from '../executor.ts'
 import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
-import type { ExpiringToken } from '../store.ts'
+import type { ExpiringQuery, ExpiringToken } from '../attention.ts'
 
-interface Expiring {
-  readonly accountId: string
-  readonly fromMs: number
-  readonly untilMs: number
-  readonly limit: number
-}
-
-const expiring = statement((db, p: Expiring) =>
+const expiring = statement((db, p: ExpiringQuery) =>
   db
     .selectFrom('tokens')
     .select(['id', 'kind', 'label', 'expires_at_ms'])
@@ -25,7 +18,7 @@ const expiring = statement((db, p: Expiring) =>
 )
 
 /** Active tokens that expire in a time range, the next first. */
-export async function expiringTokens(executor: Executor, query: Expiring): Promise<ExpiringToken[]> {
+export async function expiringTokens(executor: Executor, query: ExpiringQuery): Promise<ExpiringToken[]> {
   const rows = await executor.all(expiring, query)
   return rows.map(({ id, kind, label, expires_at_ms: expiresAtMs }) => ({
     id,

@@ -6,6 +6,7 @@ import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS } from '../../../core/sessions/sessionQuery.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
+import { broadcastRoutes } from './broadcasts.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
@@ -28,6 +29,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
     },
   )
+  broadcastRoutes(app, ctx, sign)
   app.get<{ Params: { streamName: string } }>(
     '/api/streams/:streamName/thumbnail',
     document(TAG, 'The latest thumbnail of a stream on the air, a JPEG', {
