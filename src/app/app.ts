@@ -12,6 +12,7 @@ import { Sealer } from '../base/sealer.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
+import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
@@ -110,6 +111,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     hasCountries: () => countries !== null,
     sessions,
     streamMeter: new StreamMeter({ clock, sessions }),
+    latestThumbnails: new LatestThumbnails(sessions),
     accountMinutes: new AccountMinutes({ clock, sessions }),
     isProxy: addressList(config.server.trustedProxies),
     slots: new SessionSlots(config.sessions),

@@ -57,6 +57,7 @@ export const recordingsHostKey = (config: Config): string => hostKeyOf(recording
 export const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
   hostKey,
   pathOf: (id) => files.finished(id),
+  diskSpace: () => files.space(),
   removeDeleted: () => recordings.removeDeleted(),
 })
 

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
+import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import { VERSION } from '../base/version.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
@@ -133,6 +134,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     measured: channels?.measured ?? new Measured(ctx, ''),
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
+    facts: factsOf(config),
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     connections: {

@@ -1,7 +1,7 @@
 import type { App } from './app.ts'
 import { isRunning } from '../base/processes.ts'
-import type { Context } from '../commands/context.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
+import { writeLastReadings } from '../commands/streams/lastReadings.ts'
 import { hostKeyOf } from '../config/places.ts'
 import { sessionJobs } from '../jobs/sessions.ts'
 import { startJobs } from '../jobs/timers.ts'
@@ -27,14 +27,5 @@ export async function startSessions({ config, ctx }: App, leases: Leases): Promi
       await node.stop()
       await writeLastReadings(ctx)
     },
-  }
-}
-
-async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
-  try {
-    await streamMeter.write(store)
-    await accountMinutes.write(store)
-  } catch (error) {
-    log.warn({ err: error }, 'the last readings of streams were lost')
   }
 }

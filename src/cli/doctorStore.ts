@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { listTokens } from '../commands/tokens/readTokens.ts'
 import { sealingKeyFile, storageUrl } from '../config/places.ts'
@@ -25,7 +26,8 @@ export async function checkStore(call: Call, config: Config): Promise<Finding[]>
       )
       const { ctx } = app
       const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
-      return [store, ...server, await checkSealing(ctx), await checkAhead(ctx)]
+      const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
+      return [store, ...server, sealing, ahead, ...(await checkAttention(ctx))]
     } finally {
       await app.close()
     }
@@ -91,6 +93,17 @@ async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
   return [found('warn', check, `${seconds}; Sluice uses the clock of the database; set both with NTP`)]
 }
 
+/** What `GET /api/attention` answers, for all accounts. Nothing of it keeps Sluice from running. */
+async function checkAttention(ctx: Context): Promise<Finding[]> {
+  const accounts = (await ctx.store.read.accounts.list()).slice(0, ACCOUNTS_MAX)
+  const items = await Promise.all(accounts.map(({ id }) => readAttention(ctx, id)))
+  const texts = [...new Set(items.flat().map(({ text }) => text))]
+  if (texts.length === 0) return [found('ok', 'attention', 'nothing needs attention')]
+  return texts.slice(0, TEXTS_MAX).map((text) => found('warn', 'attention', text))
+}
+
+const ACCOUNTS_MAX = 100
+const TEXTS_MAX = 100
 const AHEAD_MS = 60_000
 
 /** A change recorded in the future means that another clock is ahead of ours, or that ours went back. */

@@ -16,6 +16,7 @@ import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
+import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
 import type { LastUses } from '../services/lastUses.ts'
 
@@ -73,6 +74,8 @@ export interface SessionContext extends AccessContext {
   readonly slots: SessionSlots
   /** What this node measures of its feeds. */
   readonly streamMeter: StreamMeter
+  /** The latest thumbnails of this node's feeds. */
+  readonly latestThumbnails: LatestThumbnails
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
 }

@@ -35,6 +35,14 @@ const schema = {
       max: 65_535,
       about: 'The TCP port that the HTTP server listens on; 0 takes any free one and logs it.',
     }),
+    publicUrl: text({
+      default: '',
+      allowed: 'empty, or a URL such as https://live.example.com',
+      rule: httpUrl,
+      about:
+        'Where clients reach Sluice, with the path prefix of a proxy, for addresses that Sluice shows; ' +
+        'empty: `server.nodeUrl`, or else the address of the request.',
+    }),
     nodeUrl: text({
       default: '',
       allowed: 'empty, or a URL such as https://node1.example.com',

@@ -7,12 +7,13 @@ import type { Reads } from './store.ts'
 import { countAccessCodes, getAccessLogRow, pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
 import { pageAudit, recentAudit } from './tables/audit.ts'
+import { expiringTokens, tokensNamingCountries, unknownMigrations } from './tables/attention.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
 import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
-import { getRecording, pageRecordings, unfinishedRecordings } from './tables/recordings.ts'
+import { getRecording, pageRecordings, recordingUsage, unfinishedRecordings } from './tables/recordings.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
@@ -43,6 +44,11 @@ export function readsOf(executor: Executor): Reads {
       count: (query) => countTokens(executor, query),
       usable: (accountId, nowMs, streamName) => usableTokens(executor, accountId, nowMs, streamName),
     },
+    attention: {
+      expiringTokens: (query) => expiringTokens(executor, query),
+      tokensNamingCountries: (accountId, limit) => tokensNamingCountries(executor, accountId, limit),
+      unknownMigrations: () => unknownMigrations(executor),
+    },
     bindings: { list: (tokenId) => listBindings(executor, tokenId) },
     revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
     accessLog: {
@@ -55,6 +61,7 @@ export function readsOf(executor: Executor): Reads {
     recordings: {
       get: (accountId, id) => getRecording(executor, accountId, id),
       page: (query) => pageRecordings(executor, query),
+      usage: (accountId) => recordingUsage(executor, accountId),
       unfinished: (hostKey) => unfinishedRecordings(executor, hostKey),
     },
     webhooks: {

@@ -24,6 +24,8 @@ export interface RecordingReads {
   get(accountId: string, id: string): Promise<StoredRecording | undefined>
   /** Newest first; excludes recordings that are being deleted. */
   page(query: RecordingQuery): Promise<StoredRecording[]>
+  /** The number of finished recordings of an account, and the sum of their bytes. */
+  usage(accountId: string): Promise<{ count: number; bytes: number }>
   /** Recordings of this host key that are recording, processing or deleting. */
   unfinished(hostKey: string): Promise<StoredRecording[]>
 }

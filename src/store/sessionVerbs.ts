@@ -14,6 +14,7 @@ import {
   tokensOnAir,
 } from './tables/feeds.ts'
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
+import { pastBroadcasts } from './tables/broadcasts.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
@@ -91,6 +92,7 @@ export const sessionReadsOf = (
     recentNames: (accountId, limit) => recentStreamNames(executor, accountId, limit),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
+    broadcasts: (query) => pastBroadcasts(executor, query),
     onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },

@@ -41,6 +41,28 @@ export interface OnAirFeed extends StoredFeed {
   readonly mostViewers: number
 }
 
+/** A broadcast that is over. */
+export interface Broadcast extends EndedFeed {
+  /** Null: its token was deleted. */
+  readonly tokenLabel: string | null
+  /** Null: its session is no longer stored. */
+  readonly protocol: Session['protocol'] | null
+  readonly bytesIn: number | null
+  /** Null: its session has not ended yet, or is no longer stored. */
+  readonly endReason: SessionEndReason | null
+  readonly mostViewers: number
+  readonly bytesOut: number
+}
+
+/** A page of broadcasts that are over, the last to end first. */
+export interface BroadcastQuery {
+  readonly accountId: string
+  readonly streamName?: string
+  /** Only broadcasts that ended before this one. */
+  readonly after?: { readonly atMs: number; readonly id: string }
+  readonly limit: number
+}
+
 /** A page of streams on the air, by name. */
 export interface OnAirQuery {
   readonly accountId: string
@@ -196,6 +218,8 @@ export interface FeedReads {
   remote(node: string, limit: number): Promise<RemoteFeed[]>
   /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
   onAir(query: OnAirQuery): Promise<OnAirFeed[]>
+  /** Feeds that have ended, with what was counted of them. */
+  broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }

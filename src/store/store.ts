@@ -1,4 +1,5 @@
 import type { ActorIdentity } from '../core/actor.ts'
+import type { AttentionReads } from './attention.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -48,6 +49,8 @@ export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './t
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
 export type {
+  Broadcast,
+  BroadcastQuery,
   EndedFeed,
   FeedReport,
   MinuteQuery,
@@ -248,6 +251,7 @@ export interface Reads extends ChannelReads, RunReads {
   users: UserReads
   dashboardSessions: DashboardSessionReads
   setupCodes: SetupCodeReads
+  attention: AttentionReads
   tokens: TokenReads
   bindings: BindingReads
   revocations: RevocationReads

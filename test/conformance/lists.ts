@@ -33,7 +33,7 @@ export interface ListCase {
   path: (ground: Ground) => string
   order: 'asc' | 'desc'
   /** The field that identifies an item; default `id`. */
-  idField?: 'trackingId' | 'streamName'
+  idField?: 'trackingId' | 'streamName' | 'feedId'
   /** The list has one item at most, so it has no cursor. */
   atMostOne?: true
   /** Null: the list got no item, because its items come from the configuration or the filter excludes the new one. */
@@ -154,6 +154,21 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
       return { id: session.id, key: [session.id] }
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
+  },
+  broadcasts: {
+    path: () => '/api/broadcasts',
+    order: 'desc',
+    idField: 'feedId',
+    add: async ({ store, accountId }, atMs) => {
+      const feedId = sortedId(atMs)
+      const stream = { accountId, streamName: feedId, sourceId: null }
+      const open = { ...stream, feedId, sessionId: feedId, tokenId: 1, secured: false, startedAtMs: 0, node: 'n' }
+      await store.transaction(async (tx) => {
+        await tx.feeds.insert(open)
+        await tx.feeds.end(feedId, atMs)
+      })
+      return { id: feedId, key: [atMs, feedId] }
+    },
   },
   'streams on the air': {
     path: () => '/api/streams/live',

@@ -212,32 +212,6 @@ export function sessionsSuite(stores: Stores): void {
     })
   })
 
-  test('minutes of accounts are replaced by their node, summed over nodes, and pruned', async () => {
-    const [mine, theirs] = [newAccount(), newAccount()]
-    const row = (over: object = {}) => ({
-      accountId: mine,
-      minuteMs: 60_000,
-      node: 'a',
-      viewers: 1,
-      bytesIn: 2,
-      bytesOut: 3,
-      ...over,
-    })
-    const put = (...rows: ReturnType<typeof row>[]) => write((tx) => tx.minutes.put(rows))
-    const sum = (fromMs = 0, untilMs = 1_000_000) => stores.other.read.minutes.sum({ accountId: mine, fromMs, untilMs })
-    await put(row(), row({ node: 'b', bytesOut: 6_000_000_000 }), row({ accountId: theirs, viewers: 50 }))
-    await put(row({ viewers: 4 }), row({ minuteMs: 120_000 }))
-    await put()
-    expect(await sum()).toEqual([
-      { minuteMs: 60_000, viewers: 5, bytesIn: 4, bytesOut: 6_000_000_003 },
-      { minuteMs: 120_000, viewers: 1, bytesIn: 2, bytesOut: 3 },
-    ])
-    expect(await sum(60_001)).toHaveLength(1)
-    expect(await sum(0, 60_000)).toEqual([])
-    while ((await write((tx) => tx.minutes.prune(120_000, 1))) > 0);
-    expect(await sum()).toHaveLength(1)
-  })
-
   describe('feeds', () => {
     test('are unique per source; a second one is a conflict until the first has ended', async () => {
       const first = feed({ sourceId: 'cam' })
@@ -274,37 +248,6 @@ export function sessionsSuite(stores: Stores): void {
       expect(await feeds.tokenIds(of.accountId)).toEqual([7, 9, 12])
       for (const { feedId } of rest) await write((tx) => tx.feeds.end(feedId, 2000))
       expect(await feeds.tokenIds(of.accountId)).toEqual([12])
-    })
-
-    test('on the air are read by stream, with what their node stored, their token and their publisher', async () => {
-      const of = { accountId: newAccount() }
-      const { id: sessionId } = await admitted({ ...of, protocol: 'rtmp', action: 'publish' })
-      const token = await insert(stores.store, { accountId: of.accountId, label: 'Crew' })
-      const theirs = await insert(stores.store, { accountId: newAccount() })
-      const a = feed({ ...of, streamName: 'a', sessionId, tokenId: token.id, startedAtMs: 900 })
-      const older = feed({ ...of, streamName: 'a', sourceId: 'x', startedAtMs: 800, tokenId: theirs.id })
-      const [b, c] = ['b', 'c'].map((streamName) => feed({ ...of, streamName, tokenId: 0 })) as [StoredFeed, StoredFeed]
-      for (const one of [a, older, b, c, feed({ accountId: newAccount(), streamName: 'a' })])
-        await write((tx) => tx.feeds.insert(one))
-      await write((tx) => tx.feeds.end(c.feedId, 2000))
-      const reports = [
-        { feedId: a.feedId, reading: '{"whep":2}', mostViewers: 7, bytesOut: 5_000_000_000 },
-        { feedId: c.feedId, reading: null, mostViewers: 9, bytesOut: 1 },
-        { feedId: 'unknown', reading: null, mostViewers: 1, bytesOut: 1 },
-      ]
-      await write((tx) => tx.feeds.report(reports))
-      const onAir = (query: object = {}) => stores.other.read.feeds.onAir({ ...of, limit: 10, ...query })
-      const bare = { url: null, tokenLabel: null, protocol: 'whip', reading: null, mostViewers: 0 }
-      expect(await onAir()).toEqual([
-        { ...older, ...bare },
-        { ...a, ...bare, tokenLabel: 'Crew', protocol: 'rtmp', reading: '{"whep":2}', mostViewers: 7 },
-        { ...b, ...bare },
-      ])
-      const ids = async (query: object) => (await onAir(query)).map(({ feedId }) => feedId)
-      expect(await ids({ limit: 1 })).toEqual([older.feedId, a.feedId])
-      expect(await ids({ after: 'a' })).toEqual([b.feedId])
-      expect(await ids({ streamName: 'b' })).toEqual([b.feedId])
-      await write((tx) => tx.feeds.report([]))
     })
 
     test('of a node end together, none before it began', async () => {

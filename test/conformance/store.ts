@@ -10,6 +10,7 @@ import { runsSuite } from './store.runs.ts'
 import { leftSourcesSuite } from './store.leftSources.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
+import { streamsSuite } from './store.streams.ts'
 import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
@@ -54,6 +55,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     webhooksSuite(opened)
     deletedSuite(opened)
     sessionsSuite(opened)
+    streamsSuite(opened)
     recordingsSuite(opened)
     channelSuite(opened)
     runsSuite(opened)

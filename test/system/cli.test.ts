@@ -162,6 +162,7 @@ describe('a store of its own', () => {
     const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0' }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
     const otherKey = Buffer.alloc(32, 7).toString('base64')
+    await at('token', 'create', '--label', 'Press', '--stream', 's', '--expires', '86400')
     const [healthy, blocked, misconfigured, wrongKey, noCertificates] = await Promise.all([
       doctor(free),
       doctor({ ...free, SLUICE_SERVER_PORT: String(port) }),
@@ -172,6 +173,7 @@ describe('a store of its own', () => {
     blocker.close()
     expect(healthy.status).toBe(0)
     expect(healthy.stdout).toMatch(/^ok +sealing key +opens existing tokens$/m)
+    expect(healthy.stdout).toMatch(/^warn +attention +The publish token Press expires on /m)
     expect(healthy.stdout).not.toContain('FAIL')
     expect(blocked).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +port .*in use/m) })
     expect(misconfigured.status).toBe(1)

@@ -14,6 +14,6 @@ const READERS: Readonly<Record<string, ParameterReader<StreamFilter>>> = {
   },
 }
 
-/** Parses the query of `GET /api/streams/live` and reports all errors at once. */
+/** Parses the query of a list of streams, and reports all errors at once. */
 export const readOnAirQuery = (query: Record<string, unknown>): Result<StreamFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)

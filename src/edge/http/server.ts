@@ -6,6 +6,9 @@ import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { attentionRoutes } from './about/attention.ts'
+import { storageRoutes } from './about/storage.ts'
+import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { requireSecret } from './auth.ts'
@@ -55,6 +58,8 @@ export interface ServerOptions {
   limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
+  /** What `GET /api/server` tells. */
+  facts: ServerFacts
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -171,6 +176,9 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   usageRoutes(api, ctx, sign)
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
+  serverRoutes(api, ctx, options.facts)
+  attentionRoutes(api, ctx, recordings.diskSpace)
+  storageRoutes(api, ctx, recordings.diskSpace)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }

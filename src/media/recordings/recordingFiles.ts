@@ -112,9 +112,14 @@ export class RecordingFiles {
 
   /** Free space, bytes. */
   async free(): Promise<number> {
+    return (await this.space()).freeBytes
+  }
+
+  /** The disk of the files. */
+  async space(): Promise<{ readonly freeBytes: number; readonly totalBytes: number }> {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
-    const { bavail, bsize } = await statfs(this.#dir)
-    return bavail * bsize
+    const { bavail, blocks, bsize } = await statfs(this.#dir)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   }
 
   /** Removes the manifest last, because only it describes the parts. */

@@ -3,8 +3,8 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * What nodes measure of their feeds, and viewers and bytes by minute. Nodes of the version before write neither: their feeds
- * have no reading, and their minutes are missing.
+ * What nodes measure of their feeds, viewers and bytes by minute, and indexes of what needs attention. Nodes of the version
+ * before measure nothing: their feeds have no reading, and their minutes are missing.
  */
 export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
   await db.schema.alterTable('feeds').addColumn('reading', 'text').execute()
@@ -14,6 +14,7 @@ export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<voi
       .addColumn(name, 'bigint', (column) => column.notNull().defaultTo(0))
       .execute()
   const make = new Maker(db, dialect)
+  await make.index('feeds_broadcasts', 'feeds', ['account_id', 'ended_at_ms', 'id'], 'ended_at_ms is not null')
   const key = ['account_id', 'minute_ms', 'node']
   await make.table(
     'account_minutes',
@@ -21,4 +22,7 @@ export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<voi
     key,
   )
   await make.index('account_minutes_old', 'account_minutes', ['minute_ms'])
+  await make.index('tokens_expiring', 'tokens', ['account_id', 'expires_at_ms'], 'expires_at_ms is not null')
+  const named = "(allowed_countries <> '[]' or denied_countries <> '[]')"
+  await make.index('tokens_countries', 'tokens', ['account_id'], named)
 }

@@ -42,6 +42,9 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0020_host_keys': hostKeys.up,
 }
 
+/** The names of all migrations of this version. */
+export const KNOWN_MIGRATIONS: ReadonlySet<string> = new Set(Object.keys(MIGRATIONS))
+
 /** The database was written by a newer version of this program. */
 export class DatabaseTooNew extends Error {
   override readonly name = 'DatabaseTooNew'

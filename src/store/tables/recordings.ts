@@ -145,3 +145,17 @@ const fromRow = (row: Row): StoredRecording => ({
   hostKey: row.place,
   node: row.node,
 })
+
+const usage = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('recordings')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as('bytes'))
+    .where('account_id', '=', p.accountId)
+    .where('state', '=', sql.lit('completed')),
+)
+
+export const recordingUsage = async (
+  executor: Executor,
+  accountId: string,
+): Promise<{ count: number; bytes: number }> => (await executor.first(usage, { accountId })) ?? { count: 0, bytes: 0 }

@@ -24,12 +24,19 @@ export interface RecordingRouteOptions {
   readonly pathOf: (id: string) => string
   /** Host key of this node's files: the machine and its data directory. */
   readonly hostKey: string
+  /** Space on the disk of the files; null: not known. */
+  readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
 }
 
 /** A server without files, for example to generate the OpenAPI document. */
-export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', hostKey: '', removeDeleted: () => Promise.resolve() }
+export const NO_FILES: RecordingRouteOptions = {
+  pathOf: () => '',
+  hostKey: '',
+  diskSpace: () => Promise.resolve(null),
+  removeDeleted: () => Promise.resolve(),
+}
 
 interface Parts extends RecordingRouteOptions {
   readonly ctx: Context

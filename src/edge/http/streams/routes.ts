@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { listStreamsOnAir } from '../../../commands/streams/streamsOnAir.ts'
+import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS } from '../../../core/sessions/sessionQuery.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
+import { broadcastRoutes } from './broadcasts.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
@@ -13,7 +15,7 @@ const TAG = 'streams'
 
 type Query = { Querystring: Record<string, unknown> }
 
-/** What is on the air. */
+/** What is on the air, and how it looks. */
 export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
   app.get<Query>(
     '/api/streams/live',
@@ -27,6 +29,28 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
     },
   )
+  broadcastRoutes(app, ctx, sign)
+  app.get<{ Params: { streamName: string } }>(
+    '/api/streams/:streamName/thumbnail',
+    document(TAG, 'The latest thumbnail of a stream on the air, a JPEG', {
+      operationId: 'readThumbnail',
+      answer: Type.Any({ description: '`image/jpeg`' }),
+    }),
+    (request, reply) => sendThumbnail(ctx, request, reply),
+  )
+}
+
+async function sendThumbnail(
+  ctx: Context,
+  request: FastifyRequest<{ Params: { streamName: string } }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const found = await readThumbnail(ctx, accountOf(request), request.params.streamName)
+  if (!found.ok) return sendFailure(reply, found.error)
+  const { image, atMs, etag } = found.value
+  reply.headers({ ETag: etag, 'Cache-Control': 'private, no-cache', 'Last-Modified': new Date(atMs).toUTCString() })
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  return reply.type('image/jpeg').send(Buffer.from(image))
 }
 
 const OnAirQuery = Type.Object({

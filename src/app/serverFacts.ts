@@ -1,0 +1,19 @@
+import { VERSION } from '../base/version.ts'
+import type { Config } from '../config/schema.ts'
+import type { ServerFacts } from '../edge/http/about/server.ts'
+
+/** What `GET /api/server` tells. */
+export const factsOf = ({ server, rtmp, channels, webrtc, sessions }: Config): ServerFacts => ({
+  version: VERSION,
+  publicUrl: server.publicUrl,
+  nodeUrl: server.nodeUrl,
+  rtmp: rtmp.enabled ? { port: rtmp.port, url: channels.rtmpUrl } : null,
+  httpPort: server.port,
+  webRtcPort: webrtc.port,
+  limits: {
+    sessions: sessions.max,
+    viewersPerAddress: sessions.maxViewersPerAddress,
+    publishersPerAddress: sessions.maxPublishersPerAddress,
+    publisherKilobits: webrtc.maxBitrateKilobits,
+  },
+})

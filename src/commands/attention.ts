@@ -1,0 +1,41 @@
+import { type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
+import type { Context } from './context.ts'
+import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
+
+/** Free and total space of a disk. */
+export interface DiskSpace {
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
+/** More items help nobody to see what to do first. */
+const TOKENS_MAX = 50
+const COUNTED_MAX = 1_000
+const STREAMS_MAX = 1_000
+
+/** What needs attention in an account. `recordings`: the disk of the recordings; null: not known. */
+export async function readAttention(
+  ctx: Context,
+  accountId: string,
+  recordings: DiskSpace | null = null,
+): Promise<AttentionItem[]> {
+  const { read } = ctx.store
+  const nowMs = ctx.clock.now()
+  const hasCountries = ctx.hasCountries()
+  const soon = { accountId, fromMs: nowMs, untilMs: nowMs + EXPIRES_SOON_MS, limit: TOKENS_MAX }
+  const data = await ctx.store.diskSpace()
+  return attentionOf({
+    nowMs,
+    hasCountries,
+    webhooks: (await read.webhooks.forAccount(accountId)).map((webhook) => ({ ...webhook, id: String(webhook.id) })),
+    expiring: await read.attention.expiringTokens(soon),
+    namingCountries: hasCountries ? 0 : await read.attention.tokensNamingCountries(accountId, COUNTED_MAX),
+    engines: (await read.engines.unstopped()).filter((engine) => engine.accountId === accountId),
+    streams: await firstStreamsOnAir(ctx, accountId, STREAMS_MAX),
+    disks: [
+      ...(data === null ? [] : [{ what: 'the database', ...data }]),
+      ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
+    ],
+    unknownMigrations: await read.attention.unknownMigrations(),
+  })
+}

@@ -1,0 +1,49 @@
+import { err, type Result } from '../../base/result.ts'
+import { invalid, type Failure } from '../../core/errors.ts'
+import type { Mac } from '../../core/pages/cursor.ts'
+import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
+import { streamKey } from '../../media/sessionRegistry.ts'
+import type { Broadcast } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { type KeysetPage, mapPage, newestAfter, paginate } from '../pages.ts'
+
+/** A broadcast that is over, as the interface shows it. */
+export type BroadcastEntry = ReturnType<typeof toEntry>
+
+/** One page of the broadcasts that are over, of one stream or of the account, the last to end first. */
+export async function listBroadcasts(
+  ctx: Context,
+  mac: Mac,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<KeysetPage<BroadcastEntry>, Failure>> {
+  const read = readOnAirQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { cursor, limit, ...filter } = read.value
+  const page = await paginate(mac, {
+    scope: { list: 'broadcasts', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: Broadcast) => [row.endedAtMs, row.feedId],
+    read: (position, most) =>
+      ctx.store.read.feeds.broadcasts({ accountId, ...filter, limit: most, ...newestAfter(position) }),
+  })
+  return mapPage(page, toEntry)
+}
+
+/** Omits what is not known. */
+const toEntry = (row: Broadcast) => ({
+  feedId: row.feedId,
+  streamName: row.streamName,
+  streamId: streamKey(row.accountId, row.streamName),
+  ...(row.sourceId === null ? {} : { sourceId: row.sourceId }),
+  ...(row.protocol === null ? {} : { protocol: row.protocol }),
+  tokenId: row.tokenId,
+  ...(row.tokenLabel === null ? {} : { tokenLabel: row.tokenLabel }),
+  startedOn: new Date(row.startedAtMs).toISOString(),
+  endedOn: new Date(row.endedAtMs).toISOString(),
+  mostViewers: row.mostViewers,
+  ...(row.bytesIn === null ? {} : { bytesIn: row.bytesIn }),
+  bytesOut: row.bytesOut,
+  ...(row.endReason === null ? {} : { endReason: row.endReason }),
+})

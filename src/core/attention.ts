@@ -1,0 +1,153 @@
+import type { StreamHealth } from './streams/health.ts'
+
+/**
+ * What needs a person: one list for the dashboard, `GET /api/attention` and `sluice doctor`, made of facts that the caller
+ * has read.
+ */
+export type AttentionKind = (typeof ATTENTION_KINDS)[number]
+
+export const ATTENTION_KINDS = [
+  'engine_error',
+  'disk_low',
+  'schema_newer',
+  'webhook_paused',
+  'stream_stalled',
+  'stream_uneven',
+  'engine_notice',
+  'countries_unknown',
+  'token_expires',
+] as const
+
+export interface AttentionItem {
+  readonly kind: AttentionKind
+  /** `error`: something does not work now. `warning`: it will not, or not well. */
+  readonly severity: 'error' | 'warning'
+  /** One sentence, and what to do. */
+  readonly text: string
+  /** What it is about, by its id in the interface; absent: the server. */
+  readonly subject?: {
+    readonly type: 'webhook' | 'publish_token' | 'subscribe_token' | 'engine' | 'stream'
+    readonly id: string
+  }
+  /** When a pause ends or a token expires. */
+  readonly until?: string
+}
+
+export interface AttentionFacts {
+  readonly nowMs: number
+  readonly hasCountries: boolean
+  readonly webhooks: readonly {
+    readonly id: string
+    readonly url: string
+    readonly disabled: { readonly untilMs: number; readonly reason: string } | null
+  }[]
+  /** Active tokens that expire within `EXPIRES_SOON_MS`. */
+  readonly expiring: readonly { kind: 'publish' | 'subscribe'; id: number; label: string; expiresAtMs: number }[]
+  /** Tokens that name countries; counted only without a country database. */
+  readonly namingCountries: number
+  /** Engines that are not stopped. */
+  readonly engines: readonly { id: string; name: string; status: string; statusMessage: string | null }[]
+  readonly streams: readonly {
+    readonly streamName: string
+    readonly health: StreamHealth
+    readonly bitrateLowest?: number
+    readonly bitrateHighest?: number
+  }[]
+  readonly disks: readonly { readonly what: string; readonly freeBytes: number; readonly totalBytes: number }[]
+  /** Migrations in the database that this version does not know. */
+  readonly unknownMigrations: readonly string[]
+}
+
+export const EXPIRES_SOON_MS = 7 * 86_400_000
+/** Nearly full: less than this is free, or this share of a smaller disk. */
+const DISK_LOW_BYTES = 5_000_000_000
+const DISK_LOW_SHARE = 0.05
+
+/** Errors first; then in the order of `ATTENTION_KINDS`. */
+export function attentionOf(facts: AttentionFacts): AttentionItem[] {
+  const items = [
+    ...enginesOf(facts),
+    ...disksOf(facts),
+    ...schemaOf(facts),
+    ...webhooksOf(facts),
+    ...streamsOf(facts),
+    ...countriesOf(facts),
+    ...tokensOf(facts),
+  ]
+  const rank = ({ kind, severity }: AttentionItem): number =>
+    ATTENTION_KINDS.indexOf(kind) + (severity === 'error' ? 0 : ATTENTION_KINDS.length)
+  return items.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function enginesOf({ engines }: AttentionFacts): AttentionItem[] {
+  return engines.flatMap(({ id, name, status, statusMessage: message }): AttentionItem[] => {
+    const subject = { type: 'engine', id } as const
+    if (status === 'error')
+      return [
+        { kind: 'engine_error', severity: 'error', subject, text: `Engine ${name} fails: ${message ?? 'unknown'}` },
+      ]
+    if (message === null || status === 'waiting') return []
+    return [{ kind: 'engine_notice', severity: 'warning', subject, text: `Engine ${name}: ${message}` }]
+  })
+}
+
+function disksOf({ disks }: AttentionFacts): AttentionItem[] {
+  const low = disks.filter(
+    ({ freeBytes, totalBytes }) => freeBytes < Math.min(DISK_LOW_BYTES, totalBytes * DISK_LOW_SHARE),
+  )
+  return low.map(({ what, freeBytes }) => {
+    const gigabytes = (freeBytes / 1e9).toFixed(1)
+    const text = `The disk of ${what} is nearly full: ${gigabytes} GB are free. Delete recordings, or enlarge it`
+    return { kind: 'disk_low', severity: 'error', text }
+  })
+}
+
+function schemaOf({ unknownMigrations }: AttentionFacts): AttentionItem[] {
+  if (unknownMigrations.length === 0) return []
+  const text = `A newer version of Sluice has changed the database (${unknownMigrations.join(', ')}). Upgrade this node`
+  return [{ kind: 'schema_newer', severity: 'warning', text }]
+}
+
+function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
+  return webhooks.flatMap(({ id, url, disabled }): AttentionItem[] => {
+    if (disabled === null || disabled.untilMs <= nowMs) return []
+    const text = `The webhook to ${hostOf(url)} is paused: ${disabled.reason}`
+    const subject = { type: 'webhook', id } as const
+    return [{ kind: 'webhook_paused', severity: 'error', subject, text, until: isoOf(disabled.untilMs) }]
+  })
+}
+
+function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
+  return streams.flatMap(({ streamName, health, bitrateLowest, bitrateHighest }): AttentionItem[] => {
+    const subject = { type: 'stream', id: streamName } as const
+    if (health === 'stalled')
+      return [{ kind: 'stream_stalled', severity: 'error', subject, text: `No media of ${streamName} arrives` }]
+    if (health !== 'uneven') return []
+    const range = `${megabits(bitrateLowest)} to ${megabits(bitrateHighest)} Mbit/s in five minutes`
+    const text = `${streamName} arrives unevenly, ${range}. Set the encoder to a constant bitrate`
+    return [{ kind: 'stream_uneven', severity: 'warning', subject, text }]
+  })
+}
+
+function countriesOf({ hasCountries, namingCountries: count }: AttentionFacts): AttentionItem[] {
+  if (hasCountries || count === 0) return []
+  const tokens = count === 1 ? '1 token names countries' : `${count} tokens name countries`
+  const text = `${tokens}, but there is no country database, so no address passes or fails by its country. Set geoip.database`
+  return [{ kind: 'countries_unknown', severity: 'warning', text }]
+}
+
+function tokensOf({ expiring }: AttentionFacts): AttentionItem[] {
+  return expiring.map(({ kind, id, label, expiresAtMs }) => ({
+    kind: 'token_expires',
+    severity: 'warning',
+    subject: { type: `${kind}_token`, id: String(id) },
+    text: `The ${kind} token ${label} expires on ${isoOf(expiresAtMs).slice(0, 10)}`,
+    until: isoOf(expiresAtMs),
+  }))
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+const megabits = (bits = 0): string => (bits / 1e6).toFixed(1)
+
+/** A path or a query may hold a secret of the receiver. */
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'an address')

@@ -1,0 +1,72 @@
+/** Where the base address comes from. */
+export type BaseSource = 'publicUrl' | 'nodeUrl' | 'request'
+
+export interface BaseAddress {
+  /** `https://live.example.com`, without a slash at its end. */
+  readonly url: string
+  readonly source: BaseSource
+}
+
+/** Addresses for publishers and viewers; `{streamName}` stands for the name of a stream. */
+export interface PublicAddresses {
+  readonly base: string
+  readonly baseSource: BaseSource
+  readonly whip: string
+  readonly whep: string
+  readonly hls: string
+  readonly watch: string
+  readonly player: string
+  readonly dashboard: string
+  /** The origin of the dashboard's pages, which a token's allowed origins may have to name. */
+  readonly origin: string
+  /** Null: RTMP is switched off. The token goes into its query. */
+  readonly rtmp: string | null
+}
+
+/** What is configured, and what the request tells. */
+export interface AddressFacts {
+  readonly accountId: string
+  /** `server.publicUrl` and `server.nodeUrl`; empty: not configured. */
+  readonly publicUrl: string
+  readonly nodeUrl: string
+  /** `https` if the client's connection is said to be encrypted. */
+  readonly scheme: 'http' | 'https'
+  /** The host that the client addressed, with its port. */
+  readonly host: string
+  /** Null: RTMP is switched off. `url`: the configured address of channels; empty: not configured. */
+  readonly rtmp: { readonly port: number; readonly url: string } | null
+}
+
+/** A host name or an address, with or without a port. */
+const HOST = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(:\d{1,5})?$/i
+
+export function publicAddresses(facts: AddressFacts): PublicAddresses {
+  const { accountId } = facts
+  const { url: base, source } = baseOf(facts)
+  const name = '{streamName}'
+  return {
+    base,
+    baseSource: source,
+    whip: `${base}/api/whip/${name}`,
+    whep: `${base}/api/whep/${accountId}/${name}`,
+    hls: `${base}/hls/${accountId}/${name}/index.m3u8`,
+    watch: `${base}/watch/${accountId}/${name}`,
+    player: `${base}/player.js`,
+    dashboard: `${base}/dashboard/`,
+    origin: new URL(base).origin,
+    rtmp: facts.rtmp === null ? null : `${rtmpBase(new URL(base).hostname, facts.rtmp)}/v2/pub/${name}`,
+  }
+}
+
+function baseOf({ publicUrl, nodeUrl, scheme, host }: AddressFacts): BaseAddress {
+  if (publicUrl !== '') return { url: publicUrl.replace(/\/+$/, ''), source: 'publicUrl' }
+  if (nodeUrl !== '') return { url: nodeUrl.replace(/\/+$/, ''), source: 'nodeUrl' }
+  return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
+}
+
+/** Channels and streams share one port. */
+function rtmpBase(hostname: string, { port, url }: { readonly port: number; readonly url: string }): string {
+  const configured = url === '' ? null : new URL(url)
+  if (configured !== null) return `${configured.protocol}//${configured.host}`
+  return `rtmp://${hostname}${port === 1935 ? '' : `:${port}`}`
+}

@@ -1,0 +1,111 @@
+import { Type } from 'typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ok } from '../../../base/result.ts'
+import type { Context } from '../../../commands/context.ts'
+import { parseAddress } from '../../../core/access/address.ts'
+import { publicAddresses } from '../../../core/streams/addresses.ts'
+import { accountOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { sendResult } from '../problem.ts'
+
+/** What a server tells about itself. */
+export interface ServerFacts {
+  readonly version: string
+  /** Empty: not configured. */
+  readonly publicUrl: string
+  readonly nodeUrl: string
+  /** Null: RTMP is switched off. */
+  readonly rtmp: { readonly port: number; readonly url: string } | null
+  readonly httpPort: number
+  /** The first UDP port of WebRTC. */
+  readonly webRtcPort: number
+  readonly limits: {
+    readonly sessions: number
+    readonly viewersPerAddress: number
+    readonly publishersPerAddress: number
+    readonly publisherKilobits: number
+  }
+}
+
+/** Addresses, ports and limits, for people who set up an encoder or a page. */
+export function serverRoutes(app: FastifyInstance, ctx: Context, facts: ServerFacts): void {
+  app.get(
+    '/api/server',
+    document('server', 'The addresses for publishers and viewers, ports, limits and the version', {
+      operationId: 'readServer',
+      data: ServerInfo,
+    }),
+    (request, reply) => {
+      const { version, rtmp, httpPort, webRtcPort, limits } = facts
+      const place = { accountId: accountOf(request), ...requestedAt(ctx, request) }
+      const { rtmp: rtmpAddress, ...addresses } = publicAddresses({ ...facts, ...place })
+      return sendResult(
+        reply,
+        ok({
+          version,
+          node: ctx.sessions.node,
+          time: new Date(ctx.clock.now()).toISOString(),
+          addresses: { ...addresses, ...(rtmpAddress === null ? {} : { rtmp: rtmpAddress }) },
+          ports: { http: httpPort, webRtc: webRtcPort, ...(rtmp === null ? {} : { rtmp: rtmp.port }) },
+          hasCountryDatabase: ctx.hasCountries(),
+          limits,
+        }),
+      )
+    },
+  )
+}
+
+/**
+ * The address that the client used: what a trusted proxy says, or else the request itself. `Origin`, which browsers send
+ * with a change, names the scheme also behind a proxy that is not configured.
+ */
+function requestedAt(
+  { isProxy }: Context,
+  { headers, socket }: FastifyRequest,
+): { scheme: 'http' | 'https'; host: string } {
+  const peer = parseAddress(socket.remoteAddress ?? '')
+  const forwarded = (name: string): string | undefined => {
+    const value = peer !== null && isProxy(peer) ? headers[name] : undefined
+    return typeof value === 'string' ? value.split(',')[0]?.trim() : undefined
+  }
+  const host = forwarded('x-forwarded-host') ?? headers.host ?? ''
+  const isSecure = forwarded('x-forwarded-proto') === 'https' || headers.origin === `https://${host}`
+  return { scheme: isSecure ? 'https' : 'http', host }
+}
+
+const count = () => Type.Integer({ minimum: 0 })
+
+const ServerInfo = Type.Object({
+  version: Type.String(),
+  node: Type.String({ description: 'The id of the node that answers; new at each start.' }),
+  time: Type.String({ format: 'date-time', description: 'The clock of Sluice.' }),
+  addresses: Type.Object(
+    {
+      base: Type.String({ examples: ['https://live.example.com'] }),
+      baseSource: Type.Enum(['publicUrl', 'nodeUrl', 'request'], {
+        description: 'The setting that the addresses come from; `request`: the address of this request.',
+      }),
+      whip: Type.String(),
+      rtmp: Type.Optional(Type.String({ description: 'Absent: RTMP is switched off. Add `?token=` and the token.' })),
+      whep: Type.String(),
+      hls: Type.String(),
+      watch: Type.String({ description: 'A page with the player.' }),
+      player: Type.String({ description: 'The script of the player.' }),
+      dashboard: Type.String(),
+      origin: Type.String({ description: 'Of the pages of the dashboard, for the allowed origins of a token.' }),
+    },
+    { description: '`{streamName}` stands for the name of a stream.' },
+  ),
+  ports: Type.Object({
+    http: count(),
+    rtmp: Type.Optional(count()),
+    webRtc: Type.Integer({ description: 'UDP, the first of those of the media processes.' }),
+  }),
+  hasCountryDatabase: Type.Boolean({ description: 'Without one, no address has a country (`geoip.database`).' }),
+  limits: Type.Object({
+    sessions: count(),
+    viewersPerAddress: count(),
+    publishersPerAddress: count(),
+    publisherKilobits: Type.Integer({ description: 'Per second, over WebRTC.' }),
+  }),
+})

@@ -1,0 +1,44 @@
+import type { ActiveFeed, SessionRegistry } from '../media/sessionRegistry.ts'
+
+/** A JPEG of a feed. */
+export interface LatestThumbnail {
+  readonly image: Uint8Array
+  /** When it was taken, epoch milliseconds. */
+  readonly atMs: number
+}
+
+/** A JPEG of 320 pixels has some 20 kB, so this holds those of 3,000 feeds. */
+const MAX_BYTES = 64_000_000
+
+/** The latest thumbnail of each feed of this node that has them, in memory. The oldest give way when there are too many. */
+export class LatestThumbnails {
+  readonly #maxBytes: number
+  readonly #images = new Map<string, LatestThumbnail>()
+  #bytes = 0
+
+  constructor(sessions: Pick<SessionRegistry, 'watchFeeds'>, maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes
+    sessions.watchFeeds(({ feedId }, what) => {
+      if (what === 'ended') this.#delete(feedId)
+    })
+  }
+
+  of(feedId: string): LatestThumbnail | undefined {
+    return this.#images.get(feedId)
+  }
+
+  put({ feedId }: Pick<ActiveFeed, 'feedId'>, image: Uint8Array, atMs: number): void {
+    this.#delete(feedId)
+    this.#images.set(feedId, { image, atMs })
+    this.#bytes += image.length
+    for (const oldest of this.#images.keys()) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.#delete(oldest)
+    }
+  }
+
+  #delete(feedId: string): void {
+    this.#bytes -= this.#images.get(feedId)?.image.length ?? 0
+    this.#images.delete(feedId)
+  }
+}

@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { TokenKind } from '../../core/tokens/types.ts'
+import { type Executor, statement } from '../executor.ts'
+import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
+import type { ExpiringQuery, ExpiringToken } from '../attention.ts'
+
+const expiring = statement((db, p: ExpiringQuery) =>
+  db
+    .selectFrom('tokens')
+    .select(['id', 'kind', 'label', 'expires_at_ms'])
+    .where('account_id', '=', p.accountId)
+    .where('is_active', '=', sql.lit(1 as const))
+    .where('expires_at_ms', '>', p.fromMs)
+    .where('expires_at_ms', '<=', p.untilMs)
+    .orderBy('expires_at_ms')
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+/** Active tokens that expire in a time range, the next first. */
+export async function expiringTokens(executor: Executor, query: ExpiringQuery): Promise<ExpiringToken[]> {
+  const rows = await executor.all(expiring, query)
+  return rows.map(({ id, kind, label, expires_at_ms: expiresAtMs }) => ({
+    id,
+    kind: kind as TokenKind,
+    label,
+    expiresAtMs: expiresAtMs ?? 0,
+  }))
+}
+
+/** In the words of the partial index. */
+const countries = statement((db, p: { accountId: string; limit: number }) =>
+  db
+    .selectFrom('tokens')
+    .select('id')
+    .where('account_id', '=', p.accountId)
+    .where(sql<boolean>`(allowed_countries <> '[]' or denied_countries <> '[]')`)
+    .limit(p.limit),
+)
+
+/** The number of tokens that name countries, counted up to `limit`. */
+export const tokensNamingCountries = async (executor: Executor, accountId: string, limit: number): Promise<number> =>
+  (await executor.all(countries, { accountId, limit })).length
+
+/** Migrations that a newer version has applied while this process runs. */
+export async function unknownMigrations(executor: Executor): Promise<string[]> {
+  const { rows } = await executor.execute(
+    sql`select name from kysely_migration order by name`.compile(executor.engine.db),
+  )
+  return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !KNOWN_MIGRATIONS.has(name))
+}

@@ -1,0 +1,36 @@
+import type { Protocol } from '../../core/access/types.ts'
+import { readEndReason } from '../../core/sessions/endReason.ts'
+import type { Executor } from '../executor.ts'
+import type { Broadcast, BroadcastQuery } from '../store.ts'
+import { feedFromRow } from './feeds.ts'
+import { afterKey } from './keyset.ts'
+
+export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {
+  const { accountId, streamName, after, limit } = query
+  const rows = await executor.ask((db) => {
+    let page = db
+      .selectFrom('feeds')
+      .leftJoin('tokens', (join) =>
+        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
+      )
+      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+      .selectAll('feeds')
+      .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
+      .where('feeds.account_id', '=', accountId)
+      .where('feeds.ended_at_ms', 'is not', null)
+    if (streamName !== undefined) page = page.where('feeds.stream_name', '=', streamName)
+    if (after !== undefined)
+      page = page.where(afterKey(['feeds.ended_at_ms', 'feeds.id'], 'desc', [after.atMs, after.id]))
+    return page.orderBy('feeds.ended_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)
+  })
+  return rows.map((row) => ({
+    ...feedFromRow(row),
+    endedAtMs: row.ended_at_ms ?? row.started_at_ms,
+    tokenLabel: row.label,
+    protocol: row.protocol as Protocol | null,
+    bytesIn: row.bytes_in,
+    endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
+    mostViewers: row.most_viewers,
+    bytesOut: row.bytes_out,
+  }))
+}

@@ -1,0 +1,155 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { StoredFeed } from '../../src/store/store.ts'
+import { newRecording } from './store.recordings.ts'
+import { insert, newAccount } from './store.samples.ts'
+import type { Stores } from './store.ts'
+
+/** What nodes store about streams, and what needs attention. */
+export function streamsSuite(stores: Stores): void {
+  const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
+  const feed = (over: Partial<StoredFeed> & { accountId: string }): StoredFeed => ({
+    feedId: randomUUID(),
+    sessionId: randomBytes(11).toString('hex'),
+    streamName: 'show',
+    sourceId: null,
+    tokenId: 0,
+    secured: false,
+    startedAtMs: 1000,
+    node: 'n',
+    ...over,
+  })
+  const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+  async function publisher(accountId: string): Promise<string> {
+    const id = randomBytes(11).toString('hex')
+    const at = { accountId, streamName: 'a', address: '192.0.2.1', startedAtMs: 1000 }
+    const session = { ...UNKNOWN, ...at, id, action: 'publish', protocol: 'rtmp' } as const
+    await write((tx) => tx.sessions.insert(session, 'n'))
+    return id
+  }
+
+  test('feeds on the air are read by stream, with what their node stored, their token and their publisher', async () => {
+    const of = { accountId: newAccount() }
+    const sessionId = await publisher(of.accountId)
+    const token = await insert(stores.store, { accountId: of.accountId, label: 'Crew' })
+    const theirs = await insert(stores.store, { accountId: newAccount() })
+    const a = feed({ ...of, streamName: 'a', sessionId, tokenId: token.id, startedAtMs: 900 })
+    const older = feed({ ...of, streamName: 'a', sourceId: 'x', startedAtMs: 800, tokenId: theirs.id })
+    const [b, c] = ['b', 'c'].map((streamName) => feed({ ...of, streamName, tokenId: 0 })) as [StoredFeed, StoredFeed]
+    for (const one of [a, older, b, c, feed({ accountId: newAccount(), streamName: 'a' })])
+      await write((tx) => tx.feeds.insert(one))
+    await write((tx) => tx.feeds.end(c.feedId, 2000))
+    const reports = [
+      { feedId: a.feedId, reading: '{"whep":2}', mostViewers: 7, bytesOut: 5_000_000_000 },
+      { feedId: c.feedId, reading: null, mostViewers: 9, bytesOut: 1 },
+      { feedId: 'unknown', reading: null, mostViewers: 1, bytesOut: 1 },
+    ]
+    await write((tx) => tx.feeds.report(reports))
+    const onAir = (query: object = {}) => stores.other.read.feeds.onAir({ ...of, limit: 10, ...query })
+    const bare = { url: null, tokenLabel: null, protocol: 'whip', reading: null, mostViewers: 0 }
+    expect(await onAir()).toEqual([
+      { ...older, ...bare },
+      { ...a, ...bare, tokenLabel: 'Crew', protocol: 'rtmp', reading: '{"whep":2}', mostViewers: 7 },
+      { ...b, ...bare },
+    ])
+    const ids = async (query: object) => (await onAir(query)).map(({ feedId }) => feedId)
+    expect(await ids({ limit: 1 })).toEqual([older.feedId, a.feedId])
+    expect(await ids({ after: 'a' })).toEqual([b.feedId])
+    expect(await ids({ streamName: 'b' })).toEqual([b.feedId])
+    await write((tx) => tx.feeds.report([]))
+  })
+
+  test('minutes of accounts are replaced by their node, summed over nodes, and pruned', async () => {
+    const [mine, theirs] = [newAccount(), newAccount()]
+    const row = (over: object = {}) => ({
+      accountId: mine,
+      minuteMs: 60_000,
+      node: 'a',
+      viewers: 1,
+      bytesIn: 2,
+      bytesOut: 3,
+      ...over,
+    })
+    const put = (...rows: ReturnType<typeof row>[]) => write((tx) => tx.minutes.put(rows))
+    const sum = (fromMs = 0, untilMs = 1_000_000) => stores.other.read.minutes.sum({ accountId: mine, fromMs, untilMs })
+    await put(row(), row({ node: 'b', bytesOut: 6_000_000_000 }), row({ accountId: theirs, viewers: 50 }))
+    await put(row({ viewers: 4 }), row({ minuteMs: 120_000 }))
+    await put()
+    expect(await sum()).toEqual([
+      { minuteMs: 60_000, viewers: 5, bytesIn: 4, bytesOut: 6_000_000_003 },
+      { minuteMs: 120_000, viewers: 1, bytesIn: 2, bytesOut: 3 },
+    ])
+    expect(await sum(60_001)).toHaveLength(1)
+    expect(await sum(0, 60_000)).toEqual([])
+    while ((await write((tx) => tx.minutes.prune(120_000, 1))) > 0);
+    expect(await sum()).toHaveLength(1)
+  })
+
+  test('feeds that are over are paged, the last to end first, with what was counted of them', async () => {
+    const accountId = newAccount()
+    const sessionId = await publisher(accountId)
+    const [a, b, c] = ['a', 'b', 'c'].map((streamName) => feed({ accountId, streamName, sessionId })) as [
+      StoredFeed,
+      StoredFeed,
+      StoredFeed,
+    ]
+    for (const one of [a, b, c, feed({ accountId, streamName: 'on' })]) await write((tx) => tx.feeds.insert(one))
+    for (const [one, atMs] of [
+      [a, 3000],
+      [b, 2000],
+      [c, 3000],
+    ] as const)
+      await write((tx) => tx.feeds.end(one.feedId, atMs))
+    await write((tx) => tx.feeds.report([{ feedId: a.feedId, reading: null, mostViewers: 5, bytesOut: 6_000_000_000 }]))
+    await write((tx) => tx.sessions.end([{ id: sessionId, atMs: 3000, reason: 'kicked', bytesIn: 9, bytesOut: 0 }]))
+    const { feeds } = stores.other.read
+    const page = (query: object = {}) => feeds.broadcasts({ accountId, limit: 10, ...query })
+    const common = { tokenLabel: null, protocol: 'rtmp', bytesIn: 9, endReason: 'kicked' }
+    expect(await page({ streamName: 'a' })).toEqual([
+      { ...a, endedAtMs: 3000, ...common, mostViewers: 5, bytesOut: 6_000_000_000 },
+    ])
+    const ids = async (query: object = {}) => (await page(query)).map(({ feedId }) => feedId)
+    const [first = '', second = ''] = [a.feedId, c.feedId].toSorted().toReversed()
+    expect(await ids()).toEqual([first, second, b.feedId])
+    expect(await ids({ after: { atMs: 3000, id: first }, limit: 1 })).toEqual([second])
+    const alone = feed({ accountId: newAccount() })
+    await write((tx) => tx.feeds.insert(alone))
+    await write((tx) => tx.feeds.end(alone.feedId, 1))
+    expect(await page({ accountId: alone.accountId })).toMatchObject([
+      { protocol: null, bytesIn: null, endReason: null },
+    ])
+  })
+
+  test('finished recordings are summed by account', async () => {
+    const accountId = newAccount()
+    const { recordings } = stores.other.read
+    expect(await recordings.usage(accountId)).toEqual({ count: 0, bytes: 0 })
+    const of = (over: object) => newRecording({ accountId, state: 'completed', bytes: 3_000_000_000, ...over })
+    for (const one of [of({}), of({}), of({ state: 'recording', bytes: null }), of({ accountId: newAccount() })])
+      await write((tx) => tx.recordings.insert(one))
+    expect(await recordings.usage(accountId)).toEqual({ count: 2, bytes: 6_000_000_000 })
+  })
+
+  test('tokens that expire soon or name countries are found, and every migration is known', async () => {
+    const mine = newAccount()
+    const add = (over: object) => insert(stores.store, { accountId: mine, ...over })
+    const late = await add({ expiresAtMs: 900, label: 'late' })
+    const early = await add({ expiresAtMs: 500, kind: 'subscribe', label: 'early' })
+    await add({ expiresAtMs: 500, isActive: false })
+    await add({ expiresAtMs: 100 })
+    await add({ expiresAtMs: 901, allowedCountries: ['NZ'] })
+    await add({ expiresAtMs: null, deniedCountries: ['NZ'] })
+    await insert(stores.store, { accountId: newAccount(), expiresAtMs: 500, allowedCountries: ['NZ'] })
+    const { attention } = stores.other.read
+    const expiring = (limit: number) => attention.expiringTokens({ accountId: mine, fromMs: 100, untilMs: 900, limit })
+    expect(await expiring(9)).toEqual([
+      { id: early.id, kind: 'subscribe', label: 'early', expiresAtMs: 500 },
+      { id: late.id, kind: late.kind, label: 'late', expiresAtMs: 900 },
+    ])
+    expect(await expiring(1)).toHaveLength(1)
+    expect([await attention.tokensNamingCountries(mine, 9), await attention.tokensNamingCountries(mine, 1)]).toEqual([
+      2, 1,
+    ])
+    expect(await attention.unknownMigrations()).toEqual([])
+  })
+}

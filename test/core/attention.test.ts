@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { type AttentionFacts, attentionOf } from '../../src/core/attention.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 31)
+const NOTHING: AttentionFacts = {
+  nowMs: NOW_MS,
+  hasCountries: false,
+  webhooks: [],
+  expiring: [],
+  namingCountries: 0,
+  engines: [],
+  streams: [],
+  disks: [],
+  unknownMigrations: [],
+}
+const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
+const texts = (facts: Partial<AttentionFacts>) => of(facts).map(({ text }) => text)
+
+describe('what needs attention', () => {
+  it('is nothing when all is well', () => {
+    const hour = NOW_MS + 3_600_000
+    expect(
+      of({
+        namingCountries: 3,
+        hasCountries: true,
+        webhooks: [
+          { id: '1', url: 'https://a.example', disabled: null },
+          { id: '2', url: 'https://b.example', disabled: { untilMs: NOW_MS, reason: 'over' } },
+        ],
+        engines: [
+          { id: 'en_1', name: 'main', status: 'playing', statusMessage: null },
+          { id: 'en_2', name: 'idle', status: 'waiting', statusMessage: 'no source yet' },
+        ],
+        streams: [{ streamName: 'show', health: 'steady', bitrateLowest: 1, bitrateHighest: 9 }],
+        disks: [{ what: 'recordings', freeBytes: 6e9, totalBytes: 1e12 }],
+      }),
+    ).toEqual([])
+    expect(of({ expiring: [{ kind: 'publish', id: 1, label: 'Crew', expiresAtMs: hour }] })).toHaveLength(1)
+  })
+
+  it('comes with its subject, errors first', () => {
+    const items = of({
+      expiring: [{ kind: 'subscribe', id: 7, label: 'Press', expiresAtMs: NOW_MS + 1000 }],
+      streams: [
+        { streamName: 'talk', health: 'uneven', bitrateLowest: 2_100_000, bitrateHighest: 6_800_000 },
+        { streamName: 'show', health: 'stalled' },
+      ],
+      webhooks: [
+        { id: '4', url: 'https://hooks.example/secret?key=1', disabled: { untilMs: NOW_MS + 1, reason: 'it fails' } },
+      ],
+      engines: [
+        { id: 'en_1', name: 'main', status: 'error', statusMessage: 'no ffmpeg' },
+        { id: 'en_2', name: 'slow', status: 'playing', statusMessage: 'cannot keep up' },
+      ],
+    })
+    expect(items.map(({ kind, severity, subject }) => [kind, severity, subject?.type, subject?.id])).toEqual([
+      ['engine_error', 'error', 'engine', 'en_1'],
+      ['webhook_paused', 'error', 'webhook', '4'],
+      ['stream_stalled', 'error', 'stream', 'show'],
+      ['stream_uneven', 'warning', 'stream', 'talk'],
+      ['engine_notice', 'warning', 'engine', 'en_2'],
+      ['token_expires', 'warning', 'subscribe_token', '7'],
+    ])
+    expect(items.map(({ text }) => text)).toContain(
+      'talk arrives unevenly, 2.1 to 6.8 Mbit/s in five minutes. Set the encoder to a constant bitrate',
+    )
+    expect(JSON.stringify(items)).not.toContain('key=1')
+    expect(items.at(-1)?.until).toBe('2026-01-31T00:00:01.000Z')
+  })
+
+  it.each([
+    [4.9e9, 1e12, 1],
+    [5.1e9, 1e12, 0],
+    [1.1e9, 20e9, 0],
+    [0.9e9, 20e9, 1],
+  ])('a disk with %d of %d bytes free: %d', (freeBytes, totalBytes, count) => {
+    expect(of({ disks: [{ what: 'recordings', freeBytes, totalBytes }] })).toHaveLength(count)
+  })
+
+  it('names a newer database, and tokens that name countries in vain', () => {
+    expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'] })).toEqual([
+      'A newer version of Sluice has changed the database (0099_later). Upgrade this node',
+      '1 token names countries, but there is no country database, so no address passes or fails by its country. Set geoip.database',
+    ])
+  })
+})

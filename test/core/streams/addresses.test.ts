@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { type AddressFacts, publicAddresses } from '../../../src/core/streams/addresses.ts'
+
+const FACTS: AddressFacts = {
+  accountId: 'a1b2c3',
+  publicUrl: '',
+  nodeUrl: '',
+  scheme: 'http',
+  host: 'localhost:8080',
+  rtmp: { port: 1935, url: '' },
+}
+const of = (facts: Partial<AddressFacts>) => publicAddresses({ ...FACTS, ...facts })
+
+it('the addresses are those of the request while nothing is configured', () => {
+  expect(of({})).toEqual({
+    base: 'http://localhost:8080',
+    baseSource: 'request',
+    whip: 'http://localhost:8080/api/whip/{streamName}',
+    whep: 'http://localhost:8080/api/whep/a1b2c3/{streamName}',
+    hls: 'http://localhost:8080/hls/a1b2c3/{streamName}/index.m3u8',
+    watch: 'http://localhost:8080/watch/a1b2c3/{streamName}',
+    player: 'http://localhost:8080/player.js',
+    dashboard: 'http://localhost:8080/dashboard/',
+    origin: 'http://localhost:8080',
+    rtmp: 'rtmp://localhost/v2/pub/{streamName}',
+  })
+  expect(of({ scheme: 'https', host: '[2001:db8::1]:8443' }).base).toBe('https://[2001:db8::1]:8443')
+})
+
+it('a configured address comes first, with the prefix of a proxy, and never two slashes', () => {
+  const publicUrl = 'https://live.example.com/sluice/'
+  const configured = of({ publicUrl, nodeUrl: 'https://node1.example.com' })
+  expect(configured).toMatchObject({ base: 'https://live.example.com/sluice', baseSource: 'publicUrl' })
+  expect(configured.whip).toBe('https://live.example.com/sluice/api/whip/{streamName}')
+  expect(configured.origin).toBe('https://live.example.com')
+  expect(of({ nodeUrl: 'https://node1.example.com' }).baseSource).toBe('nodeUrl')
+})
+
+it('RTMP has the host of the other addresses, or that of the configured address of channels; or none', () => {
+  expect(of({ rtmp: { port: 1936, url: '' } }).rtmp).toBe('rtmp://localhost:1936/v2/pub/{streamName}')
+  expect(of({ rtmp: { port: 1935, url: 'rtmps://in.example.com:443/live' } }).rtmp).toBe(
+    'rtmps://in.example.com:443/v2/pub/{streamName}',
+  )
+  expect(of({ rtmp: null }).rtmp).toBeNull()
+})
+
+it.each(['', 'a b', 'host/path', 'user@host', 'host:1:2', '"><script>'])('a host like %j is not shown', (host) => {
+  expect(of({ host }).base).toBe('http://localhost')
+})

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { browserOf } from '../support/dashboard.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { makeToken } from '../support/testNode.ts'
+
+const DAY_MS = 86_400_000
+
+let sluice: RunningApp
+beforeAll(async () => {
+  sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
+})
+afterAll(() => sluice.close())
+
+const read = async () => (await sluice.call('GET', '/api/attention')).json.data as { kind: string }[]
+const expiresIn = (ms: number) => ({ expires: ms / 1000 })
+/** Without what depends on the disk of the machine. */
+const kinds = async () => (await read()).map(({ kind }) => kind).filter((kind) => kind !== 'disk_low')
+
+it('GET /api/attention answers what needs attention, the same behind the session of a user', async () => {
+  expect(await kinds()).toEqual([])
+  await makeToken(sluice, 'publish', expiresIn(8 * DAY_MS))
+  const soon = await makeToken(sluice, 'subscribe', { label: 'Press', ...expiresIn(6 * DAY_MS) })
+  await makeToken(sluice, 'publish', { allowedCountries: ['NZ'] })
+  const made = await sluice.call('POST', '/api/webhooks', { url: 'https://example.com/', isFeedHooks: true })
+  const untilMs = Date.now() + DAY_MS
+  const health = { failuresInRow: 0, disabled: { untilMs, reason: 'it fails' } }
+  await sluice.app.ctx.store.transaction((tx) => tx.webhooks.setHealth(Number(made.json.data.id), health))
+  expect(await kinds()).toEqual(['webhook_paused', 'countries_unknown', 'token_expires'])
+  expect((await read()).at(-1)).toMatchObject({
+    severity: 'warning',
+    subject: { type: 'subscribe_token', id: String(soon.id) },
+    text: expect.stringContaining('The subscribe token Press expires on'),
+  })
+  const viewer = await browserOf(sluice, 'viewer')
+  expect((await viewer.call('GET', '/attention')).json.data).toEqual(await read())
+})
