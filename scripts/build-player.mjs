@@ -1,5 +1,5 @@
-// Builds build/player/ (web/player/vite.config.ts) if it is older than its sources: the player at /player.js and the page
-// at /watch. Plain JavaScript that runs on Node 20. Without the development packages there is no Vite: then Sluice serves
+// Builds build/player/ if it is older than its sources: the player at /player.js, the page at /watch, and the client
+// library at /client.js. Plain JavaScript that runs on Node 20. Without the development packages there is no Vite: then Sluice serves
 // what was built before, or says that it is missing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -7,10 +7,11 @@ import { gzipSync } from 'node:zlib'
 import { findNode } from '../bin/runtime.js'
 import { at, changedAtMs } from './compile.mjs'
 
-const BUILT = at('build/player/player.js')
+/** Built last. */
+const BUILT = at('build/player/client.js')
 const SOURCES = ['web/player', 'web/client', 'node_modules/hls.js/package.json']
 const MISSING = `setup: the player is not built, because the development packages are missing.
-       /player.js and /watch answer 503, and everything else runs. To build it: npm ci && npm run build:player`
+       /player.js, /client.js and /watch answer 503, and everything else runs. To build it: npm ci && npm run build:player`
 
 export function buildPlayer() {
   if (changedAtMs(BUILT) >= Math.max(...SOURCES.map((path) => changedAtMs(at(path))))) return
@@ -20,15 +21,17 @@ export function buildPlayer() {
 }
 
 function build(vite) {
-  const args = [vite, 'build', 'web/player', '--logLevel', 'warn']
-  const { status } = spawnSync(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' })
-  if (status !== 0) console.warn('setup: the player could not be built: npm run build:player')
-  else compress()
+  const isBuilt = ['web/player', 'web/client'].every((folder) => {
+    const args = [vite, 'build', folder, '--logLevel', 'warn']
+    return spawnSync(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' }).status === 0
+  })
+  if (isBuilt) compress()
+  else console.warn('setup: the player could not be built: npm run build:player')
 }
 
 /** Compressed once here, instead of with every request. */
 function compress() {
-  for (const path of ['player.js', 'player/hls.light.js', 'player/watch.js']) {
+  for (const path of ['client.js', 'player.js', 'player/hls.light.js', 'player/watch.js']) {
     const file = at(`build/player/${path}`)
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }))
   }

@@ -160,8 +160,9 @@ export class SluicePlayer extends HTMLElement {
     const isIdle = state === 'idle' && wanted !== null
     frame.dataset['state'] = state
     bigPlay.hidden = !isIdle
-    again.hidden = state !== 'refused'
-    tokenForm.hidden = !(this.hasAttribute('ask-token') && reason !== null && reason.status === 401)
+    const asksToken = state === 'refused' && reason?.status === 401 && this.hasAttribute('ask-token')
+    tokenForm.hidden = !asksToken
+    again.hidden = state !== 'refused' || asksToken
     this.#screen.showPlaying(state !== 'idle' && state !== 'refused')
     play.disabled = wanted === null
     setText(badge, isIdle ? '' : state === 'playing' ? WORDS.live : WORDS.soon)

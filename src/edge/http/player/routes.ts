@@ -11,6 +11,7 @@ const BUILT = new URL('../../../../build/player/', import.meta.url)
 /** The same path here and below `build/player/`. */
 const FILES: readonly (readonly [path: string, type: StaticType])[] = [
   ['player.js', 'js'],
+  ['client.js', 'js'],
   ['player/hls.light.js', 'js'],
   ['player/watch.js', 'js'],
   ['player/watch.css', 'css'],
@@ -27,7 +28,7 @@ export interface PlayerOptions {
   readonly hasNodes: boolean
 }
 
-/** The player at `/player.js`, which pages of every origin may load, and the page around it at `/watch/…`. */
+/** The player and the client library, which pages of every origin may load, and the page around the player. */
 export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes }: PlayerOptions): void {
   for (const [path, type] of FILES) {
     app.get(`/${path}`, (request, reply) => {
