@@ -814,6 +814,7 @@ export const en = {
       site: 'Site',
       country: 'Country',
       submit: 'Ask',
+      values: 'Ask with these values',
       isLive: 'The stream is live now.',
       isNotLive: 'The stream is not live now.',
       sameByCommand: 'The same by command',

@@ -9,7 +9,7 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { count, Time } from '../../parts/values.tsx'
+import { count } from '../../parts/values.tsx'
 import { linkTo, route } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
@@ -66,7 +66,7 @@ export function AccessPage({ query }: PageArgs) {
       actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setFollowing} />}
     >
       <div class="cols form-side">
-        <section class="card" aria-label={text.decisions}>
+        <section class="card access-decisions" aria-label={text.decisions}>
           <Tools filters={filters} refused={summary.data?.refused} />
           {log.error && <LoadError error={log.error} onRetry={log.reload} />}
           <Decisions log={log} filters={filters} isNarrowed={hasFilter(filters)} />
@@ -84,7 +84,7 @@ export function AccessPage({ query }: PageArgs) {
         </section>
         <div class="stack stick" id="why">
           {filters.decision !== '' && <DecisionCard id={filters.decision} />}
-          <DryRunCard key={filters.decision} start={questionOf(chosen)} />
+          <DryRunCard key={filters.decision} start={questionOf(chosen)} isOpen={filters.decision === ''} />
           <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range === 'all' ? undefined : filters.range} />
         </div>
       </div>
@@ -238,7 +238,7 @@ function columns(): readonly Column<Row>[] {
       title: text.columns.time,
       cell: ({ lastAt }) => (
         <span class="nowrap">
-          <Time at={lastAt} />
+          <Clock at={lastAt} />
         </span>
       ),
     },
@@ -269,6 +269,22 @@ function columns(): readonly Column<Row>[] {
     },
     { id: 'token', title: text.columns.token, priority: 3, cell: (row) => <TokenCell row={row} /> },
   ]
+}
+
+const clock = new Intl.DateTimeFormat(words.locale, { timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
+const DAY_MS = 86_400_000
+
+/** Decisions follow one another within seconds, so seconds are shown. */
+function Clock({ at }: { readonly at: string }) {
+  const date = new Date(at)
+  const isOld = Date.now() - date.getTime() > DAY_MS
+  return (
+    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
+      {isOld && `${day.format(date)}, `}
+      {clock.format(date)}
+    </time>
+  )
 }
 
 function Outcome({ row }: { readonly row: Row }) {

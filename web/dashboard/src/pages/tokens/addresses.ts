@@ -8,8 +8,6 @@ export interface StreamPlace extends ServerAddresses {
 
 const part = (name: string): string => encodeURIComponent(name)
 
-const part = (name: string): string => encodeURIComponent(name)
-
 /** Where a publisher goes, and where viewers go. */
 export function addressesOf(place: StreamPlace) {
   const { http, accountId, streamName } = place

@@ -88,28 +88,28 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
   return (
     <>
       <Rule name="sites">
-      <ChipsField
-        label={text.sites}
-        isOptional
-        placeholder={text.sitesPlaceholder}
-        hint={<SitesHint {...props} />}
-        check={checkSite}
-        error={errorOf(errors, 'allowedOrigins', form.allowedOrigins)}
-        values={form.allowedOrigins}
-        onValues={set('allowedOrigins')}
-      />
+        <ChipsField
+          label={text.sites}
+          isOptional
+          placeholder={text.sitesPlaceholder}
+          hint={<SitesHint {...props} />}
+          check={checkSite}
+          error={errorOf(errors, 'allowedOrigins', form.allowedOrigins)}
+          values={form.allowedOrigins}
+          onValues={set('allowedOrigins')}
+        />
       </Rule>
       <Rule name="addresses">
-      <ChipsField
-        label={text.addresses}
-        isOptional
-        placeholder={text.addressesPlaceholder}
-        hint={kind === 'publish' && limitsAddresses ? text.rtmpRefused : text.addressesHint}
-        check={checkAddress}
-        error={errorOf(errors, 'allowedIpAddresses', form.allowedIpAddresses)}
-        values={form.allowedIpAddresses}
-        onValues={set('allowedIpAddresses')}
-      />
+        <ChipsField
+          label={text.addresses}
+          isOptional
+          placeholder={text.addressesPlaceholder}
+          hint={kind === 'publish' && limitsAddresses ? text.rtmpRefused : text.addressesHint}
+          check={checkAddress}
+          error={errorOf(errors, 'allowedIpAddresses', form.allowedIpAddresses)}
+          values={form.allowedIpAddresses}
+          onValues={set('allowedIpAddresses')}
+        />
       </Rule>
       <div class="pair">
         <Rule name="bind">

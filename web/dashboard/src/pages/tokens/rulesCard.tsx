@@ -88,7 +88,9 @@ function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
 
 /** Brings a rule into view and puts the focus into its field. */
 function showRule(root: HTMLElement | null, rule: string | null): void {
-  const found = [...(root?.querySelectorAll<HTMLElement>('[data-rule]') ?? [])].find((one) => one.dataset['rule'] === rule)
+  const found = [...(root?.querySelectorAll<HTMLElement>('[data-rule]') ?? [])].find(
+    (one) => one.dataset['rule'] === rule,
+  )
   if (!found) return
   found.scrollIntoView({ block: 'center' })
   // The buttons of a list stand before its input.
