@@ -10,6 +10,11 @@ export class Tally {
     this.#counts.set(known, (this.#counts.get(known) ?? 0) + count)
   }
 
+  /** Begins again at zero. */
+  clear(): void {
+    this.#counts.clear()
+  }
+
   get(kind: string): number {
     return this.#counts.get(kind) ?? 0
   }

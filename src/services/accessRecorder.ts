@@ -59,6 +59,7 @@ export class AccessRecorder {
   readonly #fresh = new Set<AccessLogRow>()
   /** Saved rows whose count has changed since. */
   readonly #changed = new Set<AccessLogRow>()
+  readonly #listeners = new Set<(noted: Noted) => void>()
   #unsure: { readonly noted: Noted; readonly atMs: number }[] = []
   #countedMs = Number.NEGATIVE_INFINITY
   #writing: Promise<void> = Promise.resolve()
@@ -68,6 +69,12 @@ export class AccessRecorder {
     this.#accounts = new KnownAccounts(options.clock)
     this.#budget = new RefusalBudget(options)
     this.#disk = new DiskGuard({ ...options, minFreeBytes: options.minFreeMegabytes * 1_000_000 })
+  }
+
+  /** Calls `listener` with each decision that is recorded; it must not throw. Returns the function that unsubscribes. */
+  watch(listener: (noted: Noted) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Should this decision be recorded? Random at a sampling rate below 1. */
@@ -84,6 +91,7 @@ export class AccessRecorder {
    * @param accountExists true when the account certainly exists, as that of a token or an API secret does
    */
   note(noted: Noted, accountExists: boolean): void {
+    for (const listener of this.#listeners) listener(noted)
     if (accountExists) this.#accounts.learn(noted.accountId)
     const exists = this.#accounts.has(noted.accountId)
     const atMs = this.#options.clock.now()

@@ -38,6 +38,8 @@ export class FeedMeter {
   #slotStart: Mark | null = null
   #health: StreamHealth = 'steady'
   #outBefore: number | null = null
+  /** Totals of `bytesOut`, by the time of the sample. */
+  #out: readonly { readonly atMs: number; readonly bytes: number }[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -52,6 +54,7 @@ export class FeedMeter {
     const silentMs = entry.mediaAtMs === null ? 0 : this.#clock.now() - entry.mediaAtMs
     this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health })
     this.count(count)
+    this.#out = [...this.#out.slice(1 - MARKS), { atMs: nowMs, bytes: this.bytesOut }]
   }
 
   /** Takes the current viewers and bytes of the stream. */
@@ -72,11 +75,12 @@ export class FeedMeter {
       audioCodec: audio?.codec ?? null,
       width: video?.width || null,
       height: video?.height || null,
-      frameRate: video === undefined ? null : this.#rate(({ frames }) => frames),
-      bitrateIn: this.#rate(({ bytes }) => bytes * 8),
+      frameRate: video === undefined ? null : rateOf(this.#marks, ({ frames }) => frames),
+      bitrateIn: rateOf(this.#marks, ({ bytes }) => bytes * 8),
       bitrateLowest: range?.lowest ?? null,
       bitrateHighest: range?.highest ?? null,
       health: this.#health,
+      bitrateOut: rateOf(this.#out, ({ bytes }) => bytes * 8) ?? 0,
       whep: count?.whep ?? 0,
       hls: count?.hls ?? 0,
     }
@@ -103,11 +107,11 @@ export class FeedMeter {
   #recent(nowMs: number): BitrateSlot[] {
     return this.#slots.within(nowMs - HEALTH_WINDOW_MS, Number.POSITIVE_INFINITY)
   }
+}
 
-  /** Per second, between the first and the last mark; null: not known yet. */
-  #rate(totalOf: (mark: Mark) => number): number | null {
-    const [first, last] = [this.#marks[0], this.#marks.at(-1)]
-    if (first === undefined || last === undefined || last.atMs <= first.atMs) return null
-    return Math.round(((totalOf(last) - totalOf(first)) * 1000) / (last.atMs - first.atMs))
-  }
+/** Per second, between the first and the last mark; null: not known yet. */
+function rateOf<M extends { readonly atMs: number }>(marks: readonly M[], totalOf: (mark: M) => number): number | null {
+  const [first, last] = [marks[0], marks.at(-1)]
+  if (first === undefined || last === undefined || last.atMs <= first.atMs) return null
+  return Math.round(((totalOf(last) - totalOf(first)) * 1000) / (last.atMs - first.atMs))
 }

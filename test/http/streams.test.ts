@@ -77,6 +77,7 @@ describe('GET /api/streams/live', () => {
         viewers: 3,
         viewersByProtocol: { whep: 2, hls: 1 },
         mostViewers: 3,
+        bitrateOut: 0,
         channel: null,
       },
     ])

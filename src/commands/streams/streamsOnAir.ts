@@ -2,14 +2,12 @@ import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { type FeedReading, readStoredReading } from '../../core/streams/reading.ts'
+import type { StreamOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
-
-/** A stream on the air as the interface shows it. */
-export type StreamOnAir = ReturnType<typeof toStreamOnAir>
 
 /** The feeds of one stream, the oldest first; never empty. */
 type Feeds = readonly [OnAirFeed, ...OnAirFeed[]]
@@ -42,6 +40,10 @@ export async function listStreamsOnAir(
   return mapPage(page, (feeds) => toStreamOnAir(ctx, feeds))
 }
 
+/** The first streams on the air, by name. */
+export const firstStreamsOnAir = async (ctx: Context, accountId: string, limit: number): Promise<StreamOnAir[]> =>
+  (await streamsOf(ctx, { accountId, limit })).map((feeds) => toStreamOnAir(ctx, feeds))
+
 async function streamsOf(ctx: Context, query: OnAirQuery): Promise<Feeds[]> {
   const feeds = await ctx.store.read.feeds.onAir(query)
   const streams = Map.groupBy(feeds, ({ streamName }) => streamName).values()
@@ -49,11 +51,11 @@ async function streamsOf(ctx: Context, query: OnAirQuery): Promise<Feeds[]> {
 }
 
 /** Omits what is not known. */
-function toStreamOnAir(ctx: Context, feeds: Feeds) {
+function toStreamOnAir(ctx: Context, feeds: Feeds): StreamOnAir {
   const main = feeds.find(({ sourceId }) => sourceId === null) ?? feeds[0]
   const all = feeds.map((feed) => readingOf(ctx, feed))
   const { reading } = all.find(({ feed }) => feed === main) ?? { reading: null }
-  const viewersByProtocol = viewersOf(all)
+  const { bitrateOut, ...viewersByProtocol } = viewingOf(all)
   const viewers = viewersByProtocol.whep + viewersByProtocol.hls
   return {
     streamName: main.streamName,
@@ -74,6 +76,7 @@ function toStreamOnAir(ctx: Context, feeds: Feeds) {
     viewers,
     viewersByProtocol,
     mostViewers: Math.max(viewers, ...all.map(({ mostViewers }) => mostViewers)),
+    bitrateOut,
     channel: null,
   }
 }
@@ -86,17 +89,18 @@ function readingOf({ sessions, streamMeter }: Context, feed: OnAirFeed): Read {
 }
 
 /** Every feed of a node counts all viewers of the stream there, so each node counts once. */
-function viewersOf(all: readonly Read[]): { whep: number; hls: number } {
+function viewingOf(all: readonly Read[]): Pick<FeedReading, 'whep' | 'hls' | 'bitrateOut'> {
   const byNode = new Map(all.flatMap(({ feed, reading }) => (reading ? [[feed.node, reading]] : [])))
-  const sum = { whep: 0, hls: 0 }
-  for (const { whep, hls } of byNode.values()) {
+  const sum = { whep: 0, hls: 0, bitrateOut: 0 }
+  for (const { whep, hls, bitrateOut } of byNode.values()) {
     sum.whep += whep
     sum.hls += hls
+    sum.bitrateOut += bitrateOut
   }
   return sum
 }
 
-function known(reading: FeedReading | null): Partial<Record<(typeof FIGURES)[number], string | number>> {
+function known(reading: FeedReading | null): Pick<StreamOnAir, (typeof FIGURES)[number]> {
   const entries = FIGURES.map((name) => [name, reading?.[name] ?? null] as const)
   return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }

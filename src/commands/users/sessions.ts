@@ -54,6 +54,12 @@ export async function findSignedIn(ctx: Context, value: string): Promise<Result<
   return ok(signedInOf(found.user, found.session))
 }
 
+/** Whether the session of this value is still open. To ask is no use of it. */
+export async function isSignedIn(ctx: Context, value: string): Promise<boolean> {
+  const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
+  return found !== undefined && endOf(found.session, ctx.clock.now()) === null
+}
+
 /** A store that cannot write now still lets users look. */
 async function noteUse(ctx: Context, { id, seenAtMs }: DashboardSession, nowMs: number): Promise<void> {
   if (nowMs < seenAtMs + SESSION_SEEN_MS) return

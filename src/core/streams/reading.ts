@@ -15,6 +15,8 @@ export interface FeedReading {
   readonly bitrateLowest: number | null
   readonly bitrateHighest: number | null
   readonly health: StreamHealth
+  /** Bits per second to viewers of the stream at this node, over the last seconds. */
+  readonly bitrateOut: number
   /** Viewers of the stream at this node, now. */
   readonly whep: number
   readonly hls: number
@@ -37,6 +39,7 @@ export function readStoredReading(text: string | null): FeedReading | null {
     bitrateLowest: figure('bitrateLowest'),
     bitrateHighest: figure('bitrateHighest'),
     health: STREAM_HEALTH.find((health) => health === part['health']) ?? 'steady',
+    bitrateOut: figure('bitrateOut') ?? 0,
     whep: figure('whep') ?? 0,
     hls: figure('hls') ?? 0,
   }

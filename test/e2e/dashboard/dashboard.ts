@@ -89,14 +89,18 @@ export async function axe(page: Page): Promise<string[]> {
     // Colours change in a transition; axe would judge those in between.
     const { violations } = await page.evaluate(runAxe, RULES)
     for (const { id, help, nodes } of violations)
-      found.push(...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id} (${help}): ${html} ${failureSummary}`))
+      found.push(
+        ...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id} (${help}): ${html} ${failureSummary}`),
+      )
   }
   return found
 }
 
 /** What a page has that this program has not. */
 interface InPage {
-  readonly document: { getAnimations(): readonly { finish(): void; readonly effect: { getTiming(): { iterations: number } } }[] }
+  readonly document: {
+    getAnimations(): readonly { finish(): void; readonly effect: { getTiming(): { iterations: number } } }[]
+  }
   readonly axe: { run(context: unknown, options: object): Promise<AxeResults> }
 }
 

@@ -5,7 +5,9 @@ import { isPaletteOpen } from './palette.tsx'
 import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Menu } from './parts/menu.tsx'
+import { Shape, State } from './parts/state.tsx'
 import { Toasts } from './parts/toast.tsx'
+import { streams, updates } from './live.ts'
 import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
@@ -29,8 +31,35 @@ function NavLink({ path, icon, text: shown }: Place) {
     <a href={linkTo(path)} aria-current={place.value === path ? 'page' : undefined}>
       <Icon name={icon} />
       {shown}
+      {path === '/' && <LiveTally />}
     </a>
   )
+}
+
+/** How many streams are on the air. */
+function LiveTally() {
+  const count = streams.value?.length ?? 0
+  if (count === 0) return null
+  return (
+    <span class="tally live">
+      <Shape kind="live" isSmall />
+      {count}
+      <span class="sr"> {text.liveCount}</span>
+    </span>
+  )
+}
+
+const UPDATES = {
+  connecting: null,
+  on: ['ok', text.updatesOn],
+  polling: ['idle', text.updatesPolling],
+  off: ['warn', text.updatesOff],
+} as const
+
+/** Whether the pages follow what happens. */
+function UpdatesState() {
+  const shown = UPDATES[updates.value]
+  return shown && <State kind={shown[0]}>{shown[1]}</State>
 }
 
 /** Who is signed in. `isShort`: the letters alone open the menu, as at the top of a phone. */
@@ -119,6 +148,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
             ))}
           </nav>
           <div class="side-foot">
+            <UpdatesState />
             <Account />
           </div>
         </aside>

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import { UpdateHub } from '../../../commands/streams/updateHub.ts'
 import { refusal } from '../../../core/channels/errors.ts'
 import type { Failure } from '../../../core/errors.ts'
 import { refuseUndescribed } from '../body.ts'
 import { sendChannelFailure } from '../channels/problem.ts'
 import type { PeerOf } from '../peer.ts'
 import { requireOwnPage, requireSession } from './auth.ts'
+import { dashboardEventRoutes } from './events.ts'
 import { SignInLimits } from './limits.ts'
 import { collectDashboardOpenApi, dashboardOpenApi } from './openapi.ts'
 import { type DashboardApi, refuse } from './parts.ts'
@@ -59,6 +61,7 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
   await app.register(async (closed) => {
     behindSession(closed, api.ctx, refuse)
     ownSessionRoutes(closed, api)
+    dashboardEventRoutes(closed, api.ctx, new UpdateHub(api.ctx))
   })
 }
 

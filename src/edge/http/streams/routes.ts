@@ -70,6 +70,7 @@ const StreamOnAirSchema = Type.Object({
   viewers: count(),
   viewersByProtocol: Type.Object({ whep: count(), hls: count() }),
   mostViewers: count('At once, since it began.'),
+  bitrateOut: count('Bits per second to viewers, over the last seconds.'),
   channel: Type.Null({ description: 'Kept for streams of channels, which are not listed here.' }),
 })
 

@@ -1,3 +1,4 @@
+import { Legend } from '../parts/legend.tsx'
 import { Plot } from '../parts/plot.tsx'
 import { bitrate } from '../parts/values.tsx'
 import { words } from '../words/words.ts'
@@ -71,12 +72,3 @@ export function LastMinute({ wanted }: { readonly wanted: number }) {
     </section>
   )
 }
-
-export const Legend = ({ colour, children }: { readonly colour: number; readonly children: string }) => (
-  <li>
-    <svg viewBox="0 0 16 10" aria-hidden="true">
-      <path class={`p-line c${colour}`} d="M0 5h16" />
-    </svg>
-    {children}
-  </li>
-)

@@ -39,6 +39,8 @@ export const PAGES: readonly PageEntry[] = [
     path: '/tokens/subscribe/:id',
     load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
   },
+  { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
+  { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
   {
     path: '/first-run',
     load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),
@@ -51,6 +53,10 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },
   { path: '/channels/:id', load: () => import('./channels/channel.tsx').then((module) => module.ChannelPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
+  { path: '/settings', load: () => import('./settings/security.tsx').then((module) => module.SecurityPage) },
+  { path: '/settings/security', load: () => import('./settings/security.tsx').then((module) => module.SecurityPage) },
+  { path: '/settings/people', load: () => import('./settings/people.tsx').then((module) => module.PeoplePage) },
+  { path: '/settings/audit', load: () => import('./settings/audit.tsx').then((module) => module.AuditPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
   { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
 ]

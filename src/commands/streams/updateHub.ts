@@ -1,0 +1,144 @@
+import { repeat, type Repetition } from '../../base/repeat.ts'
+import { isPaused } from '../../core/webhooks/route.ts'
+import type { Context } from '../context.ts'
+import { AccountUpdates, type SlowFacts, type UpdateReader } from './accountUpdates.ts'
+import { firstStreamsOnAir } from './streamsOnAir.ts'
+
+/** Figures change all the time; more often would only cost. */
+const FIGURES_MS = 2_000
+/** How soon a start or an end is looked up: a burst of them costs one look. */
+const WAKE_MS = 100
+/** Paused webhooks and engines are read less often. */
+const SLOW_MS = 10_000
+/** How long the updates of an account continue without a reader, so that one that comes back misses nothing. */
+const LINGER_MS = 60_000
+const STREAMS_MAX = 1_000
+const READERS_MAX = 500
+const READERS_PER_USER = 10
+
+/**
+ * Follows what changes for open dashboards: streams at all nodes, refusals at this node, paused webhooks and engines. It
+ * reads each account once for all of its readers, and nothing while there are none.
+ */
+export class UpdateHub {
+  readonly #ctx: Context
+  readonly #accounts = new Map<string, AccountUpdates>()
+  readonly #unwatch: readonly (() => void)[]
+  #readers = 0
+  #rounds: Repetition | null = null
+  #looking: Promise<void> | null = null
+  #isWoken = false
+  #isStopped = false
+  #figuresAtMs = Number.NEGATIVE_INFINITY
+  #slowAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.#unwatch = [
+      ctx.sessions.watchFeeds(() => this.#wake()),
+      ctx.cache.onChange(({ kind }) => {
+        if (kind === 'feed' || kind === 'all') this.#wake()
+      }),
+      ctx.recorder.watch(({ accountId, source, allowed, code }) => {
+        if (source === 'live' && !allowed) this.#accounts.get(accountId)?.refused.add(code ?? 'other')
+      }),
+    ]
+  }
+
+  /**
+   * Adds a reader. Returns the function that removes it; null: too many are open, of this user or in all, or the server is
+   * stopping.
+   */
+  open(reader: UpdateReader, lastId: string | null): (() => void) | null {
+    const { accountId, userId } = reader
+    const updates = this.#accounts.get(accountId) ?? new AccountUpdates(this.#ctx.random.bytes(9).toString('hex'))
+    const ofUser = [...updates.readers].filter((one) => one.userId === userId).length
+    if (this.#isStopped || this.#readers >= READERS_MAX || ofUser >= READERS_PER_USER) return null
+    this.#accounts.set(accountId, updates)
+    this.#readers += 1
+    updates.add(reader, lastId)
+    this.#begin()
+    return () => this.#close(updates, reader)
+  }
+
+  /** Ends all readers. Idempotent. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const stop of this.#unwatch) stop()
+    for (const { readers } of this.#accounts.values()) for (const reader of [...readers]) reader.end()
+    await this.#rounds?.stop()
+    await this.#looking?.catch(() => undefined)
+  }
+
+  #close(updates: AccountUpdates, reader: UpdateReader): void {
+    if (!updates.readers.has(reader)) return
+    updates.remove(reader)
+    updates.usedAtMs = this.#ctx.clock.monotonic()
+    this.#readers -= 1
+  }
+
+  #begin(): void {
+    const { clock, log } = this.#ctx
+    if (this.#rounds) return this.#wake()
+    this.#rounds = repeat({ clock, log, name: 'follow streams for dashboards', everyMs: FIGURES_MS }, async () => {
+      await this.#look()
+      if (this.#accounts.size > 0) return undefined
+      this.#rounds = null
+      return 'done'
+    })
+    return undefined
+  }
+
+  #wake(): void {
+    if (this.#isWoken || this.#isStopped || this.#accounts.size === 0) return
+    this.#isWoken = true
+    void this.#ctx.clock.sleep(WAKE_MS).then(() => {
+      this.#isWoken = false
+      // The next round repeats what fails here, and logs it.
+      return this.#look().catch(() => undefined)
+    })
+  }
+
+  /** One look at a time: one that is asked for meanwhile begins after it. */
+  #look(): Promise<void> {
+    const before = this.#looking?.catch(() => undefined) ?? Promise.resolve()
+    const looking = before.then(() => this.#lookOnce())
+    this.#looking = looking
+    return looking
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#isStopped) return
+    this.#forgetUnused()
+    const nowMs = this.#ctx.clock.monotonic()
+    const withFigures = nowMs - this.#figuresAtMs >= FIGURES_MS
+    if (withFigures) this.#figuresAtMs = nowMs
+    for (const [accountId, updates] of this.#accounts) {
+      updates.streamsAre(await firstStreamsOnAir(this.#ctx, accountId, STREAMS_MAX), withFigures)
+      updates.welcome()
+    }
+    if (nowMs - this.#slowAtMs < SLOW_MS) return
+    this.#slowAtMs = nowMs
+    await this.#lookSlowly()
+  }
+
+  async #lookSlowly(): Promise<void> {
+    const { read } = this.#ctx.store
+    const engines = await read.engines.unstopped()
+    for (const [accountId, updates] of this.#accounts) {
+      const nowMs = this.#ctx.clock.now()
+      const paused = (await read.webhooks.forAccount(accountId)).filter((webhook) => isPaused(webhook, nowMs))
+      const facts: SlowFacts = {
+        paused: new Map(paused.map(({ id, disabled }) => [String(id), new Date(disabled?.untilMs ?? 0).toISOString()])),
+        engines: new Map(engines.filter((one) => one.accountId === accountId).map((one) => [one.id, one])),
+      }
+      updates.slowFactsAre(facts)
+    }
+  }
+
+  #forgetUnused(): void {
+    const sinceMs = this.#ctx.clock.monotonic() - LINGER_MS
+    for (const [accountId, { readers, usedAtMs }] of this.#accounts)
+      if (readers.size === 0 && usedAtMs < sinceMs) this.#accounts.delete(accountId)
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { AccountUpdates, type NumberedUpdate, type UpdateReader } from '../../src/commands/streams/accountUpdates.ts'
+import type { StreamOnAir } from '../../src/core/streams/streamOnAir.ts'
+
+const stream = (over: Partial<StreamOnAir> = {}): StreamOnAir => ({
+  streamName: 'show',
+  streamId: 'a1b2c3/show',
+  startedOn: '2026-01-31T12:00:00.000Z',
+  sources: 1,
+  feedId: 'f',
+  sessionId: 's',
+  protocol: 'whip',
+  node: 'n',
+  tokenId: 1,
+  secured: false,
+  health: 'steady',
+  viewers: 0,
+  viewersByProtocol: { whep: 0, hls: 0 },
+  mostViewers: 0,
+  bitrateOut: 0,
+  channel: null,
+  ...over,
+})
+
+interface Seen extends UpdateReader {
+  got: NumberedUpdate[]
+}
+
+function reading(): Seen {
+  const got: NumberedUpdate[] = []
+  return { accountId: 'a1b2c3', userId: 1, got, send: (update) => got.push(update), end: () => undefined }
+}
+
+const names = ({ got }: Seen) => got.map(({ name }) => name)
+const many = (viewers: number, label = '') =>
+  Array.from({ length: 100 }, (_, at) => stream({ streamName: `${at}`, viewers, tokenLabel: label }))
+
+describe('the updates of an account', () => {
+  it('say nothing when nothing has changed, and figures only in their turn', () => {
+    const [updates, reader] = [new AccountUpdates('e'), reading()]
+    updates.add(reader, null)
+    updates.streamsAre([stream()], true)
+    updates.welcome()
+    updates.streamsAre([stream()], true)
+    updates.streamsAre([stream({ viewers: 3 })], false)
+    expect(names(reader)).toEqual(['reset'])
+    updates.streamsAre([stream({ viewers: 4 })], true)
+    updates.streamsAre([stream({ viewers: 4, health: 'uneven' })], false)
+    expect(reader.got.slice(1).map(({ name, json }) => [name, JSON.parse(json).viewers])).toEqual([
+      ['figures', 4],
+      ['streamChanged', 4],
+    ])
+  })
+
+  it('are kept for readers that come back within bounds of number and size', () => {
+    const updates = new AccountUpdates('e')
+    updates.streamsAre([], true)
+    for (let count = 1; count <= 300; count += 1) updates.streamsAre([stream({ viewers: count })], true)
+    const missing = (lastId: string): string[] => {
+      const reader = reading()
+      updates.add(reader, lastId)
+      updates.welcome()
+      updates.remove(reader)
+      return names(reader)
+    }
+    // The first of the 301 is the start; one with each count of viewers follows.
+    expect(missing('e-301')).toEqual([])
+    expect(missing('e-300')).toEqual(['figures'])
+    expect(missing(`e-${301 - 256}`)).toHaveLength(256)
+    expect(missing(`e-${301 - 257}`)).toEqual(['reset'])
+    expect([missing('f-300'), missing('e-302'), missing('e-'), missing('e-1e2')]).toEqual(Array.from({ length: 4 }, () => ['reset']))
+    // A hundred streams with long labels: some thirty kilobytes for each.
+    updates.streamsAre(many(0, 'x'.repeat(20_000)), true)
+    expect(missing('e-301')).toEqual(['reset'])
+  })
+
+  it('go to a new reader only after its snapshot', () => {
+    const [updates, early, late] = [new AccountUpdates('e'), reading(), reading()]
+    updates.add(early, null)
+    updates.streamsAre([], true)
+    updates.welcome()
+    updates.add(late, null)
+    updates.streamsAre([stream()], false)
+    updates.welcome()
+    expect([names(early), names(late)]).toEqual([['reset', 'streamStarted'], ['reset']])
+    expect(JSON.parse(late.got[0]?.json ?? '')).toMatchObject({ why: 'new', streams: [{ streamName: 'show' }] })
+    expect(late.got[0]?.id).toBe(early.got[1]?.id)
+  })
+})

@@ -1,0 +1,163 @@
+import { computed, signal } from '@preact/signals'
+import { type Answer, listStreamsOnAir } from '#api/tokens.ts'
+import { readSession } from '#api/dashboard.ts'
+import { ApiError, call, callPage } from './api/call.ts'
+
+export type StreamOnAir = Answer<typeof listStreamsOnAir>[number]
+
+/** Whether the page follows what happens. `polling`: it asks every few seconds, because no event stream is open. */
+export type Updates = 'connecting' | 'on' | 'polling' | 'off'
+
+/** Something that happened while the page was open. */
+export interface Happening {
+  readonly id: number
+  readonly atMs: number
+  readonly what: 'started' | 'ended' | 'uneven' | 'stalled' | 'steady'
+  readonly streamName: string
+  readonly detail: string
+}
+
+export const updates = signal<Updates>('connecting')
+
+/** The streams on the air, by name; null: not known yet. */
+export const streams = signal<readonly StreamOnAir[] | null>(null)
+export const happenings = signal<readonly Happening[]>([])
+/** Grows with each refusal that the server reports, so that counts are loaded again. */
+export const refusals = signal(0)
+/** Grows when a webhook or an engine changes. */
+export const changes = signal(0)
+
+/** The bitrate of each stream in the last five minutes. */
+export const bitrates = signal<ReadonlyMap<string, readonly number[]>>(new Map())
+
+export const totals = computed(() => {
+  const all = streams.value ?? []
+  const sum = (of: (one: StreamOnAir) => number | undefined) => all.reduce((total, one) => total + (of(one) ?? 0), 0)
+  return {
+    viewers: sum(({ viewers }) => viewers),
+    bitrateIn: sum(({ bitrateIn }) => bitrateIn),
+    bitrateOut: sum(({ bitrateOut }) => bitrateOut),
+    whep: sum(({ viewersByProtocol }) => viewersByProtocol.whep),
+    hls: sum(({ viewersByProtocol }) => viewersByProtocol.hls),
+  }
+})
+
+const HAPPENINGS_MAX = 30
+/** Five minutes of figures each two seconds. */
+const BITRATES_MAX = 150
+const AGAIN_MS = 4000
+
+/** Follows what happens until the returned function is called. One connection serves all pages. */
+export function followLive(): () => void {
+  const stopping = new AbortController()
+  void follow(stopping.signal)
+  return () => stopping.abort()
+}
+
+/** The browser connects again by itself after an interruption, but not after a refusal; then the page asks instead. */
+async function follow(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await listen(signal)
+    if (signal.aborted) return
+    await poll(signal)
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+  }
+}
+
+/** Resolves when the event stream is refused. */
+function listen(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const source = new EventSource(new URL('api/events', document.baseURI))
+    const close = (): void => {
+      source.close()
+      resolve()
+    }
+    signal.addEventListener('abort', close, { once: true })
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) close()
+      else updates.value = 'off'
+    })
+    for (const [name, take] of Object.entries(TAKE))
+      source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        updates.value = 'on'
+        take(JSON.parse(data) as never)
+      })
+    source.addEventListener('open', () => {
+      if (updates.value === 'off') updates.value = 'on'
+    })
+  })
+}
+
+/** Asks once. An ended session lets the user sign in again first. */
+async function poll(signal: AbortSignal): Promise<void> {
+  try {
+    await call(readSession, {}, { signal })
+    const { rows } = await callPage(listStreamsOnAir, { query: { limit: 100 } }, { signal })
+    updates.value = 'polling'
+    replace(rows)
+  } catch (error) {
+    if (error instanceof ApiError) updates.value = 'off'
+  }
+}
+
+type Figures = Partial<StreamOnAir> & Pick<StreamOnAir, 'streamName'>
+
+const TAKE = {
+  reset: ({ streams: all }: { streams: readonly StreamOnAir[] }) => replace(all),
+  streamStarted: (stream: StreamOnAir) => {
+    put(stream)
+    note('started', stream.streamName, [stream.tokenLabel, stream.protocol.toUpperCase()].filter(Boolean).join(', '))
+  },
+  streamChanged: (stream: StreamOnAir) => {
+    const before = (streams.value ?? []).find(({ streamName }) => streamName === stream.streamName)
+    put(stream)
+    if (before && before.health !== stream.health) note(stream.health, stream.streamName, stream.tokenLabel ?? '')
+  },
+  streamEnded: ({ streamName }: { streamName: string }) => {
+    streams.value = (streams.value ?? []).filter((one) => one.streamName !== streamName)
+    note('ended', streamName, '')
+  },
+  figures: ({ streams: changed }: { streams: readonly Figures[] }) => {
+    const byName = new Map(changed.map((one) => [one.streamName, one]))
+    streams.value = (streams.value ?? []).map((one) => ({ ...one, ...byName.get(one.streamName) }))
+    sample()
+  },
+  refusals: () => {
+    refusals.value += 1
+  },
+  webhookPaused: changed,
+  webhookResumed: changed,
+  engineChanged: changed,
+}
+
+function changed(): void {
+  changes.value += 1
+}
+
+const byName = (all: readonly StreamOnAir[]): StreamOnAir[] =>
+  all.toSorted((a, b) => (a.streamName < b.streamName ? -1 : 1))
+
+function replace(all: readonly StreamOnAir[]): void {
+  streams.value = byName(all)
+  sample()
+}
+
+function put(stream: StreamOnAir): void {
+  const others = (streams.value ?? []).filter(({ streamName }) => streamName !== stream.streamName)
+  streams.value = byName([...others, stream])
+}
+
+function sample(): void {
+  const next = (streams.value ?? []).map(({ streamName, bitrateIn = 0 }) => {
+    const before = bitrates.value.get(streamName) ?? []
+    return [streamName, [...before.slice(1 - BITRATES_MAX), bitrateIn]] as const
+  })
+  bitrates.value = new Map(next)
+}
+
+let count = 0
+
+function note(what: Happening['what'], streamName: string, detail: string): void {
+  const happening = { id: (count += 1), atMs: Date.now(), what, streamName, detail }
+  happenings.value = [happening, ...happenings.value].slice(0, HAPPENINGS_MAX)
+}

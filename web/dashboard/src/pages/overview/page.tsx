@@ -1,0 +1,112 @@
+import { streams, totals } from '../../live.ts'
+import { LinkButton } from '../../parts/button.tsx'
+import { Bones } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { count } from '../../parts/values.tsx'
+import { linkTo } from '../../router.ts'
+import { canChange, session } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { progress } from '../firstRun/progress.ts'
+import type { PageArgs } from '../pages.ts'
+import { LiveCard } from './card.tsx'
+import { Attention, JustHappened, Refused, WatchedBy } from './side.tsx'
+import { BandwidthPlot, type Range, useSeries, ViewersPlot } from './traffic.tsx'
+
+const text = words.overview
+
+/** As many cards as a page can show; the streams with the most viewers come first. */
+const CARDS_MAX = 60
+
+/** What is on the air, and what needs the user. */
+export function OverviewPage({ query }: PageArgs) {
+  const range: Range = query.get('range') === 'day' ? 'day' : 'hour'
+  const series = useSeries(range)
+  const isEmpty = streams.value?.length === 0
+  return (
+    <Page title={text.title} actions={canChange() && <NewToken />}>
+      {isEmpty && <NothingLive />}
+      <div class="home">
+        {!isEmpty && <LiveNow />}
+        <div class="stack main">
+          <ViewersPlot series={series} range={range} />
+          <BandwidthPlot series={series} />
+          <JustHappened />
+        </div>
+        <div class="stack beside">
+          <Attention />
+          {!isEmpty && <WatchedBy />}
+          <Refused />
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+const NewToken = () => (
+  <LinkButton icon="plus" href={linkTo('/tokens/publish/new')}>
+    {text.newToken}
+  </LinkButton>
+)
+
+function LiveNow() {
+  const all = streams.value
+  const shown = (all ?? []).toSorted((a, b) => b.viewers - a.viewers).slice(0, CARDS_MAX)
+  return (
+    <section class="section live" aria-labelledby="live-now">
+      <div class="section-head">
+        <h2 id="live-now">{text.liveNow}</h2>
+        {all && <p class="note num">{text.counts(count(all.length), count(totals.value.viewers))}</p>}
+      </div>
+      {all === null && <Bones rows={3} />}
+      <ul class="live-grid">
+        {shown.map((stream) => (
+          <LiveCard key={stream.streamName} stream={stream} />
+        ))}
+      </ul>
+      {all && all.length > shown.length && <p class="note">{text.more(count(all.length - shown.length))}</p>}
+    </section>
+  )
+}
+
+function NothingLive() {
+  const { value } = session
+  const isUnfinished = value.kind === 'signedIn' && progress.value?.accountId === value.session.account.id
+  return (
+    <section class="card empty">
+      <div>
+        <Gate />
+      </div>
+      <h2>{text.empty}</h2>
+      <p>{text.emptyText}</p>
+      {canChange() && (
+        <div class="actions">
+          {isUnfinished && (
+            <LinkButton look="primary" icon="next" href={linkTo('/first-run')}>
+              {text.continueFirst}
+            </LinkButton>
+          )}
+          <LinkButton look={isUnfinished ? 'plain' : 'primary'} icon="goLive" href={linkTo('/live')}>
+            {text.goLive}
+          </LinkButton>
+          <LinkButton icon="copy" href={linkTo('/live', { from: 'encoder' })}>
+            {text.addresses}
+          </LinkButton>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** A sluice gate that is closed. */
+const Gate = () => (
+  <svg class="art" viewBox="0 0 132 88" aria-hidden="true">
+    <g fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">
+      <path d="M38 12v64M50 12v64M82 12v64M94 12v64M34 12h64" />
+      <rect x="50" y="34" width="32" height="26" rx="2" fill="currentColor" fill-opacity=".14" />
+      <path d="M66 12V34" />
+      <path d="M4 62c6-5 11-5 17 0s11 5 17 0" />
+      <path d="M94 74h34" opacity="0.4" />
+      <path d="M4 74c6-5 11-5 17 0s11 5 17 0" opacity=".5" />
+    </g>
+  </svg>
+)

@@ -1,0 +1,155 @@
+import { readAccessSummary } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { changes, happenings, type Happening, refusals, streams, totals } from '../../live.ts'
+import { LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { Shape, type StateKind } from '../../parts/state.tsx'
+import { count, Time } from '../../parts/values.tsx'
+import { linkTo } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import { type Need, needsOf, readNeeds } from './attention.ts'
+
+const text = words.overview
+
+/** What needs the user, the worst first. */
+export function Attention() {
+  const load = useLoad(readNeeds, [changes.value])
+  const needs = [...(load.data ?? []), ...needsOf(streams.value ?? [])].toSorted((a, b) => rank(a) - rank(b))
+  return (
+    <Card title={text.attention.title} aside={needs.length > 0 && <span class="note">{needs.length}</span>} isFlush>
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      <ul class="rows">
+        {needs.map((need) => (
+          <NeedRow key={need.title + need.href} {...need} />
+        ))}
+        {load.data && needs.length === 0 && <Nothing />}
+      </ul>
+    </Card>
+  )
+}
+
+const rank = ({ kind }: Need): number => ['error', 'warn', 'idle'].indexOf(kind)
+
+const NeedRow = ({ kind, title, note, href, way }: Need) => (
+  <li>
+    <Shape kind={kind} isSmall />
+    <div class="grow">
+      <b>{title}</b>
+      <p>
+        {note} <a href={href}>{way}</a>
+      </p>
+    </div>
+  </li>
+)
+
+const Nothing = () => (
+  <li>
+    <Shape kind="ok" isSmall />
+    <div class="grow">
+      <b>{text.attention.nothing}</b>
+      <p>{text.attention.nothingNote}</p>
+    </div>
+  </li>
+)
+
+interface Bar {
+  readonly name: string
+  readonly value: number
+  readonly href?: string
+}
+
+function Bars({ bars, colour }: { readonly bars: readonly Bar[]; readonly colour: string }) {
+  const all = Math.max(1, ...bars.map(({ value }) => value))
+  return (
+    <ul class="bars">
+      {bars.map(({ name, value, href }) => (
+        <li key={name}>
+          <span>{href ? <a href={href}>{name}</a> : name}</span>
+          <span class="n">{count(value)}</span>
+          <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect class={colour} width={Math.round((100 * value) / all)} height="6" />
+          </svg>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** How the viewers of all streams watch. */
+export function WatchedBy() {
+  const { whep, hls } = totals.value
+  const bars = [
+    { name: text.whep, value: whep },
+    { name: text.hls, value: hls },
+  ]
+  return (
+    <Card
+      title={text.watchedBy}
+      aside={<a class="note" href={linkTo('/analytics')} children={words.frame.analytics} />}
+    >
+      <Bars bars={bars} colour="f1" />
+    </Card>
+  )
+}
+
+/** Refusals of the last 24 hours by reason. */
+export function Refused() {
+  const load = useLoad((signal) => call(readAccessSummary, {}, { signal }), [refusals.value])
+  const { data } = load
+  const link = linkTo('/access', { allowed: 'false' })
+  const bars = (data?.codes ?? []).map(({ code, count: value }) => ({
+    name: text.codes[code] ?? code,
+    value,
+    href: linkTo('/access', { code }),
+  }))
+  return (
+    <Card
+      title={text.refused}
+      aside={data && data.refused > 0 && <a class="note" href={link} children={text.all(count(data.refused))} />}
+    >
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {data && data.refused === 0 ? <p class="note">{text.noRefusal}</p> : <Bars bars={bars} colour="f4" />}
+    </Card>
+  )
+}
+
+const KINDS: Readonly<Record<Happening['what'], StateKind>> = {
+  started: 'live',
+  ended: 'off',
+  uneven: 'warn',
+  stalled: 'error',
+  steady: 'ok',
+}
+
+/** What happened while the page was open, the newest first; below it the streams that were there before. */
+export function JustHappened() {
+  const began = (streams.value ?? [])
+    .map(({ streamName, startedOn, tokenLabel = '' }) => ({
+      streamName,
+      atMs: Date.parse(startedOn),
+      detail: tokenLabel,
+    }))
+    .filter(
+      ({ streamName }) => !happenings.value.some((one) => one.what === 'started' && one.streamName === streamName),
+    )
+    .map((one, index) => ({ ...one, id: -1 - index, what: 'started' as const }))
+  const all = [...happenings.value, ...began].toSorted((a, b) => b.atMs - a.atMs).slice(0, 12)
+  return (
+    <Card title={text.happened}>
+      {all.length === 0 && <p class="note">{text.nothingHappened}</p>}
+      <ol class="timeline">
+        {all.map(({ id, atMs, what, streamName, detail }) => (
+          <li key={id}>
+            <Time at={new Date(atMs).toISOString()} />
+            <Shape kind={KINDS[what]} />
+            <div>
+              {text.happenings[what](streamName)}
+              {detail !== '' && <p>{detail}</p>}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}

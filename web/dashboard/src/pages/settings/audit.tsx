@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks'
+import { type Answer, listAudit } from '#api/dashboard.ts'
+import { addressOf, callPage } from '../../api/call.ts'
+import { useWalk } from '../../api/load.ts'
+import { Button } from '../../parts/button.tsx'
+import { TextField } from '../../parts/form.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { type Column, More, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/values.tsx'
+import { setQuery } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import { saveFile } from '../analytics/csv.ts'
+import type { PageArgs } from '../pages.ts'
+import { SettingsFrame } from './tabs.tsx'
+
+const text = words.settings
+
+type Entry = Answer<typeof listAudit>[number]
+
+/** Who changed what, newest first. */
+export function AuditPage({ query }: PageArgs) {
+  const [actor, action] = [query.get('actor') ?? '', query.get('action') ?? '']
+  const asked = { actor: actor || undefined, action: action || undefined }
+  const list = useWalk((cursor, signal) => callPage(listAudit, { query: { ...asked, cursor } }, { signal }), [actor, action])
+  const [chosen, setChosen] = useState<Entry | null>(null)
+  const save = async (): Promise<void> => {
+    const response = await fetch(addressOf(listAudit, { query: asked }), { headers: { Accept: 'text/csv' } })
+    if (response.ok) saveFile('sluice-audit.csv', await response.text())
+  }
+  return (
+    <SettingsFrame path="/settings/audit">
+      <Card
+        title={text.audit}
+        isFlush
+        aside={
+          <Button size="small" icon="download" onClick={() => void save()}>
+            {words.analytics.csv}
+          </Button>
+        }
+        foot={list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />}
+      >
+        <div class="tools">
+          <TextField label={text.actor} placeholder="user:1" value={actor} onValue={(value) => setQuery({ actor: value || undefined })} />
+          <TextField
+            label={text.action}
+            placeholder="publish_token.create"
+            value={action}
+            onValue={(value) => setQuery({ action: value || undefined })}
+          />
+        </div>
+        {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+        {!list.data && !list.error && <Bones />}
+        {list.data?.length === 0 && <p class="pad note">{text.noAudit}</p>}
+        {list.data && list.data.length > 0 && (
+          <Table
+            caption={text.audit}
+            rows={list.data}
+            keyOf={({ id }) => id}
+            isChosen={({ id }) => id === chosen?.id}
+            columns={columnsOf(setChosen)}
+          />
+        )}
+        {chosen && <Change entry={chosen} />}
+      </Card>
+    </SettingsFrame>
+  )
+}
+
+const nameOf = ({ actor }: Entry): string => actor.name ?? (actor.id === undefined ? actor.kind : `${actor.kind} ${actor.id}`)
+
+const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
+  { id: 'at', title: words.parts.time, cell: ({ at }) => <Time at={at} /> },
+  {
+    id: 'action',
+    title: text.action,
+    cell: (entry) => (
+      <button type="button" class="row" onClick={() => choose(entry)}>
+        <code>{entry.action}</code>
+      </button>
+    ),
+  },
+  { id: 'subject', title: text.subject, priority: 2, cell: ({ subject }) => <code>{subject}</code> },
+  { id: 'actor', title: text.actor, cell: nameOf },
+  { id: 'address', title: text.address, priority: 3, cell: ({ address }) => address ?? '' },
+]
+
+function Change({ entry }: { readonly entry: Entry }) {
+  const sides = [
+    [text.before, entry.before],
+    [text.after, entry.after],
+  ] as const
+  return (
+    <div class="pad stack lined">
+      <div class="cols half">
+        {sides.map(([title, value]) => (
+          <div key={title} class="section">
+            <h3>{title}</h3>
+            <div class="block">
+              <pre tabIndex={0} aria-label={title}>
+                <code>{value === undefined ? '–' : JSON.stringify(value, null, 2)}</code>
+              </pre>
+            </div>
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,43 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField, useSubmit } from '../../parts/form.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { words } from '../../words/words.ts'
+
+interface NameDialogProps {
+  readonly title: string
+  /** Further fields. */
+  readonly children?: ComponentChildren
+  readonly onName: (name: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** Asks for the name of something new. */
+export function NameDialog({ title, children, onName, onClose }: NameDialogProps) {
+  const [name, setName] = useState('')
+  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    await onName(name)
+    onClose()
+  })
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      onSubmit={onSubmit}
+      foot={
+        <>
+          <Button onClick={onClose}>{words.parts.cancel}</Button>
+          <Button look="primary" type="submit" isBusy={isBusy}>
+            {title}
+          </Button>
+        </>
+      }
+    >
+      {error && !fields['name'] && <Notice kind="error">{error.message}</Notice>}
+      <TextField label={words.settings.name} required error={fields['name']} value={name} onValue={setName} />
+      {children}
+    </Dialog>
+  )
+}

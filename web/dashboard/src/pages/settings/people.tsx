@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks'
+import { type Answer, createUser, deleteUser, listUsers, updateUser } from '#api/dashboard.ts'
+import { ApiError, call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Time } from '../../parts/values.tsx'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { SettingsFrame } from './tabs.tsx'
+
+const text = words.settings
+
+type User = Answer<typeof listUsers>[number]
+type Role = User['role']
+
+const roleChoices = [
+  ['admin', text.roles.admin],
+  ['viewer', text.roles.viewer],
+] as const
+
+/** The users of the dashboard and their roles. */
+export function PeoplePage() {
+  const list = useLoad((signal) => call(listUsers, {}, { signal }), [])
+  const [isMaking, setMaking] = useState(false)
+  const [doomed, setDoomed] = useState<User | null>(null)
+  const [error, setError] = useState('')
+  const change = (user: User, role: Role): void => {
+    setError('')
+    call(updateUser, { path: { userId: String(user.id) }, body: { role } }).then(list.reload, (refusal: unknown) => {
+      setError(refusal instanceof ApiError ? refusal.message : String(refusal))
+      list.reload()
+    })
+  }
+  const remove = async ({ id, email }: User): Promise<void> => {
+    await call(deleteUser, { path: { userId: String(id) } })
+    toast(text.deleted(email))
+    list.reload()
+  }
+  return (
+    <SettingsFrame path="/settings/people">
+      <Card
+        title={text.people}
+        isFlush
+        aside={
+          canChange() && (
+            <Button size="small" icon="plus" onClick={() => setMaking(true)}>
+              {text.newUser}
+            </Button>
+          )
+        }
+      >
+        {error && <Notice kind="error">{error}</Notice>}
+        {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+        {!list.data && !list.error && <Bones />}
+        {list.data && <Table caption={text.people} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(change, setDoomed)} />}
+      </Card>
+      {isMaking && <NewUser onMade={list.reload} onClose={() => setMaking(false)} />}
+      {doomed && (
+        <Confirm title={text.deleteTitle(doomed.email)} verb={text.delete} onConfirm={() => remove(doomed)} onClose={() => setDoomed(null)}>
+          {text.deleteUserText}
+        </Confirm>
+      )}
+    </SettingsFrame>
+  )
+}
+
+const columnsOf = (change: (user: User, role: Role) => void, doom: (user: User) => void): Column<User>[] => [
+  { id: 'email', title: words.signIn.email, cell: ({ email }) => <b>{email}</b> },
+  {
+    id: 'role',
+    title: text.role,
+    cell: (user) =>
+      canChange() ? (
+        <Segment label={`${text.role} ${user.email}`} choices={roleChoices} value={user.role} onChange={(role) => change(user, role)} />
+      ) : (
+        text.roles[user.role]
+      ),
+  },
+  { id: 'made', title: text.made, priority: 2, cell: ({ createdOn }) => <Time at={createdOn} /> },
+  {
+    id: 'actions',
+    title: words.parts.actions,
+    kind: 'actions',
+    cell: (user) => canChange() && <IconButton icon="trash" label={text.deleteThat(user.email)} onClick={() => doom(user)} />,
+  },
+]
+
+function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly onClose: () => void }) {
+  const [given, setGiven] = useState<{ email: string; password: string; role: Role }>({ email: '', password: '', role: 'viewer' })
+  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    await call(createUser, { body: given })
+    onClose()
+    onMade()
+  })
+  const isOfField = Boolean(fields['email'] ?? fields['password'])
+  return (
+    <Dialog
+      title={text.newUser}
+      onClose={onClose}
+      onSubmit={onSubmit}
+      foot={
+        <>
+          <Button onClick={onClose}>{words.parts.cancel}</Button>
+          <Button look="primary" type="submit" isBusy={isBusy}>
+            {text.newUser}
+          </Button>
+        </>
+      }
+    >
+      {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
+      <TextField
+        label={words.signIn.email}
+        type="email"
+        autocomplete="off"
+        required
+        error={fields['email']}
+        value={given.email}
+        onValue={(email) => setGiven({ ...given, email })}
+      />
+      <TextField
+        label={words.signIn.password}
+        type="password"
+        autocomplete="new-password"
+        required
+        hint={words.setup.passwordHint}
+        error={fields['password']}
+        value={given.password}
+        onValue={(password) => setGiven({ ...given, password })}
+      />
+      <Segment label={text.role} choices={roleChoices} value={given.role} onChange={(role) => setGiven({ ...given, role })} />
+      <p class="hint">{text.roleHint}</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks'
+import { type Answer, createSecret, deleteSecret, listSecrets, refreshSecret } from '#api/dashboard.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Time } from '../../parts/values.tsx'
+import { words } from '../../words/words.ts'
+import { type Fresh, FreshValue } from './fresh.tsx'
+import { NameDialog } from './nameDialog.tsx'
+
+const text = words.settings
+
+type Secret = Answer<typeof listSecrets>[number]
+type Asked = { readonly what: 'create' } | { readonly what: 'refresh' | 'delete'; readonly secret: Secret }
+
+/** The API secrets of the account: made, refreshed and deleted. */
+export function Secrets() {
+  const list = useLoad((signal) => call(listSecrets, {}, { signal }), [])
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const [fresh, setFresh] = useState<Fresh | null>(null)
+  const show = ({ name, value }: { name: string; value: string }): void => {
+    setFresh({ name, values: [[text.secret, value]] })
+    list.reload()
+  }
+  const close = (): void => setAsked(null)
+  const create = async (name: string): Promise<void> => show(await call(createSecret, { body: { name } }))
+  const refresh = async ({ id }: Secret): Promise<void> => show(await call(refreshSecret, { path: { secretId: String(id) } }))
+  const remove = async ({ id, name }: Secret): Promise<void> => {
+    await call(deleteSecret, { path: { secretId: String(id) } })
+    toast(text.deleted(name))
+    setFresh(null)
+    list.reload()
+  }
+  return (
+    <Card
+      title={text.secrets}
+      isFlush
+      aside={
+        <Button size="small" icon="plus" onClick={() => setAsked({ what: 'create' })}>
+          {text.newSecret}
+        </Button>
+      }
+    >
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones />}
+      {list.data?.length === 0 && (
+        <div class="pad">
+          <Notice>
+            <b>{text.noSecret}</b> {text.noSecretText}
+          </Notice>
+        </div>
+      )}
+      {list.data && list.data.length > 0 && (
+        <Table caption={text.secrets} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(setAsked)} />
+      )}
+      {fresh && <FreshValue fresh={fresh} />}
+      {asked?.what === 'create' && <NameDialog title={text.newSecret} onName={create} onClose={close} />}
+      {asked?.what === 'refresh' && (
+        <Confirm title={text.refreshTitle(asked.secret.name)} verb={text.refresh} onConfirm={() => refresh(asked.secret)} onClose={close}>
+          {text.refreshText}
+        </Confirm>
+      )}
+      {asked?.what === 'delete' && (
+        <Confirm title={text.deleteTitle(asked.secret.name)} verb={text.delete} onConfirm={() => remove(asked.secret)} onClose={close}>
+          {text.deleteText}
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+const columnsOf = (ask: (asked: Asked) => void): Column<Secret>[] => [
+  {
+    id: 'name',
+    title: text.name,
+    cell: ({ name, hint }) => (
+      <>
+        <b>{name}</b> <code class="faint">…{hint}</code>
+      </>
+    ),
+  },
+  { id: 'used', title: text.lastUsed, priority: 2, cell: ({ lastUsedOn }) => (lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet) },
+  { id: 'made', title: text.made, priority: 2, cell: ({ createdOn }) => <Time at={createdOn} /> },
+  {
+    id: 'actions',
+    title: words.parts.actions,
+    kind: 'actions',
+    cell: (secret) => (
+      <>
+        <Button size="small" onClick={() => ask({ what: 'refresh', secret })}>
+          {text.refresh}
+          <span class="sr"> {secret.name}</span>
+        </Button>{' '}
+        <IconButton icon="trash" label={text.deleteThat(secret.name)} onClick={() => ask({ what: 'delete', secret })} />
+      </>
+    ),
+  },
+]

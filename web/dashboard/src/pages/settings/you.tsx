@@ -1,0 +1,136 @@
+import { useState } from 'preact/hooks'
+import { type Answer, changePassword, endSession, listSessions, signOutEverywhere } from '#api/dashboard.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { LoadError, Notice } from '../../parts/notice.tsx'
+import { Card, Pairs } from '../../parts/page.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { Time } from '../../parts/values.tsx'
+import { session } from '../../session.ts'
+import { chooseTheme, type Theme, theme } from '../../theme.ts'
+import { words } from '../../words/words.ts'
+
+const text = words.settings
+
+/** The person who is signed in: role, theme, password, sessions. */
+export function You() {
+  const { value } = session
+  const [asked, setAsked] = useState<'password' | 'everywhere' | null>(null)
+  if (value.kind !== 'signedIn') return null
+  const { email, role } = value.session.user
+  const themes = (['system', 'light', 'dark'] as const).map((one) => [one, text.themes[one]] as const)
+  const signOutAll = async (): Promise<void> => {
+    await call(signOutEverywhere, {})
+    session.value = { kind: 'none' }
+  }
+  return (
+    <>
+      <Card title={text.you}>
+        <Pairs
+          rows={[
+            [text.signedInAs, email],
+            [text.role, text.roles[role]],
+          ]}
+        />
+        <div class="field">
+          <span class="label">{text.theme}</span>
+          <Segment<Theme> label={text.theme} choices={themes} value={theme.value} isWide onChange={chooseTheme} />
+        </div>
+        <div class="actions">
+          <Button onClick={() => setAsked('password')}>{text.changePassword}</Button>
+          <Button look="danger" onClick={() => setAsked('everywhere')}>
+            {text.everywhere}
+          </Button>
+        </div>
+        {asked === 'password' && <ChangePassword onClose={() => setAsked(null)} />}
+        {asked === 'everywhere' && (
+          <Confirm title={text.everywhereTitle} verb={text.everywhere} onConfirm={signOutAll} onClose={() => setAsked(null)}>
+            {text.everywhereText}
+          </Confirm>
+        )}
+      </Card>
+      <Sessions />
+    </>
+  )
+}
+
+function ChangePassword({ onClose }: { readonly onClose: () => void }) {
+  const [given, setGiven] = useState({ oldPassword: '', newPassword: '' })
+  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    await call(changePassword, { body: given })
+    toast(text.passwordChanged)
+    onClose()
+  })
+  const isOfField = Boolean(fields['oldPassword'] ?? fields['newPassword'])
+  return (
+    <Dialog
+      title={text.changePassword}
+      onClose={onClose}
+      onSubmit={onSubmit}
+      foot={
+        <>
+          <Button onClick={onClose}>{words.parts.cancel}</Button>
+          <Button look="primary" type="submit" isBusy={isBusy}>
+            {text.changePassword}
+          </Button>
+        </>
+      }
+    >
+      {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
+      <TextField
+        label={text.oldPassword}
+        type="password"
+        autocomplete="current-password"
+        required
+        error={fields['oldPassword']}
+        value={given.oldPassword}
+        onValue={(oldPassword) => setGiven({ ...given, oldPassword })}
+      />
+      <TextField
+        label={text.newPassword}
+        type="password"
+        autocomplete="new-password"
+        required
+        hint={words.setup.passwordHint}
+        error={fields['newPassword']}
+        value={given.newPassword}
+        onValue={(newPassword) => setGiven({ ...given, newPassword })}
+      />
+    </Dialog>
+  )
+}
+
+type Own = Answer<typeof listSessions>[number]
+
+function Sessions() {
+  const list = useLoad((signal) => call(listSessions, {}, { signal }), [])
+  const end = async ({ id }: Own): Promise<void> => {
+    await call(endSession, { path: { sessionId: String(id) } })
+    list.reload()
+  }
+  return (
+    <Card title={text.sessions} isFlush>
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      <ul class="rows">
+        {list.data?.map((one) => (
+          <li key={one.id}>
+            <div class="grow">
+              <b>{one.address}</b> {one.isCurrent && <span class="tag">{text.thisOne}</span>}
+              <p>
+                {one.userAgent.slice(0, 60)} · <Time at={one.lastUsedOn} />
+              </p>
+            </div>
+            {!one.isCurrent && (
+              <Button size="small" onClick={() => void end(one)}>
+                {text.end}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

@@ -1,0 +1,38 @@
+import type { StreamOnAir } from '../../live.ts'
+import { State } from '../../parts/state.tsx'
+import { words } from '../../words/words.ts'
+
+const text = words.stream
+
+const NAMES: Readonly<Record<string, string>> = {
+  h264: 'H.264',
+  vp8: 'VP8',
+  vp9: 'VP9',
+  av1: 'AV1',
+  opus: 'Opus',
+  aac: 'AAC',
+}
+
+export const codecName = (codec: string): string => NAMES[codec] ?? codec
+
+/** `1080p30 · H.264`, as far as it is known. */
+export function formatOf({ height, frameRate, videoCodec, audioCodec }: StreamOnAir): string {
+  const size = height === undefined ? '' : `${height}p${frameRate ? Math.round(frameRate) : ''}`
+  const codec = videoCodec ?? audioCodec
+  return [size, codec === undefined ? '' : codecName(codec)].filter(Boolean).join(' · ')
+}
+
+const KINDS = { steady: 'ok', uneven: 'warn', stalled: 'error' } as const
+
+/** How a stream arrives, in a word. */
+export const HealthState = ({
+  health,
+  look = 'plain',
+}: {
+  readonly health: StreamOnAir['health']
+  readonly look?: 'plain' | 'pill'
+}) => (
+  <State kind={KINDS[health]} look={look}>
+    {text.health[health]}
+  </State>
+)

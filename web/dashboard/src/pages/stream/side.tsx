@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks'
+import { downloadRecording, listAccessLog, listRecordings, listSessions } from '#api/tokens.ts'
+import { ownAddresses, watchAddress } from '../../addresses.ts'
+import { addressOf, call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { refusals, type StreamOnAir } from '../../live.ts'
+import { CodeBlock, CopyField } from '../../parts/copy.tsx'
+import { Segment } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { LoadError } from '../../parts/notice.tsx'
+import { Card, Pairs } from '../../parts/page.tsx'
+import { Shape } from '../../parts/state.tsx'
+import { bytes, duration, Time } from '../../parts/values.tsx'
+import { linkTo } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import { codecName } from './format.tsx'
+
+const text = words.stream
+
+/** Addresses to watch it, and code that shows it on a page. */
+export function Embed({ accountId, streamName }: { readonly accountId: string; readonly streamName: string }) {
+  const [kind, setKind] = useState<'page' | 'whep' | 'hls'>('page')
+  const { http } = ownAddresses()
+  const stream = `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
+  const watch = watchAddress(ownAddresses(), accountId, streamName)
+  return (
+    <Card title={text.embed}>
+      <Segment
+        label={text.embedKind}
+        choices={[
+          ['page', text.page],
+          ['whep', 'WHEP'],
+          ['hls', 'HLS'],
+        ]}
+        value={kind}
+        isWide
+        onChange={setKind}
+      />
+      {kind === 'page' && <CopyField label={text.page} what={text.page} value={watch} />}
+      {kind === 'page' && <CodeBlock what={text.embedCode} code={iframe(watch)} />}
+      {kind === 'whep' && <CopyField label="WHEP" what="WHEP" value={`${http}/api/whep/${stream}`} />}
+      {kind === 'hls' && <CopyField label="HLS" what="HLS" value={`${http}/hls/${stream}/index.m3u8`} />}
+    </Card>
+  )
+}
+
+/** `encodeURIComponent` leaves an apostrophe, but no quotation mark and no bracket. */
+const iframe = (address: string): string => `<iframe\n  src="${address}"\n  allow="autoplay; fullscreen"\n></iframe>`
+
+/** Who sends the stream. */
+export function Publisher({ stream }: { readonly stream: StreamOnAir }) {
+  const { streamName, sessionId, tokenId, tokenLabel, startedOn, videoCodec, audioCodec, width, height } = stream
+  const query = { streamName, action: 'publish' } as const
+  const { data } = useLoad((signal) => call(listSessions, { query }, { signal }), [sessionId])
+  const own = data?.find(({ id }) => id === sessionId)
+  const size = width && height ? `, ${width} × ${height}` : ''
+  return (
+    <Card title={text.publisher}>
+      <Pairs
+        rows={[
+          [text.token, <a key="token" href={linkTo(`/tokens/publish/${tokenId}`)} children={tokenLabel ?? tokenId} />],
+          [text.from, own ? <code key="from">{own.address}</code> : '–'],
+          [text.began, <Time key="began" at={startedOn} isWhole />],
+          [text.video, videoCodec ? `${codecName(videoCodec)}${size}` : '–'],
+          [text.audio, audioCodec ? codecName(audioCodec) : '–'],
+        ]}
+      />
+    </Card>
+  )
+}
+
+/** The newest recordings of a stream. */
+export function Recordings({ streamName }: { readonly streamName: string }) {
+  const load = useLoad((signal) => call(listRecordings, { query: { streamName, limit: 5 } }, { signal }), [streamName])
+  const all = <a class="note" href={linkTo('/recordings', { stream: streamName })} children={text.all} />
+  return (
+    <Card title={text.recordings} aside={all} isFlush>
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {load.data?.length === 0 && <p class="pad note">{text.noRecording}</p>}
+      <ul class="rows">
+        {(load.data ?? []).map((one) => (
+          <li key={one.id}>
+            {one.state === 'recording' ? <Shape kind="live" isSmall /> : <Icon name="recordings" isSmall />}
+            <div class="grow">
+              <b>{one.state === 'recording' ? text.recordingNow : <Time at={one.startedOn} isWhole />}</b>
+              <p class="num">
+                {[one.durationMs ? duration(one.durationMs / 1000) : '', one.bytes ? bytes(one.bytes) : '']
+                  .filter(Boolean)
+                  .join(' · ')}
+              </p>
+            </div>
+            {one.state === 'completed' && (
+              <a
+                class="icon-btn"
+                href={addressOf(downloadRecording, { path: { recordingId: one.id } })}
+                aria-label={words.recordings.download}
+              >
+                <Icon name="download" />
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+/** The newest refusals at a stream. */
+export function RecentRefusals({ streamName }: { readonly streamName: string }) {
+  const query = { streamName, allowed: false, limit: 5 }
+  const load = useLoad((signal) => call(listAccessLog, { query }, { signal }), [streamName, refusals.value])
+  const href = linkTo('/access', { streamName, allowed: 'false' })
+  return (
+    <Card title={text.refused} aside={<a class="note" href={href} children={text.all} />} isFlush>
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {load.data?.length === 0 && <p class="pad note">{text.noRefusal}</p>}
+      <ul class="rows">
+        {(load.data ?? []).map(({ id, code, message, address, lastAt, count: times }) => (
+          <li key={id}>
+            <Shape kind="error" isSmall />
+            <div class="grow">
+              <b>{words.overview.codes[code as keyof typeof words.overview.codes] ?? message}</b>
+              <p class="num">
+                <code>{address}</code> · <Time at={lastAt} /> {times > 1 && `· ${times} ×`}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

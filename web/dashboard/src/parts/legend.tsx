@@ -1,0 +1,9 @@
+/** One line of a plot's legend. */
+export const Legend = ({ colour, children }: { readonly colour: number; readonly children: string }) => (
+  <li>
+    <svg viewBox="0 0 16 10" aria-hidden="true">
+      <path class={`p-line c${colour}`} d="M0 5h16" />
+    </svg>
+    {children}
+  </li>
+)
