@@ -167,6 +167,8 @@ export interface ApiSecret {
   hint: string
   createdAtMs: number
   refreshedAtMs: number | null
+  /** The last use, with a delay of about a minute; null: none that was recorded. */
+  usedAtMs: number | null
 }
 
 /** A Basic credential of the channels interface: `key` is public, the secret is stored as SHA-256. */
@@ -177,6 +179,8 @@ export interface StoredCredential {
   key: string
   scope: 'read' | 'write'
   createdAtMs: number
+  /** As of a secret. */
+  usedAtMs: number | null
 }
 
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
@@ -239,6 +243,22 @@ export interface AuditRow {
   after: string | null
 }
 
+export interface StoredAuditRow extends AuditRow {
+  id: number
+}
+
+/** A page of the audit log, newest first. */
+export interface AuditQuery {
+  accountId: string
+  /** The stored form, such as `user:3`. */
+  actor?: string
+  action?: string
+  fromMs?: number
+  untilMs?: number
+  after?: { atMs: number; id: number }
+  limit: number
+}
+
 /** Reads return undefined for what does not exist; they do not throw for it. */
 export interface Reads extends ChannelReads, RunReads {
   accounts: {
@@ -294,7 +314,9 @@ export interface Reads extends ChannelReads, RunReads {
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
-    recent(accountId: string, limit: number): Promise<(AuditRow & { id: number })[]>
+    recent(accountId: string, limit: number): Promise<StoredAuditRow[]>
+    /** Newest first, by time and id. */
+    page(query: AuditQuery): Promise<StoredAuditRow[]>
   }
 }
 
@@ -306,15 +328,21 @@ export interface Tx extends ChannelTx, RunTx {
   }
   secrets: {
     /** @throws Conflict when the account has a secret of this name */
-    insert(secret: Omit<ApiSecret, 'id'> & { hash: Uint8Array }): Promise<ApiSecret>
+    insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret>
     get(accountId: string, id: number): Promise<ApiSecret | undefined>
     /** Gives the secret a new value; the old one becomes invalid. */
     replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void>
+    /** Raises the last use; never lowers it. */
+    touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
   credentials: {
-    insert(credential: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array }): Promise<StoredCredential>
+    insert(
+      credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
+    ): Promise<StoredCredential>
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
+    /** Raises the last use; never lowers it. */
+    touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
   users: UserTx

@@ -52,3 +52,12 @@ it('a described route without an operationId cannot be registered', async () => 
   expect(() => app.get('/unnamed', { schema: { tags: ['things'] } }, answer)).toThrow('GET /unnamed has no operationId')
   await app.close()
 })
+
+it('api/dashboard.openapi.json is what the server serves', async () => {
+  const sluice = await runApp()
+  const served = await sluice.call('GET', '/dashboard/api/openapi.json', undefined, { authorization: '' })
+  await sluice.close()
+  const committed = readFileSync(new URL('../../api/dashboard.openapi.json', import.meta.url), 'utf8')
+  expect(JSON.parse(committed)).toEqual(served.json)
+  expect(served.json.paths['/dashboard/api/session'].get.security).toEqual([{ session: [] }])
+})
