@@ -929,6 +929,7 @@ export const en = {
     openToken: 'Open the token',
     openRule: 'Go to the rule',
     byReason: 'Refused, by reason',
+    countedIn: { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days', all: 'Last 30 days' },
     checks: {
       token: 'Token',
       active: 'Switched on',

@@ -16,7 +16,17 @@ import type { PageArgs } from '../pages.ts'
 import { useEvery } from '../tokens/useEvery.ts'
 import { type Decision, DecisionCard, kindOf } from './decision.tsx'
 import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
-import { type Filters, fromOf, OUTCOMES, RANGES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
+import {
+  countedFrom,
+  type Filters,
+  fromOf,
+  OUTCOMES,
+  RANGES,
+  readFilters,
+  searchOf,
+  setFilters,
+  typedOf,
+} from './filters.ts'
 import { ReasonsCard } from './reasons.tsx'
 import './access.css'
 
@@ -51,7 +61,7 @@ export function AccessPage({ query }: PageArgs) {
     [key],
   )
   const summary = useLoad(
-    (signal) => call(readAccessSummary, { query: { from: fromOf(filters.range, Date.now()) } }, { signal }),
+    (signal) => call(readAccessSummary, { query: { from: countedFrom(filters.range, Date.now()) } }, { signal }),
     [filters.range, isFollowing ? log.data : null],
   )
   const follow = (): void => {
@@ -67,7 +77,7 @@ export function AccessPage({ query }: PageArgs) {
     >
       <div class="cols form-side">
         <section class="card access-decisions" aria-label={text.decisions}>
-          <Tools filters={filters} refused={summary.data?.refused} />
+          <Tools filters={filters} refused={filters.range === 'all' ? undefined : summary.data?.refused} />
           {log.error && <LoadError error={log.error} onRetry={log.reload} />}
           <Decisions log={log} filters={filters} isNarrowed={hasFilter(filters)} />
           <div class="card-foot">
@@ -85,7 +95,7 @@ export function AccessPage({ query }: PageArgs) {
         <div class="stack stick" id="why">
           {filters.decision !== '' && <DecisionCard id={filters.decision} />}
           <DryRunCard key={filters.decision} start={questionOf(chosen)} isOpen={filters.decision === ''} />
-          <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range === 'all' ? undefined : filters.range} />
+          <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range} />
         </div>
       </div>
     </Page>
@@ -100,7 +110,7 @@ function useLatest(action: () => void): () => void {
 }
 
 const hasFilter = ({ token, stream, address, outcome, code, range }: Filters): boolean =>
-  token !== undefined || stream !== '' || address !== '' || outcome !== 'all' || code !== '' || range !== 'all'
+  token !== undefined || stream !== '' || address !== '' || outcome !== 'all' || code !== '' || range !== 'day'
 
 /** The dry run begins with the client of the chosen decision. */
 function questionOf(decision: Omit<Decision, 'trace'> | undefined): Question {
@@ -139,7 +149,7 @@ function Tools({ filters, refused }: { readonly filters: Filters; readonly refus
         aria-label={text.time}
         value={filters.range}
         onChange={({ currentTarget }) =>
-          setFilters({ range: currentTarget.value === 'all' ? undefined : currentTarget.value })
+          setFilters({ range: currentTarget.value === 'day' ? undefined : currentTarget.value })
         }
       >
         {RANGES.map((range) => (
