@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "door.h"
+#include "addon.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -643,11 +643,13 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const door doors[] = {{"addTransport", add_transport},       {"route", route},           {"removeTransport", remove_transport},
-                               {"addList", add_list},           {"removeList", remove_list}, {"addTarget", add_target},
-                               {"removeTarget", remove_target}, {"queue", queue},           {"flush", flush},
-                               {"seal", seal_one},              {"open", open_one},         {"adoptSocket", adopt_socket},
-                               {"closeSocket", close_socket},   {"segments", segments}};
+  static const exported functions[] = {
+      {"addTransport", add_transport}, {"route", route},     {"removeTransport", remove_transport},
+      {"addList", add_list},           {"queue", queue},     {"removeList", remove_list},
+      {"addTarget", add_target},       {"flush", flush},     {"removeTarget", remove_target},
+      {"adoptSocket", adopt_socket},   {"seal", seal_one},   {"closeSocket", close_socket},
+      {"segments", segments},          {"open", open_one},
+  };
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->batch_fd = -1;
@@ -658,5 +660,5 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, NULL, "the native fan-out has no HMAC");
     return NULL;
   }
-  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
+  return export_functions(env, exports, functions, sizeof functions / sizeof *functions) ? exports : NULL;
 }

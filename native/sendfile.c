@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "door.h"
+#include "addon.h"
 
 enum {
   MAX_FILES = 4096,
@@ -160,12 +160,12 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const door doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
+  static const exported functions[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   if (napi_set_instance_data(env, self, instance_free, NULL) != napi_ok) {
     free(self);
     return NULL;
   }
-  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
+  return export_functions(env, exports, functions, sizeof functions / sizeof *functions) ? exports : NULL;
 }

@@ -16,7 +16,7 @@
 #include <uv.h>
 
 #include "address.h"
-#include "door.h"
+#include "addon.h"
 
 enum {
   /* Datagrams in one read, and the bytes for each; longer ones are dropped. */
@@ -303,8 +303,8 @@ static napi_value close_socket(napi_env env, napi_callback_info info) {
 }
 
 NAPI_MODULE_INIT() {
-  static const door doors[] = {{"open", open_socket},     {"port", port_of},  {"watch", watch},
-                               {"receive", receive_now}, {"send", send_one}, {"close", close_socket}};
+  static const exported functions[] = {{"open", open_socket},     {"port", port_of},  {"watch", watch},
+                                       {"receive", receive_now}, {"send", send_one}, {"close", close_socket}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->env = env;
@@ -314,5 +314,5 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, NULL, "the native sockets cannot be set up");
     return NULL;
   }
-  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
+  return export_functions(env, exports, functions, sizeof functions / sizeof *functions) ? exports : NULL;
 }

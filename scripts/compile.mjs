@@ -5,14 +5,14 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+export const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const compiler = at('node_modules/typescript/bin/tsc')
 
-/** Milliseconds; of a folder the latest of its files, and 0 if it does not exist. */
-function changedAtMs(path) {
+/** Milliseconds; of a folder the latest of all files in it, and 0 if it does not exist. */
+export function changedAtMs(path) {
   if (!existsSync(path)) return 0
   if (!statSync(path).isDirectory()) return statSync(path).mtimeMs
-  return Math.max(...readdirSync(path).map((name) => statSync(`${path}/${name}`).mtimeMs))
+  return Math.max(0, ...readdirSync(path).map((name) => changedAtMs(`${path}/${name}`)))
 }
 
 /** Does nothing if `built` is newer than `source`, a file or a folder. */

@@ -5,6 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+import { buildDashboard } from './build-dashboard.mjs'
+import { buildPlayer } from './build-player.mjs'
 import { buildNative } from './native.mjs'
 import { fillCompileCache } from './warm.mjs'
 
@@ -83,6 +85,8 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   buildNative()
   await import('./build-sign.mjs')
   await import('./build-client.mjs')
+  buildDashboard()
+  buildPlayer()
   if (purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined) await fillCompileCache()
 }
 

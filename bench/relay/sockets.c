@@ -125,11 +125,11 @@ NAPI_MODULE_INIT() {
   static const struct {
     const char *name;
     napi_callback call;
-  } doors[] = {{"open", open_one}, {"port", port_of}, {"send", send_one}, {"receive", receive}, {"close", close_one}};
-  for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+  } functions[] = {{"open", open_one}, {"port", port_of}, {"send", send_one}, {"receive", receive}, {"close", close_one}};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     napi_value function;
-    napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function);
-    napi_set_named_property(env, exports, doors[i].name, function);
+    napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function);
+    napi_set_named_property(env, exports, functions[i].name, function);
   }
   return exports;
 }

@@ -4,7 +4,7 @@ import { createTransport, type Identity } from '../../src/media/relay/transport/
 import { profileOf } from '../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
-import { writeReceiverReport } from '../../src/media/relay/wire/rtcp.ts'
+import { writeReceiverReport } from '../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingRequest, bindingSuccess, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
 import type { ViewerSide } from './contender.ts'
 import type { Sockets } from './sockets.ts'

@@ -11,6 +11,12 @@ export interface Answer {
   readonly ms: number
 }
 
-/** In the folder of the copy: the numbers of the mutants that `rerun.ts` has to try, and line by line what came of them. */
-export const WANTED = 'mutants-todo.json'
+/** What `rerun.ts` has to try, with the tests that take no longer than this. */
+export interface Wanted {
+  readonly ids: readonly number[]
+  readonly mostMs: number
+}
+
+/** In the folder of the copy: a `Wanted`, and line by line what came of its mutants. */
+export const WANTED = 'mutants-wanted.json'
 export const DONE = 'mutants-done.txt'

@@ -12,7 +12,7 @@ export interface Tried {
 export function render(tried: readonly Tried[], of: { all: number; seed: string; folders: readonly string[] }): string {
   const folders = Map.groupBy(tried, ({ mutant }) => mutant.path.slice(0, mutant.path.lastIndexOf('/')))
   const rows = [...folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([folder, ones]) => rowOf(folder, ones))
-  const survivors = tried.filter(({ outcome }) => outcome === 'survived').map(({ mutant }) => describe(mutant))
+  const survivors = tried.filter(({ outcome }) => outcome === 'survived').map(({ mutant }) => `- ${describe(mutant)}`)
   return [
     `# Mutants of ${of.folders.join(', ')}`,
     `${tried.length} of ${of.all} tried, with seed ${of.seed}.`,
@@ -34,8 +34,8 @@ function rowOf(folder: string, ones: readonly Tried[]): string {
 }
 
 /** `path:line: code → code`, on one line. */
-function describe({ path, start, end, replacement }: Mutant): string {
+export function describe({ path, start, end, replacement }: Mutant): string {
   const text = readFileSync(path, 'utf8')
   const flat = (code: string): string => code.replace(/\s+/g, ' ').slice(0, 90)
-  return `- ${path}:${lineAt(text, start)}: \`${flat(text.slice(start, end))}\` → \`${flat(replacement)}\``
+  return `${path}:${lineAt(text, start)}: \`${flat(text.slice(start, end))}\` → \`${flat(replacement)}\``
 }

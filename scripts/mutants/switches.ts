@@ -5,8 +5,8 @@ export interface Numbered extends Mutant {
   readonly id: number
 }
 
-/** What the code of a file asks at each place that a mutant changes; `rerun.ts` answers. */
-const ASK = 'globalThis.__isMutant'
+/** What the code of a file asks at each place that a mutant changes; `rerun.ts` answers. In other processes nothing does. */
+const ASK = 'globalThis.__isMutant?.'
 
 /**
  * The text of a file with all of its mutants in it, each behind a switch: to try the next one nothing has to be loaded. Mutants

@@ -13,13 +13,19 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Answer, DONE, type Request, WANTED } from './messages.ts'
+import { type Answer, DONE, type Request, WANTED, type Wanted } from './messages.ts'
 import { type Mutant, mutate } from './operators.ts'
 import { type Numbered, withSwitches } from './switches.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 /** Too large, or not the project's. */
 const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage'])
+
+/** Tests that are run with one mutant after the other, if a run takes no longer than this. */
+export interface Round {
+  readonly tests: readonly string[]
+  readonly mostMs: number
+}
 
 /** A mutant that never returns costs one. */
 const RESTARTS_MAX = 10
@@ -70,28 +76,40 @@ export class Workshop {
   }
 
   /**
-   * Runs tests with each of the mutants that are to be tried, all of them in one process. `unclear`: it left something
-   * behind that other tests stumbled over. What is missing in the answer was not reached by any test.
+   * Runs tests with each of the mutants that are to be tried, all of them in one process: in each round those tests that are
+   * quick enough for it. `unclear`: it left something behind that other tests stumbled over. What is missing in the answer was
+   * not reached by any test.
    */
-  async rerun(mutants: readonly Numbered[], todo: ReadonlySet<number>, tests: readonly string[], limitMs: number) {
+  async rerun(mutants: readonly Numbered[], todo: ReadonlySet<number>, rounds: readonly Round[], limitMs: number) {
     const untilMs = performance.now() + limitMs
     for (const [path, own] of Map.groupBy(mutants, (one) => one.path))
       writeFileSync(join(this.#folder, path), withSwitches(original(path), own))
-    let notes = noted('')
-    let isComplete = false
+    let isComplete = true
+    for (const round of rounds) isComplete = await this.#rerunRound(todo, round, untilMs)
+    for (const path of new Set(mutants.map((one) => one.path))) writeFileSync(join(this.#folder, path), original(path))
+    return { ...this.#notes(), isComplete }
+  }
+
+  /** False: there was no time for all. */
+  async #rerunRound(todo: ReadonlySet<number>, { tests, mostMs }: Round, untilMs: number): Promise<boolean> {
     for (let restarts = 0; restarts < RESTARTS_MAX && performance.now() < untilMs; restarts += 1) {
-      writeFileSync(join(this.#folder, WANTED), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
+      const { isOver } = this.#notes()
+      const wanted: Wanted = { ids: [...todo].filter((id) => !isOver(id)), mostMs }
+      writeFileSync(join(this.#folder, WANTED), JSON.stringify(wanted))
       const process = (this.#process = await this.#start('rerun'))
       process.send({ changed: [], tests } satisfies Request)
       const answer = await answerOf(process, untilMs - performance.now())
       this.#kill()
-      notes = noted(existsSync(join(this.#folder, DONE)) ? readFileSync(join(this.#folder, DONE), 'utf8') : '')
-      isComplete = answer !== 'timeout'
-      if (isComplete) break
-      appendFileSync(join(this.#folder, DONE), notes.trying === null ? '' : `unclear ${notes.trying} \n`)
+      if (answer !== 'timeout') return true
+      const { trying } = this.#notes()
+      appendFileSync(join(this.#folder, DONE), trying === null ? '' : `unclear ${trying} \n`)
     }
-    for (const path of new Set(mutants.map((one) => one.path))) writeFileSync(join(this.#folder, path), original(path))
-    return { ...notes, isComplete }
+    return false
+  }
+
+  #notes(): ReturnType<typeof noted> {
+    const path = join(this.#folder, DONE)
+    return noted(existsSync(path) ? readFileSync(path, 'utf8') : '')
   }
 
   close(): void {

@@ -4,15 +4,17 @@ import { timeOrderedId } from '../base/ids.ts'
 import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
 import { EncodingLoad } from '../services/encodingLoad.ts'
-import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
-import { EngineSupervisor } from '../commands/channels/runs/engineSupervisor.ts'
+import type { ChannelGauges } from '../services/channelGauges.ts'
+import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
+import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
-import { channelsDir, hostKeyOf } from '../config/places.ts'
+import { channelsDir, earlierChannelsDir, hostKeyOf } from '../config/places.ts'
 import { reachSources } from '../net/reach.ts'
 import { schedulerJob } from '../jobs/schedulers.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { removeEngineFolders } from '../media/transcoder/leftovers.ts'
 import { PushSources } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
@@ -45,15 +47,11 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const stepsDown = config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
+  await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
-  const supervisor = new EngineSupervisor(ctx, {
-    transcoder,
-    load,
-    node: measured.node,
-    isGone: (node) => isGone(node, hostKey),
-    leaseMs: ENGINE_LEASE_MS,
-    leases,
-  })
+  const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
+  const records = engineRecords(ctx, at)
+  const supervisor = new EngineSupervisor({ ...at, records, transcoder, load, leases, log: ctx.log })
   const unfollow = bus.on('channelChanged', (change) => {
     if (change.kind === 'ingest' && change.what !== 'updated')
       void sources.cut(change.id, 'This stream key is no longer valid')

@@ -1,54 +1,26 @@
 import type { AddressInfo } from 'node:net'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
-import { timeOrderedId } from '../base/ids.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
-import { isRunning } from '../base/processes.ts'
 import { VERSION } from '../base/version.ts'
-import { followEngine } from '../commands/sessions/mediaEngineEvents.ts'
-import type { Context } from '../commands/context.ts'
-import { startNode } from '../commands/nodes/servingNode.ts'
-import {
-  abandonedRecordings,
-  beginRecording,
-  completeRecording,
-  endRecording,
-  failRecording,
-  forgetRecording,
-} from '../commands/recordings/lifecycle.ts'
-import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
-import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
-import { hostKeyOf, recordingsDir, storageUrl } from '../config/places.ts'
+import { storageUrl } from '../config/places.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
-import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
+import type { ChannelGauges } from '../services/channelGauges.ts'
 import { Measured } from '../services/measured.ts'
-import type { PushedKeys } from '../services/pushedKeys.ts'
 import type { Config } from '../config/schema.ts'
-import { createEgress, type Egress } from '../net/egress.ts'
-import { createRunner } from '../delivery/runner.ts'
-import { headerProfile } from '../delivery/signature.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
-import type { RecordingRouteOptions } from '../edge/http/recordings/routes.ts'
-import { publishOverRtmp } from '../edge/rtmp/publish.ts'
-import { admitStreamKeys } from '../edge/rtmp/streamKeys.ts'
-import { sessionJobs } from '../jobs/sessions.ts'
-import { startJobs } from '../jobs/timers.ts'
 import type { MediaEngine } from '../media/engine.ts'
-import { Hub } from '../media/hub.ts'
-import { type ConvertForWebRtc, engineFeeds } from '../media/engineFeeds.ts'
 import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import { createPackager, type Packager } from '../media/packager.ts'
-import type { RecordingBook } from '../media/recordings/recordings.ts'
-import { createRelayEngine } from '../media/relay/processes/engine.ts'
-import { type RtmpListener, startRtmp } from '../media/rtmp/listener.ts'
-import { webRtcMedia } from '../media/convert/opus.ts'
-import { streamKey } from '../media/sessionRegistry.ts'
-import type { PushSources } from '../media/transcoder/sources.ts'
+import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
-import type { Leases } from '../store/store.ts'
+import { runDeliveries } from './deliveries.ts'
+import { followed, relayEngine } from './mediaEngine.ts'
+import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
+import { openRtmp } from './rtmp.ts'
+import { startSessions } from './sessions.ts'
 
 export interface Serving {
   readonly port: number
@@ -103,7 +75,7 @@ export async function startServing(app: App, engine: MediaEngine = relayEngine(a
   try {
     const leases = startLeases(storageUrl(app.config), app.ctx.log)
     parts.add('leases', () => leases.close())
-    const deliveries = await startDeliveries(app, leases)
+    const deliveries = await runDeliveries(app, leases)
     parts.add('deliveries', () => deliveries.stop())
     const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
@@ -135,32 +107,9 @@ function warnOfFewFiles({ config, ctx }: App): void {
   ctx.log.warn({ openFiles, httpConnections: http, rtmpConnections: rtmp }, what)
 }
 
-/** The embedded engine. It starts no process before the first publisher or viewer. */
-function relayEngine({ config: { webrtc, sessions }, ctx }: App): MediaEngine {
-  const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
-  const maxBitrate = maxBitrateKilobits * 1000
-  const publisherSilentMs = publisherTimeoutSeconds * 1000
-  return createRelayEngine({
-    log: ctx.log,
-    now: () => ctx.clock.monotonic(),
-    config: {
-      host,
-      udpPort: port,
-      processes,
-      publicAddresses,
-      maxBitrate,
-      maxSessions: sessions.max,
-      publisherSilentMs,
-    },
-  })
-}
-
-function followed({ ctx }: App, engine: MediaEngine): () => Promise<void> {
-  const unfollow = followEngine(ctx, engine)
-  return async () => {
-    await engine.stop()
-    unfollow()
-  }
+/** Runs all ffmpeg processes of this server, so that one limit covers every use. */
+function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
+  return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
 }
 
 /** Builds the HTTP edge of this app, without listening. */
@@ -221,178 +170,4 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
     throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
   return (http.server.address() as AddressInfo).port
-}
-
-/** The parts that take media from RTMP. */
-interface RtmpParts {
-  readonly ffmpeg: Ffmpeg
-  readonly engine: MediaEngine
-  readonly sources: PushSources
-  readonly pushed: PushedKeys
-  readonly measured: Measured
-}
-
-async function openRtmp(
-  { config, ctx }: App,
-  { ffmpeg, engine, sources, pushed, measured }: RtmpParts,
-): Promise<RtmpListener | null> {
-  const { rtmp } = config
-  if (!rtmp.enabled) return null
-  const { host, port } = rtmp
-  const limits = {
-    maxMessageBytes: rtmp.maxMessageBytes,
-    maxConnections: connectionsWithin(config, openFilesLimit()).rtmp,
-    handshakeMs: rtmp.handshakeSeconds * 1000,
-    idleMs: rtmp.idleSeconds * 1000,
-  }
-  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
-  const show = engineFeeds({ ...ctx, engine, convert })
-  const publish = publishOverRtmp({
-    ctx,
-    makeHub: () => new Hub(),
-    streamKeys: admitStreamKeys({
-      ctx,
-      pushed,
-      meter: measured,
-      take: (ingestId, cut) => sources.publish(ingestId, cut),
-    }),
-    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
-  })
-  try {
-    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
-    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
-    return listener
-  } catch (error) {
-    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
-  }
-}
-
-/** Converts H.264 and AAC for WebRTC. */
-const toWebRtc =
-  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
-  (media, name) =>
-    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
-
-/** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
-  return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
-}
-
-/** Packages the feeds on the air until it is stopped. */
-function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
-  const { hls } = config
-  const packager = createPackager({
-    ...ctx,
-    ffmpeg,
-    maxStreams: hls.maxStreams,
-    idleMs: hls.idleSeconds * 1000,
-    segmentSeconds: hls.segmentSeconds,
-    listSegments: hls.listSegments,
-    lowLatency: hls.lowLatency,
-    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
-    capture: (feed, image) => captureThumbnail(ctx, feed, image),
-    recordings: {
-      dir: recordingsDir(config),
-      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
-      newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
-      book: recordingBook(ctx, recordingsHostKey(config)),
-    },
-  })
-  const unwatch = ctx.sessions.watchFeeds((feed, what) => {
-    if (what === 'started') packager.feedStarted(feed)
-    else packager.feedEnded(feed.feedId)
-  })
-  return {
-    ...packager,
-    async stop(graceMs) {
-      await packager.stop(graceMs)
-      unwatch()
-    },
-  }
-}
-
-const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
-
-const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
-  place: hostKey,
-  pathOf: (id) => files.finished(id),
-  removeDeleted: () => recordings.removeDeleted(),
-})
-
-/** Saves the state of recordings in one directory. */
-const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
-  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place: hostKey }),
-  end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
-  complete: (id, file) => completeRecording(ctx, id, file),
-  fail: (id, problem) => failRecording(ctx, id, problem),
-  forget: (id) => forgetRecording(ctx, id),
-  abandoned: () => abandonedRecordings(ctx, hostKey),
-})
-
-/** Runs sessions until it is stopped, then ends them all. */
-async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
-  const node = await startNode(ctx, {
-    place: hostKeyOf(config.data.dir),
-    pid: process.pid,
-    url: config.server.nodeUrl || null,
-    isRunning,
-    leaseMs: config.sessions.leaseSeconds * 1000,
-    leases,
-  })
-  const flushMs = config.sessions.flushSeconds * 1000
-  const noViewersMs = config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
-  return {
-    async stop() {
-      await jobs.stop()
-      ctx.accountMinutes.sample()
-      await node.stop()
-      await writeLastReadings(ctx)
-    },
-  }
-}
-
-async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
-  try {
-    await streamMeter.write(store)
-    await accountMinutes.write(store)
-  } catch (error) {
-    log.warn({ err: error }, 'the last readings of streams were lost')
-  }
-}
-
-/** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
-async function startDeliveries({ config, ctx, bus }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
-  const { webhooks, server } = config
-  const egress = openEgress(config)
-  const runner = createRunner({
-    ...ctx,
-    ended: ctx.deliveries,
-    attempts: ctx.sampled.deliveries,
-    egress,
-    profile: headerProfile(webhooks.headerPrefix),
-    userAgent: `Sluice/${VERSION}`,
-    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
-    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
-    leases,
-    limits: { perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
-    drainMs: server.shutdownGraceSeconds * 1000,
-  })
-  const unfollow = bus.on('toDeliver', () => runner.wake())
-  await runner.start()
-  return {
-    async stop() {
-      unfollow()
-      await runner.stop()
-      await egress.close()
-    },
-  }
-}
-
-function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
-  try {
-    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
-  } catch (error) {
-    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
-  }
 }

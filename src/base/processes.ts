@@ -8,12 +8,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Names a process for others: where it runs (host and data directory), its number, and an id of its own. */
-export const processKey = (place: string, pid: number, id: string): string => `${place}#${pid}#${id}`
+/** Names a process for others: its host key (host and data directory), its number, and an id of its own. */
+export const processKey = (hostKey: string, pid: number, id: string): string => `${hostKey}#${pid}#${id}`
 
-/** The number in a process key of this place; null: it names a process of another place. A place may hold a `#` itself. */
-export function pidAt(place: string, key: string): number | null {
-  if (!key.startsWith(`${place}#`)) return null
-  const [, pid] = /^(\d+)#[^#]*$/.exec(key.slice(place.length + 1)) ?? []
+/** The number in a process key of this host; null: the process is on another one. A host key may contain a `#` itself. */
+export function pidAt(hostKey: string, key: string): number | null {
+  if (!key.startsWith(`${hostKey}#`)) return null
+  const [, pid] = /^(\d+)#[^#]*$/.exec(key.slice(hostKey.length + 1)) ?? []
   return pid === undefined ? null : Number(pid)
 }

@@ -34,49 +34,68 @@ export interface SharedTime {
   isEven(forMs: number): Promise<boolean>
 }
 
-/** What commands work with. Made once, in `app.ts`. */
-export interface Context {
+/** What every command works with. */
+export interface CommandContext {
   readonly store: Store
-  readonly cache: AccessCache
   /** With several nodes it is set by the database, so that all of them agree. */
   readonly clock: Clock
-  readonly time: SharedTime
   readonly random: Random
   readonly log: Logger
-  /** For lines that anybody can cause; none of them can fill the disk. */
-  readonly sampled: SampledLogs
   /** Seals what must be computed with or shown again (token values). */
   readonly sealer: Sealer
+  /** Signs list cursors; the same on every node that has the same sealing key. */
+  readonly sign: Mac
+}
+
+/** What decisions and changes of tokens work with. */
+export interface AccessContext extends CommandContext {
+  readonly cache: AccessCache
   readonly policy: AccessPolicy
   /** ISO 3166-1 alpha-2 of an address; null when it is not known. */
   readonly countryOf: (address: Address) => string | null
-  /** True when a country database is loaded; without one, country rules refuse or pass everybody alike. */
+  /** True when a country database is loaded; without one, country rules refuse or admit all addresses alike. */
   readonly hasCountries: () => boolean
-  readonly streamsOnAir: StreamsOnAir
-  /** Who is on at this node, and what is on the air. */
+  /** The open sessions of this node, and its streams on the air. */
   readonly sessions: SessionRegistry
+  readonly streamsOnAir: StreamsOnAir
+  readonly recorder: AccessRecorder
+  readonly lastUses: LastUses
+}
+
+/** What sessions, their media and their node work with. */
+export interface SessionContext extends AccessContext {
+  readonly time: SharedTime
+  /** For lines that any client can cause; none of them can fill the disk. */
+  readonly sampled: SampledLogs
+  /** Whether this is the address of a proxy that the operator trusts. Many clients may share it. */
+  readonly isProxy: (address: Address) => boolean
+  /** Limits the sessions of this node. */
+  readonly slots: SessionSlots
   /** What this node measures of its feeds. */
   readonly streamMeter: StreamMeter
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
-  /** Is this the address of a proxy that the operator trusts? Then many may come from it. */
-  readonly isProxy: (address: Address) => boolean
-  /** Who may take a slot at this node. */
-  readonly slots: SessionSlots
-  readonly recorder: AccessRecorder
-  /** How deliveries to webhooks by this process have ended. */
-  readonly deliveries: Tally
-  readonly lastUses: LastUses
-  /** May a webhook point there? The refusal is a sentence for the person who asks. */
-  readonly checkTarget: CheckUrl
-  /** Signs list cursors; the same on every node that has the same sealing key. */
-  readonly sign: Mac
+}
+
+/** What channels and their parts work with. */
+export interface ChannelContext extends CommandContext {
   readonly channelSettings: ChannelSettings
-  /** Called after a change of a live resource was committed, for those who act on it. Must not throw. */
+  /** Called after a change of a part of a channel was committed, for listeners in this process. Must not throw. */
   readonly channelChanged: (change: ChannelChange) => void
 }
 
-/** Something of a channel is not as it was. */
+/** What webhooks of both interfaces work with. */
+export interface WebhookContext extends CommandContext {
+  /** How deliveries to webhooks by this process have ended. */
+  readonly deliveries: Tally
+  /** Whether a webhook may have this URL. The refusal is a sentence for the client. */
+  readonly checkTarget: CheckUrl
+}
+
+/** All of it. Made once, in `app/app.ts`; commands take the part of their noun. */
+export interface Context extends SessionContext, ChannelContext, WebhookContext {}
+
+/** A part of a channel has changed. */
 export interface ChannelChange {
   readonly kind: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler'
   readonly what: 'created' | 'updated' | 'deleted' | 'key_rotated'
@@ -84,7 +103,7 @@ export interface ChannelChange {
   readonly id: string
 }
 
-/** Who makes a change, in which account, and from where. */
+/** The author of a change, its account and its address. */
 export type Actor = ActorIdentity & {
   readonly accountId: string
   /** Canonical peer address; null for the command line. */

@@ -1,5 +1,5 @@
 import type { Tx } from '../store/store.ts'
-import type { Context } from './context.ts'
+import type { CommandContext } from './context.ts'
 
 const DAY_MS = 86_400_000
 const BATCH = 1000
@@ -26,7 +26,7 @@ export interface Retention {
 }
 
 /** Deletes what is older than it is kept for. Answers how many rows of records it deleted. */
-export async function pruneRecords(ctx: Context, keep: Retention): Promise<number> {
+export async function pruneRecords(ctx: CommandContext, keep: Retention): Promise<number> {
   const nowMs = ctx.clock.now()
   await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
   const records: [days: number, prune: (tx: Tx, beforeMs: number) => Promise<number>][] = [
@@ -48,13 +48,13 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
 }
 
 /** Sessions of users and one-time links open nothing long before; until then Sluice can say why. */
-async function pruneSignIns(ctx: Context, nowMs: number): Promise<number> {
+async function pruneSignIns(ctx: CommandContext, nowMs: number): Promise<number> {
   const sessions = await inBatches(ctx, (tx) => tx.dashboardSessions.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
   return sessions + (await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH)))
 }
 
 /** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */
-async function inBatches(ctx: Context, prune: (tx: Tx) => Promise<number>): Promise<number> {
+async function inBatches(ctx: CommandContext, prune: (tx: Tx) => Promise<number>): Promise<number> {
   let deleted = 0
   for (let batch = 0; batch < BATCHES_MAX; batch++) {
     const count = await ctx.store.transaction(prune)

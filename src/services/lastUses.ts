@@ -3,7 +3,6 @@ import type { Store, Tx } from '../store/store.ts'
 const USES_MAX = 10_000
 /** Tokens in one write, so that none is locked for long. */
 const TOKENS_AT_ONCE = 500
-
 /** One write a minute for each secret in use, however often it is used. */
 const HOLDER_EVERY_MS = 60_000
 
@@ -35,10 +34,12 @@ export class LastUses {
       this.#addresses.set(key, { tokenId, address, atMs })
   }
 
+  /** A program has used a secret or a credential. */
   noteHolder(kind: HolderKind, id: number, atMs: number): void {
     this.#holders[kind].note(id, atMs)
   }
 
+  /** Saves what was noted. Uses that cannot be saved are lost. */
   async flush(store: Store): Promise<void> {
     await this.#flushAddresses(store)
     await this.#flushTokens(store)

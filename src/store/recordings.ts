@@ -5,7 +5,7 @@ import type { Recording } from '../core/recordings/types.ts'
 /** A recording as stored. */
 export interface StoredRecording extends Recording {
   /** The host key: machine and directory of its files. */
-  readonly place: string
+  readonly hostKey: string
   /** The node that works on it, or that did before it died. */
   readonly node: string
 }

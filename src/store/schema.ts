@@ -40,8 +40,8 @@ export interface DB extends ChannelTables, UserTables {
   }
   /** Nodes that send deliveries; `alive_until_ms` is the end of the lease. */
   delivery_nodes: { id: string; alive_until_ms: number }
-  /** Processes that serve; `place` is the host key. */
-  nodes: { id: string; place: string; pid: number; seen_at_ms: number; alive_until_ms: number; url: string | null }
+  /** Processes that serve. */
+  serving_nodes: NodeTable
   sessions: SessionTable
   feeds: FeedTable
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
@@ -247,6 +247,15 @@ export interface UsageTable {
   bytes_out: number
 }
 
+export interface NodeTable {
+  id: string
+  host_key: string
+  pid: number
+  seen_at_ms: number
+  alive_until_ms: number
+  url: string | null
+}
+
 export interface RecordingTable {
   id: string
   account_id: string
@@ -261,6 +270,7 @@ export interface RecordingTable {
   /** JSON. */
   tracks: string
   problem: string | null
+  /** The host key of the node that has the file. Nodes of earlier versions read the column by this name. */
   place: string
   node: string
 }

@@ -99,7 +99,7 @@ export interface NewNode {
   /** New at each start. */
   readonly id: string
   /** The host key: machine and data directory. A process with the same one can tell which others are dead. */
-  readonly place: string
+  readonly hostKey: string
   readonly pid: number
   /** The address for clients; null when it is not configured. */
   readonly url: string | null

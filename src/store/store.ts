@@ -1,5 +1,4 @@
 import type { ActorIdentity } from '../core/actor.ts'
-import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -27,6 +26,7 @@ import type {
   UserReads,
   UserTx,
 } from './users.ts'
+import type { BindingReads, BindingTx, RevocationReads, RevocationTx, TokenReads, TokenTx } from './tokens.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -42,6 +42,7 @@ export type {
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { DashboardSession, SetupCode, User } from './users.ts'
+export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
@@ -183,39 +184,6 @@ export interface StoredCredential {
   usedAtMs: number | null
 }
 
-/** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
-export interface StoredToken extends Token {
-  valueHash: Uint8Array
-  valueSealed: Uint8Array
-}
-
-export interface BoundAddress {
-  /** Canonical text. */
-  address: string
-  firstUsedAtMs: number
-  lastUsedAtMs: number
-}
-
-export interface TokenListQuery {
-  accountId: string
-  kind: TokenKind
-  /** `LastUsedOn`: a token that was never used comes before all others. */
-  sortBy: 'Name' | 'AddedOn' | 'LastUsedOn'
-  descending: boolean
-  offset: number
-  limit: number
-  /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Excludes tokens with a regex entry. */
-  match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
-  only?: TokenFilter
-}
-
-/** Tokens in this state at `nowMs`, and those that expire before a time. */
-export interface TokenFilter {
-  nowMs: number
-  state?: TokenState
-  expiresBeforeMs?: number
-}
-
 /** An event for webhooks, written in the transaction of the change that caused it. */
 export interface OutboxEvent {
   accountId: string
@@ -277,27 +245,9 @@ export interface Reads extends ChannelReads, RunReads {
   users: UserReads
   dashboardSessions: DashboardSessionReads
   setupCodes: SetupCodeReads
-  tokens: {
-    get(id: number): Promise<StoredToken | undefined>
-    findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
-    /** One page by offset; ties are ordered by id. Costs the same near both ends. */
-    list(query: TokenListQuery): Promise<StoredToken[]>
-    count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>): Promise<number>
-    /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
-     * the caller matches them). Ordered by id. */
-    usable(
-      accountId: string,
-      nowMs: number,
-      streamName: string,
-    ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
-  }
-  bindings: {
-    /** In the order of binding. */
-    list(tokenId: number): Promise<BoundAddress[]>
-  }
-  revocations: {
-    list(tokenId: number): Promise<string[]>
-  }
+  tokens: TokenReads
+  bindings: BindingReads
+  revocations: RevocationReads
   accessLog: AccessLogReads
   outbox: {
     /** Oldest first; for delivery and for tests. */
@@ -348,44 +298,9 @@ export interface Tx extends ChannelTx, RunTx {
   users: UserTx
   dashboardSessions: DashboardSessionTx
   setupCodes: SetupCodeTx
-  tokens: {
-    /** Gives the token its id and version 1. */
-    insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
-    /** Reads and locks the row until the transaction ends. */
-    lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
-    /** Reads version and value of a token, and locks it against changes until the transaction ends. Undefined: deleted. */
-    lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
-    /** Overwrites the whole row and raises its version by one. The row must be locked. */
-    replace(token: StoredToken): Promise<StoredToken>
-    /** Deletes the token with its streams, bindings and revocations. */
-    delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
-    /** Raises the last use of tokens that still exist; never lowers it. Their versions stay. */
-    touch(uses: readonly { id: number; atMs: number }[]): Promise<void>
-  }
-  bindings: {
-    /**
-     * Binds `address` unless `limit` others are bound. Exact under any concurrency and with many nodes.
-     * `changed`: the token has another version than the one that was evaluated, or is deleted: evaluate again.
-     */
-    bind(input: {
-      tokenId: number
-      version: number
-      address: string
-      limit: number
-      atMs: number
-    }): Promise<'bound' | 'known' | 'full' | 'changed'>
-    /** Removes all but the `count` addresses that were bound first. */
-    keepEarliest(tokenId: number, count: number): Promise<void>
-    clear(tokenId: number): Promise<number>
-    /** Raises the last use of addresses that are still bound; never lowers it. */
-    touch(uses: readonly { tokenId: number; address: string; atMs: number }[]): Promise<void>
-  }
-  revocations: {
-    /** Idempotent. */
-    add(tokenId: number, jti: string, atMs: number): Promise<void>
-    count(tokenId: number): Promise<number>
-    clear(tokenId: number): Promise<void>
-  }
+  tokens: TokenTx
+  bindings: BindingTx
+  revocations: RevocationTx
   changes: {
     /** Makes every node drop its cached entry after the commit. */
     append(change: Change & { atMs: number }): Promise<void>

@@ -252,7 +252,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await names()).toEqual([])
     await at.ctx.store.transaction(async (tx) => {
       await tx.nodes.delete(node)
-      await tx.nodes.insert({ id: node, place: 'here', pid: 1, url: null }, 1e12)
+      await tx.nodes.insert({ id: node, hostKey: 'here', pid: 1, url: null }, 1e12)
     })
   })
 

@@ -35,7 +35,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
   let place: Place
   let at: TestNode
   const admitted: string[] = []
-  const start = () => startTestNode({ url: place.url, clock, place: 'here' })
+  const start = () => startTestNode({ url: place.url, clock, hostKey: 'here' })
   beforeAll(async () => {
     place = await newPlace(engine)
     at = await start()

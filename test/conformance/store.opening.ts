@@ -13,6 +13,7 @@ import {
 import { expect } from 'vitest'
 import { up } from '../../src/store/migrations/0012_access_log_repeats.ts'
 import { up as renameEngineStates } from '../../src/store/migrations/0016_engine_states.ts'
+import { up as renameHostKeys } from '../../src/store/migrations/0020_host_keys.ts'
 import { up as addOperations } from '../../src/store/migrations/0019_operations.ts'
 import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -127,6 +128,57 @@ export async function expectEngineStatesUpgrade(
   expect(await store.read.engineStates.get('en_before')).toMatchObject({ accountId: 'early', failures: 1 })
   if (engine === 'postgres') expect(await store.read.engineStates.get('en_beside')).toMatchObject({ failures: 3 })
   await store.close()
+}
+
+/** Statements of the version in which a host key was a place. */
+const EARLIER_NODE = {
+  insert: (id: string) => `insert into nodes (id, place, pid, seen_at_ms, alive_until_ms, url)
+    values ('${id}', 'old:/data', 7, 1, 9, null)`,
+  list: 'select *, case when alive_until_ms < 5 then 1 else 0 end as expired from nodes order by id',
+  renew: `update nodes set seen_at_ms = 2, alive_until_ms = 8 where id = 'beside' and alive_until_ms <> -1`,
+  lockShared: `select id from nodes where id = 'beside' and alive_until_ms <> -1 for key share`,
+  lock: `select * from nodes where id = 'beside' for update skip locked`,
+  delete: `delete from nodes where id = 'gone'`,
+}
+
+/** Runs SQL that the server has prepared once for the whole test, and returns the rows. */
+type RunPrepared = (sql: string) => Promise<object[]>
+
+/**
+ * A node that was there before its table and column had these names; and, on PostgreSQL, one that a process of that
+ * version adds, finds, renews, locks and removes with the statements that it prepared before.
+ */
+export async function expectHostKeysUpgrade(
+  url: string,
+  execute: (sql: string) => Promise<void>,
+  runPrepared?: RunPrepared,
+): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  if (runPrepared) await execute('drop view nodes')
+  await execute('alter table serving_nodes rename column host_key to place')
+  await execute('alter table serving_nodes rename to nodes')
+  await execute(EARLIER_NODE.insert('before'))
+  const { list, renew, lockShared, lock, delete: remove } = EARLIER_NODE
+  if (runPrepared) for (const sql of [list, renew, lockShared, lock, remove]) await runPrepared(sql)
+  for (const sql of await statementsOf(renameHostKeys, runPrepared ? 'postgres' : 'sqlite')) await execute(sql)
+  if (runPrepared) await expectEarlierNodes(runPrepared)
+  const store = await openStore({ url, log: quiet })
+  const [before, beside] = await store.read.nodes.list()
+  expect(before).toMatchObject({ id: 'before', hostKey: 'old:/data', pid: 7, seenAtMs: 1, url: null })
+  if (runPrepared) expect(beside).toMatchObject({ id: 'beside', hostKey: 'old:/data', seenAtMs: 2 })
+  await store.close()
+}
+
+async function expectEarlierNodes(runPrepared: RunPrepared): Promise<void> {
+  const { insert, list, renew, lockShared, lock, delete: remove } = EARLIER_NODE
+  for (const id of ['beside', 'gone']) await runPrepared(insert(id))
+  for (const sql of [renew, lockShared, lock, remove]) await runPrepared(sql)
+  expect(await runPrepared(list)).toMatchObject([
+    { id: 'before', place: 'old:/data', expired: 0 },
+    { id: 'beside', place: 'old:/data', alive_until_ms: '8' },
+  ])
+  expect(await runPrepared(lock)).toMatchObject([{ id: 'beside', place: 'old:/data' }])
+  expect(await runPrepared(lockShared)).toEqual([{ id: 'beside' }])
 }
 
 /** What a migration runs. */

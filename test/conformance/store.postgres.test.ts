@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
@@ -7,6 +8,7 @@ import { findBinaries, startPostgres, type TestServer } from '../support/postgre
 import {
   expectAccessLogUpgrade,
   expectEngineStatesUpgrade,
+  expectHostKeysUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
   expectOperationsUpgrade,
@@ -63,6 +65,16 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expectAccessLogUpgrade(database.url, execute, 'postgres'))
     test('finds the states of engines under their earlier name, and those that nodes of that version write', () =>
       expectEngineStatesUpgrade(database.url, execute, 'postgres'))
+    test('keeps nodes under their earlier name for statements that nodes of that version have prepared', async () => {
+      const earlier = await connect()
+      const name = (sql: string) => createHash('sha1').update(sql).digest('hex')
+      const runPrepared = async (text: string) => (await earlier.query<object>({ name: name(text), text })).rows
+      try {
+        await expectHostKeysUpgrade(database.url, execute, runPrepared)
+      } finally {
+        await earlier.end()
+      }
+    })
     test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
       expectOperationsUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))

@@ -21,7 +21,7 @@ export function newRecording(over: Partial<StoredRecording> = {}): StoredRecordi
     durationMs: null,
     tracks: [],
     problem: null,
-    place: 'here',
+    hostKey: 'here',
     node: 'node1',
     ...over,
   }
@@ -77,12 +77,12 @@ export function recordingsSuite(stores: Stores): void {
 
     test('that are not finished are found by their host key', async () => {
       const hostKey = newAccount()
-      const open = await make({ place: hostKey })
-      const processing = await make({ place: hostKey, state: 'processing' })
-      const deleting = await make({ place: hostKey, state: 'deleting' })
-      await make({ place: hostKey, state: 'completed' })
-      await make({ place: hostKey, state: 'error' })
-      await make({ place: 'another host' })
+      const open = await make({ hostKey: hostKey })
+      const processing = await make({ hostKey: hostKey, state: 'processing' })
+      const deleting = await make({ hostKey: hostKey, state: 'deleting' })
+      await make({ hostKey: hostKey, state: 'completed' })
+      await make({ hostKey: hostKey, state: 'error' })
+      await make({ hostKey: 'another host' })
       expect((await reads().unfinished(hostKey)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
     })
 

@@ -354,7 +354,12 @@ export function sessionsSuite(stores: Stores): void {
   })
 
   describe('nodes', () => {
-    const node = (): NewNode => ({ id: randomBytes(4).toString('hex'), place: 'p', pid: 1, url: 'https://one.example' })
+    const node = (): NewNode => ({
+      id: randomBytes(4).toString('hex'),
+      hostKey: 'p',
+      pid: 1,
+      url: 'https://one.example',
+    })
     const find = async (id: string) => (await stores.other.read.nodes.list()).find((one) => one.id === id)
     const renew = (id: string, leaseMs: number) => write((tx) => tx.nodes.renew(id, leaseMs))
     const giveUp = (id: string, isKnownDead = false) => write((tx) => tx.nodes.giveUp(id, isKnownDead))

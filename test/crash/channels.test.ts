@@ -77,7 +77,7 @@ test('a server that is killed while a channel plays leaves no process; the next 
   await first.v2('POST', `/channels/${channel.id}/start`)
   first.push(streamKey)
   await reaches(first, 'playing')
-  const folder = join(dir, 'live', engineId)
+  const folder = join(dir, 'channels', engineId)
   expect(await workingIn(folder)).toHaveLength(1)
   await plays(first, distributionId)
 
@@ -102,5 +102,5 @@ test('a server that is killed while a channel plays leaves no process; the next 
   await plays(second, distributionId)
   second.server.signal('SIGTERM')
   expect(await second.server.ended).toBe(0)
-  expect(existsSync(join(dir, 'live'))).toBe(false)
+  expect(existsSync(join(dir, 'channels'))).toBe(false)
 })

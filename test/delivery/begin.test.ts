@@ -121,3 +121,42 @@ test('what is sent again has the bytes of the first time', async () => {
   )
   expect(started.map(({ request }) => new Uint8Array(request.body))).toEqual([kept?.body])
 })
+
+test('the log learns how long an event waited, even if its clock was ahead of ours', async () => {
+  const to = await webhook()
+  const ids = [...(await rows(to, 1, { createdAtMs: NOW - 1234 })), ...(await rows(to, 1, { createdAtMs: NOW + 1234 }))]
+  const { started } = await beginFor({ to })
+  expect(started.map(({ id, facts }) => [id, facts.waitedMs])).toEqual([
+    [ids[0], 1234],
+    [ids[1], 0],
+  ])
+  expect(started[0]?.facts).toMatchObject({
+    accountId: to.accountId,
+    type: 'feeds',
+    event: 'started',
+    subject: 'stage',
+  })
+})
+
+test('a row that cannot be prepared again keeps the bytes of the first time', async () => {
+  const to = await webhook()
+  const [first = ''] = await rows(to, 1)
+  await beginFor({ to })
+  const kept = await store().read.deliveries.payload(first)
+  const again = await write((tx) => tx.deliveries.redeliver({ of: first, id: `${first}r`, atMs: NOW }))
+  const closed = {
+    ...sender,
+    openSecret: () => {
+      throw new Error('sealed with another key')
+    },
+  }
+  const { started } = await write((tx) =>
+    begin(tx, [{ webhookId: to.id, take: 4 }], { sender: closed, node: 'node 1', nowMs: NOW, cap: 4 }),
+  )
+  expect(started).toEqual([])
+  expect(await get(again?.id ?? '')).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('another key') as string,
+  })
+  expect(await store().read.deliveries.payload(again?.id ?? '')).toMatchObject({ body: kept?.body })
+})

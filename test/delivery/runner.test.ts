@@ -115,6 +115,43 @@ test('an event is sent once, its end is recorded and counted, and its place is f
   expect(receiver.urls).toEqual(['https://a.example/', 'https://a.example/'])
 })
 
+test('each attempt that has ended is one line of the log, without what was sent or answered', async () => {
+  const to = await webhook({ url: 'https://a.example:8443/hook?key=secret' })
+  const lines: object[] = []
+  const { runner, receiver, nodeId } = runnerWith({ attempts: { info: (fields) => void lines.push(fields) } })
+  const [id = ''] = await rows(to, 1)
+  await runner.start()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.waiting.pop()?.answer({ ...ok, status: 500, answer: 'a secret of the receiver', durationMs: 7 })
+  await eventually(() => expect(lines).toHaveLength(1))
+  const again = await write((tx) => tx.deliveries.redeliver({ of: id, id: `${id}r`, atMs: 0 }))
+  runner.wake()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.answerAll()
+  await eventually(() => expect(lines).toHaveLength(2))
+  const about = {
+    node: nodeId,
+    accountId: to.accountId,
+    webhookId: to.id,
+    type: 'feeds',
+    event: 'started',
+    subject: 'stage',
+  }
+  expect(lines).toMatchObject([
+    {
+      ...about,
+      deliveryId: id,
+      isRedelivery: false,
+      outcome: 'failed',
+      status: 500,
+      durationMs: 7,
+      host: 'a.example:8443',
+    },
+    { ...about, deliveryId: again?.id, isRedelivery: true, outcome: 'delivered', status: 200, problem: null },
+  ])
+  expect(JSON.stringify(lines)).not.toContain('secret')
+})
+
 test('a wake finds what was written meanwhile, to the outbox or to the log', async () => {
   const to = await webhook()
   const { runner, receiver } = runnerWith()

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** Players as published. The light build of hls.js does not support redundant streams. */
@@ -8,7 +8,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/video.js': 'video.js/dist/video.min.js',
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
 }
-const OWN = ['/page.js', '/players.js', '/players.html', '/library.js', '/library.html']
+const OWN = ['/page.js', '/players.js', '/players.html', '/library.js', '/library.html', '/record.js']
 
 function fileOf(path: string): URL {
   const name = PACKAGES[path]
@@ -18,10 +18,20 @@ function fileOf(path: string): URL {
   const file = path.startsWith('/demo/') ? `../../web${path}` : OWN.includes(path) ? `.${path}` : './page.html'
   return new URL(file, import.meta.url)
 }
+
+/** A page with this body and this policy. */
+function sendSite(query: URLSearchParams, response: ServerResponse): void {
+  const policy = query.get('policy')
+  if (policy !== null) response.setHeader('Content-Security-Policy', policy)
+  response.setHeader('Content-Type', 'text/html')
+  response.end(`<!doctype html>${query.get('body') ?? ''}`)
+}
+
 /** Serves the page of a peer under any host name: every name that ends in `.test` is this machine. */
 export async function servePages(): Promise<{ origin(host: string): string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const path = request.url ?? '/'
+    if (path.startsWith('/site?')) return sendSite(new URL(path, 'http://site').searchParams, response)
     const file = fileOf(path)
     readFile(file).then(
       (content) => {

@@ -91,7 +91,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
       if (made.status !== 200) throw new Error(JSON.stringify(made))
       return made.data as Token
     },
-    engine: (id) => workingIn(join(dir, 'live', id)),
+    engine: (id) => workingIn(join(dir, 'channels', id)),
     relays: () => childrenOf(pid).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
       await browser.close()

@@ -113,7 +113,7 @@ test('a node with neither the engine nor the encoder names the node that may hav
     const { status, json } = await live.v2('GET', path)
     return [status, json.code, json.message]
   }
-  const node = { id: 'node_2', place: 'studio:/data', pid: 7, url: null }
+  const node = { id: 'node_2', hostKey: 'studio:/data', pid: 7, url: null }
   await store.transaction((tx) => tx.nodes.insert(node, 60_000))
   const push = made.ingests.find(({ type }: { type: string }) => type === 'rtmp-push')
   const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')

@@ -47,7 +47,7 @@ async function newStage(distribution: object = {}): Promise<Stage> {
   })
   const engineIds = made.engines.map(({ id }: { id: string }) => id)
   for (const id of engineIds) {
-    const folder = join(live.running.dataDir, 'live', id)
+    const folder = join(live.running.dataDir, 'channels', id)
     for (const rendition of ['0', '1']) {
       await mkdir(join(folder, rendition), { recursive: true })
       await writeFile(join(folder, rendition, 'index.m3u8'), MEDIA)

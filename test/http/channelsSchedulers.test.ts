@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { EngineSupervisor } from '../../src/commands/channels/runs/engineSupervisor.ts'
+import { EngineSupervisor } from '../../src/services/engineSupervisor.ts'
+import { engineRecords } from '../../src/commands/channels/runs/engineRecords.ts'
 import { runSchedulers } from '../../src/commands/channels/schedules/occurrences.ts'
 import { unrenewed } from '../support/leases.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
@@ -144,13 +145,15 @@ describe('a scheduler', () => {
     await expect.poll(async () => (await store.read.engineStates.get(engineIds[0] ?? ''))?.node).not.toBeNull()
     const state = await store.read.engineStates.get(engineIds[0] ?? '')
     // As if the node had died: another one takes the engine, in a new run.
-    const keeper = new EngineSupervisor(live.running.app.ctx, {
+    const { ctx } = live.running.app
+    const other = { node: 'another node', isGone: () => true, leaseMs: 15_000 }
+    const keeper = new EngineSupervisor({
+      ...other,
+      records: engineRecords(ctx, other),
       transcoder: { launch: () => undefined, kill: async () => undefined, isRunning: () => true },
       load: { warningFor: () => null },
-      node: 'another node',
-      isGone: () => true,
-      leaseMs: 15_000,
       leases: unrenewed,
+      log: ctx.log,
     })
     await keeper.reconcile()
     expect((await store.read.engineStates.get(engineIds[0] ?? ''))?.runId).not.toBe(state?.runId)

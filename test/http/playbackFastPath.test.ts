@@ -37,7 +37,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     distributionId = made.distributions[0].id
     countedId = made.distributions[1].id
     brokenId = made.distributions[2].id
-    folder = join(live.running.dataDir, 'live', engineId, '0')
+    folder = join(live.running.dataDir, 'channels', engineId, '0')
     root = `/v2/distributions/${distributionId}/hls/${engineId}/0`
     await mkdir(folder, { recursive: true })
   })
@@ -131,7 +131,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     const other = await runChannels({ flags: { server: { sendfile, shutdownGraceSeconds: 0 } } })
     const { engines, distributions } = await other.made('POST', '/channels', CHANNEL)
     const path = `/v2/distributions/${distributions[0].id}/hls/${engines[0].id}/0`
-    const folder = join(other.running.dataDir, 'live', engines[0].id, '0')
+    const folder = join(other.running.dataDir, 'channels', engines[0].id, '0')
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, '1.m4s'), randomBytes(LARGE))
     await other.running.call('HEAD', `${path}/1.m4s`, undefined, { authorization: '' })

@@ -21,7 +21,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     })
     const engineId = made.engines[0].id
     distributionId = made.distributions[0].id
-    folder = join(live.running.dataDir, 'live', engineId, '0')
+    folder = join(live.running.dataDir, 'channels', engineId, '0')
     root = `/v2/distributions/${distributionId}/hls/${engineId}/0`
     await mkdir(folder, { recursive: true })
   })

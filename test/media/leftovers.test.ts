@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { alignPlaylists, clearLeftovers } from '../../src/media/transcoder/leftovers.ts'
+import { alignPlaylists, clearLeftovers, removeEngineFolders } from '../../src/media/transcoder/leftovers.ts'
 
 const NOW_MS = 1_750_000_000_000
 const HOUR = 3600
@@ -59,4 +59,23 @@ test('a dropped rendition loses its playlist, and a resumed one continues with t
   )
   expect([unchanged, gone]).toEqual([playlist, null])
   expect(resumed).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:72\n$/)
+})
+
+const ENGINE_ID = `en_${'2'.repeat(22)}`
+
+test('the folders of engines are removed from the directory of an earlier version, and nothing else', async () => {
+  await mkdir(join(folder, ENGINE_ID, '0'), { recursive: true })
+  await written(join(ENGINE_ID, '0', '0_0.m4s'), HOUR)
+  await mkdir(join(folder, 'en_short'))
+  await written('mine.txt', HOUR)
+  await removeEngineFolders(folder)
+  expect((await readdir(folder)).toSorted()).toEqual(['en_short', 'mine.txt'])
+})
+
+test('the directory of an earlier version is removed when only folders of engines were in it', async () => {
+  const directory = join(folder, 'live')
+  await mkdir(join(directory, ENGINE_ID), { recursive: true })
+  await removeEngineFolders(directory)
+  await removeEngineFolders(directory)
+  expect(await readdir(folder)).toEqual([])
 })

@@ -102,7 +102,7 @@ export const watchLeases = (url: string): Promise<unknown> =>
         insert into lease_gaps values (old.id, extract(epoch from clock_timestamp()) * 1000 - old.seen_at_ms);
         return null;
       end $$;
-      create trigger note_gap after update or delete on nodes for each row execute function note_gap();
+      create trigger note_gap after update or delete on serving_nodes for each row execute function note_gap();
     `),
   )
 
@@ -111,6 +111,6 @@ export const longestGapMs = (url: string): Promise<number> =>
   connected(url, async (client) => {
     const { rows } = await client.query<{ gap: string }>(`
       select greatest((select max(gap_ms) from lease_gaps),
-        (select max(extract(epoch from clock_timestamp()) * 1000 - seen_at_ms)::bigint from nodes)) as gap`)
+        (select max(extract(epoch from clock_timestamp()) * 1000 - seen_at_ms)::bigint from serving_nodes)) as gap`)
     return Number(rows[0]?.gap)
   })

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { makeToken, publish, startTestNode, view } from './testNode.ts'
 
-const [, , url = '', place = '', feeds = '3'] = process.argv
-const at = await startTestNode({ url, place, leaseMs: 1_000 })
+const [, , url = '', hostKey = '', feeds = '3'] = process.argv
+const at = await startTestNode({ url, hostKey, leaseMs: 1_000 })
 const { token } = await makeToken(at, 'publish')
 const sessions: string[] = []
 for (let n = 0; n < Number(feeds); n++) {

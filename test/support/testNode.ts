@@ -53,7 +53,7 @@ export interface NodeSettings {
   clock?: Clock
   /** The clock of its machine, which may be wrong. */
   machineClock?: Clock
-  place?: string
+  hostKey?: string
   leaseMs?: number
   isRunning?: (pid: number) => boolean
   max?: number
@@ -80,10 +80,10 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
     ...(machineClock ? { machineClock } : {}),
   })
   const { ctx } = app
-  const place = settings.place ?? dir
-  const pid = settings.place ? 1 : process.pid
+  const hostKey = settings.hostKey ?? dir
+  const pid = settings.hostKey ? 1 : process.pid
   const leases = settings.renewed ? startLeases(url, quietLog) : null
-  const node = await startNode(ctx, { place, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
+  const node = await startNode(ctx, { hostKey, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
   const http = await buildHttp(app)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')

@@ -8,7 +8,7 @@ import type { Endpoint } from '../../src/media/relay/transport/socket.ts'
 import { profileOf } from '../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
-import { parseRtcp } from '../../src/media/relay/wire/rtcp.ts'
+import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingRequest, bindingSuccess, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { until } from './delivery.ts'
 

@@ -74,7 +74,7 @@ const engineOf = (id: string) => live.made('GET', `/engines/${id}`)
 function keepKilling(engineId: string): { victims: Set<number>; stop(): Promise<void> } {
   const [victims, over] = [new Set<number>(), new AbortController()]
   const killing = until(async () => {
-    for (const pid of await workingIn(join(live.running.dataDir, 'live', engineId))) {
+    for (const pid of await workingIn(join(live.running.dataDir, 'channels', engineId))) {
       process.kill(pid, 'SIGKILL')
       victims.add(pid)
     }

@@ -116,7 +116,7 @@ describe('a channel', () => {
     push(key)
     await reaches(channelId, 'playing')
     await expectMeasured(ingestId, engineId)
-    const folder = join(live.running.dataDir, 'live', engineId)
+    const folder = join(live.running.dataDir, 'channels', engineId)
     const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, {
       name: 'Web',
       endpoints: { engineIds: [engineId] },
@@ -176,7 +176,7 @@ describe('a channel', () => {
     await live.v2('POST', `/channels/${channelId}/start`)
     push(key)
     await reaches(channelId, 'playing')
-    const folder = join(live.running.dataDir, 'live', engineId)
+    const folder = join(live.running.dataDir, 'channels', engineId)
     const web = { name: 'Web', endpoints: { engineIds: [engineId] } }
     const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, web)
     const at = `${live.running.base}/v2/distributions/${distributionId}/hls/${engineId}/0`
@@ -322,6 +322,6 @@ async function probe(playlist: string): Promise<string[]> {
 
 describe('a server', () => {
   test('leaves no folder of an engine behind', async () => {
-    expect(await readdir(join(live.running.dataDir, 'live'))).toEqual([])
+    expect(await readdir(join(live.running.dataDir, 'channels'))).toEqual([])
   })
 })

@@ -44,7 +44,7 @@ async function reaches(stage: Stage, status: string): Promise<void> {
   })
 }
 
-const folderOf = ({ client, engineId }: Stage): string => join(client.running.dataDir, 'live', engineId)
+const folderOf = ({ client, engineId }: Stage): string => join(client.running.dataDir, 'channels', engineId)
 
 /** Stops the channel; it had one run from its start to now, and nothing of it remains. */
 async function endsWell(stage: Stage): Promise<void> {

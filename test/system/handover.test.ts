@@ -116,7 +116,7 @@ test('a recording on the disk of another node is a 409 that names its machine', 
   const facts = { accountId, streamName: 'show', tokenId: 1, feedId: 'f', startedAtMs: 1, endedAtMs: 2, node: 'n' }
   const file = { state: 'completed', bytes: 1, durationMs: 1, tracks: [], problem: null } as const
   const id = timeOrderedId(app.ctx.clock.now(), app.ctx.random)
-  await app.ctx.store.transaction((tx) => tx.recordings.insert({ id, ...facts, ...file, place: 'tape:/recordings' }))
+  await app.ctx.store.transaction((tx) => tx.recordings.insert({ id, ...facts, ...file, hostKey: 'tape:/recordings' }))
   const { status, json } = await other.call('GET', `/api/recordings/${id}/download`)
   expect([status, json.data.message]).toEqual([
     409,

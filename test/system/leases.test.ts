@@ -36,7 +36,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
 
   async function take(leaseMs = LEASE_MS): Promise<Lease> {
     const id = randomBytes(8).toString('hex')
-    await store.transaction((tx) => tx.nodes.insert({ id, place: 'here', pid: 1, url: null }, leaseMs))
+    await store.transaction((tx) => tx.nodes.insert({ id, hostKey: 'here', pid: 1, url: null }, leaseMs))
     return { kind: 'node', id, leaseMs }
   }
   const find = async (id: string): Promise<Node | undefined> =>
@@ -96,7 +96,7 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
   beforeEach(async () => {
     place = await newPlace('PostgreSQL')
     store = await openStore({ url: place.url, log: quiet })
-    await store.transaction((tx) => tx.nodes.insert({ id: lease.id, place: 'here', pid: 1, url: null }, LEASE_MS))
+    await store.transaction((tx) => tx.nodes.insert({ id: lease.id, hostKey: 'here', pid: 1, url: null }, LEASE_MS))
   })
   afterEach(async () => {
     await store.close()

@@ -97,7 +97,7 @@ test('an engine that cannot keep up reports it everywhere, and one with a rendit
   }, 'the rendition that is left to go on')
   // New playlists lead its viewers to another rendition; listed segments can still be fetched.
   expect((await get(`${at}/${stepping.engineId}/0/index.m3u8`)).status).toBe(404)
-  expect(existsSync(join(live.running.dataDir, 'live', stepping.engineId, '0', '0_0.mp4'))).toBe(true)
+  expect(existsSync(join(live.running.dataDir, 'channels', stepping.engineId, '0', '0_0.mp4'))).toBe(true)
   const master = await (await get(`${at}/main.m3u8`)).text()
   expect(master.match(/RESOLUTION=\d+x\d+/g)).toEqual(['RESOLUTION=160x90'])
   await until(async () => (await encoderOf(stepping))?.speed > 0.9, 'an engine that keeps up')

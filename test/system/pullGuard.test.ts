@@ -66,7 +66,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
     sources: new PushSources(),
     meter: new Measured(tools, ''),
     load: plentyOfRoom(),
-    folder: join(dir, 'live'),
+    folder: join(dir, 'channels'),
   }
   transcoder = createTranscoder(parts)
   await transcoder.start()
@@ -195,7 +195,7 @@ test('no arguments and no environment of ffmpeg and its guard contain the source
   stops.push(() => vi.unstubAllEnvs())
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
   await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
-  const processes = await workingIn(join(dir, 'live', 'en_1'))
+  const processes = await workingIn(join(dir, 'channels', 'en_1'))
   expect(processes).toHaveLength(2)
   const given = (await Promise.all(processes.map(givenTo))).join(' ')
   for (const secret of ['not-to-be-told', 'nor-is-this', `:${port}`, 'sealing-key-of-this-test']) {

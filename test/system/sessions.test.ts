@@ -72,11 +72,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   it('leaves feeds that its next start ends, each with one event and the last known time', async () => {
     const report = await runAndKill(place.url, 'the same place')
     const killedMs = Date.now()
-    const next = await startTestNode({ url: place.url, place: 'the same place', isRunning })
+    const next = await startTestNode({ url: place.url, hostKey: 'the same place', isRunning })
     await expectClosed(next, report, killedMs)
     await next.node.sweep()
     await next.close()
-    const again = await startTestNode({ url: place.url, place: 'the same place', isRunning })
+    const again = await startTestNode({ url: place.url, hostKey: 'the same place', isRunning })
     await expectClosed(again, report, killedMs)
     await again.close()
   })
@@ -85,8 +85,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
     const report = await runAndKill(place.url, 'one place')
     const killedMs = Date.now()
     const others = [
-      await startTestNode({ url: place.url, place: 'other', isRunning }),
-      await startTestNode({ url: place.url, place: 'third', isRunning }),
+      await startTestNode({ url: place.url, hostKey: 'other', isRunning }),
+      await startTestNode({ url: place.url, hostKey: 'third', isRunning }),
     ] as const
     await until(async () => {
       await Promise.all(others.map(({ node }) => node.sweep()))

@@ -63,7 +63,7 @@ beforeEach(async () => {
     reach,
     meter: measured,
     load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
-    folder: join(dir, 'live'),
+    folder: join(dir, 'channels'),
   })
   await transcoder.start()
   launch('en_1', { kind: 'push', ingestId: 'in_1' }, LADDER)

@@ -82,7 +82,7 @@ const describe = ({ target, typeOnly }: Import): string =>
 /** What each folder of `web/` may import beside itself. What runs in browsers knows nothing of the server. */
 const BROWSER_WALLS: Readonly<Record<string, readonly string[]>> = {
   client: [],
-  player: ['web/client/index.ts', 'hls.js', 'hls.js/light'],
+  player: ['web/client/index.ts', 'web/client/environment.ts', 'web/client/backoff.ts', 'hls.js', 'hls.js/light'],
 }
 
 /** Every forbidden import of a module of `web/`. */

@@ -114,6 +114,10 @@ describe('a viewer', () => {
     expect(await begun).toBe('not_connected')
     expect(browser.requests('DELETE')).toHaveLength(1)
     expect(browser.peer.connectionState).toBe('closed')
+    const again = viewer.start().catch((error: SluiceError) => error.code)
+    await browser.pass(0)
+    browser.peer.become('failed')
+    expect(await again).toBe('not_connected')
   })
 
   it('returns with growing delays while the server does not answer', async () => {
@@ -367,6 +371,7 @@ describe('the parts', () => {
       'SluiceError',
       'WhepViewer',
       'WhipPublisher',
+      'refusalOf',
       'sendableCodecs',
     ])
   })

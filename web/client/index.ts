@@ -4,7 +4,7 @@
  */
 export type { ClientOptions, ClientState } from './client.ts'
 export type { Environment } from './environment.ts'
-export { SluiceError, type SluiceErrorCode } from './errors.ts'
+export { refusalOf, SluiceError, type SluiceErrorCode } from './errors.ts'
 export type { MediaStats, VideoStats } from './stats.ts'
 export { sendableCodecs, type VideoCodec } from './codecs.ts'
 export { WhipPublisher, type PublisherOptions } from './publisher.ts'

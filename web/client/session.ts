@@ -18,6 +18,8 @@ const RESTART_AGAIN_MS = 1500
 /** Candidates of this time share one PATCH. */
 const TRICKLE_MS = 50
 
+const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
+
 /** One WHIP or WHEP session: a peer connection with its resource at the server. */
 export class Session {
   readonly pc: RTCPeerConnection
@@ -30,6 +32,8 @@ export class Session {
   #end: (reason: SluiceError) => void = () => undefined
   #isClosed = false
   #isRecovering = false
+  /** Media could flow once. */
+  #isUp = false
 
   private constructor(env: Environment, pc: RTCPeerConnection, answer: Answer) {
     this.#env = env
@@ -131,11 +135,11 @@ export class Session {
         reject(error)
         this.#end(error)
       }
-      const late = (): void => fail(new SluiceError('not_connected', 'No media connection came up in time'))
-      const cancel = this.#env.later(late, timeoutMs)
+      const cancel = this.#env.later(() => fail(NOT_CONNECTED()), timeoutMs)
       signal.addEventListener('abort', () => fail(new SluiceError('stopped', 'Stopped')))
       this.#watch(fail, () => {
         cancel()
+        this.#isUp = true
         resolve()
       })
     })
@@ -153,7 +157,7 @@ export class Session {
       if (this.#isClosed) return
       if (transport?.state === 'closed') over(new SluiceError('ended_by_server', 'The server ended the session'))
       else if (pc.connectionState === 'failed' || transport?.state === 'failed')
-        over(new SluiceError('connection_lost', 'The connection was lost'))
+        over(this.#isUp ? new SluiceError('connection_lost', 'The connection was lost') : NOT_CONNECTED())
       else if (pc.connectionState === 'connected') connected()
     }
     pc.addEventListener('connectionstatechange', look)

@@ -5,7 +5,7 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { TraceStep } from '../../core/access/types.ts'
 import { readAccessLogQuery, readAccessSummaryQuery } from '../../core/access/logQuery.ts'
 import type { AccessLogRow } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { type KeysetPage, newestAfter, mapPage, paginate } from '../pages.ts'
 
 export type AccessLogEntry = ReturnType<typeof toEntry>
@@ -13,7 +13,7 @@ export type AccessLogPage = KeysetPage<AccessLogEntry>
 
 /** The latest decisions on record, newest first. `filter` has the parameters of `GET /api/access/log`. */
 export async function recentDecisions(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   filter: Record<string, unknown>,
   limit: number,
@@ -26,7 +26,7 @@ export async function recentDecisions(
 
 /** One page of recorded decisions, newest first. */
 export async function listAccessLog(
-  ctx: Context,
+  ctx: AccessContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
@@ -51,7 +51,7 @@ const MINUTE_MS = 60_000
 
 /** One recorded decision with its trace, as it was then. */
 export async function readAccessLogEntry(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   id: string,
 ): Promise<Result<AccessLogEntry & { trace?: readonly TraceStep[] }, Failure>> {
@@ -77,7 +77,7 @@ export interface AccessSummary {
 
 /** Counts recorded decisions by code. */
 export async function summarizeAccessLog(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<AccessSummary, Failure>> {

@@ -6,7 +6,7 @@ import type { AccessRequest, Action, Credential, Decision, Protocol } from '../.
 import { checkStreamName } from '../../core/access/streamName.ts'
 import type { AccessLogRow, Stream } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { onAir, peekOnAir } from '../sessions/revoke.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
 import { credentialFromMemory, resolveCredential } from './credential.ts'
@@ -54,7 +54,7 @@ const BIND_ATTEMPTS = 3
  * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: then the client is not admitted
  */
 export async function authorize(
-  ctx: Context,
+  ctx: AccessContext,
   attempt: AccessAttempt,
   { reserveSlot = () => null, prove }: AuthorizeOptions = {},
 ): Promise<Authorized> {
@@ -79,14 +79,14 @@ export async function authorize(
  * What `authorize` would decide now, for protocols whose first request only says where the media is. Binds nothing, and
  * only a refusal is recorded: what is allowed is decided again with the request for the media.
  */
-export async function preview(ctx: Context, attempt: AccessAttempt): Promise<Evaluation> {
+export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promise<Evaluation> {
   const evaluation = await evaluate(ctx, attempt, ctx.clock.now())
   if (!evaluation.decision.allowed) record(ctx, 'live', evaluation)
   return evaluation
 }
 
 /** Records that a limit was reached before anything was decided. Without an account in the path there is no record. */
-export function recordLimit(ctx: Context, attempt: AccessAttempt, limit: SessionLimitCode): void {
+export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: SessionLimitCode): void {
   const { action, protocol, accountId, streamName, address, origin } = attempt
   if (accountId === null || !ctx.recorder.wants(false)) return
   const noted: Noted = {
@@ -114,7 +114,7 @@ export function recordLimit(ctx: Context, attempt: AccessAttempt, limit: Session
  * @param prove finds what the client would prove, instead of what it presents
  */
 export async function dryRun(
-  ctx: Context,
+  ctx: AccessContext,
   attempt: AccessAttempt,
   atMs: number,
   prove?: () => Promise<Credential>,
@@ -126,14 +126,14 @@ export async function dryRun(
 }
 
 /** As `dryRun`, from memory alone; null: only the store can say, and nothing was recorded. */
-export function dryRunFromMemory(ctx: Context, attempt: AccessAttempt, atMs: number): Evaluation | null {
+export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number): Evaluation | null {
   const evaluation = evaluateFromMemory(ctx, attempt, atMs)
   if (evaluation !== null) record(ctx, 'check', evaluation)
   return evaluation
 }
 
 /** What `authorize` would decide, from memory alone; null: only the store can say. Writes nothing and records nothing. */
-export function evaluateFromMemory(ctx: Context, attempt: AccessAttempt, nowMs: number): Evaluation | null {
+export function evaluateFromMemory(ctx: AccessContext, attempt: AccessAttempt, nowMs: number): Evaluation | null {
   const credential = credentialFromMemory(ctx.cache, attempt.presented)
   if (credential === null) return null
   const stream = streamThatDecides(attempt, credential)
@@ -144,8 +144,9 @@ export function evaluateFromMemory(ctx: Context, attempt: AccessAttempt, nowMs: 
   return evaluateWith(ctx, attempt, credential, live.secured, nowMs)
 }
 
-async function evaluate(
-  ctx: Context,
+/** What `authorize` would decide, from memory and from the store. Writes nothing and records nothing. */
+export async function evaluate(
+  ctx: AccessContext,
   attempt: AccessAttempt,
   nowMs: number,
   prove = () => resolveCredential(ctx.cache, attempt.presented),
@@ -157,7 +158,7 @@ async function evaluate(
 }
 
 function evaluateWith(
-  ctx: Context,
+  ctx: AccessContext,
   attempt: AccessAttempt,
   credential: Credential,
   streamIsSecured: boolean,
@@ -183,13 +184,13 @@ function streamThatDecides({ action, accountId, streamName }: AccessAttempt, cre
   return checkStreamName(streamName) === null ? { accountId, streamName } : null
 }
 
-async function isSecured(ctx: Context, { accountId, streamName }: Stream): Promise<boolean> {
+async function isSecured(ctx: AccessContext, { accountId, streamName }: Stream): Promise<boolean> {
   const live = await onAir(ctx, accountId, streamName)
   return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
 }
 
 /** Writes a decision's effects. Null: the token changed under the decision, so it must be made again. */
-async function carryOut(ctx: Context, evaluation: Evaluation): Promise<Evaluation | null> {
+async function carryOut(ctx: AccessContext, evaluation: Evaluation): Promise<Evaluation | null> {
   const { decision } = evaluation
   if (!decision.allowed) return evaluation
   const { bind, stamp } = decision.effects
@@ -213,7 +214,7 @@ function refuseBinding(decision: Decision): Decision {
 }
 
 function record(
-  ctx: Context,
+  ctx: AccessContext,
   source: 'live' | 'check',
   { request, decision }: Evaluation,
   limit: SessionLimitCode | null = null,

@@ -2,7 +2,7 @@ import { readCheck } from '../../core/access/checkBody.ts'
 import type { Decision, RefusalCode, TraceStep } from '../../core/access/types.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { type AccessAttempt, dryRun, dryRunFromMemory } from './authorize.ts'
 import { credentialOfToken } from './credential.ts'
 import { onAir, peekOnAir } from '../sessions/revoke.ts'
@@ -18,7 +18,7 @@ export interface CheckAnswer {
 
 /** Answers what a given request would get, with every step that led there. Binds, counts and opens nothing. */
 export async function checkAccess(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   body: unknown,
 ): Promise<Result<CheckAnswer, Failure>> {
@@ -34,7 +34,11 @@ export async function checkAccess(
 }
 
 /** As `checkAccess`, from memory alone; null: only the store can say, and nothing was recorded. */
-export function checkFromMemory(ctx: Context, accountId: string, body: unknown): Result<CheckAnswer, Failure> | null {
+export function checkFromMemory(
+  ctx: AccessContext,
+  accountId: string,
+  body: unknown,
+): Result<CheckAnswer, Failure> | null {
   const read = readQuestion(accountId, body)
   if (!read.ok) return read
   const { attempt, atMs, tokenId } = read.value

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../../core/errors.ts'
 import { validationFailed } from '../../core/channels/errors.ts'
 import { isChannelEvent } from '../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../store/store.ts'
-import { type Actor, audit, type Context } from '../context.ts'
+import { type Actor, type ChannelContext, type CommandContext, audit } from '../context.ts'
 import { emitChannelEvent } from './webhooks/emit.ts'
 import { rowsAfter, type WholeOrder } from '../../core/pages/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, paginate } from '../pages.ts'
@@ -24,7 +24,7 @@ export interface ChannelReader {
 /** Checks the form of an id. Text of another form names nothing and never reaches the store. */
 export const isId = (text: string): boolean => /^[a-z]{2}_\w{1,60}$/.test(text)
 
-export const newId = (ctx: Pick<Context, 'clock' | 'random'>, prefix: IdPrefix): string =>
+export const newId = (ctx: Pick<CommandContext, 'clock' | 'random'>, prefix: IdPrefix): string =>
   prefixedId(prefix, ctx.clock.now(), ctx.random)
 
 /** The value, or `validation_failed` with every invalid field. */
@@ -109,14 +109,14 @@ export function room(what: string, there: readonly unknown[], more = 1): Result<
 }
 
 /** One page of a list of the channels interface. */
-export async function channelPage<R>(ctx: Context, list: KeysetList<R>): ChannelResult<KeysetPage<R>> {
+export async function channelPage<R>(ctx: CommandContext, list: KeysetList<R>): ChannelResult<KeysetPage<R>> {
   const page = await paginate(ctx.sign, list)
   return page.ok ? page : err(refusal('invalid_cursor', INVALID_CURSOR))
 }
 
 /** One page of a list that is short enough to be read whole. */
 export function shortPage<R>(
-  ctx: Context,
+  ctx: ChannelContext,
   rows: readonly R[],
   list: Omit<KeysetList<R>, 'read'> & WholeOrder<R>,
 ): ChannelResult<KeysetPage<R>> {

@@ -10,7 +10,7 @@ import {
 } from '../../core/channels/webhooks/events.ts'
 import type { EventEntry } from '../../core/channels/webhooks/schema.ts'
 import type { ChannelEvent } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import { type ChannelResult, channelPage } from './channelCommand.ts'
 
@@ -23,7 +23,7 @@ interface EventFilters {
 
 /** One page of the events of an account's channels, with or without a subscribed webhook; newest first by default. */
 export async function listChannelEvents(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<EventEntry>> {

@@ -5,7 +5,7 @@ import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors
 import { readChannelQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
 import { Conflict, type Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
 import { addChildren, type Children, childrenOf, type ChildRecords, checkChildren, toChildRecords } from './children.ts'
@@ -22,7 +22,7 @@ import {
 
 /** Creates a channel with everything in its body. If any part is invalid, nothing is written. */
 export async function createChannel(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   body: unknown,
 ): ChannelResult<ChannelRecord & ChildRecords> {
@@ -44,7 +44,7 @@ export async function createChannel(
   return ok({ ...toChannelRecord(channel), ...toChildRecords(ctx, children) })
 }
 
-function writeChannel(ctx: Context, actor: Actor, channel: Channel, children: Children): ChannelResult<true> {
+function writeChannel(ctx: ChannelContext, actor: Actor, channel: Channel, children: Children): ChannelResult<true> {
   return unlessTaken(() =>
     ctx.store.transaction(async (tx) => {
       const valid = await checkChildren(tx, channel.accountId, children)
@@ -60,14 +60,14 @@ function writeChannel(ctx: Context, actor: Actor, channel: Channel, children: Ch
   )
 }
 
-export async function readChannel(ctx: Context, accountId: string, id: string): ChannelResult<ChannelRecord> {
+export async function readChannel(ctx: ChannelContext, accountId: string, id: string): ChannelResult<ChannelRecord> {
   const channel = isId(id) ? await ctx.store.read.channels.get(accountId, id) : undefined
   return channel ? ok(toChannelRecord(channel)) : err(noSuch('channel', id))
 }
 
 /** Edits the fields in the body. A new `timeout` also applies to a running channel. */
 export async function updateChannel(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   id: string,
   body: unknown,
@@ -92,7 +92,7 @@ export async function updateChannel(
 }
 
 /** Deletes a stopped channel with everything that belongs to it. Schedulers no longer name it. */
-export async function deleteChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction(async (tx) => {
     const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
@@ -128,7 +128,7 @@ async function emitPartChanges(tx: Tx, channel: Channel, atMs: number): Promise<
 
 /** One page of channels, newest first. */
 export async function listChannels(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<ChannelRecord>> {

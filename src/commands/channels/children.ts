@@ -8,7 +8,7 @@ import { type ChannelFailure, validationFailed } from '../../core/channels/error
 import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
 import type { Channel, Distribution, Engine } from '../../core/channels/types.ts'
 import type { DistributionKey, StoredIngest, Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext } from '../context.ts'
 import { addDistribution, newDistribution } from './distributions.ts'
 import { addEngine, newEngine } from './engines.ts'
 import { addIngest, ingestRecord, newIngest } from './ingests.ts'
@@ -29,7 +29,7 @@ export interface ChildRecords {
 }
 
 /** Gives every part its id. All engines feed all distributions. */
-export function childrenOf(ctx: Context, channel: Channel, body: NewChannel): Children {
+export function childrenOf(ctx: ChannelContext, channel: Channel, body: NewChannel): Children {
   const ingests: Children['ingests'] = []
   const engines: Children['engines'] = []
   for (const [i, { engines: own, ...rules }] of body.ingests.entries()) {
@@ -66,7 +66,7 @@ export async function addChildren(tx: Tx, actor: Actor, atMs: number, children: 
   for (const made of children.distributions) await addDistribution(tx, actor, atMs, made)
 }
 
-export function toChildRecords(ctx: Context, { ingests, engines, distributions }: Children): ChildRecords {
+export function toChildRecords(ctx: ChannelContext, { ingests, engines, distributions }: Children): ChildRecords {
   return {
     ingests: ingests.map((ingest) => ingestRecord(ctx, ingest)),
     engines: engines.map(({ engine }) => toEngineRecord(engine)),

@@ -1,13 +1,13 @@
 import type { NewKey } from '../../core/channels/distribution.ts'
 import type { Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext, Context } from '../context.ts'
 import { newId } from './channelCommand.ts'
 
 const KEY_CONTEXT = 'distribution:key'
 
 /** A distribution key as stored: its text is sealed. */
-export function newKey(ctx: Context, distribution: Distribution, { key, name }: NewKey): DistributionKey {
+export function newKey(ctx: ChannelContext, distribution: Distribution, { key, name }: NewKey): DistributionKey {
   return {
     id: newId(ctx, 'ke'),
     accountId: distribution.accountId,

@@ -11,7 +11,7 @@ import { type ChannelFailure, noSuch, validationFailed } from '../../core/channe
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import type { Channel, Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey, Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { newKey } from './distributionKey.ts'
 import {
@@ -33,7 +33,7 @@ interface Made {
 
 /** Creates a distribution of a channel. */
 export async function createDistribution(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   channelId: string,
   body: unknown,
@@ -55,7 +55,11 @@ export async function createDistribution(
   return answered(ctx, made, 'created')
 }
 
-export async function readDistribution(ctx: Context, accountId: string, id: string): ChannelResult<DistributionRecord> {
+export async function readDistribution(
+  ctx: ChannelContext,
+  accountId: string,
+  id: string,
+): ChannelResult<DistributionRecord> {
   const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
   if (!distribution) return err(noSuch('distribution', id))
   return ok(toDistributionRecord(distribution, await keysOf(ctx, id)))
@@ -63,7 +67,7 @@ export async function readDistribution(ctx: Context, accountId: string, id: stri
 
 /** Edits the fields in the body. The change applies at once, also to current viewers. */
 export async function updateDistribution(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   id: string,
   body: unknown,
@@ -98,7 +102,7 @@ async function recordSwitch(
   await auditChange(tx, actor, atMs, objectOf(after), { verb: after.enabled ? 'enabled' : 'disabled' })
 }
 
-export async function deleteDistribution(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<true> => {
@@ -113,7 +117,7 @@ export async function deleteDistribution(ctx: Context, actor: Actor, id: string)
 
 /** One page of the distributions of a channel, by name. */
 export async function listDistributions(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   channelId: string,
   query: Record<string, unknown>,
@@ -137,7 +141,7 @@ export async function listDistributions(
   return ok({ ...page.value, data })
 }
 
-export function newDistribution(ctx: Context, channel: Channel, { rules, keys }: NewDistribution): Made {
+export function newDistribution(ctx: ChannelContext, channel: Channel, { rules, keys }: NewDistribution): Made {
   const nowMs = ctx.clock.now()
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const { id: channelId, accountId } = channel
@@ -175,10 +179,11 @@ async function checkEngines(
   return err(validationFailed({ 'endpoints.engineIds': [text] }))
 }
 
-const keysOf = async (ctx: Context, id: string) => (await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord)
+const keysOf = async (ctx: ChannelContext, id: string) =>
+  (await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord)
 
 function answered(
-  ctx: Context,
+  ctx: ChannelContext,
   made: Result<Made, ChannelFailure>,
   what: 'created' | 'updated',
 ): Result<DistributionRecord, ChannelFailure> {

@@ -11,7 +11,7 @@ import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../co
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
 import type { ChildListQuery, Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
 import { hasLadder, noLadder } from './ladders.ts'
@@ -30,7 +30,7 @@ import {
 
 /** Creates an engine of a channel, stopped. */
 export async function createEngine(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   channelId: string,
   body: unknown,
@@ -45,7 +45,7 @@ export async function createEngine(
 
 /** Creates an engine that takes its media from this ingest. */
 export async function createEngineOfIngest(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   ingestId: string,
   body: unknown,
@@ -62,7 +62,7 @@ export async function createEngineOfIngest(
 }
 
 async function insertEngine(
-  ctx: Context,
+  ctx: ChannelContext,
   tx: Tx,
   actor: Actor,
   channel: Channel,
@@ -77,13 +77,18 @@ async function insertEngine(
   return ok(engine)
 }
 
-export async function readEngine(ctx: Context, accountId: string, id: string): ChannelResult<EngineRecord> {
+export async function readEngine(ctx: ChannelContext, accountId: string, id: string): ChannelResult<EngineRecord> {
   const engine = isId(id) ? await ctx.store.read.engines.get(accountId, id) : undefined
   return engine ? ok(toEngineRecord(engine)) : err(noSuch('engine', id))
 }
 
 /** Edits an engine. Its ingest, region and ladder can change only while it is stopped. */
-export async function updateEngine(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<EngineRecord> {
+export async function updateEngine(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<EngineRecord> {
   const patch = checked(readUpdateEngine(body, ctx.channelSettings))
   if (!patch.ok) return patch
   const nowMs = ctx.clock.now()
@@ -103,7 +108,7 @@ export async function updateEngine(ctx: Context, actor: Actor, id: string, body:
 }
 
 /** Deletes a stopped engine. Distributions and schedulers that named it continue without it. */
-export async function deleteEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction(async (tx) => {
     const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
@@ -128,7 +133,7 @@ export async function deleteEngine(ctx: Context, actor: Actor, id: string): Chan
 
 /** One page of the engines of a channel, newest first. */
 export async function listEngines(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   channelId: string,
   query: Record<string, unknown>,
@@ -139,7 +144,7 @@ export async function listEngines(
 
 /** One page of the engines that take their media from this ingest, newest first. */
 export async function listEnginesOfIngest(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   ingestId: string,
   query: Record<string, unknown>,
@@ -149,7 +154,7 @@ export async function listEnginesOfIngest(
 }
 
 async function page(
-  ctx: Context,
+  ctx: ChannelContext,
   query: Record<string, unknown>,
   parent: { channelId: string } | { ingestId: string },
 ): ChannelResult<KeysetPage<EngineRecord>> {
@@ -168,7 +173,7 @@ async function page(
   return found.ok ? ok({ ...found.value, data: found.value.data.map(toEngineRecord) }) : found
 }
 
-export function newEngine(ctx: Context, channel: Channel, rules: NewEngine): Engine {
+export function newEngine(ctx: ChannelContext, channel: Channel, rules: NewEngine): Engine {
   const nowMs = ctx.clock.now()
   return {
     ...rules,
@@ -214,7 +219,7 @@ const enginePart = (tx: Tx, id: string) => ({
 })
 
 function answered(
-  ctx: Context,
+  ctx: ChannelContext,
   made: Result<Engine, ChannelFailure>,
   what: 'created' | 'updated',
 ): Result<EngineRecord, ChannelFailure> {

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { type ChannelRecord, INCLUDABLE } from '../../core/channels/channelSchema.ts'
 import { type ChannelFailure, validationFailed } from '../../core/channels/errors.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { readChannel } from './channels.ts'
 import { listDistributions } from './distributions.ts'
@@ -23,7 +23,7 @@ interface Preview {
 export type ChannelWith = { data: ChannelRecord } & Partial<Record<Kind, Preview>>
 
 type List = (
-  ctx: Context,
+  ctx: ChannelContext,
   reader: ChannelReader,
   id: string,
   query: Record<string, unknown>,
@@ -38,7 +38,7 @@ const PREVIEW = '10'
 
 /** A channel, and the beginning of each list in `include`. */
 export async function readChannelWith(
-  ctx: Context,
+  ctx: ChannelContext,
   reader: ChannelReader,
   id: string,
   query: Record<string, unknown>,

@@ -6,7 +6,7 @@ import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle, isPush } from '../../core/channels/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import {
   type ChannelResult,
@@ -27,7 +27,7 @@ const KEY_BYTES = 16
 
 /** Creates an ingest of a channel. A push gets its URL and its stream key. */
 export async function createIngest(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   channelId: string,
   body: unknown,
@@ -47,13 +47,18 @@ export async function createIngest(
   return answered(ctx, made, 'created')
 }
 
-export async function readIngest(ctx: Context, reader: ChannelReader, id: string): ChannelResult<IngestRecord> {
+export async function readIngest(ctx: ChannelContext, reader: ChannelReader, id: string): ChannelResult<IngestRecord> {
   const ingest = isId(id) ? await ctx.store.read.ingests.get(reader.accountId, id) : undefined
   return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
 /** Edits an ingest. Its type, URL and region can change only while no running engine uses it. */
-export async function updateIngest(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<IngestRecord> {
+export async function updateIngest(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
@@ -79,7 +84,7 @@ export async function updateIngest(ctx: Context, actor: Actor, id: string, body:
 }
 
 /** Deletes an ingest that no engine uses. */
-export async function deleteIngest(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (ingest): ChannelResult<true> => {
@@ -99,7 +104,7 @@ export async function deleteIngest(ctx: Context, actor: Actor, id: string): Chan
  * Gives a push a new stream key. Sluice cuts an encoder that publishes with the old key, and refuses that key from then
  * on.
  */
-export async function rotateKey(ctx: Context, actor: Actor, id: string): ChannelResult<IngestRecord> {
+export async function rotateKey(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
@@ -117,7 +122,7 @@ export async function rotateKey(ctx: Context, actor: Actor, id: string): Channel
 
 /** One page of the ingests of a channel, newest first. */
 export async function listIngests(
-  ctx: Context,
+  ctx: ChannelContext,
   reader: ChannelReader,
   channelId: string,
   query: Record<string, unknown>,
@@ -142,7 +147,7 @@ export const findByStreamKey = (ctx: Pick<Context, 'store'>, streamKey: string):
 /** The source URL of a pull. Throws if it was sealed with a key that this node does not have. */
 export const sourceOf = (ctx: Pick<Context, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
 
-export function newIngest(ctx: Context, channel: Channel, rules: NewIngest): StoredIngest {
+export function newIngest(ctx: ChannelContext, channel: Channel, rules: NewIngest): StoredIngest {
   const { url, ...shown } = rules
   const push = isPush(rules.type)
   return {
@@ -160,15 +165,15 @@ export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: Stor
   await auditChange(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: auditView(ingest) })
 }
 
-export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =>
+export const ingestRecord = (ctx: ChannelContext, ingest: StoredIngest): IngestRecord =>
   toIngestRecord(ingest, openSecret(ctx, ingest), ctx.channelSettings)
 
-const shownTo = (ctx: Context, { seesSecrets }: ChannelReader, ingest: StoredIngest): IngestRecord =>
+const shownTo = (ctx: ChannelContext, { seesSecrets }: ChannelReader, ingest: StoredIngest): IngestRecord =>
   seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.channelSettings)
 
 /** A new type needs a new kind of secret; a push keeps its key. */
 function secretAfter(
-  ctx: Context,
+  ctx: ChannelContext,
   before: StoredIngest,
   { type = before.type, url }: Partial<NewIngest>,
 ): Partial<Pick<StoredIngest, 'secretSealed' | 'keyHash'>> {
@@ -176,7 +181,7 @@ function secretAfter(
   return url === undefined || url === null ? {} : seal(ctx, url, false)
 }
 
-function seal(ctx: Context, secret: string, isKey: boolean): Pick<StoredIngest, 'secretSealed' | 'keyHash'> {
+function seal(ctx: ChannelContext, secret: string, isKey: boolean): Pick<StoredIngest, 'secretSealed' | 'keyHash'> {
   return { secretSealed: ctx.sealer.seal(secret, SECRET_CONTEXT), keyHash: isKey ? sha256(secret) : null }
 }
 
@@ -198,7 +203,7 @@ const usersOf = async (tx: Tx, { id, channelId }: StoredIngest): Promise<Engine[
 const inUse = (why: string): ChannelFailure => refusal('ingest_in_use', `The ingest is in use: ${why}`)
 
 function answered(
-  ctx: Context,
+  ctx: ChannelContext,
   made: Result<StoredIngest, ChannelFailure>,
   what: 'created' | 'updated' | 'key_rotated',
 ): Result<IngestRecord, ChannelFailure> {

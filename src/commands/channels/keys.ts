@@ -5,14 +5,19 @@ import { noSuch, refusal } from '../../core/channels/errors.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { KEYS_MAX } from '../../core/channels/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { newKey } from './distributionKey.ts'
 import { distributionPart, objectOf } from './distributions.ts'
 import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './channelCommand.ts'
 
 /** Adds a key that verifies viewers' tokens. The first key closes the distribution to viewers without a token. */
-export async function createKey(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<KeyRecord> {
+export async function createKey(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<KeyRecord> {
   const read = checked(readCreateKey(body, ctx.channelSettings))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
@@ -36,7 +41,7 @@ export async function createKey(ctx: Context, actor: Actor, id: string, body: un
 
 /** One page of the keys of a distribution, newest first, without their values. */
 export async function listKeys(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   id: string,
   query: Record<string, unknown>,
@@ -54,14 +59,19 @@ export async function listKeys(
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toKeyRecord) }) : page
 }
 
-export async function readKey(ctx: Context, accountId: string, id: string, keyId: string): ChannelResult<KeyRecord> {
+export async function readKey(
+  ctx: ChannelContext,
+  accountId: string,
+  id: string,
+  keyId: string,
+): ChannelResult<KeyRecord> {
   const keys = await keysOf(ctx, accountId, id)
   if (!keys.ok) return keys
   const key = keys.value.find((one) => one.id === keyId)
   return key ? ok(toKeyRecord(key)) : err(noSuch('key', keyId))
 }
 
-async function keysOf(ctx: Context, accountId: string, id: string): ChannelResult<DistributionKey[]> {
+async function keysOf(ctx: ChannelContext, accountId: string, id: string): ChannelResult<DistributionKey[]> {
   const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
   return distribution ? ok(await ctx.store.read.distributionKeys.list(id)) : err(noSuch('distribution', id))
 }
@@ -80,7 +90,12 @@ const IS_OPEN = 'This distribution has no key: everybody can watch it without a 
  * Deletes one key; tokens that it signed are refused from then on. After the last one the distribution stays closed:
  * users delete a key because it leaked, or to replace it.
  */
-export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): ChannelResult<KeysDeleted> {
+export async function deleteKey(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  keyId: string,
+): ChannelResult<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
@@ -101,7 +116,7 @@ export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: s
 }
 
 /** Deletes all keys, which opens the distribution to viewers without a token. */
-export async function deleteKeys(ctx: Context, actor: Actor, id: string): ChannelResult<KeysDeleted> {
+export async function deleteKeys(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
     withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
@@ -116,7 +131,7 @@ export async function deleteKeys(ctx: Context, actor: Actor, id: string): Channe
   return changed(ctx, actor, id, gone)
 }
 
-function changed<T extends { ok: boolean }>(ctx: Context, actor: Actor, id: string, done: T): T {
+function changed<T extends { ok: boolean }>(ctx: ChannelContext, actor: Actor, id: string, done: T): T {
   if (done.ok) ctx.channelChanged({ kind: 'distribution', what: 'updated', accountId: actor.accountId, id })
   return done
 }

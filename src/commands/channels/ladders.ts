@@ -11,7 +11,7 @@ import type { LadderRecord } from '../../core/channels/ladderSchema.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import type { AbrLadder } from '../../core/channels/types.ts'
 import type { Tx } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, ChannelContext, Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './channelCommand.ts'
 
@@ -34,7 +34,7 @@ export async function ladderOf(
   return isId(id) ? ctx.store.read.abrLadders.get(accountId, id) : undefined
 }
 
-export async function createLadder(ctx: Context, actor: Actor, body: unknown): ChannelResult<LadderRecord> {
+export async function createLadder(ctx: ChannelContext, actor: Actor, body: unknown): ChannelResult<LadderRecord> {
   const read = checked(readCreateLadder(body))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
@@ -50,13 +50,18 @@ export async function createLadder(ctx: Context, actor: Actor, body: unknown): C
   })
 }
 
-export async function readLadder(ctx: Context, accountId: string, id: string): ChannelResult<LadderRecord> {
+export async function readLadder(ctx: ChannelContext, accountId: string, id: string): ChannelResult<LadderRecord> {
   const ladder = await ladderOf(ctx, accountId, id)
   return ladder ? ok(toLadderRecord(ladder)) : err(noSuch('ABR ladder', id))
 }
 
 /** Edits a ladder. Engines use the change at their next start. */
-export async function updateLadder(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<LadderRecord> {
+export async function updateLadder(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<LadderRecord> {
   if (id === DEFAULT_LADDER_ID) return err(readOnly)
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<LadderRecord> => {
@@ -76,7 +81,7 @@ export async function updateLadder(ctx: Context, actor: Actor, id: string, body:
 }
 
 /** Deletes a ladder that no engine uses. */
-export async function deleteLadder(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function deleteLadder(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   if (id === DEFAULT_LADDER_ID) return err(readOnly)
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<true> => {
@@ -92,7 +97,7 @@ export async function deleteLadder(ctx: Context, actor: Actor, id: string): Chan
 
 /** One page of the ladders of an account, newest first; the default one is the oldest. */
 export async function listLadders(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<LadderRecord>> {

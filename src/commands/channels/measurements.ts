@@ -8,7 +8,7 @@ import type { EnginePace } from '../../core/channels/runs/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
 import { type Engine, type Ingest, isPush } from '../../core/channels/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
@@ -21,7 +21,7 @@ type Query = Record<string, unknown>
 
 /** The account that reads, and this node's measurements. */
 export interface Asking {
-  readonly ctx: Context
+  readonly ctx: ChannelContext
   readonly measured: Measured
   /** Null: this process runs no engines. */
   readonly load: Pick<EncodingLoad, 'paceOf'> | null
@@ -173,7 +173,7 @@ type Here = Result<true, ChannelFailure>
  * Refuses if the source may be at another node: the node of one of its engines or, if none runs, any node that an
  * encoder pushes to.
  */
-async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
+async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
   const engines = await ctx.store.read.engines.ofChannel(channelId)
   const own = engines.filter(({ ingestId }) => ingestId === id)
   for (const engine of own) {
@@ -187,20 +187,20 @@ async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, 
   return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${places}`))
 }
 
-async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Promise<Here> {
+async function runsNowhereElse(ctx: ChannelContext, measured: Measured, id: string): Promise<Here> {
   const state = await ctx.store.read.engineStates.get(id)
   if (!state?.node || state.node === measured.node || state.isExpired) return ok(true)
   const of = state.node
-  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => pidAt(place, of) === pid)
+  const node = (await otherNodes(ctx, measured)).find(({ hostKey, pid }) => pidAt(hostKey, of) === pid)
   const where = node ? nameOf(node) : machineOf(of)
   return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
 }
 
-async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
+async function otherNodes(ctx: ChannelContext, { node }: Measured): Promise<Node[]> {
   const all = await ctx.store.read.nodes.list()
-  return all.filter(({ place, pid, isExpired }) => !isExpired && pidAt(place, node) !== pid)
+  return all.filter(({ hostKey, pid, isExpired }) => !isExpired && pidAt(hostKey, node) !== pid)
 }
 
-const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`
+const nameOf = ({ url, hostKey }: Node): string => url ?? `on ${machineOf(hostKey)}`
 
-const machineOf = (place: string): string => place.split(':')[0] ?? ''
+const machineOf = (hostKey: string): string => hostKey.split(':')[0] ?? ''

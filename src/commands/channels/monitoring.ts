@@ -2,7 +2,7 @@ import { err, ok } from '../../base/result.ts'
 import { noSuch } from '../../core/channels/errors.ts'
 import type { ChannelMonitoring } from '../../core/channels/monitoringSchema.ts'
 import type { IngestType } from '../../core/channels/types.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import type { Viewers } from '../../services/viewers.ts'
 import { type ChannelResult, isId } from './channelCommand.ts'
 
@@ -14,7 +14,7 @@ export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
 
 /** The state of a channel and all of its parts in one answer: at most 1000 of each kind. */
 export async function monitorChannel(
-  ctx: Context,
+  ctx: ChannelContext,
   viewers: Pick<Viewers, 'of'>,
   accountId: string,
   id: string,

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import { isId } from './channelCommand.ts'
 
 export type Recorded = 'channel' | 'engine' | 'distribution'
@@ -9,7 +9,7 @@ export type Recorded = 'channel' | 'engine' | 'distribution'
  * counts as unknown.
  */
 export async function isOnRecord(
-  { store: { read } }: Context,
+  { store: { read } }: ChannelContext,
   accountId: string,
   kind: Recorded,
   id: string,

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type ChannelFailure, noSuch } from '../../core/channels/errors.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { toRegionRecord } from '../../core/channels/region.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { type ChannelResult, shortPage } from './channelCommand.ts'
 
@@ -10,7 +10,7 @@ type Region = ReturnType<typeof toRegionRecord>
 
 /** One page of the regions of the configuration, by name. */
 export async function listRegions(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<Region>> {
@@ -24,6 +24,6 @@ export async function listRegions(
   })
 }
 
-export function readRegionRecord({ channelSettings }: Context, id: string): Result<Region, ChannelFailure> {
+export function readRegionRecord({ channelSettings }: ChannelContext, id: string): Result<Region, ChannelFailure> {
   return channelSettings.regions.includes(id) ? ok(toRegionRecord(id)) : err(noSuch('region', id))
 }

@@ -16,7 +16,7 @@ import { readPageQuery } from '../../core/channels/listQuery.ts'
 import { instant } from '../../core/channels/moments.ts'
 import { Problems } from '../../core/validation/problems.ts'
 import type { ServedQuery, ServedSum } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { isOnRecord } from './onRecord.ts'
 import { type ChannelResult, channelPage } from './channelCommand.ts'
@@ -35,7 +35,7 @@ const WHOLE_TIME = { stepMs: 900_000, offsetMs: 0 }
 
 /** Served bytes or minutes, by time. */
 export async function servedSeries(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   subject: Subject,
   query: Query,
@@ -89,7 +89,7 @@ const UNKNOWN_COUNTRY = 'ZZ'
 
 /** Served bytes or minutes by the viewer's country, highest first. */
 export async function servedCountries(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   subject: Subject,
   query: Query,
@@ -112,7 +112,7 @@ export interface TrackedUsage {
 
 /** One page of served bytes or minutes, by tracking id. */
 export async function servedTrackingIds(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   subject: Subject,
   query: Query,
@@ -148,7 +148,7 @@ const toTracked = (subject: Subject, sum: ServedSum): TrackedUsage => ({
 
 /** Running minutes of engines, with or without a source, by time. An open run counts up to now. */
 export async function transcodingMinutes(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   channelId: string,
   query: Query,
@@ -182,7 +182,7 @@ const inMinutes = ({ timestamp, records }: SeriesRecord): SeriesRecord => ({
 })
 
 async function ownedBy(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   { kind, id, counted }: Subject,
 ): Promise<Result<Of, ChannelFailure>> {

@@ -1,14 +1,14 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Leases, Node, NewNode } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnd, writeLateEnds } from '../sessions/close.ts'
 import { writeTotals } from '../sessions/count.ts'
 import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
 
 export interface NodeOptions {
   /** Host key: the same at each start on this machine with this data directory, and unique to them. */
-  readonly place: string
+  readonly hostKey: string
   readonly pid: number
   /** The public URL of this node; null: other nodes redirect no viewers to it. */
   readonly url: string | null
@@ -32,7 +32,7 @@ export interface ServingNode {
 }
 
 /** Starts to serve sessions. Sessions that earlier processes of this host left open end at their last known time. */
-export async function startNode(ctx: Context, options: NodeOptions): Promise<ServingNode> {
+export async function startNode(ctx: SessionContext, options: NodeOptions): Promise<ServingNode> {
   const node = new HoldingNode(ctx, options)
   await node.sweep()
   await node.register()
@@ -43,21 +43,21 @@ export async function startNode(ctx: Context, options: NodeOptions): Promise<Ser
 const GIVEN_UP_AT_ONCE = 2_000
 
 class HoldingNode implements ServingNode {
-  readonly #ctx: Context
+  readonly #ctx: SessionContext
   readonly #options: NodeOptions
   #isLost = false
   #restarting: Promise<void> | null = null
   #stopped: Promise<void> | null = null
 
-  constructor(ctx: Context, options: NodeOptions) {
+  constructor(ctx: SessionContext, options: NodeOptions) {
     this.#ctx = ctx
     this.#options = options
   }
 
   async register(): Promise<void> {
-    const { place, pid, leaseMs, url, leases } = this.#options
+    const { hostKey, pid, leaseMs, url, leases } = this.#options
     const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
-    const node: NewNode = { id, place, pid, url }
+    const node: NewNode = { id, hostKey, pid, url }
     await this.#ctx.store.transaction((tx) => tx.nodes.insert(node, leaseMs))
     this.#ctx.sessions.node = id
     this.#isLost = false
@@ -118,22 +118,22 @@ class HoldingNode implements ServingNode {
   }
 
   async #judge(node: Node): Promise<void> {
-    const { place, pid, isRunning, leaseMs } = this.#options
+    const { hostKey, pid, isRunning, leaseMs } = this.#options
     // On the own host this needs no lease. A node with this process id was an earlier process.
-    const isSurelyDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    const isSurelyDead = node.hostKey === hostKey && (node.pid === pid || !isRunning(node.pid))
     if (isSurelyDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
       await giveUp(this.#ctx, node.id, isSurelyDead)
     }
   }
 }
 
-async function endAll(ctx: Context, reason: SessionEndReason): Promise<void> {
+async function endAll(ctx: SessionContext, reason: SessionEndReason): Promise<void> {
   await Promise.all(ctx.sessions.all().map((entry) => endSession(ctx, entry, reason)))
   await writeLateEnds(ctx)
 }
 
 /** Removes this node from the store, unless some ends could not be written: then another node gives it up. */
-async function leave(ctx: Context): Promise<void> {
+async function leave(ctx: SessionContext): Promise<void> {
   const { node } = ctx.sessions
   ctx.sessions.node = ''
   if (ctx.sessions.leaving.size > 0) return
@@ -145,7 +145,7 @@ async function leave(ctx: Context): Promise<void> {
  * nodes sweep. Further transactions end the other sessions, so that none takes long. After the first one the node
  * cannot come back. Its row stays until the last, so that another node can continue if this one dies.
  */
-async function giveUp(ctx: Context, id: string, isSurelyDead: boolean): Promise<void> {
+async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): Promise<void> {
   const sum = { feeds: 0, sessions: 0 }
   for (let isOver = false; !isOver; ) {
     const ended = await ctx.store.transaction(async (tx) => {

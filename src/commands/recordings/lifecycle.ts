@@ -2,7 +2,7 @@ import { recordingData } from '../../core/recordings/rules.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { StoredRecording, Tx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /**
@@ -13,15 +13,15 @@ import { emitStreamEvent } from '../webhooks/emit.ts'
 export interface BegunRecording {
   readonly id: string
   /** Host key of the node with its files. */
-  readonly place: string
+  readonly hostKey: string
   readonly atMs: number
   readonly tracks: readonly RecordedTrack[]
 }
 
 export async function beginRecording(
-  ctx: Context,
+  ctx: SessionContext,
   feed: ActiveFeed,
-  { id, place, atMs, tracks }: BegunRecording,
+  { id, hostKey, atMs, tracks }: BegunRecording,
 ): Promise<void> {
   const { accountId, streamName, tokenId, feedId } = feed
   const recording: StoredRecording = {
@@ -37,7 +37,7 @@ export async function beginRecording(
     durationMs: null,
     tracks,
     problem: null,
-    place,
+    hostKey,
     node: ctx.sessions.node,
   }
   await ctx.store.transaction(async (tx) => {
@@ -61,7 +61,7 @@ export interface EndedRecording {
  * Ends a recording; its file is still being made. If it ended early, the error event goes out at once, because the rest
  * is missing.
  */
-export const endRecording = (ctx: Context, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
+export const endRecording = (ctx: SessionContext, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
   change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'recording') return
     const endedAtMs = Math.max(atMs, recording.startedAtMs)
@@ -80,25 +80,25 @@ export interface RecordedFile {
 }
 
 /** Its file is available. An early end stays on record. */
-export const completeRecording = (ctx: Context, id: string, file: RecordedFile): Promise<void> =>
+export const completeRecording = (ctx: SessionContext, id: string, file: RecordedFile): Promise<void> =>
   finish(ctx, id, { ...file, state: 'completed' })
 
 /** Records that there is no file, and why. */
-export const failRecording = (ctx: Context, id: string, problem: string): Promise<void> =>
+export const failRecording = (ctx: SessionContext, id: string, problem: string): Promise<void> =>
   finish(ctx, id, { state: 'error', problem: problem.slice(0, PROBLEM_MAX) })
 
 /** Its files are removed; deletes the last of its record. */
-export const forgetRecording = (ctx: Context, id: string): Promise<void> =>
+export const forgetRecording = (ctx: SessionContext, id: string): Promise<void> =>
   change(ctx, id, async (tx, { state }) => {
     if (state === 'deleting') await tx.recordings.delete(id)
   })
 
 /** Recordings of this host that no running process works on, so that they can be completed or failed. */
 export async function abandonedRecordings(
-  ctx: Context,
-  place: string,
+  ctx: SessionContext,
+  hostKey: string,
 ): Promise<Pick<StoredRecording, 'id' | 'state' | 'node'>[]> {
-  const unfinished = await ctx.store.read.recordings.unfinished(place)
+  const unfinished = await ctx.store.read.recordings.unfinished(hostKey)
   if (unfinished.length === 0) return []
   const alive = new Set((await ctx.store.read.nodes.list()).map((node) => node.id))
   return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.sessions.node || !alive.has(node))
@@ -106,7 +106,7 @@ export async function abandonedRecordings(
 
 type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: string })
 
-function finish(ctx: Context, id: string, end: End): Promise<void> {
+function finish(ctx: SessionContext, id: string, end: End): Promise<void> {
   return change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'processing') return
     const ended = { ...recording, ...end, node: ctx.sessions.node }
@@ -116,7 +116,7 @@ function finish(ctx: Context, id: string, end: End): Promise<void> {
 }
 
 async function emitEvent(
-  ctx: Context,
+  ctx: SessionContext,
   tx: Tx,
   recording: StoredRecording,
   event: 'completed' | 'error',
@@ -126,7 +126,7 @@ async function emitEvent(
 }
 
 async function change(
-  ctx: Context,
+  ctx: SessionContext,
   id: string,
   work: (tx: Tx, recording: StoredRecording) => Promise<void>,
 ): Promise<void> {

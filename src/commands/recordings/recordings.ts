@@ -3,7 +3,7 @@ import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readRecordingQuery, recordingData, toRecordingRecord } from '../../core/recordings/rules.ts'
 import type { StoredRecording } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type Actor, type CommandContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
@@ -12,7 +12,7 @@ export type RecordingEntry = ReturnType<typeof toRecordingRecord>
 
 /** One page of the recordings of an account, newest first. */
 export async function listRecordings(
-  ctx: Context,
+  ctx: CommandContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
@@ -37,7 +37,7 @@ export async function listRecordings(
 }
 
 export async function readRecording(
-  ctx: Context,
+  ctx: CommandContext,
   accountId: string,
   id: string,
 ): Promise<Result<RecordingEntry, Failure>> {
@@ -47,7 +47,7 @@ export async function readRecording(
 
 /** A recording whose file can be fetched at the node that has it. */
 export async function finishedRecording(
-  ctx: Context,
+  ctx: CommandContext,
   accountId: string,
   id: string,
 ): Promise<Result<StoredRecording, Failure>> {
@@ -62,7 +62,7 @@ export async function finishedRecording(
  * Deletes a finished recording. From the answer on it is hidden and cannot be fetched. The node that has its files
  * removes them (`forgetRecording`).
  */
-export async function deleteRecording(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
+export async function deleteRecording(ctx: CommandContext, actor: Actor, id: string): Promise<Result<true, Failure>> {
   const atMs = ctx.clock.now()
   const { accountId } = actor
   return ctx.store.transaction(async (tx): Promise<Result<true, Failure>> => {
@@ -85,8 +85,8 @@ export async function deleteRecording(ctx: Context, actor: Actor, id: string): P
 export const noRecording = (id: string): Failure => notFound('recordingId', `No recording with id: ${id.slice(0, 32)}`)
 
 /** Why a finished recording has no file on host `here`: nodes share the database, not their disks. */
-export function noFile({ id, place }: StoredRecording, here: string): Failure {
-  if (place === here) return noRecording(id)
-  const [machine = ''] = place.split(':')
+export function noFile({ id, hostKey }: StoredRecording, here: string): Failure {
+  if (hostKey === here) return noRecording(id)
+  const [machine = ''] = hostKey.split(':')
   return failure('conflict', `The file of this recording is at another node, on ${machine}: fetch it there`)
 }

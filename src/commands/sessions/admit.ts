@@ -6,7 +6,7 @@ import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, RemoteFeedRef, ActiveSession, ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type AccessAttempt, type Evaluation, preview, recordLimit } from '../access/authorize.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
 import { remoteFeed } from './revoke.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
@@ -63,7 +63,7 @@ const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
  * @throws StoreUnavailable if it cannot decide or write: then it admits no one
  */
 export async function admitPublisher(
-  ctx: Context,
+  ctx: SessionContext,
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<PublisherAdmission> {
@@ -78,7 +78,7 @@ export async function admitPublisher(
  * looks for the feed at this node. If the feed is at another node, the refusal names that node.
  */
 export async function admitViewer(
-  ctx: Context,
+  ctx: SessionContext,
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<ViewerAdmission> {
@@ -104,7 +104,7 @@ export async function admitViewer(
  * @throws StoreUnavailable if it cannot decide
  */
 export async function mayView(
-  ctx: Context,
+  ctx: SessionContext,
   attempt: AccessAttempt,
   sessionRequest: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
 ): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | ViewerRefusal> {
@@ -117,7 +117,7 @@ export async function mayView(
 
 /** The feed that the evaluation gives access to. */
 async function feedFor(
-  ctx: Context,
+  ctx: SessionContext,
   { request: { streamName }, decision }: Evaluation,
   { sourceId, isHandedOver }: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
 ): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | AdmissionRefusal<409> | PublishedRemotely> {
@@ -137,7 +137,7 @@ type Entering<R> = (
 ) => Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401> | null>
 
 async function admit<R>(
-  ctx: Context,
+  ctx: SessionContext,
   attempt: AccessAttempt,
   entering: Entering<R>,
 ): Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401 | 429 | 503>> {
@@ -163,7 +163,7 @@ async function admit<R>(
 }
 
 async function enter(
-  ctx: Context,
+  ctx: SessionContext,
   evaluation: Evaluation,
   sessionRequest: SessionRequest,
   reservation: SlotReservation,
@@ -191,7 +191,7 @@ async function enter(
 }
 
 /** False: the token has changed since the decision. */
-async function insert(ctx: Context, tx: Tx, entry: ActiveSession): Promise<boolean> {
+async function insert(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promise<boolean> {
   const { session } = entry
   if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('other nodes have given this node up')
   if (session.tokenId !== null) {
@@ -205,7 +205,7 @@ async function insert(ctx: Context, tx: Tx, entry: ActiveSession): Promise<boole
 }
 
 function entryOf(
-  ctx: Context,
+  ctx: SessionContext,
   { request, decision }: Evaluation,
   sessionRequest: SessionRequest,
   slot: SessionSlot,
@@ -249,7 +249,7 @@ export function tokenOf(credential: Evaluation['request']['credential']): TokenS
 }
 
 function refuse<S extends 401 | 409>(
-  ctx: Context,
+  ctx: SessionContext,
   status: S,
   code: RefusalCode,
   message = REFUSALS[code].text,
@@ -259,7 +259,7 @@ function refuse<S extends 401 | 409>(
 }
 
 /** A redirect to the feed's node. If that node has no public URL, a 409. */
-function sendTo({ sessions }: Context, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
+function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
   sessions.counts.refused.add('at_another_node')
   const why = { ok: false, code: 'at_another_node', message: 'Stream is published at another node' } as const
   return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
@@ -269,7 +269,7 @@ function sendTo({ sessions }: Context, { url }: RemoteFeedRef): PublishedRemotel
  * Refuses before any decision, so that a full node costs little. For publishers only the token names the account.
  * Sluice decides on them first, so that their account's log shows why their encoder was refused.
  */
-function notNow(ctx: Context, attempt: AccessAttempt): AdmissionRefusal<429 | 503> | null {
+function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<429 | 503> | null {
   if (ctx.sessions.node === '') {
     ctx.sessions.counts.refused.add('not_serving')
     return { ok: false, status: 503, code: 'not_serving', message: NOT_SERVING }
@@ -280,7 +280,7 @@ function notNow(ctx: Context, attempt: AccessAttempt): AdmissionRefusal<429 | 50
   return refuseOverLimit(ctx, limit)
 }
 
-function refuseOverLimit({ sessions }: Context, code: SessionLimitCode): AdmissionRefusal<429 | 503> {
+function refuseOverLimit({ sessions }: SessionContext, code: SessionLimitCode): AdmissionRefusal<429 | 503> {
   sessions.counts.refused.add(code)
   const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
   return { ok: false, status, code, message, retryAfterSeconds }

@@ -1,7 +1,7 @@
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { sessionLine } from './sessionLine.ts'
 
@@ -16,7 +16,7 @@ const PAUSE_MS = 2000
  * when a connection is over, for any reason. Idempotent; never rejects. If the store is unavailable, the end is written
  * later, with the time of now or of the last media.
  */
-export async function closeSession(ctx: Context, sessionId: string, reason: SessionEndReason): Promise<void> {
+export async function closeSession(ctx: SessionContext, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
     const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
@@ -41,13 +41,13 @@ export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs
 }
 
 /** Ends a session from our side: cuts it at its edge, then closes it. All callers wait for the same end. */
-export function endSession(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
+export function endSession(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
   entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
   return entry.ending.done
 }
 
-async function cutAndClose(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
+async function cutAndClose(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   const giveUp = new AbortController()
   const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
     () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
@@ -64,7 +64,7 @@ async function cutAndClose(ctx: Context, entry: ActiveSession, reason: SessionEn
 }
 
 /** Writes ends that could not be written when they happened. */
-export async function writeLateEnds(ctx: Context): Promise<void> {
+export async function writeLateEnds(ctx: SessionContext): Promise<void> {
   await Promise.all([...ctx.sessions.leaving.values()].map((leaving) => record(ctx, leaving)))
 }
 
@@ -72,13 +72,13 @@ export async function writeLateEnds(ctx: Context): Promise<void> {
  * Adds the end to the next batch. Viewers leave together, thousands of them when a popular stream ends, and one
  * transaction for each would block the store. A failure is logged, and retried with the late ends.
  */
-function record(ctx: Context, leaving: ClosingSession): Promise<void> {
+function record(ctx: SessionContext, leaving: ClosingSession): Promise<void> {
   const batches = ctx.sessions.ends[leaving.entry.session.action]
   return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
 }
 
 /** @throws the error that kept all of them from being written */
-async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promise<void> {
+async function writeEnds(ctx: SessionContext, batch: readonly ClosingSession[]): Promise<void> {
   try {
     await ctx.store.transaction((tx) => end(tx, batch))
   } catch (error) {
@@ -92,14 +92,14 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
 }
 
 /** Once for each session, when its end is on record. */
-function noteEnd({ sessions, sampled }: Context, closing: ClosingSession): void {
+function noteEnd({ sessions, sampled }: SessionContext, closing: ClosingSession): void {
   if (!sessions.leaving.delete(closing.entry.session.id)) return
   sessions.counts.ended.add(closing.reason)
   sampled.sessions.info(sessionLine(sessions.node, closing), 'a session has ended')
 }
 
 /** One end that can never be written must not block the others of its batch. */
-async function writeApart(ctx: Context, batch: readonly ClosingSession[], error: unknown): Promise<void> {
+async function writeApart(ctx: SessionContext, batch: readonly ClosingSession[], error: unknown): Promise<void> {
   const [only] = batch
   if (batch.length <= 1) {
     ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session could not be written')

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { TrackInfo } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'
 
 /** Sessions in one transaction, which updates the hourly sums of each stream once. */
@@ -17,7 +17,7 @@ export interface SessionTotals extends Bytes {
 
 /** Updates the totals of a session; they only rise. Synchronous and cheap; the totals are written every few seconds. */
 export function countBytes(
-  ctx: Context,
+  ctx: SessionContext,
   sessionId: string,
   { bytesIn, bytesOut, silentMs = 0, frames = 0 }: SessionTotals,
 ): void {
@@ -37,12 +37,16 @@ export function countBytes(
 }
 
 /** Writes all counts, including those of ended sessions. */
-export async function writeBytes(ctx: Context): Promise<void> {
+export async function writeBytes(ctx: SessionContext): Promise<void> {
   await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
 }
 
 /** Keeps what a publisher sends, for those who ask. */
-export function noteTracks({ sessions }: Context, sessionId: string, tracks: readonly TrackInfo[]): void {
+export function noteTracks(
+  { sessions }: Pick<SessionContext, 'sessions'>,
+  sessionId: string,
+  tracks: readonly TrackInfo[],
+): void {
   const media = sessions.get(sessionId)?.media
   if (media) media.tracks = tracks
 }
@@ -52,16 +56,16 @@ export function noteTracks({ sessions }: Context, sessionId: string, tracks: rea
  * sessions that have ended in the store, for example because another node gave this one up. All calls during one write
  * share the next write.
  */
-export function writeTotals(ctx: Context): Promise<void> {
+export function writeTotals(ctx: SessionContext): Promise<void> {
   return ctx.sessions.writing.add('totals', () => writeRisen(ctx))
 }
 
-async function writeRisen(ctx: Context): Promise<void> {
+async function writeRisen(ctx: SessionContext): Promise<void> {
   const risen = ctx.sessions.all().filter(({ bytes, written }) => bytes !== written)
   for (let at = 0; at < risen.length; at += AT_ONCE) await writeSome(ctx, risen.slice(at, at + AT_ONCE))
 }
 
-async function writeSome(ctx: Context, entries: readonly ActiveSession[]): Promise<void> {
+async function writeSome(ctx: SessionContext, entries: readonly ActiveSession[]): Promise<void> {
   const totals = entries.map(({ session, bytes }) => ({ id: session.id, ...bytes }))
   const sent = entries.map(({ bytes }) => bytes)
   const gone = await ctx.store.transaction((tx) => tx.sessions.count(totals, ctx.clock.now()))

@@ -2,7 +2,7 @@ import { uuid } from '../../base/ids.ts'
 import type { FrameSource } from '../../media/frame.ts'
 import type { ActiveSession, ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { StoredFeed, Tx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { tokenOf } from './admit.ts'
 import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
@@ -13,7 +13,11 @@ import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
  * `multisource` replaces every feed of the stream. Undefined if the session is over; then drop its media.
  * @throws StoreUnavailable if the feed cannot be recorded: it is not on the air then
  */
-export async function goLive(ctx: Context, sessionId: string, media: FrameSource): Promise<ActiveFeed | undefined> {
+export async function goLive(
+  ctx: SessionContext,
+  sessionId: string,
+  media: FrameSource,
+): Promise<ActiveFeed | undefined> {
   const entry = ctx.sessions.get(sessionId)
   if (!entry || entry.ending) return undefined
   const { accountId, streamName } = entry.session
@@ -41,7 +45,7 @@ interface Begun {
   readonly replaced: readonly StoredFeed[]
 }
 
-async function replace(ctx: Context, tx: Tx, { session, request }: ActiveSession): Promise<Begun | undefined> {
+async function replace(ctx: SessionContext, tx: Tx, { session, request }: ActiveSession): Promise<Begun | undefined> {
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
   // A node that stalled and was given up meanwhile must not put a feed on the air, or replace one.
@@ -71,7 +75,7 @@ async function replace(ctx: Context, tx: Tx, { session, request }: ActiveSession
 }
 
 /** A replaced feed ended when its media stopped. Only the node that had it knows this time. */
-function endOfReplaced(ctx: Context, { sessionId, startedAtMs }: StoredFeed): number {
+function endOfReplaced(ctx: SessionContext, { sessionId, startedAtMs }: StoredFeed): number {
   const nowMs = ctx.clock.now()
   const entry = ctx.sessions.get(sessionId)
   return Math.max(entry === undefined ? nowMs : endedAtMs(entry, nowMs), startedAtMs)
@@ -91,9 +95,9 @@ async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
   await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
 }
 
-const isOver = ({ sessions }: Context, sessionId: string): boolean => sessions.get(sessionId)?.ending !== null
+const isOver = ({ sessions }: SessionContext, sessionId: string): boolean => sessions.get(sessionId)?.ending !== null
 
-function dropReplaced(ctx: Context, sessionId: string): void {
+function dropReplaced(ctx: SessionContext, sessionId: string): void {
   const entry = ctx.sessions.get(sessionId)
   if (!entry) return
   const { accountId, streamName } = entry.session

@@ -1,5 +1,5 @@
 import type { MediaEngine } from '../../media/engine.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
 import { countBytes, noteTracks } from './count.ts'
 import { goLive } from './goLive.ts'
@@ -8,7 +8,7 @@ import { goLive } from './goLive.ts'
  * Applies the media engine's events to sessions. It puts a publisher on the air when its media arrives, counts bytes,
  * and closes sessions that ended. Returns the function that stops it.
  */
-export function followEngine(ctx: Context, engine: MediaEngine): () => void {
+export function followEngine(ctx: SessionContext, engine: MediaEngine): () => void {
   const inOrder = perSession(ctx)
   return engine.watch((event) => {
     switch (event.kind) {
@@ -28,7 +28,7 @@ export function followEngine(ctx: Context, engine: MediaEngine): () => void {
 }
 
 /** A feed that cannot be recorded is not on the air: Sluice ends its session, and the publisher will reconnect. */
-async function connected(ctx: Context, engine: MediaEngine, sessionId: string): Promise<void> {
+async function connected(ctx: SessionContext, engine: MediaEngine, sessionId: string): Promise<void> {
   if (ctx.sessions.get(sessionId)?.session.action !== 'publish') return
   try {
     await goLive(ctx, sessionId, engine.tap(sessionId))
@@ -41,7 +41,7 @@ async function connected(ctx: Context, engine: MediaEngine, sessionId: string): 
 type Step = () => Promise<void>
 
 /** Runs the steps of a session in sequence, so that a session that ends while going live has gone live first. */
-function perSession(ctx: Context): (sessionId: string, step: Step) => void {
+function perSession(ctx: SessionContext): (sessionId: string, step: Step) => void {
   const last = new Map<string, Promise<void>>()
   return (sessionId, step) => {
     const before = last.get(sessionId) ?? Promise.resolve()

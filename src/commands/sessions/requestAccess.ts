@@ -5,7 +5,7 @@ import type { AccessRequest, Credential, TokenSnapshot } from '../../core/access
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken } from '../../store/cached.ts'
 import { type AccessAttempt, authorize } from '../access/authorize.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { problemOfEdit } from './revoke.ts'
 
 /** The address and origin of a request within a session. */
@@ -33,11 +33,11 @@ interface PlaceStatus {
  * Sluice decides, binds and records it like the first. It opens no session of its own.
  */
 export class RequestAccess {
-  readonly #ctx: Context
+  readonly #ctx: SessionContext
   /** By `placeKey`: the token that last admitted this place. */
   readonly #places = new WeakMap<ActiveSession, Map<string, TokenSnapshot>>()
 
-  constructor(ctx: Context) {
+  constructor(ctx: SessionContext) {
     this.#ctx = ctx
   }
 
@@ -120,13 +120,16 @@ const isFirstPlace = ({ request, session }: ActiveSession, { address, origin }: 
   session.tokenId === null || (request.address.text === address.text && request.origin === origin)
 
 /** The current token of a session; undefined if it was deleted or has a new value. */
-async function tokenOf({ cache }: Context, { session, tokenHash }: ActiveSession): Promise<CachedToken | undefined> {
+async function tokenOf(
+  { cache }: SessionContext,
+  { session, tokenHash }: ActiveSession,
+): Promise<CachedToken | undefined> {
   const token = session.tokenId === null ? undefined : await cache.tokenById(session.tokenId)
   return token?.hashHex === tokenHash ? token : undefined
 }
 
 /** The same, if it is in memory and may be used. */
-function peekToken({ cache }: Context, { session, tokenHash }: ActiveSession): CachedToken | undefined {
+function peekToken({ cache }: SessionContext, { session, tokenHash }: ActiveSession): CachedToken | undefined {
   const token = session.tokenId === null ? 'unknown' : cache.peekTokenById(session.tokenId)
   return token !== 'unknown' && token.hashHex === tokenHash ? token : undefined
 }

@@ -4,7 +4,7 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
-import type { Context, StreamsOnAir } from '../context.ts'
+import type { AccessContext, SessionContext, StreamsOnAir } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 
 /** Feeds of other nodes in memory, all read again at each change. Beyond this number, Sluice queries single streams. */
@@ -13,7 +13,7 @@ const FEEDS_MAX = 10_000
 type Refusal = Extract<Decision, { allowed: false }>
 
 /** Follows changes, here and on other nodes, until the returned function is called. */
-export function followChanges(ctx: Context): () => void {
+export function followChanges(ctx: SessionContext): () => void {
   const kick = oneAtATime(() => endKicked(ctx))
   const look = oneAtATime(() => refreshRemoteFeeds(ctx))
   const recheck = oneAtATime(() => recheckAll(ctx))
@@ -54,7 +54,7 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
 }
 
 /** Ends the sessions that a token no longer admits. */
-async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
+async function recheckToken(ctx: SessionContext, tokenId: number): Promise<void> {
   const entries = ctx.sessions.ofToken(tokenId)
   if (entries.length === 0) return
   try {
@@ -68,17 +68,17 @@ async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
 }
 
 /** Repeats the checks that failed while the store was unavailable. */
-export async function recheckLate(ctx: Context): Promise<void> {
+export async function recheckLate(ctx: SessionContext): Promise<void> {
   for (const tokenId of ctx.sessions.unchecked) await recheckToken(ctx, tokenId)
 }
 
-async function recheckAll(ctx: Context): Promise<void> {
+async function recheckAll(ctx: SessionContext): Promise<void> {
   const ids = new Set(ctx.sessions.all().map(({ session }) => session.tokenId))
   for (const id of ids) if (id !== null) await recheckToken(ctx, id)
 }
 
 /** Does not wait for the ends: an edge that does not answer must not delay the next change. */
-function endRefused(ctx: Context, entries: readonly ActiveSession[], token: CachedToken | undefined): void {
+function endRefused(ctx: SessionContext, entries: readonly ActiveSession[], token: CachedToken | undefined): void {
   for (const entry of entries) {
     const reason = reasonToEnd(ctx, entry, token)
     if (reason !== null) void endSession(ctx, entry, reason)
@@ -86,7 +86,11 @@ function endRefused(ctx: Context, entries: readonly ActiveSession[], token: Cach
 }
 
 /** Null: the session continues. */
-function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | undefined): SessionEndReason | null {
+function reasonToEnd(
+  ctx: SessionContext,
+  entry: ActiveSession,
+  token: CachedToken | undefined,
+): SessionEndReason | null {
   if (!token) return 'token_deleted'
   if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
   const { snapshot } = token
@@ -98,7 +102,7 @@ function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | un
 }
 
 /** Why an edited token no longer admits an earlier request; null: it does, or its edits end no sessions. */
-export function problemOfEdit(ctx: Context, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
+export function problemOfEdit(ctx: SessionContext, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
   const credential = asLiving(request.credential, snapshot)
   const decision = decide({ ...request, credential }, ctx.policy, ctx.clock.now())
   if (decision.allowed) return null
@@ -117,7 +121,7 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
 }
 
 /** Starts to end the sessions of this node that users asked to end. `done` resolves when they have ended. */
-export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<unknown> }> {
+export async function endKicked(ctx: SessionContext): Promise<{ readonly done: Promise<unknown> }> {
   if (ctx.sessions.node === '') return { done: Promise.resolve() }
   const { sessions } = ctx
   // The store lists them until their ends are written.
@@ -130,7 +134,7 @@ export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<
 }
 
 /** Reads the feeds of other nodes. */
-export async function refreshRemoteFeeds(ctx: Context): Promise<void> {
+export async function refreshRemoteFeeds(ctx: SessionContext): Promise<void> {
   const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
   if (!knowsAll && ctx.sessions.knowsAll)
@@ -140,7 +144,7 @@ export async function refreshRemoteFeeds(ctx: Context): Promise<void> {
 
 /** The feed of one source at another node: from memory, or from the store if memory does not hold all feeds. */
 export async function remoteFeed(
-  ctx: Context,
+  ctx: SessionContext,
   stream: Stream,
   sourceId: string | null,
 ): Promise<RemoteFeedRef | undefined> {
@@ -153,7 +157,7 @@ export async function remoteFeed(
 type OnAir = ReturnType<StreamsOnAir>
 
 /** The feed of a stream, at whatever node; undefined: there is none. @throws StoreUnavailable */
-export async function onAir(ctx: Context, accountId: string, streamName: string): Promise<OnAir> {
+export async function onAir(ctx: AccessContext, accountId: string, streamName: string): Promise<OnAir> {
   const found = peekOnAir(ctx, accountId, streamName)
   if (found !== 'unknown') return found
   const feeds = await ctx.store.read.feeds.remoteOf(ctx.sessions.node, { accountId, streamName })
@@ -161,6 +165,6 @@ export async function onAir(ctx: Context, accountId: string, streamName: string)
 }
 
 /** As `onAir`, from memory alone. Unknown: more feeds are on the air than memory holds. */
-export function peekOnAir(ctx: Context, accountId: string, streamName: string): OnAir | 'unknown' {
+export function peekOnAir(ctx: AccessContext, accountId: string, streamName: string): OnAir | 'unknown' {
   return ctx.streamsOnAir(accountId, streamName) ?? (ctx.sessions.knowsAll ? undefined : 'unknown')
 }

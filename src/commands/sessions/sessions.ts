@@ -3,7 +3,7 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
 import type { SessionScope, StoredSession, Tx } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
@@ -19,7 +19,7 @@ export type SessionEntry = ReturnType<typeof toEntry>
 
 /** One page of the open sessions on all nodes; newest first. */
 export async function listSessions(
-  ctx: Context,
+  ctx: SessionContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
@@ -43,12 +43,12 @@ export async function listSessions(
 }
 
 /** The latest open sessions, newest first; with the bytes that the nodes wrote last. */
-export async function recentSessions(ctx: Context, accountId: string, limit: number): Promise<SessionEntry[]> {
+export async function recentSessions(ctx: SessionContext, accountId: string, limit: number): Promise<SessionEntry[]> {
   return (await ctx.store.read.sessions.page({ accountId, limit })).map(toEntry)
 }
 
 /** Asks a session to end, on any node. */
-export async function kickSession(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
+export async function kickSession(ctx: SessionContext, actor: Actor, id: string): Promise<Result<true, Failure>> {
   const { accountId } = actor
   const found = await ctx.store.read.sessions.get(id)
   if (found?.accountId !== accountId || found.endedAtMs !== null) {
@@ -71,7 +71,11 @@ export interface StopAnswer {
 }
 
 /** Asks all sessions of a stream to end, publishers and viewers, on all nodes. */
-export async function stopStream(ctx: Context, actor: Actor, body: unknown): Promise<Result<StopAnswer, Failure>> {
+export async function stopStream(
+  ctx: SessionContext,
+  actor: Actor,
+  body: unknown,
+): Promise<Result<StopAnswer, Failure>> {
   const read = readStreamStop(body)
   if (!read.ok) return err(invalid(read.error))
   const { accountId, streamName } = read.value
@@ -81,7 +85,7 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
 }
 
 /** Asks all sessions of the account to end, publishers and viewers, on all nodes. */
-export async function stopAllStreams(ctx: Context, actor: Actor): Promise<Result<StopAnswer, Failure>> {
+export async function stopAllStreams(ctx: SessionContext, actor: Actor): Promise<Result<StopAnswer, Failure>> {
   const { accountId } = actor
   const stopped = await stopAll(ctx, actor, { action: 'account.stop', scope: { accountId } })
   return ok({ stoppingLevel: stopped ? 'Account' : 'None' })
@@ -96,7 +100,7 @@ interface Stopping {
  * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement exceed the
  * statement timeout. The nodes start with the first batch while the others are written. False: no session was open.
  */
-async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<boolean> {
+async function stopAll(ctx: SessionContext, actor: Actor, stopping: Stopping): Promise<boolean> {
   const sessions = await ctx.store.read.sessions.count(stopping.scope)
   let asked = 0
   for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
@@ -115,13 +119,19 @@ async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<
   return asked > 0
 }
 
-function noteStop(ctx: Context, tx: Tx, actor: Actor, { action, scope }: Stopping, sessions: number): Promise<void> {
+function noteStop(
+  ctx: SessionContext,
+  tx: Tx,
+  actor: Actor,
+  { action, scope }: Stopping,
+  sessions: number,
+): Promise<void> {
   const { accountId, streamName } = scope
   const subject = streamName === undefined ? accountId : `${accountId}/${streamName}`
   return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
 }
 
-const notifyNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
+const notifyNodes = (ctx: SessionContext, tx: Tx, accountId: string): Promise<void> =>
   tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
 
 /** Omits unknown fields. */

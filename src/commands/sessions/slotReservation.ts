@@ -2,7 +2,7 @@ import { addressKey } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/types.ts'
 import type { SessionSlot, SessionLimitCode, SlotRequest } from '../../core/sessions/slots.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 
 /** Protocols whose media connection comes up after admission, or never. */
 const CONNECTS: ReadonlySet<Protocol> = new Set(['whip', 'whep'])
@@ -12,10 +12,10 @@ const CONNECTS: ReadonlySet<Protocol> = new Set(['whip', 'whep'])
  * gets it.
  */
 export class SlotReservation {
-  readonly #ctx: Context
+  readonly #ctx: SessionContext
   #slot: SessionSlot | null = null
 
-  constructor(ctx: Context) {
+  constructor(ctx: SessionContext) {
     this.#ctx = ctx
   }
 
@@ -44,17 +44,17 @@ export class SlotReservation {
 }
 
 /** Checks the limits before the decision on a viewer, so that a full node costs little. */
-export const limitBeforeDecision = (ctx: Context, attempt: AccessAttempt): SessionLimitCode | null =>
+export const limitBeforeDecision = (ctx: SessionContext, attempt: AccessAttempt): SessionLimitCode | null =>
   ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
 
-function requestOf(ctx: Context, { request, decision }: Evaluation): SlotRequest {
+function requestOf(ctx: SessionContext, { request, decision }: Evaluation): SlotRequest {
   const { tokenId } = decision
   const holder = tokenId === null ? { accountId: decision.allowed ? decision.accountId : '' } : { tokenId }
   return { ...commonOf(ctx, request), holder }
 }
 
 const commonOf = (
-  { isProxy }: Context,
+  { isProxy }: SessionContext,
   { action, protocol, address }: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>,
 ): Omit<SlotRequest, 'holder'> => ({
   action,

@@ -1,6 +1,6 @@
 import { type Session, streamKey } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /** At most one event per stream in this time. */
@@ -13,7 +13,7 @@ const ATTEMPTS_MAX = 1000
 const IDLE_AT_ONCE = 500
 
 /** A viewer requested a stream that is not published. */
-export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<void> {
+export async function noteViewAttempt(ctx: SessionContext, stream: Stream): Promise<void> {
   if (!isWorthAnEvent(ctx, stream)) return
   const atMs = ctx.clock.now()
   try {
@@ -27,7 +27,7 @@ export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<voi
 }
 
 /** Checks memory before the store, so that a flood of attempts costs nothing. */
-function isWorthAnEvent({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
+function isWorthAnEvent({ sessions, clock }: SessionContext, { accountId, streamName }: Stream): boolean {
   const nowMs = clock.monotonic()
   const key = streamKey(accountId, streamName)
   const last = sessions.attempts.get(key)
@@ -51,7 +51,7 @@ export async function noteViewer(tx: Tx, session: Session): Promise<void> {
  * Emits an event for each stream whose last viewer left `idleMs` ago. Any node may run it; each event goes out once.
  * Returns the number of events.
  */
-export async function emitIdleStreams(ctx: Context, idleMs: number): Promise<number> {
+export async function emitIdleStreams(ctx: SessionContext, idleMs: number): Promise<number> {
   const atMs = ctx.clock.now()
   const beforeMs = atMs - idleMs
   let emitted = 0

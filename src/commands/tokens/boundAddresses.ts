@@ -1,7 +1,7 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import type { Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Actor, Context } from '../context.ts'
+import type { AccessContext, Actor } from '../context.ts'
 import { changeToken } from './changeToken.ts'
 import { noToken } from './readTokens.ts'
 
@@ -13,7 +13,7 @@ export interface BoundIp {
 
 /** The addresses that a token is bound to, in the order in which they were bound. */
 export async function listBoundIps(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   kind: TokenKind,
   id: number,
@@ -32,7 +32,12 @@ export async function listBoundIps(
 }
 
 /** Forgets every bound address. After it the token binds the next addresses that use it. */
-export function clearBoundIps(ctx: Context, actor: Actor, kind: TokenKind, id: number): Promise<Result<true, Failure>> {
+export function clearBoundIps(
+  ctx: AccessContext,
+  actor: Actor,
+  kind: TokenKind,
+  id: number,
+): Promise<Result<true, Failure>> {
   return changeToken(ctx, actor, { kind, id }, async ({ tx }) => {
     const cleared = await tx.bindings.clear(id)
     return ok({ value: true, recorded: { verb: 'clear_bound_ips', before: { cleared } } })

@@ -2,15 +2,15 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { Failure } from '../../core/errors.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import type { StoredToken, Tx } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type AccessContext, type Actor, audit } from '../context.ts'
 import { noToken } from './readTokens.ts'
 
 /** What a change of a token may write to. */
-export type TokenTx = Pick<Tx, 'tokens' | 'bindings' | 'revocations'>
+export type TokenChangeTx = Pick<Tx, 'tokens' | 'bindings' | 'revocations'>
 
 interface LockedToken {
   readonly before: StoredToken
-  readonly tx: TokenTx
+  readonly tx: TokenChangeTx
   readonly nowMs: number
 }
 
@@ -28,7 +28,7 @@ interface TokenChange<T> {
  * @param work writes only after it can no longer refuse: a refusal does not undo what was written
  */
 export async function changeToken<T>(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   { kind, id }: { readonly kind: TokenKind; readonly id: number },
   work: (token: LockedToken) => Promise<Result<TokenChange<T>, Failure>>,

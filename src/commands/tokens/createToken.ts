@@ -2,13 +2,13 @@ import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readTokenCreate, toTokenRecord, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type AccessContext, type Actor, audit } from '../context.ts'
 import { newTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /** Makes a publish or subscribe token from an untrusted body. Nothing is written when any field is wrong. */
 export async function createToken(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   kind: TokenKind,
   body: unknown,

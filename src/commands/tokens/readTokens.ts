@@ -12,7 +12,7 @@ import {
 } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken, TokenListQuery } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { openTokenValue } from './tokenValue.ts'
 
 /** The refusal for a token id that this account does not have. Another account's token looks exactly the same. */
@@ -20,7 +20,7 @@ export const noToken = (kind: TokenKind, id: number | string): Failure =>
   notFound('tokenId', `No ${kind} token with id: ${String(id).slice(0, 32)}`)
 
 export async function readToken(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   kind: TokenKind,
   id: number,
@@ -40,7 +40,7 @@ export interface TokenPage {
 
 /** One page of tokens, by page number as the interface has it. Ties in the order are broken by id. */
 export async function listTokens(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   kind: TokenKind,
   query: Record<string, unknown>,
@@ -51,7 +51,7 @@ export async function listTokens(
 
 /** As `listTokens`, for tokens whose label or exact stream name contains a text. */
 export async function listTokensByName(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   kind: TokenKind,
   query: Record<string, unknown>,
@@ -63,7 +63,7 @@ export async function listTokensByName(
 }
 
 async function page(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   kind: TokenKind,
   query: ListRequest,
@@ -93,20 +93,24 @@ function filterOf({ state, expiresBeforeMs }: ListRequest, nowMs: number): Token
 }
 
 /** Ids of the publish tokens that are on the air now, at any node; on one stream, or on any. Ascending. */
-export const activeTokenIds = (ctx: Context, accountId: string, streamName?: string): Promise<number[]> =>
+export const activeTokenIds = (ctx: AccessContext, accountId: string, streamName?: string): Promise<number[]> =>
   ctx.store.read.feeds.tokenIds(accountId, streamName)
 
 /** Ids of the publish tokens that could publish a stream now: active, not expired and covering its name. Ascending. */
-export async function usableTokenIds(ctx: Context, accountId: string, streamName: string): Promise<number[]> {
+export async function usableTokenIds(ctx: AccessContext, accountId: string, streamName: string): Promise<number[]> {
   return (await usableTokens(ctx, accountId, streamName)).map(({ id }) => id)
 }
 
 /** Would a feed on this stream, started now, be secured? True when any usable publish token that covers it says so. */
-export async function streamWouldBeSecured(ctx: Context, accountId: string, streamName: string): Promise<boolean> {
+export async function streamWouldBeSecured(
+  ctx: AccessContext,
+  accountId: string,
+  streamName: string,
+): Promise<boolean> {
   return (await usableTokens(ctx, accountId, streamName)).some(({ secured }) => secured)
 }
 
-async function usableTokens(ctx: Context, accountId: string, streamName: string) {
+async function usableTokens(ctx: AccessContext, accountId: string, streamName: string) {
   const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
   return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName))
 }

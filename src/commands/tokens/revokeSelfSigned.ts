@@ -3,15 +3,15 @@ import { readRevoke, type Revocation } from '../../core/tokens/rules.ts'
 import { TOKEN_LIMITS } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
-import { changeToken, type TokenTx } from './changeToken.ts'
+import type { AccessContext, Actor } from '../context.ts'
+import { changeToken, type TokenChangeTx } from './changeToken.ts'
 
 /**
  * Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a
  * time.
  */
 export async function revokeSelfSigned(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   id: number,
   body: unknown,
@@ -26,7 +26,7 @@ export async function revokeSelfSigned(
 }
 
 async function write(
-  tx: TokenTx,
+  tx: TokenChangeTx,
   token: StoredToken,
   revocation: Revocation,
   nowMs: number,

@@ -1,11 +1,11 @@
 import { sha256 } from '../../base/crypto.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext, Context } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
 
 const CONTEXT = 'token:value'
 
 /** A fresh token value, 64 lower-case hex characters of 32 random bytes, with the two forms in which it is stored. */
-export function newTokenValue(ctx: Context): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {
+export function newTokenValue(ctx: AccessContext): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {
   const value = ctx.random.bytes(32).toString('hex')
   return { value, valueHash: sha256(value), valueSealed: ctx.sealer.seal(value, CONTEXT) }
 }

@@ -9,14 +9,14 @@ import {
 } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
-import { changeToken, type TokenTx } from './changeToken.ts'
+import type { AccessContext, Actor } from '../context.ts'
+import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { newTokenValue, openTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /** Edits a token. The merged record is checked as a whole; nothing is written when any part of it is wrong. */
 export async function updateToken(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   kind: TokenKind,
   id: number,
@@ -34,7 +34,12 @@ export async function updateToken(
   return updated.ok ? ok(toTokenRecord(updated.value, openTokenValue(ctx, updated.value))) : updated
 }
 
-async function write(ctx: Context, tx: TokenTx, before: StoredToken, applied: PatchedToken): Promise<StoredToken> {
+async function write(
+  ctx: AccessContext,
+  tx: TokenChangeTx,
+  before: StoredToken,
+  applied: PatchedToken,
+): Promise<StoredToken> {
   const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx) : { value: '' }
   const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh })
   if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)

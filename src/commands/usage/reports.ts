@@ -3,7 +3,7 @@ import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../core/usage/query.ts'
 import * as report from '../../core/usage/report.ts'
 import type { UsageQuery } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { writeBytes } from '../sessions/count.ts'
 
 /** Bounds a report: hours, streams and tracking ids multiply, and more rows would exhaust the server's memory. */
@@ -85,7 +85,7 @@ export type ReportName = keyof typeof REPORTS
 
 /** Transferred bytes as one of the reports; up to now for the sessions of this node. */
 export async function analyse(
-  ctx: Context,
+  ctx: SessionContext,
   accountId: string,
   name: ReportName,
   query: Record<string, unknown>,

@@ -4,7 +4,7 @@ import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readCursorQuery } from '../../core/webhooks/requests.ts'
 import type { Delivery } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type Actor, type WebhookContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { noWebhook } from './webhooks.ts'
 
@@ -15,7 +15,7 @@ export type DeliveryPage = KeysetPage<DeliveryEntry>
 
 /** One page of the deliveries to one webhook, pending ones included; newest first. */
 export async function listDeliveries(
-  ctx: Context,
+  ctx: WebhookContext,
   mac: Mac,
   accountId: string,
   webhookId: number,
@@ -37,7 +37,7 @@ export async function listDeliveries(
 
 /** The latest deliveries, newest first. */
 export async function recentDeliveries(
-  ctx: Context,
+  ctx: WebhookContext,
   accountId: string,
   webhookId: number,
   limit: number,
@@ -51,7 +51,7 @@ export async function recentDeliveries(
  * of the log.
  */
 export async function redeliver(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   webhookId: number,
   deliveryId: string,

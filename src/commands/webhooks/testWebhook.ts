@@ -2,12 +2,12 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { exampleEvent, TEST_TYPES } from '../../core/webhooks/examples.ts'
 import { readWebhookTest, testTypeOf } from '../../core/webhooks/requests.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type Actor, type WebhookContext, audit } from '../context.ts'
 import { emitNotification } from './emit.ts'
 
 /** Sends an example of an event to every subscribed webhook of the account, over the same path as a real one. */
 export async function testWebhooks(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   named: string,
   body: unknown,

@@ -5,7 +5,7 @@ import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '
 import type { WebhookRecord } from '../../core/webhooks/schema.ts'
 import type { Webhook } from '../../core/webhooks/types.ts'
 import type { StoredWebhook } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { type Actor, type Context, type WebhookContext, audit } from '../context.ts'
 
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
@@ -19,7 +19,7 @@ export const noWebhook = (id: number | string): Failure =>
 
 /** Creates a webhook from an untrusted body. If any field is invalid, nothing is written. */
 export async function createWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   body: unknown,
 ): Promise<Result<WebhookRecord, Failure>> {
@@ -40,7 +40,7 @@ export async function createWebhook(
 }
 
 export async function readWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   accountId: string,
   id: number,
 ): Promise<Result<WebhookRecord, Failure>> {
@@ -50,7 +50,7 @@ export async function readWebhook(
 
 /** One page in the order of creation, or in reverse. */
 export async function listWebhooks(
-  ctx: Context,
+  ctx: WebhookContext,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<WebhookRecord[], Failure>> {
@@ -64,7 +64,7 @@ export async function listWebhooks(
 
 /** Edits a webhook; a new secret signs everything that is sent from then on. */
 export async function updateWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   id: number,
   body: unknown,
@@ -91,7 +91,7 @@ export async function updateWebhook(
 }
 
 /** Deletes a webhook and its pending deliveries. A delivery under way ends by itself. */
-export async function deleteWebhook(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+export async function deleteWebhook(ctx: WebhookContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
     const before = await tx.webhooks.lock(actor.accountId, id)
@@ -118,7 +118,7 @@ export function openWebhookSecret(ctx: Pick<Context, 'sealer'>, webhook: Pick<St
   return opened.value.toString('ascii')
 }
 
-const recordOf = (ctx: Context, webhook: StoredWebhook): WebhookRecord =>
+const recordOf = (ctx: WebhookContext, webhook: StoredWebhook): WebhookRecord =>
   toWebhookRecord(webhook, openWebhookSecret(ctx, webhook), ctx.clock.now())
 
 /** A webhook in an audit row: the stored record without the secret in any form. */

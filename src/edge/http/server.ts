@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
-import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
+import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { accessRoutes } from './access/routes.ts'
@@ -29,6 +29,7 @@ import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
+import { playerRoutes } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { streamRoutes } from './streams/routes.ts'
@@ -127,7 +128,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(options.trustedProxies)
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
-  if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
+  pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
   if (options.playback)
@@ -172,6 +173,13 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   streamRoutes(api, ctx, sign)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
+}
+
+/** Pages for people, and the player that pages of others load. */
+function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc }: ServerOptions, peerOf: PeerOf): void {
+  const hasNodes = Boolean(webRtc?.nodeUrl)
+  if (demo) demoRoutes(app, hasNodes)
+  playerRoutes(app, ctx, { peerOf, hasNodes })
 }
 
 /** Each interface has its own error answers, also for paths without a route. */

@@ -5,22 +5,20 @@ import type { Random } from '../../base/random.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
-import { RtmpIngest } from './ingest.ts'
-import { controlMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl, writeMessage } from './messages.ts'
+import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
+import { Outgoing } from './outgoing.ts'
+import { Publication } from './publication.ts'
 import * as replies from './replies.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
 
 /** The longest message before the encoder is admitted. */
 const MAX_COMMAND_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
-/** The most bytes that may wait to be sent; only a client that never reads reaches it. */
-const MAX_WAITING_BYTES = 65_536
 /** The most commands in a minute. */
 const MAX_COMMANDS = 64
 const COMMANDS_WINDOW_MS = 60_000
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
-const SMALLEST_WINDOW = 65_536
 /** Not `BadName`: clients read that as "the name is in use". */
 const DENIED = 'NetStream.Publish.Denied'
 
@@ -43,6 +41,7 @@ export class RtmpConnection {
   readonly #options: ConnectionOptions
   readonly #handshake: RtmpHandshake
   readonly #reader: ChunkReader
+  readonly #outgoing: Outgoing
   #handshaking = true
   #state: State = 'talking'
   #deadline: number
@@ -50,13 +49,9 @@ export class RtmpConnection {
   #commands = 0
   #commandsUntil: number
   #app: RtmpTarget | null = null
-  #admitted: Admitted | null = null
-  #ingest: RtmpIngest | null = null
+  #publication: Publication | null = null
   #reason: RtmpEnd = 'left'
   #bytesIn = 0
-  #bytesReported = 0
-  #window = replies.WINDOW_BYTES
-  #acknowledged = 0
 
   constructor(options: ConnectionOptions) {
     const { socket, clock, limits } = options
@@ -66,6 +61,7 @@ export class RtmpConnection {
       maxMessageBytes: Math.min(MAX_COMMAND_BYTES, limits.maxMessageBytes),
       maxChunkStreams: MAX_CHUNK_STREAMS,
     })
+    this.#outgoing = new Outgoing(socket, () => void this.end('invalid'))
     this.#deadline = clock.monotonic() + limits.handshakeMs
     this.#commandsUntil = clock.monotonic() + COMMANDS_WINDOW_MS
     socket.on('data', (data: Buffer) => this.#received(data))
@@ -85,7 +81,7 @@ export class RtmpConnection {
 
   /** Called every second: reports the byte count, and ends the connection after a timeout. */
   tick(now: number): void {
-    this.#reportBytes()
+    this.#publication?.reportBytes(this.#bytesIn)
     this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return
     this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
@@ -124,7 +120,7 @@ export class RtmpConnection {
     if (this.#state === 'lingering' || this.#state === 'over') return
     const problem = this.#handshaking ? this.#shakeHands(data) : this.#read(data)
     if (problem !== null) this.#reject('NetConnection.Call.Failed', problem)
-    else this.#acknowledge()
+    else if (!this.#handshaking) this.#outgoing.acknowledge(this.#bytesIn)
   }
 
   #shakeHands(data: Buffer): string | null {
@@ -171,7 +167,7 @@ export class RtmpConnection {
       case MESSAGE.aggregate:
         return this.#aggregate(message)
       case MESSAGE.windowSize:
-        this.#window = Math.max(SMALLEST_WINDOW, message.payload.length >= 4 ? message.payload.readUInt32BE(0) : 0)
+        this.#outgoing.setWindow(message.payload)
         return null
       case MESSAGE.userControl:
         return this.#answerPing(message.payload)
@@ -181,8 +177,8 @@ export class RtmpConnection {
   }
 
   #media(message: Message): string | null {
-    if (this.#ingest === null) return 'Media came before the permission to publish'
-    const taken = this.#ingest.take(message)
+    if (this.#publication === null) return 'Media came before the permission to publish'
+    const taken = this.#publication.take(message)
     if (!taken.ok) return taken.error
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     return null
@@ -245,7 +241,7 @@ export class RtmpConnection {
 
   #publishRequested(target: RtmpTarget): string | null {
     if (this.#app === null) return 'publish came before connect'
-    if (this.#admitted !== null) return 'This connection publishes already'
+    if (this.#publication !== null) return 'This connection publishes already'
     this.#state = 'deciding'
     this.#options.socket.pause()
     void this.#decide(this.#app, target)
@@ -268,10 +264,9 @@ export class RtmpConnection {
 
   /** When the encoder left meanwhile, reports the end at once: every admitted session needs one. */
   #admit(answer: Admitted): void {
-    this.#admitted = answer
+    this.#publication = new Publication(answer)
     if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
-    this.#ingest = new RtmpIngest(answer.sink)
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     this.#send(replies.publishing())
@@ -307,34 +302,12 @@ export class RtmpConnection {
     this.#reportEnd()
   }
 
-  /** Reports the end once: at the first of leaving, refusal and the end of the socket. */
+  /** The first of leaving, refusal and the end of the socket counts. */
   #reportEnd(): void {
-    const admitted = this.#admitted
-    if (admitted === null) return
-    this.#reportBytes()
-    this.#admitted = null
-    this.#ingest = null
-    admitted.sink.end()
-    admitted.ended(this.#reason)
-  }
-
-  #reportBytes(): void {
-    if (this.#bytesIn === this.#bytesReported || this.#admitted === null) return
-    this.#bytesReported = this.#bytesIn
-    this.#admitted.bytes(this.#bytesIn)
-  }
-
-  #acknowledge(): void {
-    if (this.#handshaking || this.#bytesIn - this.#acknowledged < this.#window) return
-    this.#acknowledged = this.#bytesIn
-    this.#send([controlMessage(MESSAGE.acknowledgement, this.#bytesIn % 2 ** 32)])
+    this.#publication?.end(this.#reason, this.#bytesIn)
   }
 
   #send(messages: readonly Message[]): void {
-    const { socket } = this.#options
-    if (!socket.writable) return
-    // Commands go on chunk stream 3, control on 2 (RTMP 1.0 section 5.4).
-    for (const message of messages) socket.write(writeMessage(message, { chunkStreamId: message.type < 8 ? 2 : 3 }))
-    if (socket.writableLength > MAX_WAITING_BYTES) void this.end('invalid')
+    this.#outgoing.send(messages)
   }
 }

@@ -1,8 +1,22 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** No playlist, not even a viewer's older copy, lists a segment for this long (RFC 8216 section 6.2.2). */
 const OLD_MS = 60_000
+
+/** The name of an engine's folder: its id. */
+const ENGINE_ID = /^en_[1-9A-Za-z]{22}$/
+
+/**
+ * Removes the folders of engines from the output directory of an earlier version, and this directory if it is empty then.
+ * Other files in it are not ours.
+ */
+export async function removeEngineFolders(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => [])
+  const ours = names.filter((name) => ENGINE_ID.test(name))
+  await Promise.all(ours.map((name) => rm(join(directory, name), { recursive: true, force: true })))
+  await rmdir(directory).catch(() => undefined)
+}
 
 /**
  * Removes files from the folder of a rendition that are older than its playlist: an ffmpeg process removes only its own

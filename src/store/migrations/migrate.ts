@@ -18,6 +18,7 @@ import * as engineStates from './0016_engine_states.ts'
 import * as dashboard from './0017_dashboard.ts'
 import * as feedReports from './0018_feed_reports.ts'
 import * as operations from './0019_operations.ts'
+import * as hostKeys from './0020_host_keys.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -38,6 +39,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0017_dashboard': dashboard.up,
   '0018_feed_reports': feedReports.up,
   '0019_operations': operations.up,
+  '0020_host_keys': hostKeys.up,
 }
 
 /** The database was written by a newer version of this program. */

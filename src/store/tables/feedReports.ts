@@ -32,7 +32,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     if (after !== undefined) names = names.where('named.stream_name', '>', after)
     return db
       .selectFrom('feeds')
-      .leftJoin('nodes', 'nodes.id', 'feeds.node')
+      .leftJoin('serving_nodes as nodes', 'nodes.id', 'feeds.node')
       .leftJoin('tokens', (join) =>
         join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
       )

@@ -48,9 +48,9 @@ const recentNames = statement<{ accountId: string; limit: number }, { name: stri
 const remote = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
-    .leftJoin('nodes', 'nodes.id', 'feeds.node')
+    .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
     .selectAll('feeds')
-    .select('nodes.url')
+    .select('serving_nodes.url')
     .where('feeds.ended_at_ms', 'is', null)
     .where('feeds.node', '<>', p.node)
     .orderBy('feeds.started_at_ms')
@@ -60,9 +60,9 @@ const remote = statement((db, p: { node: string; limit: number }) =>
 const remoteOf = statement((db, p: Stream & { node: string }) =>
   db
     .selectFrom('feeds')
-    .leftJoin('nodes', 'nodes.id', 'feeds.node')
+    .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
     .selectAll('feeds')
-    .select('nodes.url')
+    .select('serving_nodes.url')
     .where('feeds.account_id', '=', p.accountId)
     .where('feeds.stream_name', '=', p.streamName)
     .where('feeds.ended_at_ms', 'is', null)

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { DB } from '../schema.ts'
+import type { NodeTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { NewNode, Node } from '../store.ts'
 import { lockRows } from './lockRows.ts'
@@ -9,9 +9,9 @@ import { databaseTime, leaseEnd } from './now.ts'
 const GIVEN_UP = sql.lit(-1)
 
 const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
-  db.insertInto('nodes').values({
+  db.insertInto('serving_nodes').values({
     id: p.id,
-    place: p.place,
+    host_key: p.hostKey,
     pid: p.pid,
     seen_at_ms: databaseTime(engine),
     alive_until_ms: leaseEnd(engine, p.leaseMs),
@@ -21,7 +21,7 @@ const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
 
 export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
-    .updateTable('nodes')
+    .updateTable('serving_nodes')
     .set({ seen_at_ms: databaseTime(engine), alive_until_ms: leaseEnd(engine, p.leaseMs) })
     .where('id', '=', p.id)
     .where('alive_until_ms', '<>', GIVEN_UP),
@@ -29,19 +29,19 @@ export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, en
 
 /** A key share lock prevents the deletion of the row, but allows renewals of its lease. */
 const lockShared = statement((db, p: { id: string }, engine) => {
-  const row = db.selectFrom('nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
+  const row = db.selectFrom('serving_nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
   return lockRows(engine, row, 'key share')
 })
 
 /** Skips a node that another one has locked to give it up. */
 const lock = statement((db, p: { id: string }, engine) => {
-  const row = db.selectFrom('nodes').selectAll().where('id', '=', p.id)
+  const row = db.selectFrom('serving_nodes').selectAll().where('id', '=', p.id)
   return lockRows(engine, row, 'update skip locked')
 })
 
 const lockExpired = statement((db, p: { id: string }, engine) => {
   const row = db
-    .selectFrom('nodes')
+    .selectFrom('serving_nodes')
     .selectAll()
     .where('id', '=', p.id)
     .where('alive_until_ms', '<', databaseTime(engine))
@@ -49,14 +49,14 @@ const lockExpired = statement((db, p: { id: string }, engine) => {
 })
 
 const giveUp = statement((db, p: { id: string }) =>
-  db.updateTable('nodes').set({ alive_until_ms: GIVEN_UP }).where('id', '=', p.id),
+  db.updateTable('serving_nodes').set({ alive_until_ms: GIVEN_UP }).where('id', '=', p.id),
 )
 
-const remove = statement((db, p: { id: string }) => db.deleteFrom('nodes').where('id', '=', p.id))
+const remove = statement((db, p: { id: string }) => db.deleteFrom('serving_nodes').where('id', '=', p.id))
 
 const list = statement((db, _none: object, engine) =>
   db
-    .selectFrom('nodes')
+    .selectFrom('serving_nodes')
     .selectAll()
     .select(sql<number>`case when alive_until_ms < ${databaseTime(engine)} then 1 else 0 end`.as('expired'))
     .orderBy('id'),
@@ -89,9 +89,9 @@ export async function listNodes(executor: Executor): Promise<Node[]> {
   return (await executor.all(list, {})).map(fromRow)
 }
 
-const fromRow = (row: Selectable<DB['nodes']> & { expired: number }): Node => ({
+const fromRow = (row: Selectable<NodeTable> & { expired: number }): Node => ({
   id: row.id,
-  place: row.place,
+  hostKey: row.host_key,
   pid: row.pid,
   seenAtMs: row.seen_at_ms,
   isExpired: row.expired === 1,

@@ -125,7 +125,7 @@ const toRow = (recording: StoredRecording): Row => ({
   duration_ms: recording.durationMs,
   tracks: JSON.stringify(recording.tracks),
   problem: recording.problem,
-  place: recording.place,
+  place: recording.hostKey,
   node: recording.node,
 })
 
@@ -142,6 +142,6 @@ const fromRow = (row: Row): StoredRecording => ({
   durationMs: row.duration_ms,
   tracks: JSON.parse(row.tracks) as RecordedTrack[],
   problem: row.problem,
-  place: row.place,
+  hostKey: row.place,
   node: row.node,
 })

@@ -52,6 +52,11 @@ test('every error of every field is named at once', () => {
   })
 })
 
+test('two unknown fields that begin alike are both named', () => {
+  const alike = 'y'.repeat(64)
+  expect(errorsOf({ ...least, [`${alike}1`]: 1, [`${alike}2`]: 1 })[alike]).toHaveLength(2)
+})
+
 test('a protocol of the other action is named with those that fit', () => {
   expect(errorsOf({ ...least, protocol: 'whip' })).toEqual({ protocol: ['must be one of whep, hls'] })
 })

@@ -19,6 +19,9 @@ describe('parseCountry', () => {
     expect(parseCountry(text).ok).toBe(false),
   )
 
+  it('suggests no other country for a code that nobody uses', () =>
+    expect(parseCountry('XX')).toEqual({ ok: false, error: 'XX is not an assigned ISO 3166-1 country code' }))
+
   it('suggests GB to users from the United Kingdom', () =>
     expect(parseCountry('UK')).toMatchObject({ error: expect.stringContaining('GB') as string }))
 })

@@ -87,6 +87,11 @@ describe('decide', () => {
     expect(ask({ credential: ANONYMOUS, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
   })
 
+  it('lets no publisher in without a token, whatever account and stream are named', () => {
+    const open = { credential: ANONYMOUS, action: 'publish', streamIsSecured: false } as const
+    expect(ask(open)).toMatchObject({ allowed: false, code: 'invalid_token' })
+  })
+
   it('explains in the trace what was wrong with an unknown token', () => {
     expect(ask({ credential: { kind: 'unknown', why: 'wrongly signed' } })).toMatchObject({
       tokenId: null,
@@ -105,6 +110,11 @@ describe('decide', () => {
     const parent = { ...token, bindLimit: 0 }
     const credential = { kind: 'selfSigned', token: parent, claims: { ...claims, addresses: [rule.value] } } as const
     expect(ask({ credential, protocol: 'rtmp' })).toMatchObject({ code: 'ip_filters_not_supported' })
+  })
+
+  it('asks nothing more over RTMP of a self-signed token without address lists', () => {
+    const credential = { kind: 'selfSigned', token: { ...token, bindLimit: 0 }, claims } as const
+    expect(ask({ credential, protocol: 'rtmp' })).toMatchObject({ allowed: true })
   })
 })
 

@@ -28,6 +28,10 @@ describe('addresses', () => {
     '1:2:3:4:5:6:7:8:9',
     '1::2::3',
     '1:2:3:4:5:6:7::8',
+    '1:2:3:4:5:6:7:8::9::a',
+    '255.255',
+    '10.20.30',
+    '10.20.30.',
   ])('%s is none', (text) => expect(parseAddress(text)).toBeNull())
 
   test.each([
@@ -37,6 +41,7 @@ describe('addresses', () => {
     ['::1:ffff:c000:207', '::1:ffff:c000:207'],
     ['::fffe:c000:207', '::fffe:c000:207'],
     ['0:0:0:0:1:ffff:c000:207', '::1:ffff:c000:207'],
+    ['1::ffff:c000:207', '1::ffff:c000:207'],
   ])('%s is %s', (text, expected) => expect(parseAddress(text)?.text).toBe(expected))
 
   test('of one /64 are one', () => {
@@ -67,6 +72,8 @@ describe('origins', () => {
     expect(matches('https://a.example', 'https://a.example:444')).toBe(false)
     expect(matches('a.example', 'http://a.example:8080')).toBe(true)
     expect(matches('a.example:8080', 'http://a.example')).toBe(false)
+    expect(matches('https://a.example:8080', 'http://a.example:8080')).toBe(false)
+    expect(matches('http://a.example:8080', 'https://a.example:8080')).toBe(false)
     expect(matches('*.a.example', 'https://b.a.example')).toBe(true)
     expect(matches('*.a.example', 'https://a.example')).toBe(false)
     expect(matches('*.a.example', 'https://ba.example')).toBe(false)
@@ -89,6 +96,14 @@ describe('origins', () => {
     ])
     expect([why(parseOriginRule(`${host(251)}:80`)), why(parseOriginRule(`${host(251)}:8080`))]).toEqual([
       'fine',
+      'must have 1 to 255 characters',
+    ])
+    expect([253, 254].map((length) => why(parseOriginRule(host(length).replace('abc', 'a_c'))))).toEqual([
+      'fine',
+      expect.stringMatching(/not a valid domain/),
+    ])
+    expect([255, 256].map((length) => why(parseOriginRule(at(length, 'x.'.repeat(200)))))).toEqual([
+      expect.stringMatching(/not a valid domain/),
       'must have 1 to 255 characters',
     ])
     expect(why(parseOriginRule(`${host(240).replace('abc', 'büc')}:65535`))).toBe('fine')
@@ -123,6 +138,8 @@ describe('stream names', () => {
   test.each([
     ['a)', 'not a valid RE2 pattern, at character 2: unexpected )'],
     ['(a))', 'not a valid RE2 pattern, at character 4: unexpected )'],
+    [')(a)', 'not a valid RE2 pattern, at character 1: unexpected )'],
+    ['(a)(b))c)', 'not a valid RE2 pattern, at character 7: unexpected )'],
     ['[)]a)', 'not a valid RE2 pattern, at character 5: unexpected )'],
     ['\\)(b))', 'not a valid RE2 pattern, at character 6: unexpected )'],
     ['🎥(a', 'not a valid RE2 pattern, at character 4: missing closing )'],
@@ -191,6 +208,21 @@ describe('self-signed tokens', () => {
     [{ streamName: '' }, 'streaming.streamName must have 1 to 128 characters'],
   ])('say %j: %j', (claims, expected) => {
     expect(why(claimsOf({ exp: 5, streaming: { ...streaming, ...claims } }))).toEqual(expected)
+  })
+
+  test('are as long as 8192 characters, to the last one', () => {
+    const texts = Array.from({ length: 400 }, (_, n) =>
+      token({ alg: 'HS256', kid: 'k'.repeat(n % 4) }, { exp: 5, streaming, a: 'x'.repeat(5950 + (n >> 2)) }),
+    )
+    const parsed = [8192, 8193].map((length) => texts.find((text) => text.length === length) ?? '')
+    expect(parsed.map((text) => why(parseSelfSigned(text)))).toEqual(['fine', 'the token is longer than 8192 bytes'])
+  })
+
+  test('have dates in seconds, up to the last that a date can be, and round down', () => {
+    const dated = (dates: object) => claimsOf({ exp: 5, streaming, ...dates })
+    expect(valueOf(dated({ exp: 1.0009 }))).toMatchObject({ expiresAtMs: 1000, issuedAtMs: null, notBeforeMs: null })
+    expect(valueOf(dated({ iat: 0, nbf: 8.64e12 }))).toMatchObject({ issuedAtMs: 0, notBeforeMs: 8.64e15 })
+    expect(why(dated({ exp: 8.64e12 + 1 }))).toBe('exp is required, in seconds since 1970')
   })
 
   test('have lists of as many rules as the limit, and no more', () => {

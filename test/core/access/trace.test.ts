@@ -1,15 +1,22 @@
 import { describe, expect, test } from 'vitest'
+import type { Result } from '../../../src/base/result.ts'
+import { parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
+import { parseOriginRule } from '../../../src/core/access/origin.ts'
+import { checkAddress } from '../../../src/core/access/rules/address.ts'
 import { checkCountry } from '../../../src/core/access/rules/country.ts'
 import { checkExpiry } from '../../../src/core/access/rules/expiry.ts'
+import { checkOrigin } from '../../../src/core/access/rules/origin.ts'
+import { checkRtmpIpFilters } from '../../../src/core/access/rules/rtmpIpFilters.ts'
 import { checkToken } from '../../../src/core/access/rules/token.ts'
 import type { Question } from '../../../src/core/access/rules/verdict.ts'
-import type { SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
+import type { AccessRequest, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
 
 const NOW = 1_750_000_000_000
 
 /** As much of a question as one rule looks at. */
 function asked(given: {
   country?: string | null
+  request?: Partial<AccessRequest>
   token?: Partial<TokenSnapshot>
   claims?: Partial<SelfSignedClaims>
 }): Question {
@@ -21,11 +28,20 @@ function asked(given: {
     revokedJtis: new Set(),
     trackingId: null,
   }
-  const lists = { allowedCountries: new Set<string>(), deniedCountries: new Set<string>() }
-  const said = { tokenId: 7, jti: null, issuedAtMs: null, notBeforeMs: null, trackingId: null }
+  const lists = { allowedCountries: new Set<string>(), deniedCountries: new Set<string>(), origins: [], addresses: [] }
+  const said = {
+    origins: [],
+    addresses: [],
+    tokenId: 7,
+    jti: null,
+    issuedAtMs: null,
+    notBeforeMs: null,
+    trackingId: null,
+  }
   return {
-    request: { action: 'view', accountId: null, country: given.country ?? null },
-    token: { ...token, ...lists, ...given.token },
+    request: { action: 'view', accountId: null, country: given.country ?? null, ...given.request },
+    policy: { rtmpIpFilters: 'refuse' },
+    token: { ...token, ...lists, bindLimit: 0, ...given.token },
     claims: given.claims ? { ...said, ...given.claims } : null,
     nowMs: NOW,
   } as unknown as Question
@@ -69,4 +85,50 @@ describe('the trace of a decision says', () => {
   ])('of a self-signed token after others were revoked: %s', (_, claims, expected) => {
     expect(seen(checkToken(asked({ token: { revokedBeforeMs: NOW - 5 }, claims })))).toBe(expected)
   })
+
+  const network = valueOf(parseAddressRule('10.0.0.0/8'))
+  test.each([
+    [{}, '10.0.0.1', 'skip: the token has no allowed addresses'],
+    [{ addresses: [network] }, '10.0.0.1', 'pass: the address is allowed'],
+    [{ addresses: [network] }, '192.0.2.1', 'fail: 192.0.2.1 is in none of the allowed networks of the token'],
+    [
+      { addresses: [network] },
+      '2001:db8::1',
+      'fail: 2001:db8::1 is in none of the allowed networks of the token (address lists are IPv4 only)',
+    ],
+  ])('of the address, %#', (token, ip, expected) => {
+    const address = parseAddress(ip) ?? undefined
+    expect(seen(checkAddress(asked({ token, request: { ...(address && { address }) } })))).toBe(expected)
+  })
+
+  const site = valueOf(parseOriginRule('a.example'))
+  test.each([
+    [{}, null, 'skip: the token has no allowed origins'],
+    [{ origins: [site] }, 'https://a.example', 'pass: the origin is allowed'],
+    [{ origins: [site] }, null, 'fail: the token has allowed origins and the request has no Origin header'],
+    [{ origins: [site] }, 'null', 'fail: the origin matches none of the allowed origins of the token'],
+  ])('of the origin, %#', (token, origin, expected) => {
+    expect(seen(checkOrigin(asked({ token, request: { origin } })))).toBe(expected)
+  })
+
+  test.each([
+    ['whip', 1, 'skip: the connection is not RTMP'],
+    ['rtmp', 0, 'skip: the token has no IP filters'],
+    ['rtmp', 1, 'fail: the token has IP filters, which RTMP does not support'],
+  ] as const)('of IP filters over %s with %d bound addresses', (protocol, bindLimit, expected) => {
+    expect(seen(checkRtmpIpFilters(asked({ token: { bindLimit }, request: { protocol } })))).toBe(expected)
+  })
+
+  test.each([
+    [{ notBeforeMs: NOW + 60_000, issuedAtMs: NOW + 60_000 }, expect.stringMatching(/^pass/)],
+    [{ notBeforeMs: NOW + 60_001 }, 'fail: nbf lies more than 60 s in the future'],
+    [{ issuedAtMs: NOW + 60_001 }, 'fail: iat lies more than 60 s in the future'],
+  ])('of a signer whose clock runs ahead: %j', (claims, expected) => {
+    expect(seen(checkToken(asked({ claims })))).toEqual(expected)
+  })
 })
+
+function valueOf<T>(result: Result<T, string>): T {
+  if (!result.ok) throw new Error(result.error)
+  return result.value
+}

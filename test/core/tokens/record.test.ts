@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { toTokenRecord } from '../../../src/core/tokens/rules.ts'
+import { ownFields, toTokenRecord } from '../../../src/core/tokens/rules.ts'
 import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
 import { aToken } from './samples.ts'
 
@@ -92,6 +92,31 @@ describe('the record of a token', () => {
   it('contains no other stored field', () => {
     const stored = { ...aToken(), valueHash: 'hash', valueSealed: 'sealed' }
     expect(JSON.stringify(toTokenRecord(stored, VALUE))).not.toMatch(/hash|sealed|a1b2c3/)
+  })
+
+  it('differs from that of another token only in its own fields', () => {
+    const publish = toTokenRecord(aToken({ priority: 0 }), VALUE)
+    const own = Object.keys(ownFields(publish))
+    expect(own).toEqual([
+      'id',
+      'label',
+      'name',
+      'token',
+      'addedOn',
+      'isActive',
+      'streams',
+      'allowedOrigins',
+      'allowedIpAddresses',
+      'allowedCountries',
+      'deniedCountries',
+      'subscribeRequiresAuth',
+      'record',
+      'enableThumbnails',
+      'multisource',
+      'priority',
+      'endSessionsOnUpdate',
+    ])
+    expect(ownFields(publish)).toMatchObject({ id: 7, priority: 0, token: VALUE })
   })
 
   it('matches the published schemas', () => {

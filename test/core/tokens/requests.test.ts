@@ -103,6 +103,10 @@ describe('revocation', () => {
     expect(value(revoke({ jti: 'a', issuedBefore: null })).jti).toBe('a')
   })
 
+  it('accepts the first moment of 1970', () => {
+    expect(value(revoke({ issuedBefore: '1970-01-01T00:00:00Z' })).issuedBeforeMs).toBe(0)
+  })
+
   it('tolerates a clock that is a minute ahead, and no more', () => {
     expect(revoke({ issuedBefore: '2026-01-31T12:01:00Z' }).ok).toBe(true)
     expect(error(revoke({ issuedBefore: '2026-01-31T12:01:00.001Z' }))).toEqual({

@@ -50,6 +50,11 @@ describe('an update', () => {
     })
   })
 
+  it('holds nothing for a field that is not sent, so that the stored value stays', () => {
+    expect(set({ isActive: false })).toStrictEqual({ isActive: false })
+    expect(set({ allowedOrigins: [] })).toStrictEqual({ allowedOrigins: [] })
+  })
+
   it('carries every field of a publish token', () => {
     const body = {
       label: 'New',

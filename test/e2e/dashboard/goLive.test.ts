@@ -71,11 +71,11 @@ test('the test pattern goes on the air with the chosen settings, shows its figur
 
 test('the camera is opened when it is chosen, and the source changes while on the air', async () => {
   await page.click('.seg >> text=Camera')
-  await page.waitForSelector('text=Microphone')
+  await page.waitForSelector('label:text-is("Microphone")')
   await page.click('button:has-text("Go live as morning")')
   await isLive()
   await page.click('.seg >> text=Test')
-  await page.waitForSelector('text=Microphone', { state: 'detached' })
+  await page.waitForSelector('label:text-is("Microphone")', { state: 'detached' })
   await expect.poll(() => figure('Video'), SOON).toMatch(/^720p/)
   expect(await publishers('morning')).toHaveLength(1)
   await page.click('button:has-text("Mute")')
@@ -113,7 +113,7 @@ test('a token whose origins leave out the dashboard says so, and takes it in', a
 
 test('an encoder gets its addresses', async () => {
   await page.click('text=OBS or an encoder')
-  await page.selectOption('text=Token', { label: 'Studio 1' })
+  await page.selectOption('label:text-is("Token")', { label: 'Studio 1' })
   await page.click('.copy >> button:has-text("Show")')
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
   const encoder = await dashboard.peer()

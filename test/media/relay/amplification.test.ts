@@ -8,7 +8,7 @@ import {
   writePli,
   writeReceiverReport,
   writeRemb,
-} from '../../../src/media/relay/wire/rtcp.ts'
+} from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 import { Camera, RecordingSender, MEDIA, downTrackTo } from './parts.ts'
 

@@ -6,7 +6,7 @@ import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
 import { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
 import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
 import { ntpOf } from '../../../src/media/relay/wire/ntp.ts'
-import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp.ts'
+import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { writeRtp } from '../../../src/media/relay/wire/rtp.ts'
 import { parseTransportFeedback } from '../../../src/media/relay/wire/twcc.ts'
 

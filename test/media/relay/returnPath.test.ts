@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
+import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingSuccess, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { until } from '../../support/delivery.ts'
 import { addressOf, isAnswer, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
+import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
 const FRAME_MS = 40

@@ -5,7 +5,7 @@ import { estimateIndex, ReplayWindow } from '../../../src/media/relay/srtp/index
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
-import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
+import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 
 const bytes = (length: number, first: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, at) => (first + at * 7) & 255))

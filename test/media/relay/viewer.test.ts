@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
-import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp.ts'
+import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { Camera, RecordingSender, MEDIA, REPAIR, downTrackTo } from './parts.ts'
 
 const START_MS = 1_750_000_000_000

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { WebRtcServer } from '../../../src/media/relay/transport/webRtcServer.ts'
 import type { TransportEvents } from '../../../src/media/relay/transport/transportEvents.ts'
 import { bindingRequest, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
-import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
+import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { until } from '../../support/delivery.ts'
 import { addressOf, identity, isAnswer, turn, type Wire, WirePeer } from '../../support/wirePeer.ts'
 

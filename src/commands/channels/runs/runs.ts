@@ -4,7 +4,7 @@ import { readers, readPageQuery } from '../../../core/channels/listQuery.ts'
 import { instant } from '../../../core/channels/moments.ts'
 import { toRunRecord, type RunRecord } from '../../../core/channels/runs/runRecord.ts'
 import type { Run, RunQuery } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { ChannelContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import { isOnRecord } from '../onRecord.ts'
 import { type ChannelResult, channelPage } from '../channelCommand.ts'
@@ -19,7 +19,7 @@ interface RunFilters {
 
 /** Runs of all engines of a channel, newest first; also of a deleted channel. */
 export async function listChannelRuns(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   channelId: string,
   query: Record<string, unknown>,
@@ -30,7 +30,7 @@ export async function listChannelRuns(
 
 /** Runs of one engine, newest first; also of a deleted engine. */
 export async function listEngineRuns(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   engineId: string,
   query: Record<string, unknown>,
@@ -40,14 +40,14 @@ export async function listEngineRuns(
 }
 
 /** The open run, or else the latest. */
-export async function lastRun(ctx: Context, accountId: string, engineId: string): ChannelResult<RunRecord> {
+export async function lastRun(ctx: ChannelContext, accountId: string, engineId: string): ChannelResult<RunRecord> {
   if (!(await isOnRecord(ctx, accountId, 'engine', engineId))) return err(noSuch('engine', engineId))
   const [run] = await ctx.store.read.runs.page({ engineId, limit: 1 })
   return run ? ok(toRunRecord(run)) : err(noSuch('run of the engine', engineId))
 }
 
 async function listRuns(
-  ctx: Context,
+  ctx: ChannelContext,
   of: Pick<RunQuery, 'channelId' | 'engineId'>,
   query: Record<string, unknown>,
 ): ChannelResult<RunPage> {

@@ -4,7 +4,7 @@ import type { Cause } from '../../../core/channels/runs/engine.ts'
 import { noSuch, refusal } from '../../../core/channels/errors.ts'
 import type { AbrLadder, Channel, Engine } from '../../../core/channels/types.ts'
 import type { Tx } from '../../../store/store.ts'
-import { type Actor, audit, type Context } from '../../context.ts'
+import { type Actor, type ChannelContext, audit } from '../../context.ts'
 import { ladderOf } from '../ladders.ts'
 import { type ChannelResult, isId, withChannel, withPart } from '../channelCommand.ts'
 import type { EncodingLoad } from '../../../services/encodingLoad.ts'
@@ -15,7 +15,7 @@ import { stepEngine } from './step.ts'
  * is nothing to start. Reads only.
  */
 export async function warningOfStart(
-  ctx: Context,
+  ctx: ChannelContext,
   load: Pick<EncodingLoad, 'warningFor'>,
   accountId: string,
   of: { readonly channelId: string } | { readonly engineId: string },
@@ -30,7 +30,7 @@ export async function warningOfStart(
 }
 
 async function enginesOf(
-  { store: { read } }: Context,
+  { store: { read } }: ChannelContext,
   accountId: string,
   of: { readonly channelId: string } | { readonly engineId: string },
 ): Promise<readonly Engine[]> {
@@ -43,7 +43,7 @@ async function enginesOf(
 }
 
 /** Starts every engine of a channel that has an ingest. Running engines continue. */
-export function startChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function startChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return onChannel(ctx, actor, id, 'channel.start', async (tx, channel) => {
     const engines = (await tx.engines.ofChannel(id)).filter(({ ingestId }) => ingestId !== null)
     if (engines.length === 0) {
@@ -54,13 +54,13 @@ export function startChannel(ctx: Context, actor: Actor, id: string): ChannelRes
 }
 
 /** Stops every engine of a channel. */
-export function stopChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function stopChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
     stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
 }
 
-export function startEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function startEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
     engine.ingestId === null
       ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
@@ -68,7 +68,7 @@ export function startEngine(ctx: Context, actor: Actor, id: string): ChannelResu
   )
 }
 
-export function stopEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function stopEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return onEngine(ctx, actor, id, 'engine.stop', async (tx, engine, channel) =>
     stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
@@ -79,7 +79,7 @@ export function stopEngine(ctx: Context, actor: Actor, id: string): ChannelResul
  * scheduler runs, it continues after the scheduler ends.
  */
 export async function stepEngines(
-  ctx: Context,
+  ctx: ChannelContext,
   tx: Tx,
   channel: Channel,
   engines: readonly Engine[],
@@ -107,7 +107,7 @@ async function causeOf(tx: Tx, actor: Actor): Promise<Cause> {
 }
 
 async function onChannel(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   id: string,
   action: string,
@@ -125,7 +125,7 @@ async function onChannel(
 }
 
 async function onEngine(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   id: string,
   action: string,

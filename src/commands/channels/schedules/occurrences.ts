@@ -4,7 +4,7 @@ import { advance } from '../../../core/channels/schedules/advance.ts'
 import { planOf } from '../../../core/channels/schedules/plan.ts'
 import type { ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { Scheduler, Tx } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { ChannelContext } from '../../context.ts'
 import { stepEngines } from '../runs/start.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 
@@ -15,7 +15,7 @@ const AT_ONCE = 50
  * Begins and ends due occurrences. Any number of nodes may run it at once: each scheduler's row stays locked while its
  * engines start. So one node acts, and the others find nothing to do.
  */
-export async function runSchedulers(ctx: Context): Promise<void> {
+export async function runSchedulers(ctx: ChannelContext): Promise<void> {
   const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
   for (const { accountId, id } of due) {
     await ctx.store.transaction((tx) => runScheduler(ctx, tx, accountId, id))
@@ -23,7 +23,7 @@ export async function runSchedulers(ctx: Context): Promise<void> {
   }
 }
 
-async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string): Promise<void> {
+async function runScheduler(ctx: ChannelContext, tx: Tx, accountId: string, id: string): Promise<void> {
   const nowMs = ctx.clock.now()
   const scheduler = await tx.schedulers.lock(accountId, id)
   if (!scheduler || scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return
@@ -64,7 +64,7 @@ export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<stri
  * Starts the engines that the scheduler names, and emits the event. Skips channels and engines that no longer exist.
  * @returns the number of engines that could be started
  */
-export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<number> {
+export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<number> {
   let count = 0
   await onChannels(tx, scheduler, async (channel, engines) => {
     const ready = engines.filter(({ ingestId }) => ingestId !== null)
@@ -80,7 +80,7 @@ export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler
  * Stops the engines that schedulers started, unless another active scheduler names them. Engines that a user started
  * continue, even if a scheduler had started them before.
  */
-export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
+export async function endOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<void> {
   const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
   await onChannels(tx, scheduler, async (channel, engines) => {
     const mine: Engine[] = []

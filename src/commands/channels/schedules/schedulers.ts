@@ -13,7 +13,7 @@ import {
 } from '../../../core/channels/schedules/requests.ts'
 import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts'
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
-import type { Actor, Context } from '../../context.ts'
+import type { Actor, ChannelContext } from '../../context.ts'
 import type { KeysetPage } from '../../pages.ts'
 import { type ChannelResult, checked, isId, channelPage, newId, auditChange } from '../channelCommand.ts'
 import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
@@ -22,7 +22,11 @@ const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
 
 /** Creates a scheduler whose first occurrence is in the future. */
-export async function createScheduler(ctx: Context, actor: Actor, body: unknown): ChannelResult<SchedulerRecord> {
+export async function createScheduler(
+  ctx: ChannelContext,
+  actor: Actor,
+  body: unknown,
+): ChannelResult<SchedulerRecord> {
   const nowMs = ctx.clock.now()
   const read = checked(readCreateScheduler(body, nowMs))
   if (!read.ok) return read
@@ -42,7 +46,11 @@ export async function createScheduler(ctx: Context, actor: Actor, body: unknown)
   })
 }
 
-export async function readScheduler(ctx: Context, accountId: string, id: string): ChannelResult<SchedulerRecord> {
+export async function readScheduler(
+  ctx: ChannelContext,
+  accountId: string,
+  id: string,
+): ChannelResult<SchedulerRecord> {
   const scheduler = isId(id) ? await ctx.store.read.schedulers.get(accountId, id) : undefined
   if (!scheduler) return err(noSuch('scheduler', id))
   return ok(toRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
@@ -53,7 +61,7 @@ const LOCKED = ['startDate', 'startTime', 'timeZone', 'channels'] as const
 
 /** Edits a scheduler. The current occurrence keeps its start and its channels; a finished one cannot be edited. */
 export async function updateScheduler(
-  ctx: Context,
+  ctx: ChannelContext,
   actor: Actor,
   id: string,
   body: unknown,
@@ -109,7 +117,7 @@ function sameOccurrence(
 }
 
 /** Deletes a scheduler that is not active. */
-export function deleteScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function deleteScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   return ctx.store.transaction((tx) =>
     withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
@@ -122,7 +130,7 @@ export function deleteScheduler(ctx: Context, actor: Actor, id: string): Channel
 }
 
 /** Begins the next occurrence now. Its end does not change. */
-export async function startScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function startScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
     withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
@@ -145,7 +153,7 @@ export async function startScheduler(ctx: Context, actor: Actor, id: string): Ch
 }
 
 /** Ends the current occurrence. The scheduler continues with the next one. */
-export async function stopScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export async function stopScheduler(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
     withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
@@ -169,7 +177,7 @@ export async function stopScheduler(ctx: Context, actor: Actor, id: string): Cha
 
 /** One page of schedulers: newest first, or as `sortBy` says. */
 export async function listSchedulers(
-  ctx: Context,
+  ctx: ChannelContext,
   accountId: string,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<SchedulerRecord>> {
@@ -219,7 +227,7 @@ async function checkTargets(tx: Tx, accountId: string, targets: readonly Schedul
   return Object.keys(errors).length === 0 ? ok(true) : err(validationFailed(errors))
 }
 
-const wake = (ctx: Context, { accountId }: Actor, id: string): void =>
+const wake = (ctx: ChannelContext, { accountId }: Actor, id: string): void =>
   ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
 
 const isActive = ({ name }: Scheduler, how: string): ChannelFailure =>

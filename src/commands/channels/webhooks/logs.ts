@@ -5,7 +5,7 @@ import { moment } from '../../../core/channels/moments.ts'
 import { eventIdOf, channelEventBody, type StoredChannelEvent } from '../../../core/channels/webhooks/events.ts'
 import type { LogEntry } from '../../../core/channels/webhooks/schema.ts'
 import type { LoggedAttempt } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import { type ChannelResult, isId, channelPage } from '../channelCommand.ts'
 
@@ -16,7 +16,7 @@ interface LogFilters {
 
 /** One page of delivery attempts to a webhook and of skipped events, newest first. */
 export async function listWebhookLogs(
-  ctx: Context,
+  ctx: WebhookContext,
   accountId: string,
   webhookId: string,
   query: Record<string, unknown>,

@@ -5,14 +5,14 @@ import { eventIdOf, exampleOf, CHANNEL_EVENT_TYPE } from '../../../core/channels
 import { readChannelWebhookTest } from '../../../core/channels/webhooks/rules.ts'
 import type { SentEntry } from '../../../core/channels/webhooks/schema.ts'
 import type { Delivery, ChannelWebhook, Tx } from '../../../store/store.ts'
-import { type Actor, audit, type Context } from '../../context.ts'
+import { type Actor, type WebhookContext, audit } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../channelCommand.ts'
 
 /** Manual sends: once, and also while the webhook is paused or inactive. */
 
 /** Sends an event of the log again: the same body and event id, with a new signature. */
 export async function redeliverChannelEvent(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   webhookId: string,
   logId: string,
@@ -36,7 +36,7 @@ const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || stat
 
 /** Sends an example of an event; its `data` marks it as a test. */
 export async function testChannelWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   webhookId: string,
   body: unknown,
@@ -66,7 +66,7 @@ export async function testChannelWebhook(
 const firstOf = ({ events: [first = '*'] }: ChannelWebhook): string => (first === '*' ? 'channel.updated' : first)
 
 async function onWebhook<T>(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   id: string,
   work: (tx: Tx, webhook: ChannelWebhook) => ChannelResult<T>,

@@ -9,7 +9,7 @@ import {
 } from '../../../core/channels/webhooks/rules.ts'
 import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
 import type { ChannelWebhook, Tx } from '../../../store/store.ts'
-import type { Actor, Context } from '../../context.ts'
+import type { Actor, WebhookContext } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import {
   type ChannelResult,
@@ -27,7 +27,7 @@ const WEBHOOKS_MAX = 1000
 
 /** Creates a webhook; it is inactive unless the body says otherwise. */
 export async function createChannelWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   body: unknown,
 ): ChannelResult<ChannelWebhookRecord> {
@@ -55,7 +55,7 @@ export async function createChannelWebhook(
 }
 
 export async function readChannelWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   reader: ChannelReader,
   id: string,
 ): ChannelResult<ChannelWebhookRecord> {
@@ -65,7 +65,7 @@ export async function readChannelWebhook(
 
 /** The secret that signs its requests. */
 export async function readChannelWebhookSecret(
-  ctx: Context,
+  ctx: WebhookContext,
   reader: ChannelReader,
   id: string,
 ): ChannelResult<{ secret: string }> {
@@ -78,7 +78,7 @@ export async function readChannelWebhookSecret(
 
 /** Gives a webhook a new secret, which signs everything that is sent from then on. */
 export async function rotateChannelWebhookSecret(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   id: string,
 ): ChannelResult<{ secret: string }> {
@@ -95,7 +95,7 @@ export async function rotateChannelWebhookSecret(
 
 /** Edits a webhook. Deactivating it drops its pending deliveries. */
 export async function updateChannelWebhook(
-  ctx: Context,
+  ctx: WebhookContext,
   actor: Actor,
   id: string,
   body: unknown,
@@ -119,7 +119,7 @@ export async function updateChannelWebhook(
 }
 
 /** Deletes an inactive webhook. Its log can no longer be read. */
-export function deleteChannelWebhook(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+export function deleteChannelWebhook(ctx: WebhookContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<true> => {
     const webhook = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
@@ -136,7 +136,7 @@ export function deleteChannelWebhook(ctx: Context, actor: Actor, id: string): Ch
 
 /** One page of webhooks, newest first. */
 export async function listChannelWebhooks(
-  ctx: Context,
+  ctx: WebhookContext,
   { accountId, seesSecrets }: ChannelReader,
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<ChannelWebhookRecord>> {
@@ -153,7 +153,7 @@ export async function listChannelWebhooks(
   return ok({ ...page.value, data: page.value.data.map((row) => toChannelWebhookRecord(row, nowMs, seesSecrets)) })
 }
 
-const find = async (ctx: Context, accountId: string, id: string): Promise<ChannelWebhook | undefined> =>
+const find = async (ctx: WebhookContext, accountId: string, id: string): Promise<ChannelWebhook | undefined> =>
   isId(id) ? ctx.store.read.channelWebhooks.get(accountId, id) : undefined
 
 function recordChange(

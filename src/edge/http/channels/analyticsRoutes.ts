@@ -8,15 +8,12 @@ import {
 } from '../../../commands/channels/usage.ts'
 import * as schema from '../../../core/channels/analyticsSchema.ts'
 import { one, page } from '../../../core/channels/fields.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 
-type Asked = {
-  Params: { channelId?: string; distributionId?: string }
-  Querystring: Record<string, unknown>
-}
+type ReportRequest = AnyQuery & { Params: { channelId?: string; distributionId?: string } }
 
 const TAG = 'analytics'
 
@@ -26,7 +23,7 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
     served(app, api, kind, 'bytes')
     served(app, api, kind, 'minutes')
   }
-  app.get<Asked>(
+  app.get<ReportRequest>(
     '/channels/:channelId/analytics/transcoding-minutes',
     describe(TAG, 'Minutes that the engines of a channel ran', {
       operationId: 'readChannelTranscodingMinutes',
@@ -61,9 +58,9 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
   const report = REPORTS[counted]
   const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
   const subject = `${kind === 'channel' ? 'Channel' : 'Distribution'}${report.operation}`
-  const about = (request: FastifyRequest<Asked>) =>
+  const about = (request: FastifyRequest<ReportRequest>) =>
     [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
-  app.get<Asked>(
+  app.get<ReportRequest>(
     path,
     describe(TAG, `${what}, by time`, {
       operationId: `read${subject}`,
@@ -72,7 +69,7 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
     }),
     async (request, reply) => sendData(reply, await servedSeries(...about(request))),
   )
-  app.get<Asked>(
+  app.get<ReportRequest>(
     `${path}/countries`,
     describe(TAG, `${what}, by country, the most first`, {
       operationId: `read${subject}ByCountry`,
@@ -81,7 +78,7 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
     }),
     async (request, reply) => sendData(reply, await servedCountries(...about(request))),
   )
-  app.get<Asked>(
+  app.get<ReportRequest>(
     `${path}/tracking-ids`,
     describe(TAG, `${what}, by the tracking id of the viewer's token`, {
       operationId: `list${subject}ByTrackingId`,

@@ -3,13 +3,13 @@ import { createChannel, deleteChannel, listChannels, updateChannel } from '../..
 import { readChannelWith } from '../../../commands/channels/included.ts'
 import * as schema from '../../../core/channels/channelSchema.ts'
 import { one } from '../../../core/channels/fields.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
-type ById = { Params: { channelId: string }; Querystring: Record<string, unknown> }
+type ById = AnyQuery & { Params: { channelId: string } }
 
 const TAG = 'channels'
 const PATH = '/channels/:channelId'

@@ -10,13 +10,11 @@ import {
 import { listRegions, readRegionRecord } from '../../../commands/channels/regions.ts'
 import { one, page, pageQuery } from '../../../core/channels/fields.ts'
 import { CreateLadder, LadderRecord, RegionRecord, UpdateLadder } from '../../../core/channels/ladderSchema.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
-
-type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'abr'
 const querystring = Type.Object(pageQuery)
@@ -65,7 +63,7 @@ export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
 }
 
 function regions(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
-  app.get<Asked>(
+  app.get<AnyQuery>(
     '/regions',
     describe('regions', 'List the regions by name', {
       operationId: 'listRegions',

@@ -12,12 +12,12 @@ import { monitorChannel } from '../../../commands/channels/monitoring.ts'
 import type { ChannelResult } from '../../../commands/channels/channelCommand.ts'
 import { one, page } from '../../../core/channels/fields.ts'
 import * as schema from '../../../core/channels/monitoringSchema.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 
-type Asked = { Params: Record<string, string>; Querystring: Record<string, unknown> }
+type MeasuredRequest = AnyQuery & { Params: Record<string, string> }
 
 const TAG = 'monitoring'
 
@@ -29,13 +29,13 @@ interface Part<M> {
   /** What the answer contains. */
   readonly what: string
   readonly answer: TSchema
-  readonly readOne: (asking: Asking, id: string, query: Asked['Querystring']) => ChannelResult<M>
-  readonly readAll: (asking: Asking, channelId: string, query: Asked['Querystring']) => ChannelResult<KeysetPage<M>>
+  readonly readOne: (asking: Asking, id: string, query: AnyQuery['Querystring']) => ChannelResult<M>
+  readonly readAll: (asking: Asking, channelId: string, query: AnyQuery['Querystring']) => ChannelResult<KeysetPage<M>>
 }
 
 /** The current state of channels, their sources and their engines. */
 export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
-  app.get<Asked>(
+  app.get<MeasuredRequest>(
     '/monitoring/channels/:channelId',
     describe(TAG, 'Read how a channel and all of its parts are', {
       operationId: 'readChannelMonitoring',
@@ -55,19 +55,19 @@ export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
   partRoutes(app, api, {
     kind: 'engine',
     name: 'Engine',
-    what: 'how many pictures and bits an engine makes, and how it keeps up',
+    what: 'how many frames and bits an engine makes, and how it keeps up',
     answer: schema.EngineMonitoring,
     readOne: monitorEngine,
     readAll: monitorEngines,
   })
 }
 
-const channelOf = ({ params }: FastifyRequest<Asked>): string => params['channelId'] ?? ''
+const channelOf = ({ params }: FastifyRequest<MeasuredRequest>): string => params['channelId'] ?? ''
 
 function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: ChannelsApi, part: Part<M>): void {
   const { kind, name, what, answer, readOne, readAll } = part
   const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: ownerOf(request) })
-  app.get<Asked>(
+  app.get<MeasuredRequest>(
     `/monitoring/${kind}s/:${kind}Id`,
     describe(TAG, `Read ${what}`, {
       operationId: `read${name}Monitoring`,
@@ -77,7 +77,7 @@ function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: ChannelsAp
     async (request, reply) =>
       sendData(reply, await readOne(asking(request), request.params[`${kind}Id`] ?? '', request.query)),
   )
-  app.get<Asked>(
+  app.get<MeasuredRequest>(
     `/monitoring/channels/:channelId/${kind}s`,
     describe(TAG, `List of all ${kind}s of a channel ${what}`, {
       operationId: `list${name}Monitoring`,

@@ -10,3 +10,8 @@ export interface ChannelsApi {
   readonly measured: Measured
   readonly load: EncodingLoad | null
 }
+
+/** A request whose query the command checks. */
+export interface AnyQuery {
+  Querystring: Record<string, unknown>
+}

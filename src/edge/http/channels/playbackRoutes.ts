@@ -31,8 +31,8 @@ import { playbackFastPath } from './playbackFastPath.ts'
 import { channelErrorHandler, sendChannelFailure } from './problem.ts'
 import { orNull } from './segmentCache.ts'
 
-type Asked = { Params: { distributionId: string }; Querystring: { token?: unknown; t?: unknown } }
-type Piece = Asked & { Params: { engineId: string; rendition: string; file: string } }
+type PlaybackRequest = { Params: { distributionId: string }; Querystring: { token?: unknown; t?: unknown } }
+type Piece = PlaybackRequest & { Params: { engineId: string; rendition: string; file: string } }
 
 const ROOT = '/v2/distributions/:distributionId'
 const MASTER = `${ROOT}/hls/main.m3u8`
@@ -61,16 +61,16 @@ export async function playbackRoutes(
     for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     }
-    scope.get<Asked>(MASTER, (request, reply) => sendMaster(parts, request, reply))
+    scope.get<PlaybackRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
     scope.get<Piece>(PLAYBACK_MEDIA, (request, reply) => sendPiece(parts, request, reply))
-    scope.get<Asked>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
+    scope.get<PlaybackRequest>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
   })
   return playbackFastPath(parts, options)
 }
 
 async function sendMaster(
   parts: PlaybackParts,
-  request: FastifyRequest<Asked>,
+  request: FastifyRequest<PlaybackRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const admitted = await admittedTo(parts, request, withToken)
@@ -153,7 +153,7 @@ function sendPlaylist(
 
 async function sendThumbnail(
   parts: PlaybackParts,
-  request: FastifyRequest<Asked>,
+  request: FastifyRequest<PlaybackRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const admitted = await admittedTo(parts, request, withToken)
@@ -177,13 +177,13 @@ interface Admitted {
 type Proof = (
   parts: PlaybackParts,
   rules: PlaybackRules,
-  request: FastifyRequest<Asked>,
+  request: FastifyRequest<PlaybackRequest>,
 ) => Result<Grant, ChannelFailure>
 
 /** The rules and the viewer's grant, or why Sluice refuses the request. */
 async function admittedTo(
   parts: PlaybackParts,
-  request: FastifyRequest<Asked>,
+  request: FastifyRequest<PlaybackRequest>,
   proof: Proof,
 ): Promise<Result<Admitted, ChannelFailure>> {
   const { distributionId } = request.params
@@ -196,7 +196,7 @@ async function admittedTo(
 function withToken(
   parts: PlaybackParts,
   rules: PlaybackRules,
-  request: FastifyRequest<Asked>,
+  request: FastifyRequest<PlaybackRequest>,
 ): Result<Grant, ChannelFailure> {
   const { token } = request.query
   const presented = bearer(request.headers.authorization) ?? (typeof token === 'string' ? token : null)

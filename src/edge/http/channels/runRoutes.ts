@@ -11,14 +11,13 @@ import {
 } from '../../../commands/channels/runs/start.ts'
 import { RunRecord } from '../../../core/channels/runs/runRecord.ts'
 import { one, optional, page, pageQuery } from '../../../core/channels/fields.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
 
 type OfChannel = { Params: { channelId: string } }
 type OfEngine = { Params: { engineId: string } }
-type Asked = { Querystring: Record<string, unknown> }
 
 /** Start, stop, and the runs that they create. */
 export function runRoutes(app: FastifyInstance, api: ChannelsApi): void {
@@ -73,14 +72,17 @@ const querystring = Type.Object({
 function runs(app: FastifyInstance, { ctx }: ChannelsApi): void {
   const listed = (operationId: string, of: string) =>
     describe('runs', `List the runs of ${of}, newest first`, { operationId, querystring, answer: page(RunRecord) })
-  app.get<OfChannel & Asked>(
+  app.get<OfChannel & AnyQuery>(
     '/channels/:channelId/runs',
     listed('listChannelRuns', 'a channel'),
     async (request, reply) =>
       sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
   )
-  app.get<OfEngine & Asked>('/engines/:engineId/runs', listed('listEngineRuns', 'an engine'), async (request, reply) =>
-    sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
+  app.get<OfEngine & AnyQuery>(
+    '/engines/:engineId/runs',
+    listed('listEngineRuns', 'an engine'),
+    async (request, reply) =>
+      sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
   )
   app.get<OfEngine>(
     '/engines/:engineId/last-run',

@@ -14,14 +14,13 @@ import {
 } from '../../../commands/channels/webhooks/webhooks.ts'
 import { one, optional, page, pageQuery, word } from '../../../core/channels/fields.ts'
 import * as schema from '../../../core/channels/webhooks/schema.ts'
-import type { ChannelsApi } from './parts.ts'
+import type { AnyQuery, ChannelsApi } from './parts.ts'
 import { ownerOf, readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
 type ById = { Params: { webhookId: string } }
-type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'webhooks'
 const PATH = '/webhooks/:webhookId'
@@ -123,7 +122,7 @@ function lists(app: FastifyInstance, api: ChannelsApi): void {
     startDate: optional(Type.String({ description: 'Only attempts from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.' })),
     endDate: optional(Type.String({ description: 'Only attempts before this moment.' })),
   })
-  app.get<ById & Asked>(
+  app.get<ById & AnyQuery>(
     `${PATH}/logs`,
     describe(TAG, 'List the attempts to deliver to a webhook, and what was skipped, newest first', {
       operationId: 'listChannelWebhookLogs',
@@ -144,7 +143,7 @@ function events(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
     type: optional(Type.String({ description: 'Only these events, separated by commas.' })),
     sortDirection: optional(word(['asc', 'desc'], 'asc: oldest first. Default desc.')),
   })
-  app.get<Asked>(
+  app.get<AnyQuery>(
     '/logs',
     describe(TAG, 'List events, newest first: what a receiver that was away catches up from', {
       operationId: 'listChannelEvents',

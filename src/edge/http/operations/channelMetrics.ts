@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { ChannelGauges } from '../../../commands/channels/runs/gauges.ts'
+import type { ChannelGauges } from '../../../services/channelGauges.ts'
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
-import type { ChannelGauges } from '../../../commands/channels/runs/gauges.ts'
+import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'
 import type { HttpConnections } from '../connections.ts'
 import { counter, registerSessionMetrics } from './sessionMetrics.ts'

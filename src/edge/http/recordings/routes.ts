@@ -23,13 +23,13 @@ export interface RecordingRouteOptions {
   /** The finished file of a recording. */
   readonly pathOf: (id: string) => string
   /** Host key of this node's files: the machine and its data directory. */
-  readonly place: string
+  readonly hostKey: string
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
 }
 
 /** A server without files, for example to generate the OpenAPI document. */
-export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', place: '', removeDeleted: () => Promise.resolve() }
+export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', hostKey: '', removeDeleted: () => Promise.resolve() }
 
 interface Parts extends RecordingRouteOptions {
   readonly ctx: Context
@@ -104,7 +104,7 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
     (about) => about.size,
     () => null,
   )
-  if (size === null) return sendFailure(reply, noFile(found.value, parts.place))
+  if (size === null) return sendFailure(reply, noFile(found.value, parts.hostKey))
   const range = readRange(request.headers.range, size)
   reply.headers(rangeHeaders(range, size)).type('video/mp4')
   reply.header('Content-Disposition', `attachment; filename="${recordingId}.mp4"`)

@@ -52,21 +52,12 @@ async function answerOffer(
   if (pending.count >= Math.max(1, Math.floor(pending.most * endpoint.pendingShare))) return sendRefusal(reply, BUSY)
   pending.count++
   try {
-    return await admitAndBegin(parts, endpoint, request, reply, offer.value)
+    const admitted = await endpoint.admit(request, offer.value)
+    if (!admitted.ok) return await sendRefusal(reply, admitted)
+    return await begin(parts, endpoint, admitted.session, offer.value, reply)
   } finally {
     pending.count--
   }
-}
-
-async function admitAndBegin(
-  parts: SignalingParts,
-  endpoint: SignalingEndpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  offer: SignalingOffer,
-): Promise<FastifyReply> {
-  const admitted = await endpoint.admit(request, offer)
-  return admitted.ok ? begin(parts, endpoint, admitted.session, offer, reply) : sendRefusal(reply, admitted)
 }
 
 /** Negotiates with the engine after admission. Any failure here ends the admitted session. */

@@ -13,7 +13,7 @@ import {
   writePli,
   writeReceiverReport,
   writeRemb,
-} from '../wire/rtcp.ts'
+} from '../wire/rtcp/rtcp.ts'
 import { extensionOf, parseRtp, payloadOf, type RtpHeader } from '../wire/rtp.ts'
 import { EXTENSION, extensionId } from '../wire/sdp/answer.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'

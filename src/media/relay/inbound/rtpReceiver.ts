@@ -1,7 +1,7 @@
 import { leastTime } from '../wire/leastTime.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import { unwrapSequence } from '../wire/rtp.ts'
-import type { ReportBlock } from '../wire/rtcp.ts'
+import type { ReportBlock } from '../wire/rtcp/rtcp.ts'
 import type { VideoReader } from '../../codecs/codec.ts'
 
 /** A received packet whose header was parsed. */

@@ -4,7 +4,7 @@ import type { MediaPacket } from '../forward/packet.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
 import { ntpOf } from '../wire/ntp.ts'
-import type { SenderReport } from '../wire/rtcp.ts'
+import type { SenderReport } from '../wire/rtcp/rtcp.ts'
 import { timestampDistance } from '../wire/rtp.ts'
 import { Retransmitter, type RtxStream, type TimelineSegment } from './retransmitter.ts'
 

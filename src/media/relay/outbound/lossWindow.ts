@@ -1,4 +1,4 @@
-import type { ReportBlock } from '../wire/rtcp.ts'
+import type { ReportBlock } from '../wire/rtcp/rtcp.ts'
 
 /** The loss of a shorter window, or of fewer packets, says nothing. */
 const WINDOW_MS = 500

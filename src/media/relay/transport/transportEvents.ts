@@ -1,4 +1,4 @@
-import type { RtcpPacket } from '../wire/rtcp.ts'
+import type { RtcpPacket } from '../wire/rtcp/rtcp.ts'
 
 /** What a transport reports to its session. */
 export interface TransportEvents {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Random } from '../../../base/random.ts'
 import type { RtpHead } from '../srtp/writer.ts'
-import { parseRtcp } from '../wire/rtcp.ts'
+import { parseRtcp } from '../wire/rtcp/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import type { BindingRequest, BindingSuccess } from '../wire/stun.ts'
 import { Allowance } from '../../../base/allowance.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseRtcp } from '../../../../src/media/relay/wire/rtcp.ts'
+import { parseRtcp } from '../../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { parseTransportFeedback, TransportFeedback } from '../../../../src/media/relay/wire/twcc.ts'
 
 const read = (messages: readonly Buffer[]) =>
@@ -92,4 +92,171 @@ describe('transport-wide feedback', () => {
     ['uses the reserved status', 'afcd00050000000100000002000000010000000060010000'],
     ['has no delta for what arrived', 'afcd0005000000010000000200000004000000002004000'],
   ])('is refused when it %s', (_, hex) => expect(parseTransportFeedback(Buffer.from(hex, 'hex'))).toBeNull())
+
+  const messageOf = (arrivals: readonly (readonly [sequence: number, us: number])[]) => {
+    const feedback = new TransportFeedback()
+    for (const [sequence, us] of arrivals) feedback.arrived(sequence, us)
+    return feedback.build(1, 2).map((message) => message.toString('hex'))
+  }
+  const HEAD = '0000000100000002'
+
+  it.each<[string, readonly (readonly [number, number])[], string]>([
+    ['one packet', [[7, 0]], `afcd0005${HEAD}0007000100000000a0000001`],
+    ['a tick that is rounded', [[7, 375]], `afcd0005${HEAD}0007000100000000a0000201`],
+    ['a reference time of 24 bits', [[7, 2 ** 24 * 64_000 + 64_000]], `afcd0005${HEAD}0007000100000100a0000001`],
+    [
+      'a delta of one byte',
+      [
+        [0, 0],
+        [1, 255 * 250],
+      ],
+      `8fcd0005${HEAD}0000000200000000b00000ff`,
+    ],
+    [
+      'a delta of two bytes',
+      [
+        [0, 0],
+        [1, 256 * 250],
+      ],
+      `afcd0006${HEAD}0000000200000000d800000100000003`,
+    ],
+    [
+      'a delta back in time',
+      [
+        [1, 0],
+        [0, 250],
+      ],
+      `afcd0006${HEAD}0000000200000000d80001ffff000003`,
+    ],
+    [
+      'long deltas alone and in a run',
+      Array.from({ length: 15 }, (_, n) => [n, n * 70_000] as const),
+      `afcd000d${HEAD}0000000f00000000daaa400800${'0118'.repeat(14)}000003`,
+    ],
+    [
+      'fourteen in a run',
+      Array.from({ length: 14 }, (_, n) => [n, 0] as const),
+      `8fcd0008${HEAD}0000000e00000000200e${'00'.repeat(14)}`,
+    ],
+    [
+      'thirteen in a bit each',
+      Array.from({ length: 13 }, (_, n) => [n, 0] as const),
+      `afcd0008${HEAD}0000000d00000000bffe${'00'.repeat(13)}01`,
+    ],
+  ])('of %s is laid out as the draft says', (_, arrivals, hex) => {
+    expect(messageOf(arrivals)).toEqual([hex])
+  })
+
+  it('begins another message when one is full, or its packets lie too far apart', () => {
+    const lengths = (arrivals: readonly (readonly [number, number])[]) => {
+      const feedback = new TransportFeedback()
+      for (const [sequence, us] of arrivals) feedback.arrived(sequence, us)
+      return feedback.build(1, 2).map((message) => parseTransportFeedback(message)?.length)
+    }
+    const many = (count: number) => Array.from({ length: count }, (_, n) => [n, n * 250] as const)
+    expect([lengths(many(190)), lengths(many(191))]).toEqual([[190], [190, 1]])
+    const later = (us: number) =>
+      [
+        [0, 0],
+        [1, us],
+      ] as const
+    expect([lengths(later(0x7fff * 250)), lengths(later(0x8000 * 250))]).toEqual([[2], [1, 1]])
+    // So much is a restart of the sender.
+    const ahead = (gap: number) =>
+      [
+        [0, 0],
+        [1 + gap, 250],
+      ] as const
+    expect([lengths(ahead(1000)), lengths(ahead(1001))]).toEqual([[1002], [1, 1]])
+  })
+
+  it('reports what was lost between messages, unless the sender began again', () => {
+    for (const [gap, count] of [
+      [1, 2],
+      [1000, 1001],
+      [1001, 1],
+    ] as const) {
+      const feedback = new TransportFeedback()
+      feedback.arrived(5, 0)
+      feedback.build(1, 2)
+      feedback.arrived(6 + gap, 250)
+      expect(read(feedback.build(1, 2))).toHaveLength(count)
+    }
+  })
+
+  it('takes the first time of a packet that comes twice, and counts messages up to 255', () => {
+    expect(
+      read([
+        Buffer.from(
+          messageOf([
+            [3, 250],
+            [3, 5000],
+          ])[0] ?? '',
+          'hex',
+        ),
+      ]),
+    ).toEqual([{ sequence: 3, arrivalUs: 250 }])
+    const feedback = new TransportFeedback()
+    const numbers = Array.from({ length: 258 }, (_, n) => {
+      feedback.arrived(n, n)
+      expect(feedback.pending).toBe(1)
+      return feedback.build(1, 2)[0]?.[19]
+    })
+    expect(numbers.slice(254)).toEqual([254, 255, 0, 1])
+  })
+
+  it.each<[string, string, unknown]>([
+    [
+      'a run',
+      '0002 00000100 2002 0104',
+      [
+        [16, 64_250],
+        [17, 65_250],
+      ],
+    ],
+    ['a run that is longer than the count', '0001 00000000 2fff 01', [[16, 250]]],
+    [
+      'a run of lost ones',
+      '0003 00000000 0003',
+      [
+        [16, null],
+        [17, null],
+        [18, null],
+      ],
+    ],
+    [
+      'one bit each',
+      '0003 00000000 a800 0102',
+      [
+        [16, 250],
+        [17, null],
+        [18, 750],
+      ],
+    ],
+    [
+      'two bits each',
+      '0003 00000100 d200 01 ffff',
+      [
+        [16, 64_250],
+        [17, null],
+        [18, 64_000],
+      ],
+    ],
+    [
+      'two chunks',
+      '000f 00000000 8001 2001 01 02',
+      expect.objectContaining({ length: 15, 13: [29, 250], 14: [30, 750] }),
+    ],
+    ['the reserved status in a run', '0001 00000000 6001 0000', null],
+    ['the reserved status in a pair', '0001 00000000 f000 0000', null],
+    ['half a delta', '0001 00000000 4001 00', null],
+    ['no delta', '0001 00000000 2001', null],
+    ['no chunk', '0001 00000000', null],
+    ['half a chunk', '0001 00000000 20', null],
+    ['too few chunks', '000f 00000000 8000', null],
+    ['nothing in it', '0000 00000000', []],
+  ])('with %s is read as what it is', (_, hex, expected) => {
+    const fates = parseTransportFeedback(Buffer.from(`8fcd0000${HEAD}0010${hex}`.replaceAll(' ', ''), 'hex'))
+    expect(fates?.map(({ sequence, arrivalUs }) => [sequence, arrivalUs]) ?? null).toEqual(expected)
+  })
 })

@@ -18,6 +18,8 @@ interface PageEntry {
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
+  { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
+  { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
   { path: '/tokens/publish', load: () => import('./tokens/listPage.tsx').then((module) => module.PublishTokensPage) },
   {
     path: '/tokens/subscribe',
@@ -39,8 +41,6 @@ export const PAGES: readonly PageEntry[] = [
     path: '/tokens/subscribe/:id',
     load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
   },
-  { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
-  { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
   {
     path: '/first-run',
     load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),

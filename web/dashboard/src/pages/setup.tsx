@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { call, type Operation } from '../api/call.ts'
+import { setUp } from '#api/dashboard.ts'
+import { call } from '../api/call.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -10,17 +11,11 @@ import { words } from '../words/words.ts'
 
 const text = words.setup
 
-const redeemSetup: Operation<{ body: { code: string; email: string; password: string } }, unknown> = {
-  method: 'POST',
-  path: 'setup',
-  envelope: 'data',
-}
-
 /** The first step of the first run: the link of the terminal makes the first user. */
 export function SetupPage({ code }: { readonly code: string }) {
   const [given, setGiven] = useState({ email: '', password: '' })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
-    await call(redeemSetup, { body: { code, ...given } }, { signsIn: true })
+    await call(setUp, { body: { code, ...given } }, { signsIn: true })
     await openSession()
     go('/first-run', {}, true)
   })

@@ -12,7 +12,8 @@ function cellOf(value: string | number): string {
 }
 
 /** Saves a table as a file of the browser. */
-export const saveCsv = (name: string, rows: readonly (readonly (string | number)[])[]): void => saveFile(name, csvOf(rows))
+export const saveCsv = (name: string, rows: readonly (readonly (string | number)[])[]): void =>
+  saveFile(name, csvOf(rows))
 
 /** Saves CSV text as a file of the browser. */
 export function saveFile(name: string, csv: string): void {

@@ -55,6 +55,7 @@ export function LiveCard({ stream }: { readonly stream: StreamOnAir }) {
 
 function Arrival({ stream }: { readonly stream: StreamOnAir }) {
   const { streamName, bitrateIn = 0, health } = stream
+  const values = bitrates.value.get(streamName) ?? []
   return (
     <>
       <div class="line">
@@ -64,7 +65,7 @@ function Arrival({ stream }: { readonly stream: StreamOnAir }) {
         <HealthState health={health} />
       </div>
       <Spark
-        values={bitrates.value.get(streamName) ?? []}
+        values={values.length > 1 ? values : [bitrateIn, bitrateIn]}
         sentence={text.sparkSentence(streamName, bitrate(bitrateIn))}
       />
     </>

@@ -22,7 +22,10 @@ type Entry = Answer<typeof listAudit>[number]
 export function AuditPage({ query }: PageArgs) {
   const [actor, action] = [query.get('actor') ?? '', query.get('action') ?? '']
   const asked = { actor: actor || undefined, action: action || undefined }
-  const list = useWalk((cursor, signal) => callPage(listAudit, { query: { ...asked, cursor } }, { signal }), [actor, action])
+  const list = useWalk(
+    (cursor, signal) => callPage(listAudit, { query: { ...asked, cursor } }, { signal }),
+    [actor, action],
+  )
   const [chosen, setChosen] = useState<Entry | null>(null)
   const save = async (): Promise<void> => {
     const response = await fetch(addressOf(listAudit, { query: asked }), { headers: { Accept: 'text/csv' } })
@@ -38,10 +41,19 @@ export function AuditPage({ query }: PageArgs) {
             {words.analytics.csv}
           </Button>
         }
-        foot={list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />}
+        foot={
+          list.data && (
+            <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+          )
+        }
       >
         <div class="tools">
-          <TextField label={text.actor} placeholder="user:1" value={actor} onValue={(value) => setQuery({ actor: value || undefined })} />
+          <TextField
+            label={text.actor}
+            placeholder="user:1"
+            value={actor}
+            onValue={(value) => setQuery({ actor: value || undefined })}
+          />
           <TextField
             label={text.action}
             placeholder="publish_token.create"
@@ -67,7 +79,8 @@ export function AuditPage({ query }: PageArgs) {
   )
 }
 
-const nameOf = ({ actor }: Entry): string => actor.name ?? (actor.id === undefined ? actor.kind : `${actor.kind} ${actor.id}`)
+const nameOf = ({ actor }: Entry): string =>
+  actor.name ?? (actor.id === undefined ? actor.kind : `${actor.kind} ${actor.id}`)
 
 const columnsOf = (choose: (entry: Entry) => void): Column<Entry>[] => [
   { id: 'at', title: words.parts.time, cell: ({ at }) => <Time at={at} /> },

@@ -75,7 +75,12 @@ export function Credentials() {
         </NameDialog>
       )}
       {doomed && (
-        <Confirm title={text.deleteTitle(doomed.name)} verb={text.delete} onConfirm={() => remove(doomed)} onClose={() => setDoomed(null)}>
+        <Confirm
+          title={text.deleteTitle(doomed.name)}
+          verb={text.delete}
+          onConfirm={() => remove(doomed)}
+          onClose={() => setDoomed(null)}
+        >
           {text.deleteText}
         </Confirm>
       )}
@@ -91,7 +96,8 @@ function Row({ credential, onDelete }: { readonly credential: Credential; readon
       <div class="grow">
         <b>{name}</b>
         <p>
-          <code>{key}</code> · {text.scopes[scope]} · {text.lastUsed}: {lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet}
+          <code>{key}</code> · {text.scopes[scope]} · {text.lastUsed}:{' '}
+          {lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet}
         </p>
       </div>
       <IconButton icon="trash" label={text.deleteThat(name)} onClick={onDelete} />

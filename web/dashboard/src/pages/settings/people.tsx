@@ -58,11 +58,18 @@ export function PeoplePage() {
         {error && <Notice kind="error">{error}</Notice>}
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones />}
-        {list.data && <Table caption={text.people} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(change, setDoomed)} />}
+        {list.data && (
+          <Table caption={text.people} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(change, setDoomed)} />
+        )}
       </Card>
       {isMaking && <NewUser onMade={list.reload} onClose={() => setMaking(false)} />}
       {doomed && (
-        <Confirm title={text.deleteTitle(doomed.email)} verb={text.delete} onConfirm={() => remove(doomed)} onClose={() => setDoomed(null)}>
+        <Confirm
+          title={text.deleteTitle(doomed.email)}
+          verb={text.delete}
+          onConfirm={() => remove(doomed)}
+          onClose={() => setDoomed(null)}
+        >
           {text.deleteUserText}
         </Confirm>
       )}
@@ -77,7 +84,12 @@ const columnsOf = (change: (user: User, role: Role) => void, doom: (user: User) 
     title: text.role,
     cell: (user) =>
       canChange() ? (
-        <Segment label={`${text.role} ${user.email}`} choices={roleChoices} value={user.role} onChange={(role) => change(user, role)} />
+        <Segment
+          label={`${text.role} ${user.email}`}
+          choices={roleChoices}
+          value={user.role}
+          onChange={(role) => change(user, role)}
+        />
       ) : (
         text.roles[user.role]
       ),
@@ -87,12 +99,17 @@ const columnsOf = (change: (user: User, role: Role) => void, doom: (user: User) 
     id: 'actions',
     title: words.parts.actions,
     kind: 'actions',
-    cell: (user) => canChange() && <IconButton icon="trash" label={text.deleteThat(user.email)} onClick={() => doom(user)} />,
+    cell: (user) =>
+      canChange() && <IconButton icon="trash" label={text.deleteThat(user.email)} onClick={() => doom(user)} />,
   },
 ]
 
 function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly onClose: () => void }) {
-  const [given, setGiven] = useState<{ email: string; password: string; role: Role }>({ email: '', password: '', role: 'viewer' })
+  const [given, setGiven] = useState<{ email: string; password: string; role: Role }>({
+    email: '',
+    password: '',
+    role: 'viewer',
+  })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     await call(createUser, { body: given })
     onClose()
@@ -133,7 +150,12 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
         value={given.password}
         onValue={(password) => setGiven({ ...given, password })}
       />
-      <Segment label={text.role} choices={roleChoices} value={given.role} onChange={(role) => setGiven({ ...given, role })} />
+      <Segment
+        label={text.role}
+        choices={roleChoices}
+        value={given.role}
+        onChange={(role) => setGiven({ ...given, role })}
+      />
       <p class="hint">{text.roleHint}</p>
     </Dialog>
   )

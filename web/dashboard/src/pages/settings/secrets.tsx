@@ -29,7 +29,8 @@ export function Secrets() {
   }
   const close = (): void => setAsked(null)
   const create = async (name: string): Promise<void> => show(await call(createSecret, { body: { name } }))
-  const refresh = async ({ id }: Secret): Promise<void> => show(await call(refreshSecret, { path: { secretId: String(id) } }))
+  const refresh = async ({ id }: Secret): Promise<void> =>
+    show(await call(refreshSecret, { path: { secretId: String(id) } }))
   const remove = async ({ id, name }: Secret): Promise<void> => {
     await call(deleteSecret, { path: { secretId: String(id) } })
     toast(text.deleted(name))
@@ -61,12 +62,22 @@ export function Secrets() {
       {fresh && <FreshValue fresh={fresh} />}
       {asked?.what === 'create' && <NameDialog title={text.newSecret} onName={create} onClose={close} />}
       {asked?.what === 'refresh' && (
-        <Confirm title={text.refreshTitle(asked.secret.name)} verb={text.refresh} onConfirm={() => refresh(asked.secret)} onClose={close}>
+        <Confirm
+          title={text.refreshTitle(asked.secret.name)}
+          verb={text.refresh}
+          onConfirm={() => refresh(asked.secret)}
+          onClose={close}
+        >
           {text.refreshText}
         </Confirm>
       )}
       {asked?.what === 'delete' && (
-        <Confirm title={text.deleteTitle(asked.secret.name)} verb={text.delete} onConfirm={() => remove(asked.secret)} onClose={close}>
+        <Confirm
+          title={text.deleteTitle(asked.secret.name)}
+          verb={text.delete}
+          onConfirm={() => remove(asked.secret)}
+          onClose={close}
+        >
           {text.deleteText}
         </Confirm>
       )}
@@ -84,7 +95,12 @@ const columnsOf = (ask: (asked: Asked) => void): Column<Secret>[] => [
       </>
     ),
   },
-  { id: 'used', title: text.lastUsed, priority: 2, cell: ({ lastUsedOn }) => (lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet) },
+  {
+    id: 'used',
+    title: text.lastUsed,
+    priority: 2,
+    cell: ({ lastUsedOn }) => (lastUsedOn ? <Time at={lastUsedOn} /> : words.parts.notYet),
+  },
   { id: 'made', title: text.made, priority: 2, cell: ({ createdOn }) => <Time at={createdOn} /> },
   {
     id: 'actions',

@@ -47,7 +47,12 @@ export function You() {
         </div>
         {asked === 'password' && <ChangePassword onClose={() => setAsked(null)} />}
         {asked === 'everywhere' && (
-          <Confirm title={text.everywhereTitle} verb={text.everywhere} onConfirm={signOutAll} onClose={() => setAsked(null)}>
+          <Confirm
+            title={text.everywhereTitle}
+            verb={text.everywhere}
+            onConfirm={signOutAll}
+            onClose={() => setAsked(null)}
+          >
             {text.everywhereText}
           </Confirm>
         )}

@@ -2,8 +2,8 @@
  * The interface between JavaScript and an addon. A function reads its arguments one after another; an invalid one makes
  * the whole call a TypeError. Each addon has one `struct instance` with all of its state.
  */
-#ifndef SLUICE_DOOR_H
-#define SLUICE_DOOR_H
+#ifndef SLUICE_ADDON_H
+#define SLUICE_ADDON_H
 
 #include <node_api.h>
 #include <stdbool.h>
@@ -69,13 +69,13 @@ static inline napi_value number(napi_env env, int64_t value) {
 typedef struct {
   const char *name;
   napi_callback call;
-} door;
+} exported;
 
-static inline bool export_doors(napi_env env, napi_value exports, const door *doors, size_t count) {
+static inline bool export_functions(napi_env env, napi_value exports, const exported *functions, size_t count) {
   for (size_t i = 0; i < count; i++) {
     napi_value function;
-    if (napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function) != napi_ok ||
-        napi_set_named_property(env, exports, doors[i].name, function) != napi_ok) {
+    if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function) != napi_ok ||
+        napi_set_named_property(env, exports, functions[i].name, function) != napi_ok) {
       return false;
     }
   }

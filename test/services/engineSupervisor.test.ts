@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { EngineSupervisor } from '../../src/commands/channels/runs/engineSupervisor.ts'
+import { EngineSupervisor } from '../../src/services/engineSupervisor.ts'
+import { engineRecords } from '../../src/commands/channels/runs/engineRecords.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../src/core/channels/runs/transcoder.ts'
 import { openApp, type App } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -58,10 +59,10 @@ afterAll(async () => {
 let nodes = 0
 function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = app.ctx.time) {
   const node = `node ${(nodes += 1)}`
-  const keeper = new EngineSupervisor(
-    { ...app.ctx, time },
-    { transcoder, load: { warningFor: () => null }, node, isGone, leaseMs: 15_000, leases: unrenewed },
-  )
+  const at = { node, isGone, leaseMs: 15_000 }
+  const records = engineRecords({ ...app.ctx, time }, at)
+  const load = { warningFor: () => null }
+  const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases: unrenewed, log: silentLog })
   /** Reconciles until nothing changes. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()

@@ -1,4 +1,4 @@
-import type { EnginePace } from '../../../core/channels/runs/load.ts'
+import type { EnginePace } from '../core/channels/runs/load.ts'
 import type { Census } from './engineSupervisor.ts'
 
 /** State of the channels at this node, for metrics. The limits on what one node can run bound all of it. */

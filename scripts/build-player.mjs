@@ -1,0 +1,37 @@
+// Builds build/player/ (web/player/vite.config.ts) if it is older than its sources: the player at /player.js and the page
+// at /watch. Plain JavaScript that runs on Node 20. Without the development packages there is no Vite: then Sluice serves
+// what was built before, or says that it is missing.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { findNode } from '../bin/runtime.js'
+import { at, changedAtMs } from './compile.mjs'
+
+const BUILT = at('build/player/player.js')
+const SOURCES = ['web/player', 'web/client', 'node_modules/hls.js/package.json']
+const MISSING = `setup: the player is not built, because the development packages are missing.
+       /player.js and /watch answer 503, and everything else runs. To build it: npm ci && npm run build:player`
+
+export function buildPlayer() {
+  if (changedAtMs(BUILT) >= Math.max(...SOURCES.map((path) => changedAtMs(at(path))))) return
+  const vite = at('node_modules/vite/bin/vite.js')
+  if (existsSync(vite)) build(vite)
+  else if (!existsSync(BUILT)) console.warn(MISSING)
+}
+
+function build(vite) {
+  const args = [vite, 'build', 'web/player', '--logLevel', 'warn']
+  const { status } = spawnSync(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' })
+  if (status !== 0) console.warn('setup: the player could not be built: npm run build:player')
+  else compress()
+}
+
+/** Compressed once here, instead of with every request. */
+function compress() {
+  for (const path of ['player.js', 'player/hls.light.js', 'player/watch.js']) {
+    const file = at(`build/player/${path}`)
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }))
+  }
+}
+
+if (process.argv[1] === at('scripts/build-player.mjs')) buildPlayer()

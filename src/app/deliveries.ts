@@ -1,0 +1,45 @@
+import { type App, CannotStart } from './app.ts'
+import { timeOrderedId } from '../base/ids.ts'
+import { VERSION } from '../base/version.ts'
+import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
+import type { Config } from '../config/schema.ts'
+import { createEgress, type Egress } from '../net/egress.ts'
+import { createRunner } from '../delivery/runner.ts'
+import { headerProfile } from '../delivery/signature.ts'
+import type { Leases } from '../store/store.ts'
+
+/** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
+export async function runDeliveries({ config, ctx, bus }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+  const { webhooks, server } = config
+  const egress = openEgress(config)
+  const runner = createRunner({
+    ...ctx,
+    ended: ctx.deliveries,
+    attempts: ctx.sampled.deliveries,
+    egress,
+    profile: headerProfile(webhooks.headerPrefix),
+    userAgent: `Sluice/${VERSION}`,
+    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
+    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
+    leases,
+    limits: { perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
+    drainMs: server.shutdownGraceSeconds * 1000,
+  })
+  const unfollow = bus.on('toDeliver', () => runner.wake())
+  await runner.start()
+  return {
+    async stop() {
+      unfollow()
+      await runner.stop()
+      await egress.close()
+    },
+  }
+}
+
+function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
+  try {
+    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
+  } catch (error) {
+    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
+  }
+}

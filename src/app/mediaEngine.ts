@@ -1,0 +1,33 @@
+import type { App } from './app.ts'
+import { followEngine } from '../commands/sessions/mediaEngineEvents.ts'
+import type { MediaEngine } from '../media/engine.ts'
+import { createRelayEngine } from '../media/relay/processes/engine.ts'
+
+/** The embedded engine. It starts no process before the first publisher or viewer. */
+export function relayEngine({ config: { webrtc, sessions }, ctx }: App): MediaEngine {
+  const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
+  const maxBitrate = maxBitrateKilobits * 1000
+  const publisherSilentMs = publisherTimeoutSeconds * 1000
+  return createRelayEngine({
+    log: ctx.log,
+    now: () => ctx.clock.monotonic(),
+    config: {
+      host,
+      udpPort: port,
+      processes,
+      publicAddresses,
+      maxBitrate,
+      maxSessions: sessions.max,
+      publisherSilentMs,
+    },
+  })
+}
+
+/** Handles the events of an engine until it is stopped. Returns what stops it. */
+export function followed({ ctx }: App, engine: MediaEngine): () => Promise<void> {
+  const unfollow = followEngine(ctx, engine)
+  return async () => {
+    await engine.stop()
+    unfollow()
+  }
+}

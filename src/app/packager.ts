@@ -1,0 +1,71 @@
+import type { App } from './app.ts'
+import { timeOrderedId } from '../base/ids.ts'
+import type { Context } from '../commands/context.ts'
+import {
+  abandonedRecordings,
+  beginRecording,
+  completeRecording,
+  endRecording,
+  failRecording,
+  forgetRecording,
+} from '../commands/recordings/lifecycle.ts'
+import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
+import { hostKeyOf, recordingsDir } from '../config/places.ts'
+import type { Config } from '../config/schema.ts'
+import type { RecordingRouteOptions } from '../edge/http/recordings/routes.ts'
+import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { createPackager, type Packager } from '../media/packager.ts'
+import type { RecordingBook } from '../media/recordings/recordings.ts'
+
+/** Packages the feeds on the air until it is stopped. */
+export function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
+  const { hls } = config
+  const packager = createPackager({
+    ...ctx,
+    ffmpeg,
+    maxStreams: hls.maxStreams,
+    idleMs: hls.idleSeconds * 1000,
+    segmentSeconds: hls.segmentSeconds,
+    listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
+    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
+    capture: (feed, image) => captureThumbnail(ctx, feed, image),
+    recordings: {
+      dir: recordingsDir(config),
+      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
+      newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
+      book: recordingBook(ctx, recordingsHostKey(config)),
+    },
+  })
+  const unwatch = ctx.sessions.watchFeeds((feed, what) => {
+    if (what === 'started') packager.feedStarted(feed)
+    else packager.feedEnded(feed.feedId)
+  })
+  return {
+    ...packager,
+    async stop(graceMs) {
+      await packager.stop(graceMs)
+      unwatch()
+    },
+  }
+}
+
+/** Identifies the directory of recordings among nodes. */
+export const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
+
+/** The files of finished recordings, for the routes. */
+export const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
+  hostKey,
+  pathOf: (id) => files.finished(id),
+  removeDeleted: () => recordings.removeDeleted(),
+})
+
+/** Saves the state of recordings in one directory. */
+const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, hostKey }),
+  end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
+  complete: (id, file) => completeRecording(ctx, id, file),
+  fail: (id, problem) => failRecording(ctx, id, problem),
+  forget: (id) => forgetRecording(ctx, id),
+  abandoned: () => abandonedRecordings(ctx, hostKey),
+})

@@ -1,0 +1,67 @@
+import { type App, CannotStart } from './app.ts'
+import { openFilesLimit } from '../base/openFiles.ts'
+import type { Context } from '../commands/context.ts'
+import { connectionsWithin } from '../config/openFiles.ts'
+import { Measured } from '../services/measured.ts'
+import type { PushedKeys } from '../services/pushedKeys.ts'
+import { publishOverRtmp } from '../edge/rtmp/publish.ts'
+import { admitStreamKeys } from '../edge/rtmp/streamKeys.ts'
+import type { MediaEngine } from '../media/engine.ts'
+import { Hub } from '../media/hub.ts'
+import { type ConvertForWebRtc, engineFeeds } from '../media/engineFeeds.ts'
+import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { type RtmpListener, startRtmp } from '../media/rtmp/listener.ts'
+import { webRtcMedia } from '../media/convert/opus.ts'
+import { streamKey } from '../media/sessionRegistry.ts'
+import type { PushSources } from '../media/transcoder/sources.ts'
+
+/** The parts that take media from RTMP. */
+interface RtmpParts {
+  readonly ffmpeg: Ffmpeg
+  readonly engine: MediaEngine
+  readonly sources: PushSources
+  readonly pushed: PushedKeys
+  readonly measured: Measured
+}
+
+/** Listens for encoders; null when RTMP is switched off. */
+export async function openRtmp(
+  { config, ctx }: App,
+  { ffmpeg, engine, sources, pushed, measured }: RtmpParts,
+): Promise<RtmpListener | null> {
+  const { rtmp } = config
+  if (!rtmp.enabled) return null
+  const { host, port } = rtmp
+  const limits = {
+    maxMessageBytes: rtmp.maxMessageBytes,
+    maxConnections: connectionsWithin(config, openFilesLimit()).rtmp,
+    handshakeMs: rtmp.handshakeSeconds * 1000,
+    idleMs: rtmp.idleSeconds * 1000,
+  }
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engineFeeds({ ...ctx, engine, convert })
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    streamKeys: admitStreamKeys({
+      ctx,
+      pushed,
+      meter: measured,
+      take: (ingestId, cut) => sources.publish(ingestId, cut),
+    }),
+    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
+  })
+  try {
+    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
+    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
+    return listener
+  } catch (error) {
+    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+  }
+}
+
+/** Converts H.264 and AAC for WebRTC. */
+const toWebRtc =
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (media, name) =>
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })

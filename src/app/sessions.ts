@@ -1,0 +1,40 @@
+import type { App } from './app.ts'
+import { isRunning } from '../base/processes.ts'
+import type { Context } from '../commands/context.ts'
+import { startNode } from '../commands/nodes/servingNode.ts'
+import { hostKeyOf } from '../config/places.ts'
+import { sessionJobs } from '../jobs/sessions.ts'
+import { startJobs } from '../jobs/timers.ts'
+import type { Leases } from '../store/store.ts'
+
+/** Runs sessions until it is stopped, then ends them all. */
+export async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+  const node = await startNode(ctx, {
+    hostKey: hostKeyOf(config.data.dir),
+    pid: process.pid,
+    url: config.server.nodeUrl || null,
+    isRunning,
+    leaseMs: config.sessions.leaseSeconds * 1000,
+    leases,
+  })
+  const flushMs = config.sessions.flushSeconds * 1000
+  const noViewersMs = config.sessions.noViewersSeconds * 1000
+  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
+  return {
+    async stop() {
+      await jobs.stop()
+      ctx.accountMinutes.sample()
+      await node.stop()
+      await writeLastReadings(ctx)
+    },
+  }
+}
+
+async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
+  try {
+    await streamMeter.write(store)
+    await accountMinutes.write(store)
+  } catch (error) {
+    log.warn({ err: error }, 'the last readings of streams were lost')
+  }
+}

@@ -1,0 +1,89 @@
+import type { Channel } from '../../../core/channels/types.ts'
+import type { EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
+import type { Context } from '../../context.ts'
+import { type EngineContext, stepEngine } from './step.ts'
+
+/** The process that runs engines at this node, and how it judges others. */
+export interface EngineNode {
+  /** The id of this process; new at each start. */
+  readonly node: string
+  /** True: the process with this id is gone. False: unknown or running. */
+  readonly isGone: (node: string) => boolean
+  /** How long after a renewal other nodes consider this node's lease valid. */
+  readonly leaseMs: number
+}
+
+type AdoptionContext = EngineContext & Pick<Context, 'store' | 'time'>
+
+/**
+ * Takes an engine without a node, or of a dead one, and closes the run of that node.
+ * @returns false if another node runs it, or if it is deleted
+ */
+export async function adoptEngine(
+  ctx: AdoptionContext,
+  { node, leaseMs, isGone }: EngineNode,
+  found: StoredEngineState,
+): Promise<boolean> {
+  const { engineId, accountId, channelId, node: previous } = found
+  if (!(await isFree(ctx, { isGone, leaseMs }, found))) return false
+  return ctx.store.transaction(async (tx) => {
+    const channel = await tx.channels.lock(accountId, channelId)
+    const state = await tx.engineStates.get(engineId)
+    if (!state || state.node !== previous) return false
+    // The lease was renewed since it was found expired.
+    if (previous !== null && !state.isExpired && !isGone(previous)) return false
+    if (!channel || !(await tx.engines.get(accountId, engineId))) {
+      await deleteState(ctx, tx, state)
+      return false
+    }
+    await tx.engineStates.take(engineId, node, leaseMs)
+    if (previous !== null) await stepEngine(ctx, tx, channel, engineId, { kind: 'lost' })
+    await reopenRun(ctx, tx, channel, state)
+    return true
+  })
+}
+
+async function isFree(
+  { time }: AdoptionContext,
+  { isGone, leaseMs }: Pick<EngineNode, 'isGone' | 'leaseMs'>,
+  { node, isExpired }: StoredEngineState,
+): Promise<boolean> {
+  if (node === null || isGone(node)) return true
+  return isExpired && (await time.isEven(leaseMs))
+}
+
+/** An engine that is still wanted starts again, for the cause of its earlier run. */
+async function reopenRun(
+  ctx: EngineContext,
+  tx: Tx,
+  channel: Channel,
+  { engineId, runId, wanted }: EngineStateRecord,
+): Promise<void> {
+  const engine = await tx.engines.get(channel.accountId, engineId)
+  const run = runId === null ? undefined : await tx.runs.get(runId)
+  if (!wanted || engine?.status !== 'stopped' || !run) return
+  await stepEngine(ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+  const reopened = (await tx.engineStates.get(engineId))?.runId ?? null
+  if (run.keptBy !== null && reopened !== null) await tx.runs.keep(reopened, run.keptBy)
+}
+
+/** Leaves a stopped engine of this node to any node. */
+export async function releaseEngine(
+  ctx: EngineContext & Pick<Context, 'store'>,
+  node: string,
+  engineId: string,
+): Promise<void> {
+  await ctx.store.transaction(async (tx) => {
+    const state = await tx.engineStates.get(engineId)
+    if (state?.node !== node) return
+    const exists = await tx.engines.get(state.accountId, engineId)
+    if (exists) await tx.engineStates.put({ ...state, node: null })
+    else await deleteState(ctx, tx, state)
+  })
+}
+
+/** Closes everything that a deleted engine left open. */
+async function deleteState({ clock }: EngineContext, tx: Tx, state: EngineStateRecord): Promise<void> {
+  if (state.runId) await tx.runs.end(state.runId, { type: 'error', id: '' }, clock.now())
+  await tx.engineStates.delete(state.engineId)
+}

@@ -1,0 +1,93 @@
+import { type EngineEffect, type EngineEvent, isTimedOut } from '../../../core/channels/runs/engine.ts'
+import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/transcoder.ts'
+import { type Engine, isPush } from '../../../core/channels/types.ts'
+import type { EngineRecords } from '../../../services/engineSupervisor.ts'
+import type { Tx } from '../../../store/store.ts'
+import type { ChannelContext, Context } from '../../context.ts'
+import { sourceOf } from '../ingests.ts'
+import { ladderOf } from '../ladders.ts'
+import { emitChannelEvent } from '../webhooks/emit.ts'
+import { adoptEngine, type EngineNode, releaseEngine } from './adopt.ts'
+import { engineObject, stepEngine } from './step.ts'
+
+/** What the supervisor of a node's engines reads and writes. */
+export const engineRecords = (ctx: ChannelContext & Pick<Context, 'time'>, at: EngineNode): EngineRecords => ({
+  async busy() {
+    const { read } = ctx.store
+    const states = await read.engineStates.busy()
+    return Promise.all(
+      states.map(async (state) => ({ state, engine: await read.engines.get(state.accountId, state.engineId) })),
+    )
+  },
+  adopt: (state) => adoptEngine(ctx, at, state),
+  release: (engineId) => releaseEngine(ctx, at.node, engineId),
+  apply: (engine, event) => applyEvent(ctx, at.node, engine, event),
+  log: (engine, line) => writeLog(ctx, engine, line),
+  ladderOf: (engine) => ladderOf(ctx, engine.accountId, engine.abrLadderId),
+  jobOf: (engine) => jobOf(ctx, engine),
+  timeOut: (accountId, channelId) => ctx.store.transaction((tx) => timeOut(ctx, tx, accountId, channelId)),
+})
+
+function applyEvent(
+  ctx: ChannelContext,
+  node: string,
+  { accountId, channelId, id }: Engine,
+  event: EngineEvent,
+): Promise<readonly EngineEffect[]> {
+  return ctx.store.transaction(async (tx) => {
+    const channel = await tx.channels.lock(accountId, channelId)
+    const state = await tx.engineStates.get(id)
+    if (!channel || state?.node !== node) return []
+    return stepEngine(ctx, tx, channel, id, event)
+  })
+}
+
+function writeLog(
+  ctx: ChannelContext,
+  { accountId, channelId, id }: Engine,
+  { level, message }: TranscodeLog,
+): Promise<void> {
+  ctx.log[level]({ engine: id, channel: channelId }, message)
+  return ctx.store.transaction(async (tx) => {
+    const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
+    const on = { accountId, atMs: ctx.clock.now() }
+    if (!channel || !engine) return
+    await emitChannelEvent(tx, on, {
+      name: `engine.log.${level}`,
+      object: engineObject(channel, engine),
+      data: { message },
+    })
+  })
+}
+
+async function jobOf(
+  ctx: ChannelContext,
+  { id, name, accountId, ingestId, abrLadderId }: Engine,
+): Promise<TranscodeJob | string> {
+  const { read } = ctx.store
+  const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
+  const ladder = await ladderOf(ctx, accountId, abrLadderId)
+  if (!ingest) return 'its ingest does not exist any more'
+  if (!ladder) return 'its ABR ladder does not exist any more'
+  const source = isPush(ingest.type)
+    ? ({ kind: 'push', ingestId: ingest.id } as const)
+    : ({ kind: 'pull', ingestId: ingest.id, url: sourceOf(ctx, ingest) } as const)
+  return { engineId: id, name: `engine ${id} ${name}`, source, ladder }
+}
+
+async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId: string): Promise<boolean> {
+  const channel = await tx.channels.lock(accountId, channelId)
+  if (!channel) return false
+  const engines = await tx.engines.ofChannel(channelId)
+  const states = await Promise.all(
+    engines.map(async ({ id, status, statusMessage: message }) => {
+      const { idleSinceMs = null, failures = 0, retryAtMs = null } = (await tx.engineStates.get(id)) ?? {}
+      return { status, message, idleSinceMs, failures, retryAtMs }
+    }),
+  )
+  if (!isTimedOut(states, channel.timeoutSeconds, ctx.clock.now())) return false
+  for (const { id } of engines) {
+    await stepEngine(ctx, tx, channel, id, { kind: 'stop', cause: { type: 'timeout', id: '' } })
+  }
+  return true
+}

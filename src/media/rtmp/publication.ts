@@ -1,0 +1,39 @@
+import { ok, type Result } from '../../base/result.ts'
+import { RtmpIngest } from './ingest.ts'
+import type { Message } from './messages.ts'
+import type { PublishAnswer, RtmpEnd } from './types.ts'
+
+type Admitted = Extract<PublishAnswer, { ok: true }>
+
+/** What an admitted encoder publishes. It reports bytes, and its end exactly once. */
+export class Publication {
+  readonly #admitted: Admitted
+  readonly #ingest: RtmpIngest
+  #bytesReported = 0
+  #isOver = false
+
+  constructor(admitted: Admitted) {
+    this.#admitted = admitted
+    this.#ingest = new RtmpIngest(admitted.sink)
+  }
+
+  /** Takes a message with audio or video. Messages after the end are ignored. */
+  take(message: Message): Result<void, string> {
+    return this.#isOver ? ok(undefined) : this.#ingest.take(message)
+  }
+
+  /** @param total bytes that the connection has received so far */
+  reportBytes(total: number): void {
+    if (this.#isOver || total === this.#bytesReported) return
+    this.#bytesReported = total
+    this.#admitted.bytes(total)
+  }
+
+  end(reason: RtmpEnd, totalBytes: number): void {
+    if (this.#isOver) return
+    this.reportBytes(totalBytes)
+    this.#isOver = true
+    this.#admitted.sink.end()
+    this.#admitted.ended(reason)
+  }
+}

@@ -1,0 +1,232 @@
+import type { Logger } from '../base/log.ts'
+import type { EngineEffect, EngineEvent } from '../core/channels/runs/engine.ts'
+import type { TranscodeJob, TranscodeLog, Transcoder } from '../core/channels/runs/transcoder.ts'
+import { type AbrLadder, ACTIVE_STATUSES, type ActiveStatus, type Engine, statusOf } from '../core/channels/types.ts'
+import type { Leases, StoredEngineState } from '../store/store.ts'
+import type { EncodingLoad } from './encodingLoad.ts'
+
+/** What the store holds of engines, and what a supervisor writes about them. Each call is one transaction. */
+export interface EngineRecords {
+  /** Engines that run, or that should. */
+  busy(): Promise<SupervisedEngine[]>
+  /** Takes an engine without a node, or of a dead one. False: another node runs it, or it is deleted. */
+  adopt(state: StoredEngineState): Promise<boolean>
+  /** Leaves a stopped engine of this node to any node. */
+  release(engineId: string): Promise<void>
+  /** Applies an event to an engine, if this node has it. Returns what to do now. */
+  apply(engine: Engine, event: EngineEvent): Promise<readonly EngineEffect[]>
+  /** Shows a line to the operator of the engine. */
+  log(engine: Engine, line: TranscodeLog): Promise<void>
+  ladderOf(engine: Engine): Promise<AbrLadder | undefined>
+  /** The job of an engine, or the reason why there is none. */
+  jobOf(engine: Engine): Promise<TranscodeJob | string>
+  /** Stops a channel that had no source for too long. Returns whether it did. */
+  timeOut(accountId: string, channelId: string): Promise<boolean>
+}
+
+export interface SupervisorOptions {
+  readonly records: EngineRecords
+  readonly transcoder: Transcoder
+  readonly load: Pick<EncodingLoad, 'warningFor'>
+  /** The id of this process; new at each start. */
+  readonly node: string
+  /** How long after a renewal other nodes consider this node's lease valid. */
+  readonly leaseMs: number
+  /** Renews the lease of this node's engines, independently of the work here. */
+  readonly leases: Leases
+  readonly log: Logger
+}
+
+export interface SupervisedEngine {
+  readonly state: StoredEngineState
+  /** Undefined: it is deleted. */
+  readonly engine: Engine | undefined
+}
+
+/** The number of engines and channels of a node in each state. */
+export interface Census {
+  readonly engines: ReadonlyMap<ActiveStatus, number>
+  /** By the most advanced of their engines at this node. */
+  readonly channels: ReadonlyMap<ActiveStatus, number>
+}
+
+/**
+ * Reconciles this node's processes with the store. It adopts engines without a node, starts and stops their processes,
+ * records the events of these processes, and takes over from dead nodes. All of it runs in sequence.
+ */
+export class EngineSupervisor {
+  readonly #options: SupervisorOptions
+  readonly #records: EngineRecords
+  /** The latest launch of each engine. */
+  readonly #launches = new Map<string, symbol>()
+  #queue: Promise<void> = Promise.resolve()
+  #isQueued = false
+  #isStopping = false
+  #census: Census = { engines: new Map(), channels: new Map() }
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#records = options.records
+    const { node: id, leaseMs, leases } = options
+    leases.keep({ kind: 'engines', id, leaseMs })
+  }
+
+  /** Reconciles everything once, soon; concurrent calls share one run. Resolves when it is done, and never rejects. */
+  reconcile(): Promise<void> {
+    if (this.#isQueued) return this.#queue
+    this.#isQueued = true
+    return this.#enqueue(async () => {
+      this.#isQueued = false
+      if (!this.#isStopping) await this.#look()
+    })
+  }
+
+  /** What this node ran at the last reconciliation. */
+  get census(): Census {
+    return this.#census
+  }
+
+  /**
+   * Stops the engines of this node because the server stops. They stay wanted, so that another process starts them
+   * again.
+   */
+  stop(): Promise<void> {
+    this.#isStopping = true
+    return this.#enqueue(async () => {
+      for (const { state, engine } of await this.#records.busy()) {
+        if (state.node !== this.#options.node) continue
+        await this.#kill(state.engineId)
+        if (engine) await this.#records.apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
+        if (engine) await this.#records.apply(engine, { kind: 'ended' })
+        await this.#records.release(state.engineId)
+      }
+      await this.#options.leases.release(this.#options.node)
+    })
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(work).catch((error: unknown) => this.#warnOf(error))
+    return this.#queue
+  }
+
+  async #look(): Promise<void> {
+    const supervised = await this.#records.busy()
+    this.#census = censusOf(supervised.filter(({ state }) => state.node === this.#options.node))
+    for (const one of supervised) {
+      // An engine that fails is tried again at the next reconciliation, and the others do not wait for it.
+      await this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId))
+    }
+    await this.#timeOut(supervised)
+  }
+
+  #warnOf(error: unknown, engineId?: string): void {
+    this.#options.log.warn({ engine: engineId, err: error }, 'engines could not be reconciled; trying again')
+  }
+
+  async #reconcileOne({ state, engine }: SupervisedEngine): Promise<void> {
+    const { node, transcoder } = this.#options
+    if (state.node !== node) {
+      // Another node took it while this node seemed dead.
+      if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
+      if (await this.#records.adopt(state)) void this.reconcile()
+    } else if (!engine || !state.wanted) await this.#shutDown(state, engine)
+    else await this.#drive(engine)
+  }
+
+  /** Stops an engine that is no longer wanted. */
+  async #shutDown(state: StoredEngineState, engine: Engine | undefined): Promise<void> {
+    await this.#kill(state.engineId)
+    if (engine) await this.#records.apply(engine, { kind: 'ended' })
+    await this.#records.release(state.engineId)
+  }
+
+  async #drive(engine: Engine): Promise<void> {
+    const { transcoder } = this.#options
+    const isRunning = transcoder.isRunning(engine.id)
+    switch (engine.status) {
+      case 'deploying':
+        if (isRunning) await this.#kill(engine.id)
+        await this.#records.apply(engine, { kind: 'launched' })
+        await this.#warn(engine)
+        return this.#launch(engine)
+      case 'error':
+        if (await this.#isDue(engine)) await this.#launch(engine)
+        return
+      case 'starting':
+      case 'waiting':
+      case 'ingesting':
+      case 'playing':
+        if (!isRunning) await this.#records.apply(engine, { kind: 'died', message: 'its process is gone' })
+        return
+      case 'stopping':
+      case 'stopped':
+        // A user stopped it during this reconciliation; the next one handles it.
+        return
+    }
+  }
+
+  async #isDue(engine: Engine): Promise<boolean> {
+    const effects = await this.#records.apply(engine, { kind: 'tick' })
+    if (effects.every((effect) => effect.do !== 'launch')) return false
+    await this.#kill(engine.id, true)
+    return true
+  }
+
+  /** Kills the process, and ignores events that it has already sent. */
+  #kill(engineId: string, goesOn = false): Promise<void> {
+    this.#launches.delete(engineId)
+    return this.#options.transcoder.kill(engineId, goesOn)
+  }
+
+  async #launch(engine: Engine): Promise<void> {
+    const job = await this.#records.jobOf(engine)
+    if (typeof job === 'string') return void (await this.#records.apply(engine, { kind: 'died', message: job }))
+    const launch = Symbol(engine.id)
+    this.#launches.set(engine.id, launch)
+    this.#options.transcoder.launch(job, (event) => {
+      void this.#enqueue(async () => {
+        // An event of an earlier process does not apply to this one.
+        if (this.#launches.get(engine.id) !== launch) return
+        if (event.kind === 'died')
+          this.#options.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
+        await (event.kind === 'log' ? this.#records.log(engine, event) : this.#records.apply(engine, event))
+        if (event.kind === 'log' && event.level === 'warn')
+          await this.#records.apply(engine, { ...event, kind: 'waits' })
+      })
+    })
+  }
+
+  /** Warns if this machine will probably not keep up with the engine. */
+  async #warn(engine: Engine): Promise<void> {
+    const ladder = await this.#records.ladderOf(engine)
+    const message = ladder ? this.#options.load.warningFor([{ engineId: engine.id, ladder }]) : null
+    if (message === null) return
+    await this.#records.log(engine, { kind: 'log', level: 'warn', message })
+    await this.#records.apply(engine, { kind: 'notice', message })
+  }
+
+  /** Stops channels without a source for too long. The node with one of their engines does it. */
+  async #timeOut(supervised: readonly SupervisedEngine[]): Promise<void> {
+    const mine = supervised.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
+    const channels = new Map(mine.map(({ state }) => [state.channelId, state.accountId]))
+    for (const [channelId, accountId] of channels) {
+      const stopped = await this.#records.timeOut(accountId, channelId)
+      if (stopped) void this.reconcile()
+    }
+  }
+}
+
+function censusOf(supervised: readonly SupervisedEngine[]): Census {
+  const engines = supervised.flatMap(({ engine }) => (engine ? [engine] : []))
+  const channels = Map.groupBy(engines, ({ channelId }) => channelId)
+  return {
+    engines: countOf(engines.map(({ status }) => status)),
+    channels: countOf([...channels.values()].map((own) => statusOf(own.map(({ status }) => status)))),
+  }
+}
+
+function countOf(statuses: readonly ActiveStatus[]): Map<ActiveStatus, number> {
+  const counts = new Map<ActiveStatus, number>(ACTIVE_STATUSES.map((status) => [status, 0]))
+  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,96 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Peer } from '../peer.ts'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+let publisher: Peer
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  publisher = await dashboard.peer()
+})
+afterAll(() => dashboard.close())
+
+const SOON = { timeout: 30_000, interval: 100 }
+/** A name that would do harm if a page took it for HTML. */
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+const card = (page: Page, stream: string) => page.locator('.live-card').filter({ hasText: stream })
+const rowOf = (page: Page, title: string, row: string) =>
+  page.locator(`section:has(h2:text-is("${title}")) li`, { hasText: row })
+
+test('an empty overview teaches the next step', async () => {
+  const page = await dashboard.open('/')
+  await page.waitForSelector('h2:text-is("The gate is closed")')
+  await page.waitForSelector('.side-foot .st:has-text("Live updates on")')
+  await page.waitForSelector('.plot-canvas canvas')
+  expect(await axe(page)).toEqual([])
+  await page.click('text=Addresses for OBS')
+  await page.waitForURL(({ hash }) => hash === '#/live?from=encoder')
+  await page.close()
+})
+
+test('streams appear and leave by themselves, with their figures, and a hostile name is text', async () => {
+  const page = await dashboard.open('/')
+  const { token } = await dashboard.token('publish', {
+    label: 'Studio 1',
+    streams: [{ streamName: 'morning' }, { streamName: HOSTILE }],
+  })
+  expect(await publisher.publish({ url: dashboard.whip('morning'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
+  const morning = card(page, 'morning')
+  await morning.waitFor()
+  expect(await morning.locator('.chip').first().textContent()).toBe('WHIP')
+  await expect.poll(() => morning.locator('.meta').first().textContent(), SOON).toMatch(/Studio 1.*360p\d* · VP8/)
+  await expect.poll(() => morning.locator('.meta .num').first().textContent(), SOON).toMatch(/[1-9].* [kM]bit\/s/)
+  expect(await morning.locator('.st[data-s=ok]').textContent()).toBe('Steady')
+  await page.waitForSelector('.nav .tally:has-text("1 live")')
+
+  const viewer = await dashboard.peer()
+  expect(await viewer.watch({ url: dashboard.whep('morning') })).toBe('ok')
+  await expect.poll(() => page.textContent('.home .fig'), SOON).toBe('1 now')
+  await expect.poll(() => rowOf(page, 'Watched by', 'WHEP').locator('.n').textContent(), SOON).toBe('1')
+  expect(await axe(page)).toEqual([])
+
+  const second = await dashboard.peer()
+  expect(await second.publish({ url: dashboard.whip(HOSTILE), token, scale: 0.25 })).toBe('ok')
+  await card(page, HOSTILE).waitFor()
+  expect(await page.locator('.live-card img[src=x]').count()).toBe(0)
+  await rowOf(page, 'Just happened', `${HOSTILE} went live`).waitFor()
+
+  await card(page, HOSTILE).getByRole('button', { name: 'More for' }).click()
+  await page.click('text=End for all viewers')
+  expect(await page.textContent('dialog p')).toContain('It has no viewers now.')
+  await page.click('dialog button:has-text("End for all viewers")')
+  await card(page, HOSTILE).waitFor({ state: 'detached' })
+  await rowOf(page, 'Just happened', `${HOSTILE} ended`).waitFor()
+
+  await viewer.stop()
+  await publisher.stop()
+  await page.waitForSelector('h2:text-is("The gate is closed")')
+  await page.close()
+})
+
+test('a refusal is counted by its reason and leads to the access log', async () => {
+  const page = await dashboard.open('/')
+  await page.waitForSelector('section:has(h2:text-is("Refused in 24 hours")) p')
+  const refused = await dashboard.peer()
+  expect(await refused.watch({ url: dashboard.whep('morning'), token: 'x'.repeat(32) })).toContain('401')
+  const row = rowOf(page, 'Refused in 24 hours', 'Token not valid')
+  await row.waitFor()
+  expect(await row.locator('a').getAttribute('href')).toBe('#/access?code=invalid_token')
+  await page.close()
+})
+
+test('what needs attention is listed', async () => {
+  const soonMs = Date.now() + 3 * 86_400_000
+  await dashboard.token('publish', {
+    streams: [{ streamName: 'gala' }],
+    expires: Math.round((soonMs - Date.now()) / 1000),
+  })
+  const page = await dashboard.open('/')
+  const row = rowOf(page, 'Needs attention', '1 publish token expires this week')
+  await row.waitFor()
+  expect(await row.locator('a').getAttribute('href')).toBe('#/tokens/publish?state=expiring')
+  expect(dashboard.complaints).toEqual([])
+  await page.close()
+})

@@ -1,0 +1,82 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Peer } from '../peer.ts'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+let publisher: Peer
+let viewer: Peer
+let page: Page
+
+const SOON = { timeout: 30_000, interval: 100 }
+const streams = [{ streamName: 'talk' }]
+
+beforeAll(async () => {
+  dashboard = await openDashboard()
+  publisher = await dashboard.peer()
+  viewer = await dashboard.peer()
+})
+afterAll(() => dashboard.close())
+
+beforeEach(async () => {
+  page = await dashboard.open('/streams/talk')
+  return () => page.close()
+})
+
+const goLive = async (token: string): Promise<void> => {
+  expect(await publisher.publish({ url: dashboard.whip('talk'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
+}
+
+test('a page of a stream waits for it, plays it, ends a viewer and the broadcast', async () => {
+  await page.waitForSelector('h2:text-is("Not live now")')
+  const { token } = await dashboard.token('publish', { label: 'Studio 1', streams })
+  await goLive(token)
+  await page.waitForSelector('.page-head .st[data-s=live]')
+  await page.waitForSelector('.page-head .tag:has-text("Token “Studio 1”")')
+  await expect.poll(() => page.textContent('section:has(h2:text-is("Publisher"))'), SOON).toMatch(/VP8, 640 × 360/)
+  expect(await page.textContent('section:has(h2:text-is("Publisher"))')).toContain('127.0.0.1')
+
+  await page.click('text=Watch here')
+  await page.waitForSelector('.screen .st[data-s=live]')
+  await page.waitForFunction(`document.querySelector('video').currentTime > 0`)
+
+  expect(await viewer.watch({ url: dashboard.whep('talk') })).toBe('ok')
+  const rows = page.locator('section:has(h2:has-text("Watching")) tbody tr')
+  await expect.poll(() => rows.count(), SOON).toBe(2)
+  expect(await axe(page)).toEqual([])
+  const mine = rows.filter({ hasText: 'page.test' })
+  await mine.getByRole('button', { name: 'End 127.0.0.1' }).click()
+  await expect.poll(() => rows.count(), SOON).toBe(1)
+  const { data } = await dashboard.api('GET', '/api/sessions?action=view')
+  expect(data).toHaveLength(1)
+
+  await page.waitForSelector('h2:has-text("Watching 1")')
+  await page.click('.page-head >> text=End for all viewers')
+  expect(await page.textContent('dialog p')).toContain('its 1 viewer')
+  await page.click('dialog button:has-text("End for all viewers")')
+  await page.waitForSelector('h2:text-is("Not live now")')
+  expect((await dashboard.api('GET', '/api/sessions')).data).toEqual([])
+})
+
+test('it shows the addresses, and why viewers were refused', async () => {
+  expect(await page.textContent('.copy code')).toBe(
+    `${new URL(dashboard.home).origin}/watch/${dashboard.accountId}/talk`,
+  )
+  await page.click('.seg >> text=HLS')
+  expect(await page.textContent('.copy code')).toMatch(/\/hls\/[^/]+\/talk\/index\.m3u8$/)
+  expect(await viewer.watch({ url: dashboard.whep('talk'), token: 'x'.repeat(32) })).toContain('401')
+  await page.reload()
+  await page.waitForSelector('section:has(h2:text-is("Refused here")) li:has-text("Token not valid")')
+  expect(await axe(page)).toEqual([])
+})
+
+test('a stream that needs a token is played with one of the account, or says that there is none', async () => {
+  const { token } = await dashboard.token('publish', { streams, subscribeRequiresAuth: true })
+  await goLive(token)
+  await page.waitForSelector('text=Viewers of this stream need a subscribe token')
+  await dashboard.token('subscribe', { streams })
+  await page.reload()
+  await page.click('text=Watch here')
+  await page.waitForSelector('.screen .st[data-s=live]')
+  expect(dashboard.complaints).toEqual([])
+})

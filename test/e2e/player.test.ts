@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Peer } from './peer.ts'
+import { buildPlayer, PlayerPage, type PlayerPageOptions } from './playerPage.ts'
+import { setStage, type Stage, type Token } from './sluice.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  buildPlayer()
+  stage = await setStage()
+})
+afterAll(() => stage.close())
+
+const SOON = { timeout: 30_000, interval: 100 }
+const anyName = [{ streamName: '.*', isRegex: true }]
+
+let open: Token
+let secured: Token
+beforeEach(async () => {
+  open ??= await stage.token('publish', { streams: [{ streamName: 'open.*', isRegex: true }] })
+  secured ??= await stage.token('publish', { streams: [{ streamName: 'club' }], subscribeRequiresAuth: true })
+})
+
+async function broadcast(stream: string, { token }: Token = open): Promise<Peer> {
+  const peer = await stage.peer()
+  onTestFinished(() => peer.close())
+  expect(await peer.publish({ url: stage.whip(stream), token, codec: 'h264' })).toBe('ok')
+  return peer
+}
+
+/** A page with players that closes with the test. */
+async function watching(players: readonly object[], options?: PlayerPageOptions): Promise<PlayerPage> {
+  const site = await PlayerPage.open(stage, players, options)
+  onTestFinished(() => site.page.close())
+  return site
+}
+
+const named = (stream: string) => `${stage.accountId}/${stream}`
+
+async function viewersOf(stream: string): Promise<{ id: string; protocol: string }[]> {
+  const { data } = await stage.api('GET', '/api/sessions')
+  const all = data as { id: string; protocol: string; action: string; streamName: string }[]
+  return all.filter((one) => one.action === 'view' && one.streamName === stream)
+}
+
+test('two players on a page of another origin, under a strict policy: each waits, begins, and follows its publisher', async () => {
+  const site = await watching([{ stream: named('open-one') }, { stream: named('open-two') }])
+  await site.reaches('waiting: stream_not_published', 0)
+  expect(await site.text(0)).toBe('This stream starts soon|There is no broadcast right now. It begins here by itself.')
+  const [one] = await Promise.all([broadcast('open-one'), broadcast('open-two')])
+  await site.reaches('playing', 0)
+  await site.reaches('playing', 1)
+  await Promise.all([site.plays(0), site.plays(1)])
+  expect(await site.evaluate('players().map(({ delivery }) => delivery)')).toEqual(['whep', 'whep'])
+  await one.stop()
+  await site.reaches('ended: stream_not_published', 0)
+  expect(await site.text(0)).toContain('If it continues, it begins here by itself.')
+  await site.plays(1)
+  await broadcast('open-one')
+  await site.reaches('playing', 0)
+  await site.plays(0)
+  expect(await site.violations()).toEqual([])
+})
+
+test('without UDP and TCP for media the player takes HLS, which is loaded only then', async () => {
+  await broadcast('open-blocked')
+  const site = await watching([{ stream: named('open-blocked') }], { blocked: true })
+  const requested: string[] = []
+  site.page.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  await site.reaches('playing')
+  await site.plays()
+  expect(await site.evaluate('players()[0].delivery')).toBe('hls')
+  expect(requested).toContain('/player/hls.light.js')
+  await expect
+    .poll(() => site.evaluate<string>("part(0, '.chip')[0].textContent"), SOON)
+    .toMatch(/^HLS · 180p · \d\.\d s/)
+  await expect
+    .poll(async () => (await viewersOf('open-blocked')).map(({ protocol }) => protocol), SOON)
+    .toEqual(['hls'])
+  expect(await site.violations()).toEqual([])
+  // The viewer chooses what works elsewhere, and comes back.
+  await site.evaluate("players()[0].setAttribute('mode', 'whep')")
+  await site.reaches('refused: not_connected')
+  expect(await site.text()).toMatch(/^No connection for the video\|/)
+  await site.evaluate("players()[0].setAttribute('mode', 'hls')")
+  await site.plays()
+})
+
+test('each refusal is shown in plain words with the words of the server, and a new token begins at once', async () => {
+  await broadcast('club', secured)
+  const disabled = await stage.token('subscribe', { streams: anyName })
+  await stage.api('PUT', `/api/subscribe_token/${disabled.id}`, { isActive: false })
+  const other = await stage.token('subscribe', { streams: [{ streamName: 'other' }] })
+  const foreign = await stage.token('subscribe', { streams: anyName, allowedOrigins: ['elsewhere.test'] })
+  const distant = await stage.token('subscribe', { streams: anyName, allowedIpAddresses: ['198.51.100.0/24'] })
+  const abroad = await stage.token('subscribe', { streams: anyName, allowedCountries: ['NZ'] })
+  const valid = await stage.token('subscribe', { streams: anyName, allowedOrigins: ['site.test'] })
+  const expected = [
+    ['', 'You need a link of your own', '401 · Unauthorized: Invalid token'],
+    [disabled.token, 'Your link is switched off', '401 · Unauthorized: Token disabled'],
+    [other.token, 'Your link is for another stream', '401 · Unauthorized: StreamName is not valid for token'],
+    [foreign.token, 'Not on this web site', '401 · Unauthorized: Origin not allowed'],
+    [distant.token, 'Not from this network', '401 · Unauthorized: IP Address not allowed'],
+    [abroad.token, 'Not in this country', '401 · Unauthorized: Country not allowed'],
+  ] as const
+  const site = await watching(expected.map(([token]) => ({ stream: named('club'), token })))
+  for (const [at, [, title, detail]] of expected.entries()) {
+    await expect.poll(() => site.text(at), SOON).toMatch(new RegExp(`^${title}\\|.+\\|${detail}$`))
+  }
+  await site.evaluate(`players()[0].setAttribute('token', '${valid.token}')`)
+  await site.reaches('playing', 0)
+  await site.plays(0)
+  // An end by the server is noticed at once, with its reason.
+  await stage.api('DELETE', `/api/subscribe_token/${valid.id}`)
+  await site.reaches('refused: invalid_token', 0)
+  expect(await site.states(0)).toContain('interrupted: ended_by_server')
+  // Over HLS the reasons are the same.
+  await site.evaluate("players()[1].setAttribute('mode', 'hls')")
+  await site.reaches('refused: token_disabled', 1)
+  expect(await site.violations()).toEqual([])
+})
+
+test('a player that is removed leaves no connection, session, timer or listener; one that moves goes on', async () => {
+  await broadcast('open-removed')
+  const site = await watching([{ stream: named('open-removed') }])
+  await site.reaches('playing')
+  await site.evaluate(
+    "document.body.append(document.createElement('div')), document.querySelector('div').append(players()[0])",
+  )
+  await site.plays()
+  expect(await site.evaluate('leaks.peers.length')).toBe(1)
+  expect(await viewersOf('open-removed')).toHaveLength(1)
+  await site.evaluate('globalThis.gone = video(0), players()[0].remove()')
+  await expect.poll(() => viewersOf('open-removed'), SOON).toEqual([])
+  expect(await site.evaluate('leaks.peers.map(({ connectionState }) => connectionState)')).toEqual(['closed'])
+  expect(await site.evaluate('gone.srcObject')).toBe(null)
+  await expect.poll(() => site.evaluate('leaks.timers.size'), SOON).toBe(0)
+})
+
+test('after a change of the network the player restarts ICE in the same session', async () => {
+  await broadcast('open-moving')
+  const site = await watching([{ stream: named('open-moving') }])
+  await site.reaches('playing')
+  const before = await viewersOf('open-moving')
+  const patched = site.page.waitForResponse((response) => response.request().method() === 'PATCH')
+  await site.evaluate("dispatchEvent(new Event('online'))")
+  expect((await patched).status()).toBe(200)
+  await site.plays()
+  expect(await viewersOf('open-moving')).toEqual(before)
+})
+
+test('where audio needs a click the video plays without it, and a button turns it on; keys control the player', async () => {
+  await broadcast('open-silent')
+  const site = await watching([{ stream: named('open-silent') }], { needsClick: true })
+  await site.reaches('playing')
+  await site.plays()
+  expect(await site.evaluate('video(0).muted')).toBe(true)
+  await site.page.getByRole('button', { name: 'Turn sound on' }).first().click()
+  expect(await site.evaluate('video(0).muted')).toBe(false)
+  await site.evaluate("part(0, '.frame')[0].focus()")
+  await site.page.keyboard.press('m')
+  expect(await site.evaluate('video(0).muted')).toBe(true)
+  await site.page.keyboard.press('m')
+  await site.page.keyboard.press('ArrowDown')
+  expect(await site.evaluate('video(0).volume')).toBeCloseTo(0.9)
+  await site.page.keyboard.press('f')
+  await expect.poll(() => site.evaluate('document.fullscreenElement === players()[0]'), SOON).toBe(true)
+  await site.page.keyboard.press('f')
+  await expect.poll(() => site.evaluate('document.fullscreenElement'), SOON).toBe(null)
+  await site.page.keyboard.press(' ')
+  await site.reaches('idle')
+  await expect.poll(() => viewersOf('open-silent'), SOON).toEqual([])
+  await site.page.getByRole('button', { name: 'Watch' }).first().click()
+  await site.reaches('playing')
+})
+
+test('the page at /watch takes its token from the fragment, asks for one without, and only allowed sites embed it', async () => {
+  await broadcast('club', secured)
+  const { token } = await stage.token('subscribe', { streams: anyName })
+  const page = await stage.browser.newPage()
+  onTestFinished(() => page.close())
+  const complaints: string[] = []
+  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  const address = `${stage.server.url}/watch/${named('club')}`
+  await page.goto(address)
+  const player = page.locator('sluice-player')
+  await player.locator('.title', { hasText: 'You need a link of your own' }).waitFor()
+  expect(await page.title()).toBe('club')
+  // The browser's own line about the answer 401.
+  expect(complaints.splice(0).filter((line) => !line.includes('401'))).toEqual([])
+  await page.getByPlaceholder('Paste a token').fill(token)
+  await page.getByPlaceholder('Paste a token').press('Enter')
+  await player.locator('.frame[data-state=playing]').waitFor()
+  await page.waitForURL(`${address}#token=${token}`)
+  await page.reload()
+  await player.locator('.frame[data-state=playing]').waitFor()
+  expect(complaints).toEqual([])
+  const allowed = await stage.token('subscribe', {
+    streams: anyName,
+    allowedOrigins: ['site.test', new URL(stage.server.url).host],
+  })
+  const body = `<iframe src="${address}?token=${allowed.token}" allow="autoplay"></iframe>`
+  const site = (host: string) => `${stage.origin(host)}/site?${new URLSearchParams({ body }).toString()}`
+  await page.goto(site('elsewhere.test'))
+  await expect.poll(() => complaints.join('|'), SOON).toContain('frame-ancestors')
+  await page.goto(site('site.test'))
+  await page.frameLocator('iframe').locator('sluice-player .frame[data-state=playing]').waitFor()
+})

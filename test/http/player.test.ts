@@ -1,0 +1,130 @@
+import { existsSync, renameSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { signSubscribeToken } from '../../src/sign.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+
+const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+let sluice: RunningApp
+beforeAll(async () => {
+  execFileSync(process.execPath, [at('scripts/build-player.mjs')])
+  sluice = await runApp()
+})
+afterAll(() => sluice.close())
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
+
+describe('the player', () => {
+  it.each(['/player.js', '/player/hls.light.js', '/player/watch.js'])(
+    '%s is a module that pages of every origin may load, compressed and cached',
+    async (path) => {
+      const answer = await get(path, { 'accept-encoding': 'gzip' })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('content-type')).toContain('text/javascript')
+      expect(answer.headers.get('content-encoding')).toBe('gzip')
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      expect(answer.headers.get('vary')).toBe('Accept-Encoding')
+      const etag = answer.headers.get('etag') ?? ''
+      expect((await get(path, { 'accept-encoding': 'gzip', 'if-none-match': etag })).status).toBe(304)
+      const plain = await get(path, { 'accept-encoding': 'identity' })
+      expect(plain.headers.get('content-encoding')).toBe(null)
+      expect(await plain.text()).toBe(await answer.text())
+    },
+  )
+
+  it('is small, and loads hls.js from its own folder only when it is needed', async () => {
+    const compressed = await get('/player.js', { 'accept-encoding': 'gzip' })
+    expect(Number(compressed.headers.get('content-length'))).toBeLessThan(20_000)
+    expect(await compressed.text()).toContain('import(`./player/hls.light.js`)')
+  })
+
+  it('that is not built is a 503 that says what to do', async () => {
+    const [file, away] = [at('build/player/player.js'), at('build/player/player.js.away')]
+    renameSync(file, away)
+    onTestFinished(() => renameSync(away, file))
+    const answer = await get('/player.js')
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('npm run build:player')])
+    expect(existsSync(file)).toBe(false)
+  })
+})
+
+/** The policies that a browser gets. */
+async function policies(stream: string, token?: string): Promise<string[]> {
+  const query = token === undefined ? '' : `?${new URLSearchParams({ token }).toString()}`
+  const answer = await get(`/watch/${sluice.accountId}/${stream}${query}`)
+  expect(answer.status).toBe(200)
+  return answer.headers.get('content-security-policy')?.split(', ') ?? []
+}
+
+const ancestors = async (stream: string, token?: string): Promise<string[]> =>
+  (await policies(stream, token)).map((policy) => /frame-ancestors (.*)$/.exec(policy)?.[1] ?? '')
+
+async function subscribe(body: object): Promise<{ id: number; token: string }> {
+  const streams = [{ streamName: 'club' }]
+  return (await sluice.call('POST', '/api/subscribe_token', { label: 'test', streams, ...body })).json.data
+}
+
+describe('the page at /watch', () => {
+  beforeAll(async () => {
+    const body = { label: 'test', streams: [{ streamName: 'club' }], subscribeRequiresAuth: true }
+    expect((await sluice.call('POST', '/api/publish_token', body)).status).toBe(200)
+  })
+
+  it('has a policy without inline code, other hosts and Trusted Types policies', async () => {
+    const [policy = ''] = await policies('show')
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; /)
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
+    expect(policy).not.toMatch(/unsafe|http|data:/)
+    const page = await (await get(`/watch/${sluice.accountId}/show`)).text()
+    expect(page).not.toMatch(/<script>|<style| style=|\/\//)
+    for (const [, named = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) {
+      expect([named, (await get(new URL(named, 'http://host/watch/a/b').pathname)).status]).toEqual([named, 200])
+    }
+  })
+
+  it('may be embedded anywhere when the stream is open, and nowhere when only a fragment can have its token', async () => {
+    expect(await ancestors('show')).toEqual(['*'])
+    expect(await ancestors('club')).toEqual(["'none'"])
+  })
+
+  it('may be embedded by the sites that its token allows, with the port and scheme of the rule', async () => {
+    expect(await ancestors('club', (await subscribe({})).token)).toEqual(['*'])
+    const allowedOrigins = ['site.test', '*.example.com', 'https://one.test', 'http://two.test:8000', 'three.test:81']
+    const { token, id } = await subscribe({ allowedOrigins })
+    const expected = [
+      'http://site.test:* https://site.test:*',
+      'http://*.example.com:* https://*.example.com:*',
+      'https://one.test:443',
+      'http://two.test:8000',
+      'http://three.test:81 https://three.test:81',
+    ]
+    expect(await ancestors('club', token)).toEqual([expected.join(' ')])
+    const options = { token, tokenId: id, streamName: 'club', allowedOrigins: ['four.test'] }
+    const narrowed = await ancestors('club', signSubscribeToken(options))
+    expect(narrowed).toEqual([expected.join(' '), 'http://four.test:* https://four.test:*'])
+  })
+
+  it('may be embedded nowhere with a token that does not open this stream', async () => {
+    const disabled = await subscribe({})
+    await sluice.call('PUT', `/api/subscribe_token/${disabled.id}`, { isActive: false })
+    for (const token of ['f'.repeat(64), disabled.token]) expect(await ancestors('club', token)).toEqual(["'none'"])
+    expect(await ancestors('other', (await subscribe({})).token)).toEqual(["'none'"])
+    const published = (await sluice.call('GET', '/api/publish_token/list')).json.data[0] as { token: string }
+    expect(await ancestors('club', published.token)).toEqual(["'none'"])
+  })
+
+  it('shows the refusal inside of the frame when only the place of the viewer is wrong', async () => {
+    expect(await ancestors('club', (await subscribe({ allowedIpAddresses: ['198.51.100.0/24'] })).token)).toEqual(['*'])
+    expect(await ancestors('club', (await subscribe({ allowedCountries: ['NZ'] })).token)).toEqual(['*'])
+  })
+
+  it('binds no address, and writes nothing into the access log', async () => {
+    const { token, id } = await subscribe({ bindIpsOnUsage: 1 })
+    await ancestors('club', token)
+    await ancestors('club', 'f'.repeat(64))
+    expect((await sluice.call('GET', `/api/subscribe_token/${id}/bound_ips`)).json.data).toEqual([])
+    expect((await sluice.call('GET', '/api/access/log')).json.data).toEqual([])
+  })
+})

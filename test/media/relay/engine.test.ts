@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, expect, test, vi } from 'vitest'
+import type { MediaEngineEvent } from '../../../src/media/engine.ts'
+import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
+import { Hub } from '../../../src/media/hub.ts'
+import { createRelayEngine, type RelayConfig } from '../../../src/media/relay/processes/engine.ts'
+import { silentLog } from '../../support/app.ts'
+import { addressOf, WirePeer } from '../../support/wirePeer.ts'
+
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
+const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+const offline = { nowMs: 0, listen: () => undefined, send: () => undefined }
+const offerTo = (direction: 'sendonly' | 'recvonly'): string => new WirePeer(offline, addressOf(1)).offer(direction)
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000 })
+
+const stops: (() => Promise<void>)[] = []
+afterAll(() => Promise.all(stops.map((stop) => stop())))
+
+/** An engine with real processes. No peer connects: what is tested is where sessions are, and what becomes of them. */
+function engineWith(over: Partial<RelayConfig> = {}) {
+  const others = new Set(childPids())
+  const base = { host: '127.0.0.1', udpPort: 0, processes: 2, maxBitrate: 1e6, maxSessions: 10 }
+  const config = { ...base, publicAddresses: ['198.51.100.7'], publisherSilentMs: 15_000, ...over }
+  const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config })
+  const events: MediaEngineEvent[] = []
+  const unwatch = engine.watch((event) => events.push(event))
+  stops.push(() => engine.stop())
+  const publish = (sessionId: string, room: string) =>
+    engine.publish({ sessionId, room, sourceId: null, offer: offerTo('sendonly'), codec: null })
+  /** The port of the process that answered. */
+  const portOf = async (sessionId: string, room: string): Promise<string | undefined> => {
+    const answer = await publish(sessionId, room)
+    return answer.ok ? / 198\.51\.100\.7 (\d+) typ host/.exec(answer.answer)?.[1] : answer.problem
+  }
+  const endOf = (id: string) =>
+    events.flatMap((one) => (one.kind === 'ended' && one.sessionId === id ? [one.reason] : []))
+  const pids = () => childPids().filter((pid) => !others.has(pid))
+  return { engine, events, unwatch, publish, portOf, endOf, pids }
+}
+
+function childPids(): number[] {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' })
+  return children
+    .split('\n')
+    .flatMap((line) => (line.includes('relay/processes/process.ts') ? [Number.parseInt(line, 10)] : []))
+}
+
+/** Frames of another protocol, and whether the engine subscribes to them. */
+function restingSource() {
+  const hub = new Hub()
+  const state = { isSubscribed: false, isAnnounced: false }
+  const source: RestingSource = {
+    announce(listener) {
+      listener([VIDEO, OPUS])
+      state.isAnnounced = true
+      return () => void (state.isAnnounced = false)
+    },
+    subscribe(sink: FrameSink) {
+      state.isSubscribed = true
+      const stop = hub.subscribe(sink)
+      return () => {
+        state.isSubscribed = false
+        stop()
+      }
+    },
+  }
+  return { source, state }
+}
+
+test('an idle engine has no process, rooms are spread over processes, and a room stays in one', async () => {
+  const { engine, portOf, pids, endOf } = engineWith()
+  await engine.start()
+  expect(pids()).toEqual([])
+  const [a, b] = [await portOf('a1', 'x/a'), await portOf('b1', 'x/b')]
+  expect([await portOf('a2', 'x/a'), await portOf('b2', 'x/b'), await portOf('b3', 'x/b')]).toEqual([a, b, b])
+  expect([Number(a) > 0, a === b, pids().length]).toEqual([true, false, 2])
+  // The fewest sessions are with the first room.
+  expect(await portOf('c1', 'x/c')).toBe(a)
+  await engine.end('a1')
+  expect([endOf('a1'), endOf('a2')]).toEqual([['kicked'], []])
+  await engine.end('a1')
+  expect(endOf('a1')).toEqual(['kicked'])
+  await engine.stop()
+  expect([endOf('b1'), endOf('c1'), pids()]).toEqual([['kicked'], ['kicked'], []])
+  expect(await portOf('late', 'x/a')).toBe('The media server is starting again; come back in a moment.')
+})
+
+test('of a process that dies only the sessions end, and the next session waits for another process', async () => {
+  const { engine, portOf, pids, endOf, events } = engineWith()
+  const first = await portOf('a1', 'x/a')
+  const [pid = 0] = pids()
+  await portOf('b1', 'x/b')
+  process.kill(pid, 'SIGKILL')
+  await eventually(() =>
+    expect(events.at(-1)).toEqual({ kind: 'died', detail: expect.stringContaining('SIGKILL') as string }),
+  )
+  expect([endOf('a1'), endOf('b1')]).toEqual([['engine_died'], []])
+  expect(await engine.patch('a1', 'a=ice-ufrag:abcd', true)).toMatchObject({ ok: false, status: 404 })
+  const again = await portOf('a2', 'x/a')
+  expect([Number(again) > 0, again === first]).toEqual([true, false])
+  await engine.stop()
+  expect(events.filter(({ kind }) => kind === 'died')).toHaveLength(1)
+})
+
+test('a refused offer leaves no session, and requests for unknown sessions are answered', async () => {
+  const { engine, publish, portOf } = engineWith({ maxSessions: 1, processes: 1 })
+  const garbage = { sessionId: 'a1', room: 'x/a', sourceId: null, offer: 'hello', codec: null }
+  expect(await engine.publish(garbage)).toMatchObject({ ok: false, status: 400 })
+  const nothing = { sessionId: 'v1', room: 'x/a', sourceId: null, offer: offerTo('recvonly') }
+  expect(await engine.view(nothing)).toMatchObject({ ok: false, status: 409 })
+  expect(await engine.patch('a1', 'a=ice-ufrag:abcd', true)).toEqual({
+    ok: false,
+    status: 404,
+    problem: 'There is no such session.',
+  })
+  await expect(engine.end('a1')).resolves.toBeUndefined()
+  expect(Number(await portOf('b1', 'x/b'))).toBeGreaterThan(0)
+  expect(await publish('b2', 'x/b')).toMatchObject({
+    ok: false,
+    status: 503,
+    problem: expect.stringContaining('full') as string,
+  })
+  expect(await engine.patch('b1', 'a=ice-ufrag:abcd', false)).toMatchObject({ ok: false, status: 428 })
+})
+
+test('the frames of a session end with it, and those of no session at once', async () => {
+  const { engine, portOf, unwatch, events } = engineWith({ processes: 1 })
+  const ends: string[] = []
+  const sink = (name: string): FrameSink => ({
+    tracks: () => undefined,
+    frame: () => undefined,
+    end: () => void ends.push(name),
+  })
+  engine.tap('nobody').subscribe(sink('nobody'))
+  expect(ends).toEqual(['nobody'])
+  await portOf('a1', 'x/a')
+  const frames = engine.tap('a1')
+  const stop = frames.subscribe(sink('stopped'))
+  frames.subscribe(sink('kept'))
+  stop()
+  stop()
+  unwatch()
+  const seen = events.length
+  await engine.end('a1')
+  expect([ends, events.length]).toEqual([['nobody', 'kept'], seen])
+})
+
+test('a feed of frames is subscribed to while it has viewers, and forgotten when it ends', async () => {
+  const { engine, events, endOf } = engineWith({ processes: 1 })
+  const { source, state } = restingSource()
+  await engine.feed({ sessionId: 'f1', room: 'x/f', sourceId: null, source })
+  await eventually(() =>
+    expect(events).toContainEqual({ kind: 'tracks', sessionId: 'f1', tracks: expect.any(Array) as unknown[] }),
+  )
+  expect([state.isAnnounced, state.isSubscribed]).toEqual([true, false])
+  const tapped: unknown[] = []
+  const sink = {
+    tracks: (tracks: unknown) => tapped.push(tracks),
+    frame: () => undefined,
+    end: () => tapped.push('end'),
+  }
+  engine.tap('f1').subscribe(sink)
+  const offer = offerTo('recvonly').replace(
+    'VP8/90000',
+    'H264/90000\r\na=fmtp:96 packetization-mode=1;profile-level-id=42e01f',
+  )
+  expect(await engine.view({ sessionId: 'v1', room: 'x/f', sourceId: null, offer })).toMatchObject({ ok: true })
+  await eventually(() => expect(state.isSubscribed).toBe(true))
+  await engine.end('f1')
+  expect([endOf('f1'), state.isAnnounced, state.isSubscribed, tapped.at(-1)]).toEqual([['kicked'], false, false, 'end'])
+})

@@ -1,0 +1,37 @@
+import type { Wanted } from './controller.ts'
+
+/** The server that this script came from. It may serve below a path. */
+const OWN_SERVER = new URL(/* @vite-ignore */ '.', import.meta.url).href
+
+const MODES = ['auto', 'whep', 'hls'] as const
+
+/** What the attributes of a player ask for; null: they name no stream. */
+export function readAttributes(element: Element): { wanted: Wanted | null } {
+  const read = (name: string): string => element.getAttribute(name)?.trim() ?? ''
+  const [account, ...rest] = read('stream').split('/')
+  const name = rest.join('/')
+  const stream = account && name ? { account, name } : null
+  const playlist = read('src')
+  if (stream === null && playlist === '') return { wanted: null }
+  const mode = MODES.find((each) => each === read('mode')) ?? 'auto'
+  const server = read('server')
+  return {
+    wanted: {
+      server: server === '' ? OWN_SERVER : new URL(server.replace(/\/?$/, '/'), document.baseURI).href,
+      stream: playlist === '' ? stream : null,
+      playlist,
+      token: read('token'),
+      sourceId: read('source'),
+      mode,
+    },
+  }
+}
+
+/** `sources="left=Left camera, right"`: ids with their names. */
+export function readSources(element: Element): { value: string; label: string }[] {
+  const entries = (element.getAttribute('sources') ?? '').split(',').map((entry) => entry.trim())
+  return entries.filter(Boolean).map((entry) => {
+    const [value = '', label = ''] = entry.split('=').map((part) => part.trim())
+    return { value, label: label || value }
+  })
+}

@@ -1,0 +1,141 @@
+import type { Environment } from '../client/environment.ts'
+import type { SluiceError, SluiceErrorCode } from '../client/index.ts'
+import { HlsPlayback } from './hlsPlayback.ts'
+import type { Delivery, Figures, Level, Playback, PlaybackState } from './playback.ts'
+import { WhepPlayback } from './whepPlayback.ts'
+
+/**
+ * `idle`: nothing happens until `play()`. `waiting`: the stream has had no broadcast here yet. `ended`: it had one, and
+ * begins again by itself. `interrupted`: it comes back, or becomes `ended`. `refused`: it is over until something changes.
+ */
+export type PlayerState = 'idle' | 'connecting' | 'waiting' | 'playing' | 'interrupted' | 'ended' | 'refused'
+
+/** What to play, and how. */
+export interface Wanted {
+  /** Where the server is, with a `/` at its end. */
+  readonly server: string
+  /** Of `account/name`; null: `playlist` is there instead. */
+  readonly stream: { readonly account: string; readonly name: string } | null
+  /** The address of a master playlist; ''. */
+  readonly playlist: string
+  readonly token: string
+  readonly sourceId: string
+  /** `auto`: WHEP, and HLS if WHEP does not work. */
+  readonly mode: 'auto' | Delivery
+}
+
+export interface Listener {
+  readonly onState: (state: PlayerState, reason: SluiceError | null) => void
+  readonly onMedia: () => void
+  readonly onLevels: (levels: readonly Level[], chosen: number) => void
+}
+
+/** HLS may work where WHEP does not, for these reasons. */
+const HLS_MAY_WORK: ReadonlySet<SluiceErrorCode> = new Set(['not_connected', 'no_webrtc', 'codec_not_supported'])
+
+/** Plays one stream after the other in a video element, by the protocol that works. */
+export class Controller {
+  readonly #video: HTMLVideoElement
+  readonly #environment: Environment
+  readonly #listener: Listener
+  #wanted: Wanted | null = null
+  #playback: Playback | null = null
+  #state: PlayerState = 'idle'
+  #reason: SluiceError | null = null
+  #hasPlayed = false
+
+  constructor(video: HTMLVideoElement, environment: Environment, listener: Listener) {
+    this.#video = video
+    this.#environment = environment
+    this.#listener = listener
+  }
+
+  get state(): PlayerState {
+    return this.#state
+  }
+
+  get reason(): SluiceError | null {
+    return this.#reason
+  }
+
+  /** Null: nothing is played. */
+  get delivery(): Delivery | null {
+    return this.#playback?.delivery ?? null
+  }
+
+  start(wanted: Wanted): void {
+    this.stop()
+    this.#wanted = wanted
+    this.#hasPlayed = false
+    this.#begin(wanted.stream === null || wanted.mode === 'hls' ? 'hls' : 'whep')
+  }
+
+  stop(): void {
+    const playback = this.#playback
+    this.#playback = null
+    playback?.stop()
+    this.#set('idle', null)
+  }
+
+  choose(level: number): void {
+    this.#playback?.choose(level)
+  }
+
+  figures(): Promise<Figures | null> {
+    return this.#playback?.figures() ?? Promise.resolve(null)
+  }
+
+  #begin(delivery: Delivery): void {
+    const wanted = this.#wanted
+    if (wanted === null) return
+    this.#playback?.stop()
+    const isCurrent = (): boolean => this.#playback === playback
+    const target = {
+      video: this.#video,
+      environment: this.#environment,
+      url: urlOf(wanted, delivery),
+      token: wanted.token,
+      sourceId: wanted.sourceId,
+      onState: (state: PlaybackState, reason: SluiceError | null) => isCurrent() && this.#report(state, reason),
+      onEnd: (reason: SluiceError) => isCurrent() && this.#over(reason),
+      onMedia: () => isCurrent() && this.#listener.onMedia(),
+      onLevels: (levels: readonly Level[], chosen: number) => this.#listener.onLevels(levels, chosen),
+    }
+    const playback: Playback = delivery === 'whep' ? new WhepPlayback(target) : new HlsPlayback(target)
+    this.#playback = playback
+    playback.start()
+  }
+
+  #report(state: PlaybackState, reason: SluiceError | null): void {
+    if (reason !== null && this.#fallsBack(reason)) return this.#begin('hls')
+    if (state === 'playing') this.#hasPlayed = true
+    this.#set(state === 'waiting' && this.#hasPlayed ? 'ended' : state, reason)
+  }
+
+  #over(reason: SluiceError): void {
+    if (this.#fallsBack(reason)) return this.#begin('hls')
+    this.#playback?.stop()
+    this.#playback = null
+    this.#set('refused', reason)
+  }
+
+  #fallsBack({ code }: SluiceError): boolean {
+    return this.#wanted?.mode === 'auto' && this.delivery === 'whep' && HLS_MAY_WORK.has(code)
+  }
+
+  #set(state: PlayerState, reason: SluiceError | null): void {
+    if (this.#state === state && this.#reason?.code === reason?.code) return
+    this.#state = state
+    this.#reason = reason
+    this.#listener.onState(state, reason)
+  }
+}
+
+function urlOf({ server, stream, playlist, sourceId }: Wanted, delivery: Delivery): string {
+  if (stream === null) return new URL(playlist, document.baseURI).href
+  const path = `${encodeURIComponent(stream.account)}/${encodeURIComponent(stream.name)}`
+  if (delivery === 'whep') return `${server}api/whep/${path}`
+  const url = new URL(`${server}hls/${path}/index.m3u8`)
+  if (sourceId !== '') url.searchParams.set('sourceId', sourceId)
+  return url.href
+}

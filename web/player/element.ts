@@ -1,0 +1,272 @@
+import { browser } from '../client/environment.ts'
+import type { SluiceError } from '../client/index.ts'
+import { playAsAllowed } from './autoplay.ts'
+import { Controller, type PlayerState } from './controller.ts'
+import { setText } from './dom.ts'
+import { wireControls } from './controls.ts'
+import { showChoices } from './menu.ts'
+import { readAttributes, readSources } from './attributes.ts'
+import type { Level } from './playback.ts'
+import { Screen } from './screen.ts'
+import { HAS_ENDED, NO_STREAM, REFUSALS, STARTS_SOON, WORDS, type Message } from './words.ts'
+
+const FIGURES_MS = 2000
+/** Without a movement of the pointer for this time, the controls go. */
+const IDLE_MS = 3000
+
+const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'sources', 'muted', 'controls'] as const
+/** A change of these begins again. */
+const RESTARTS: ReadonlySet<string> = new Set(['stream', 'src', 'token', 'server', 'mode', 'source'])
+
+/**
+ * `<sluice-player stream="account/name" token="…">`. Its attributes and events: docs/guides/embed-the-player.md.
+ */
+export class SluicePlayer extends HTMLElement {
+  static readonly observedAttributes: readonly string[] = OBSERVED
+  readonly #screen: Screen
+  readonly #controller: Controller
+  #wantsToPlay = false
+  #levels: readonly Level[] = []
+  #level = -1
+  #restarting = false
+  #listening: AbortController | null = null
+  #cancelFigures: () => void = () => undefined
+  #cancelIdle: () => void = () => undefined
+
+  constructor() {
+    super()
+    this.#screen = new Screen(this.attachShadow({ mode: 'open' }))
+    this.#controller = new Controller(this.#screen.video, browser, {
+      onState: (state, reason) => this.#changed(state, reason),
+      onMedia: () => void this.#playMedia(),
+      onLevels: (levels, chosen) => {
+        this.#levels = levels
+        this.#level = chosen
+        this.#showSettings()
+      },
+    })
+  }
+
+  get state(): PlayerState {
+    return this.#controller.state
+  }
+
+  /** Why the state is what it is; null: for no reason. */
+  get reason(): SluiceError | null {
+    return this.#controller.reason
+  }
+
+  /** `whep` or `hls`; null: nothing is played. */
+  get delivery(): 'whep' | 'hls' | null {
+    return this.#controller.delivery
+  }
+
+  /** The video element, for its volume and its events. */
+  get video(): HTMLVideoElement {
+    return this.#screen.video
+  }
+
+  /** Begins, or begins again at the live edge. */
+  play(): void {
+    this.#wantsToPlay = true
+    const { wanted } = readAttributes(this)
+    if (wanted !== null) this.#controller.start(wanted)
+    this.#showState()
+  }
+
+  /** Ends the session. The last frame stays over HLS only. */
+  pause(): void {
+    this.#wantsToPlay = false
+    this.#controller.stop()
+    this.#showState()
+  }
+
+  connectedCallback(): void {
+    if (this.#listening !== null) return
+    this.#listening = new AbortController()
+    this.#wire(this.#listening.signal)
+    this.#screen.video.muted = this.hasAttribute('muted')
+    this.#applyLook()
+    if (this.getAttribute('autoplay') === 'off') this.#showState()
+    else this.play()
+  }
+
+  /** A page that only moves the player does not interrupt it. */
+  disconnectedCallback(): void {
+    queueMicrotask(() => {
+      if (this.isConnected) return
+      this.#listening?.abort()
+      this.#listening = null
+      this.#cancelFigures()
+      this.#cancelIdle()
+      this.pause()
+    })
+  }
+
+  /** Several changes in a row restart once. */
+  attributeChangedCallback(name: string, before: string | null, now: string | null): void {
+    if (before === now || this.#listening === null) return
+    if (name === 'muted') this.#screen.video.muted = now !== null
+    this.#applyLook()
+    if (!RESTARTS.has(name) || this.#restarting) return
+    this.#restarting = true
+    queueMicrotask(() => {
+      this.#restarting = false
+      const isRefused = this.state === 'refused'
+      if (this.#listening !== null && (this.#wantsToPlay || isRefused)) this.play()
+    })
+  }
+
+  #wire(signal: AbortSignal): void {
+    const { frame, play, bigPlay, again, tokenForm, video } = this.#screen
+    const on = (target: EventTarget, event: string, listener: (event: Event) => void): void =>
+      target.addEventListener(event, listener, { signal })
+    for (const control of [bigPlay, again]) on(control, 'click', () => this.play())
+    on(play, 'click', () => this.#togglePlay())
+    on(tokenForm, 'submit', (event) => this.#useToken(event))
+    on(video, 'volumechange', () => this.#showAudio())
+    for (const event of ['pointermove', 'pointerdown', 'focusin', 'keydown']) on(frame, event, () => this.#wake())
+    // The browser has kept the page as it was, and the client has ended its session when the page was left.
+    on(globalThis, 'pageshow', (event) => {
+      if ((event as PageTransitionEvent).persisted && this.#wantsToPlay) this.play()
+    })
+    wireControls(this, this.#screen, {
+      signal,
+      togglePlay: () => this.#togglePlay(),
+      canSeek: () => this.delivery === 'hls',
+    })
+    this.#showAudio()
+    this.#countFigures()
+  }
+
+  async #playMedia(): Promise<void> {
+    const begun = await playAsAllowed(this.#screen.video)
+    if (begun !== 'blocked') return
+    this.pause()
+  }
+
+  #changed(state: PlayerState, reason: SluiceError | null): void {
+    this.#showState()
+    const { code, status, message: text } = reason ?? { code: null, status: 0, message: '' }
+    const detail = { state, delivery: this.delivery, code, status, text }
+    this.dispatchEvent(new CustomEvent('statechange', { detail }))
+    if (state !== 'idle') this.dispatchEvent(new CustomEvent(state, { detail }))
+  }
+
+  #showState(): void {
+    const { wanted } = readAttributes(this)
+    const { state, reason } = this
+    const { frame, bigPlay, again, tokenForm, badge, play } = this.#screen
+    const isIdle = state === 'idle' && wanted !== null
+    frame.dataset['state'] = state
+    bigPlay.hidden = !isIdle
+    again.hidden = state !== 'refused'
+    tokenForm.hidden = !(this.hasAttribute('ask-token') && reason !== null && reason.status === 401)
+    this.#screen.showPlaying(state !== 'idle' && state !== 'refused')
+    play.disabled = wanted === null
+    setText(badge, isIdle ? '' : state === 'playing' ? WORDS.live : WORDS.soon)
+    this.#screen.say(wanted === null ? NO_STREAM : messageOf(state, reason), detailOf(state, reason))
+    this.#showAudio()
+    this.#showSettings()
+    this.#wake()
+  }
+
+  #showAudio(): void {
+    const { video, audioOn } = this.#screen
+    this.#screen.showAudio(video)
+    audioOn.hidden = !(video.muted && this.state === 'playing' && !this.hasAttribute('muted'))
+  }
+
+  #applyLook(): void {
+    const { frame } = this.#screen
+    frame.classList.toggle('bare', this.getAttribute('controls') === 'off')
+    frame.setAttribute('aria-label', WORDS.player(this.getAttribute('stream') ?? this.getAttribute('src') ?? ''))
+    this.#showSettings()
+  }
+
+  #showSettings(): void {
+    const { panel, settings } = this.#screen
+    const mode = this.getAttribute('mode') ?? 'auto'
+    const delivery = this.hasAttribute('src') ? [] : (['auto', 'whep', 'hls'] as const)
+    const levels = this.#levels.map(({ id, label }) => ({ value: String(id), label }))
+    const groups = [
+      {
+        name: 'mode',
+        title: WORDS.delivery,
+        chosen: mode,
+        options: delivery.map((value) => ({ value, label: WORDS[value] })),
+      },
+      {
+        name: 'level',
+        title: WORDS.quality,
+        chosen: String(this.#level),
+        options: levels.length === 0 ? [] : [{ value: '-1', label: WORDS.auto }, ...levels],
+      },
+      { name: 'source', title: WORDS.source, chosen: this.getAttribute('source') ?? '', options: readSources(this) },
+    ]
+    showChoices(panel, groups, (name, value) => this.#choose(name, value))
+    settings.hidden = panel.childElementCount === 0
+  }
+
+  #choose(name: string, value: string): void {
+    this.#screen.openSettings(false)
+    if (name !== 'level') return this.setAttribute(name, value)
+    this.#level = Number(value)
+    this.#controller.choose(this.#level)
+  }
+
+  #togglePlay(): void {
+    if (this.state === 'idle' || this.state === 'refused') this.play()
+    else this.pause()
+  }
+
+  #useToken(event: Event): void {
+    event.preventDefault()
+    const token = this.#screen.tokenField.value.trim()
+    if (token !== '') this.setAttribute('token', token)
+  }
+
+  /** Shows the controls, and hides them again when nothing happens. */
+  #wake(): void {
+    const { frame, panel } = this.#screen
+    frame.classList.remove('idle')
+    this.#cancelIdle()
+    if (this.#listening === null) return
+    this.#cancelIdle = browser.later(() => {
+      const isUsed = frame.querySelector(':focus-visible') !== null || !panel.hidden
+      frame.classList.toggle('idle', this.state === 'playing' && !isUsed)
+    }, IDLE_MS)
+  }
+
+  #countFigures(): void {
+    this.#cancelFigures = browser.later(() => {
+      this.#countFigures()
+      void this.#showFigures()
+    }, FIGURES_MS)
+  }
+
+  async #showFigures(): Promise<void> {
+    const figures = this.state === 'playing' ? await this.#controller.figures() : null
+    const { behindSeconds = null, height = 0 } = figures ?? {}
+    const parts = [
+      this.delivery === null ? '' : { whep: 'WebRTC', hls: 'HLS' }[this.delivery],
+      height === 0 ? '' : `${height}p`,
+      behindSeconds === null ? '' : WORDS.behind(behindSeconds.toFixed(1)),
+    ]
+    setText(this.#screen.chip, figures === null ? '' : parts.filter(Boolean).join(' · '))
+  }
+}
+
+function messageOf(state: PlayerState, reason: SluiceError | null): Message | null {
+  if (state === 'connecting') return reason ? REFUSALS[reason.code] : { title: WORDS.connecting, text: '' }
+  if (state === 'interrupted') return { title: WORDS.reconnecting, text: '' }
+  if (state === 'waiting') return reason?.code === 'at_another_node' ? REFUSALS.at_another_node : STARTS_SOON
+  if (state === 'ended') return HAS_ENDED
+  return state === 'refused' && reason ? REFUSALS[reason.code] : null
+}
+
+/** The server's own words, for the people whom the viewer asks. */
+function detailOf(state: PlayerState, reason: SluiceError | null): string {
+  if (state !== 'refused' || reason === null) return ''
+  return reason.status === 0 ? reason.message : `${reason.status} · ${reason.message}`
+}

@@ -1,0 +1,190 @@
+import type Hls from 'hls.js/light'
+import { delayMs } from '../client/backoff.ts'
+import { refusalOf, SluiceError } from '../client/index.ts'
+import type { Figures, Level, Playback, PlaybackTarget } from './playback.ts'
+
+/** After this number of starts in a row without video, the browser cannot play the stream. */
+const FAILED_STARTS_MAX = 3
+
+/** How one run of the player ended. */
+interface Run {
+  readonly hasPlayed: boolean
+  readonly problem: string
+}
+
+/** After a stall the player would stay behind: it plays faster, and skips if that takes too long. */
+const SETTINGS = {
+  enableWorker: false,
+  lowLatencyMode: true,
+  maxLiveSyncPlaybackRate: 1.5,
+  liveSyncDuration: 2,
+  liveMaxLatencyDuration: 6,
+  backBufferLength: 30,
+}
+
+/**
+ * Plays low-latency HLS: with hls.js where the browser has Media Source Extensions, else with the browser's own player.
+ * It asks for the playlist itself first, because neither of them tells the server's reason for a refusal.
+ */
+export class HlsPlayback implements Playback {
+  readonly delivery = 'hls'
+  readonly #target: PlaybackTarget
+  readonly #stopping = new AbortController()
+  #hls: Hls | null = null
+  #wake: () => void = () => undefined
+
+  constructor(target: PlaybackTarget) {
+    this.#target = target
+  }
+
+  start(): void {
+    const { signal } = this.#stopping
+    signal.addEventListener(
+      'abort',
+      this.#target.environment.onNetworkChange(() => this.#wake()),
+    )
+    void this.#run(signal)
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  choose(level: number): void {
+    if (this.#hls) this.#hls.currentLevel = level
+  }
+
+  async figures(): Promise<Figures | null> {
+    const { video } = this.#target
+    if (video.videoWidth === 0) return null
+    const level = this.#hls?.levels[this.#hls.currentLevel]
+    const latency = this.#hls?.latency ?? 0
+    return {
+      bitrate: level?.bitrate ?? 0,
+      height: video.videoHeight,
+      behindSeconds: latency > 0 ? latency : null,
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { onState, onEnd } = this.#target
+    let [failures, failedStarts, hasPlayed] = [0, 0, false]
+    onState('connecting', null)
+    while (!signal.aborted) {
+      const refused = await this.#ask(signal)
+      if (signal.aborted) return
+      if (refused === null) {
+        const run = await this.#play(signal)
+        if (signal.aborted) return
+        hasPlayed ||= run.hasPlayed
+        failedStarts = run.hasPlayed ? 0 : failedStarts + 1
+        failures = run.hasPlayed ? 0 : failures + 1
+        if (failedStarts >= FAILED_STARTS_MAX) return onEnd(new SluiceError('unexpected_answer', run.problem))
+      } else {
+        if (!refused.isTemporary) return onEnd(refused)
+        const isWaiting = refused.code === 'stream_not_published' || refused.code === 'at_another_node'
+        onState(isWaiting ? 'waiting' : hasPlayed ? 'interrupted' : 'connecting', refused)
+      }
+      await this.#pause(delayMs(failures++, refused ?? LOST, this.#target.environment.random()), signal)
+    }
+  }
+
+  /** The server's refusal of the playlist; null: it is there. */
+  async #ask(signal: AbortSignal): Promise<SluiceError | null> {
+    const { environment, url, token } = this.#target
+    const headers: Record<string, string> = token === '' ? {} : { Authorization: `Bearer ${token}` }
+    try {
+      const response = await environment.fetch(url, { headers, signal })
+      const text = await response.text()
+      return response.ok ? null : refusalOf(response.status, text, response.headers.get('Retry-After'))
+    } catch {
+      return new SluiceError('no_answer', 'The server did not answer')
+    }
+  }
+
+  /** Resolves when the media is over, has failed, or is stopped. */
+  async #play(signal: AbortSignal): Promise<Run> {
+    const hasMse = 'MediaSource' in globalThis || 'ManagedMediaSource' in globalThis
+    const library = hasMse ? await import('hls.js/light').catch(() => null) : null
+    if (signal.aborted || (hasMse && library === null)) return { hasPlayed: false, problem: 'hls.js did not load' }
+    const over = new AbortController()
+    let [hasPlayed, problem] = [false, '']
+    const end = (why: string): void => {
+      problem ||= why
+      over.abort()
+    }
+    this.#listen(over.signal, end, () => (hasPlayed = true))
+    signal.addEventListener('abort', () => end('stopped'), { signal: over.signal })
+    const release = library?.default.isSupported() ? this.#withHlsJs(library.default, end) : this.#native()
+    await new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()))
+    release()
+    return { hasPlayed, problem }
+  }
+
+  #listen(signal: AbortSignal, end: (why: string) => void, played: () => void): void {
+    const { video, onState } = this.#target
+    const playing = (): void => {
+      played()
+      onState('playing', null)
+    }
+    video.addEventListener('playing', playing, { signal })
+    video.addEventListener('ended', () => end('ended'), { signal })
+    video.addEventListener('error', () => end(video.error?.message || 'The video failed'), { signal })
+  }
+
+  #withHlsJs(Library: typeof Hls, end: (why: string) => void): () => void {
+    const { url, token, video, onMedia } = this.#target
+    const xhrSetup = (xhr: XMLHttpRequest): void => {
+      if (token !== '') xhr.setRequestHeader('Authorization', `Bearer ${token}`)
+    }
+    const hls = new Library({ ...SETTINGS, xhrSetup })
+    this.#hls = hls
+    hls.on(Library.Events.MANIFEST_PARSED, () => {
+      this.#tellLevels()
+      onMedia()
+    })
+    hls.on(Library.Events.ERROR, (_event, { fatal, details }) => fatal && end(details))
+    hls.loadSource(url)
+    hls.attachMedia(video)
+    return () => {
+      hls.destroy()
+      this.#hls = null
+      this.#target.onLevels([], -1)
+    }
+  }
+
+  #tellLevels(): void {
+    const levels = this.#hls?.levels ?? []
+    const named = levels.map(({ height, bitrate }, id): Level => {
+      const label = height ? `${height}p` : `${Math.round(bitrate / 1000)} kbit/s`
+      return { id, label }
+    })
+    this.#target.onLevels(named.length > 1 ? named.toReversed() : [], -1)
+  }
+
+  /** Players without Media Source Extensions send no headers. */
+  #native(): () => void {
+    const { url, token, video, onMedia } = this.#target
+    const full = new URL(url)
+    if (token !== '') full.searchParams.set('auth', token)
+    video.src = full.href
+    onMedia()
+    return () => {
+      video.removeAttribute('src')
+      video.load()
+    }
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#target.environment.later(resolve, ms)
+      this.#wake = () => {
+        cancel()
+        resolve()
+      }
+      signal.addEventListener('abort', () => this.#wake(), { once: true })
+    })
+  }
+}
+
+const LOST = new SluiceError('connection_lost', 'The media is over')

@@ -1,0 +1,52 @@
+import type { Environment } from '../client/environment.ts'
+import type { SluiceError } from '../client/index.ts'
+
+/** How the media comes. */
+export type Delivery = 'whep' | 'hls'
+
+/**
+ * `waiting`: the stream has no publisher. `interrupted`: there was media, and it will come back by itself or not at all.
+ */
+export type PlaybackState = 'connecting' | 'waiting' | 'playing' | 'interrupted'
+
+/** A rendition that a viewer can choose. */
+export interface Level {
+  readonly id: number
+  readonly label: string
+}
+
+/** What a player shows about its media. */
+export interface Figures {
+  readonly bitrate: number
+  readonly height: number
+  /** Null: not known. */
+  readonly behindSeconds: number | null
+}
+
+/** What a playback needs of its player, and reports to it. */
+export interface PlaybackTarget {
+  readonly video: HTMLVideoElement
+  readonly environment: Environment
+  /** WHEP: the endpoint. HLS: the master playlist. */
+  readonly url: string
+  readonly token: string
+  readonly sourceId: string
+  readonly onState: (state: PlaybackState, reason: SluiceError | null) => void
+  /** It is over for good, or cannot begin. */
+  readonly onEnd: (reason: SluiceError) => void
+  /** The video element has new media: play it. */
+  readonly onMedia: () => void
+  /** Renditions to choose from, and the chosen one; -1: automatic. */
+  readonly onLevels: (levels: readonly Level[], chosen: number) => void
+}
+
+/** Media in a video element, by one protocol. It comes back by itself after interruptions. */
+export interface Playback {
+  readonly delivery: Delivery
+  start(): void
+  /** Ends the session and takes the media from the video element. */
+  stop(): void
+  /** -1: automatic. */
+  choose(level: number): void
+  figures(): Promise<Figures | null>
+}

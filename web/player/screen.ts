@@ -1,0 +1,90 @@
+import { html, icon, setText } from './dom.ts'
+import { ICONS } from './icons.ts'
+import styles from './styles.css?inline'
+import { type Message, WORDS } from './words.ts'
+
+function button(name: string, label: string, ...outlines: string[]): HTMLButtonElement {
+  return html('button', { type: 'button', class: name, 'aria-label': label, title: label }, ...outlines.map(icon))
+}
+
+const sheet = new CSSStyleSheet()
+sheet.replaceSync(styles)
+
+/** Everything that a player shows, in its shadow root. It shows and asks; `element.ts` decides. */
+export class Screen {
+  readonly video = html('video', { playsinline: true, part: 'video' })
+  readonly badge = html('span', { class: 'badge' })
+  readonly chip = html('span', { class: 'chip' })
+  readonly bigPlay = html('button', { type: 'button', class: 'big' }, icon(ICONS.play), WORDS.play)
+  readonly audioOn = html('button', { type: 'button', class: 'sound' }, icon(ICONS.muted), WORDS.unmute)
+  readonly play = button('play', WORDS.pause, ICONS.pause)
+  readonly mute = button('mute', WORDS.mute, ICONS.loud)
+  readonly volume = html('input', { type: 'range', min: '0', max: '1', step: '0.05', 'aria-label': WORDS.volume })
+  readonly captions = button('captions', WORDS.captions, ICONS.captions)
+  readonly settings = button('settings', WORDS.settings, ICONS.settings)
+  readonly pip = button('pip', WORDS.pictureInPicture, ICONS.pictureInPicture)
+  readonly fullscreen = button('fullscreen', WORDS.fullscreen, ICONS.fullscreen)
+  readonly captionsSlot = html('slot', { name: 'captions' })
+  readonly panel = html('div', { class: 'panel', role: 'group', 'aria-label': WORDS.settings, hidden: true })
+  readonly again = html('button', { type: 'button', class: 'again', hidden: true }, WORDS.again)
+  readonly tokenField = html('input', {
+    name: 'token',
+    autocomplete: 'off',
+    placeholder: WORDS.pasteToken,
+    'aria-label': WORDS.token,
+  })
+  readonly tokenForm = html('form', { hidden: true }, this.tokenField, html('button', { type: 'submit' }, WORDS.watch))
+  readonly frame: HTMLElement
+  readonly #title = html('p', { class: 'title' })
+  readonly #text = html('p')
+  readonly #detail = html('p', { class: 'detail' })
+  readonly #message = html('div', { class: 'message', role: 'status' }, this.#title, this.#text)
+
+  constructor(root: ShadowRoot) {
+    root.adoptedStyleSheets = [sheet]
+    const bar = html('div', { class: 'bar' }, this.play, this.mute, this.volume, html('span', { class: 'grow' }))
+    bar.append(this.captions, this.settings, this.pip, this.fullscreen)
+    const middle = html('div', { class: 'middle' }, this.#message, this.tokenForm, this.again, this.bigPlay)
+    const top = html('div', { class: 'top' }, this.badge, this.chip)
+    const captions = html('div', { class: 'captions-area' }, this.captionsSlot)
+    this.frame = html('div', { class: 'frame', part: 'frame', tabindex: '0', role: 'region' }, this.video, captions)
+    this.frame.append(middle, html('div', { class: 'bottom' }, this.#detail), top, this.audioOn, this.panel, bar)
+    root.append(this.frame)
+  }
+
+  /** `detail`: the server's own words. */
+  say(message: Message | null, detail = ''): void {
+    setText(this.#title, message?.title ?? '')
+    setText(this.#text, message?.text ?? '')
+    setText(this.#detail, detail)
+  }
+
+  showPlaying(isPlaying: boolean): void {
+    relabel(this.play, isPlaying ? WORDS.pause : WORDS.play, isPlaying ? ICONS.pause : ICONS.play)
+  }
+
+  showAudio({ muted, volume }: HTMLVideoElement): void {
+    const isSilent = muted || volume === 0
+    relabel(this.mute, isSilent ? WORDS.unmute : WORDS.mute, isSilent ? ICONS.muted : ICONS.loud)
+    this.volume.value = String(muted ? 0 : volume)
+  }
+
+  openSettings(isOpen: boolean): void {
+    this.panel.hidden = !isOpen
+    this.settings.setAttribute('aria-expanded', String(isOpen))
+    const [first = this.settings] = isOpen ? this.panel.getElementsByTagName('input') : []
+    first.focus()
+  }
+
+  showFullscreen(isFull: boolean): void {
+    const label = isFull ? WORDS.leaveFullscreen : WORDS.fullscreen
+    relabel(this.fullscreen, label, isFull ? ICONS.leaveFullscreen : ICONS.fullscreen)
+  }
+}
+
+function relabel(control: HTMLButtonElement, label: string, outline: string): void {
+  if (control.title === label) return
+  control.title = label
+  control.setAttribute('aria-label', label)
+  control.replaceChildren(icon(outline))
+}

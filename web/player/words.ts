@@ -1,0 +1,104 @@
+import type { SluiceErrorCode } from '../client/index.ts'
+
+/** Every text of the player. To translate the player, translate this file. */
+export const WORDS = {
+  player: (stream: string) => `Player: ${stream}`,
+  play: 'Watch',
+  pause: 'Pause',
+  mute: 'Turn sound off',
+  unmute: 'Turn sound on',
+  volume: 'Volume',
+  captions: 'Captions',
+  settings: 'Settings',
+  pictureInPicture: 'Picture in picture',
+  fullscreen: 'Full screen',
+  leaveFullscreen: 'Leave full screen',
+  live: 'Live',
+  soon: 'Not live',
+  connecting: 'Connecting',
+  reconnecting: 'Reconnecting',
+  again: 'Try again',
+  token: 'Token',
+  pasteToken: 'Paste a token',
+  watch: 'Watch',
+  behind: (seconds: string) => `${seconds} s behind`,
+  delivery: 'Delivery',
+  auto: 'Automatic',
+  whep: 'WebRTC, less than a second behind',
+  hls: 'HLS, a few seconds behind',
+  quality: 'Quality',
+  source: 'Camera',
+} as const
+
+/** What the player says in the place of the video. */
+export interface Message {
+  readonly title: string
+  readonly text: string
+}
+
+/** Before the first broadcast. */
+export const STARTS_SOON: Message = {
+  title: 'This stream starts soon',
+  text: 'There is no broadcast right now. It begins here by itself.',
+}
+
+/** After a broadcast that was watched. */
+export const HAS_ENDED: Message = {
+  title: 'The broadcast is over, or pauses',
+  text: 'If it continues, it begins here by itself.',
+}
+
+export const NO_STREAM: Message = {
+  title: 'No stream is named',
+  text: 'The attribute “stream” of this player must be “account/name”.',
+}
+
+/** What a viewer reads instead of a refusal, and what to do about it. */
+export const REFUSALS: Readonly<Record<SluiceErrorCode, Message>> = {
+  invalid_token: {
+    title: 'You need a link of your own',
+    text: 'This stream is for people who have a valid token. Ask the person who sent you here for a new link.',
+  },
+  token_disabled: {
+    title: 'Your link is switched off',
+    text: 'Its owner has disabled the token, and can enable it again.',
+  },
+  token_expired: { title: 'Your link has expired', text: 'Ask the person who sent you here for a new one.' },
+  stream_name_not_allowed: {
+    title: 'Your link is for another stream',
+    text: 'The token is valid, but not for this stream. Check the address.',
+  },
+  origin_not_allowed: {
+    title: 'Not on this web site',
+    text: 'The owner of the stream allows it on other web sites only.',
+  },
+  address_not_allowed: {
+    title: 'Not from this network',
+    text: 'The token does not allow your network, or too many networks use it already.',
+  },
+  country_not_allowed: {
+    title: 'Not in this country',
+    text: 'The owner of the stream allows it in other countries only.',
+  },
+  stream_not_published: STARTS_SOON,
+  at_another_node: { title: 'The stream is on another server', text: 'This player looks for it again by itself.' },
+  codec_not_supported: {
+    title: 'This browser cannot decode the stream',
+    text: 'Another browser may be able to.',
+  },
+  bad_request: { title: 'The address is not valid', text: 'Check the name of the stream.' },
+  not_found: { title: 'There is nothing at this address', text: 'Check the name of the stream.' },
+  too_many: { title: 'Too many viewers', text: 'This player tries again in a moment.' },
+  busy: { title: 'The server is busy', text: 'This player tries again in a moment.' },
+  unexpected_answer: { title: 'The stream cannot be played', text: 'Try again, or use another browser.' },
+  no_answer: { title: 'The server does not answer', text: 'Check your connection. This player tries again by itself.' },
+  not_connected: {
+    title: 'No connection for the video',
+    text: 'Your network lets the page through, but not the video. Try another network.',
+  },
+  connection_lost: { title: 'The connection was lost', text: 'This player tries again by itself.' },
+  ended_by_server: { title: 'The server ended the connection', text: 'This player asks for the reason.' },
+  no_webrtc: { title: 'This browser has no WebRTC', text: 'Use a browser of this decade.' },
+  cannot_send_codec: { title: 'This browser cannot send the codec', text: 'Choose another codec.' },
+  stopped: { title: 'Stopped', text: '' },
+}
