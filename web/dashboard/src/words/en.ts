@@ -450,8 +450,7 @@ export const en = {
     notCountriesTag: (list: string, hasMore: boolean) => `Not: ${list}${hasMore ? ', …' : ''}`,
     notUsed: 'never',
     noMatch: 'No token matches',
-    noMatchText:
-      'The search covers labels and exact stream names. Tokens with a pattern are found by their label only in the whole list.',
+    noMatchText: 'The search finds labels and exact stream names. It leaves out tokens with a pattern.',
     showAll: 'Show all tokens',
     selectAll: 'Select all tokens of this page',
     select: (label: string) => `Select ${label}`,
