@@ -58,7 +58,7 @@ export async function findSignedIn(ctx: Context, value: string): Promise<Result<
 /** Whether the session of this value is still open. To ask is no use of it. */
 export async function isSignedIn(ctx: Context, value: string): Promise<boolean> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
-  return found !== undefined && endOf(found.session, ctx.clock.now()) === null
+  return found !== undefined && expiryOf(found.session, ctx.clock.now()) === null
 }
 
 /** A store that cannot write now still lets users look. */
