@@ -97,6 +97,8 @@ export interface Served {
   port: number
   /** All lines so far. */
   log(): string
+  /** Standard error so far, where the server prints what its log must not have. */
+  errors(): string
   signal(name: NodeJS.Signals): void
   /** The exit status. */
   ended: Promise<number | null>
@@ -159,6 +161,7 @@ export async function serve(
     url,
     port: Number(new URL(url).port),
     log: () => stdout.text,
+    errors: () => stderr.text,
     signal: (name) => void child.kill(name),
     ended,
   }
