@@ -97,7 +97,7 @@ export interface Served {
   port: number
   /** All lines so far. */
   log(): string
-  /** What it has written to standard error so far. */
+  /** Standard error so far, where the server prints what its log must not have. */
   errors(): string
   signal(name: NodeJS.Signals): void
   /** The exit status. */

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { vi } from 'vitest'
 import { setStage, type Stage } from '../sluice.ts'
 import { buildDashboard } from './build.ts'
 
@@ -25,7 +26,7 @@ export interface Dashboard extends Stage {
 /** Starts a server with a dashboard and makes its first user, as the link in the terminal does. */
 export async function openDashboard(settings: Record<string, string> = {}): Promise<Dashboard> {
   const dashboard = await openUnclaimed(settings)
-  const code = new URLSearchParams(firstRunLink(dashboard).split('?')[1]).get('code')
+  const code = new URLSearchParams((await firstRunLink(dashboard)).split('?')[1]).get('code')
   const response = await dashboard.context.request.post(`${dashboard.home}api/setup`, {
     headers: { 'X-Sluice-Dashboard': '1' },
     data: { code, ...ADMIN },
@@ -57,12 +58,9 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
   return { ...stage, home, context, complaints, open, newContext }
 }
 
-/** The link that the server printed for its first user. */
-export function firstRunLink({ server }: Stage): string {
-  const [link] = /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.log()) ?? []
-  if (link === undefined) throw new Error(`the server printed no link: ${server.log()}`)
-  return link
-}
+/** The link that the server prints for its first user, once it is there. */
+export const firstRunLink = ({ server }: Stage): Promise<string> =>
+  vi.waitUntil(() => /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.errors())?.[0], { timeout: 30_000 })
 
 // The policy of the pages forbids code that comes as text, so axe is there before the page is.
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

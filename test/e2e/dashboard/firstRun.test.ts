@@ -21,7 +21,7 @@ async function fresh(): Promise<Page> {
 
 test('the link of the terminal leads to a user, a stream on the air and its first viewer', async () => {
   const page = await dashboard.context.newPage()
-  await page.goto(firstRunLink(dashboard))
+  await page.goto(await firstRunLink(dashboard))
   await heading(page, 'Welcome. Who are you?')
   expect(await axe(page)).toEqual([])
   await page.fill('input[type=email]', ADMIN.email)

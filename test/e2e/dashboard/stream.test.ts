@@ -38,7 +38,8 @@ test('a page of a stream waits for it, plays it, ends a viewer and the broadcast
 
   await page.click('text=Watch here')
   await page.waitForSelector('.screen .st[data-s=live]')
-  await page.waitForFunction(`document.querySelector('video').currentTime > 0`)
+  const played = () => page.evaluate<number>(`document.querySelector('video').currentTime`)
+  await expect.poll(played, SOON).toBeGreaterThan(0)
 
   expect(await viewer.watch({ url: dashboard.whep('talk') })).toBe('ok')
   const rows = page.locator('section:has(h2:has-text("Watching")) tbody tr')

@@ -15,6 +15,7 @@ import {
   formOf,
   isGeneral,
   newTokenBody,
+  rebased,
   type TokenForm,
 } from '../../../web/dashboard/src/pages/tokens/tokenForm.ts'
 import { createCommand, inWords, quoted } from '../../../web/dashboard/src/pages/tokens/wording.ts'
@@ -231,6 +232,15 @@ describe('the body', () => {
     const body = changesBody('subscribe', emptyForm, { ...FULL, trackingId: '' })
     expect(readTokenUpdate('subscribe', body).ok).toBe(true)
   })
+})
+
+test('a change from elsewhere reaches the fields that the person has not touched, so that saving does not undo it', () => {
+  const before = { ...emptyForm, label: 'a', allowedOrigins: ['a.example'] }
+  const typed = { ...before, label: 'b' }
+  const fresh = { ...before, label: 'c', allowedOrigins: ['a.example', 'b.example'] }
+  const form = rebased(typed, before, fresh)
+  expect(form).toEqual({ ...fresh, label: 'b' })
+  expect(changesBody('publish', fresh, form)).toEqual({ label: 'b' })
 })
 
 test('an error of the server stands at its field, with the entry that it means', () => {

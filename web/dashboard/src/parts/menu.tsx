@@ -23,6 +23,7 @@ export function Menu({ label, items, face }: MenuProps) {
   const root = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isOpen) return undefined
+    place(root.current)
     const buttons = [...(root.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]') ?? [])]
     buttons[0]?.focus()
     const onKey = (event: KeyboardEvent): void => {
@@ -39,10 +40,15 @@ export function Menu({ label, items, face }: MenuProps) {
     const onPointer = (event: Event): void => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
+    const close = (): void => setOpen(false)
     addEventListener('keydown', onKey)
+    addEventListener('scroll', close, true)
+    addEventListener('resize', close)
     addEventListener('pointerdown', onPointer)
     return () => {
       removeEventListener('keydown', onKey)
+      removeEventListener('scroll', close, true)
+      removeEventListener('resize', close)
       removeEventListener('pointerdown', onPointer)
     }
   }, [isOpen])
@@ -68,7 +74,7 @@ export function Menu({ label, items, face }: MenuProps) {
         />
       )}
       {isOpen && (
-        <div class="menu" role="menu" aria-label={label}>
+        <div class="menu" role="menu" aria-label={label} popover="manual">
           {items.map(({ icon, text, isDanger = false, onSelect }, index) => (
             <button
               key={index}
@@ -88,4 +94,19 @@ export function Menu({ label, items, face }: MenuProps) {
       )}
     </div>
   )
+}
+
+const GAP_PX = 4
+
+/** Shows the menu above everything, so that no table cuts it off: below its button, or above it where no room is left. */
+function place(root: HTMLElement | null): void {
+  const menu = root?.querySelector<HTMLElement>('[role=menu]')
+  const button = root?.querySelector('button')?.getBoundingClientRect()
+  if (!menu || !button) return
+  menu.showPopover()
+  const { width, height } = menu.getBoundingClientRect()
+  const isBelow = button.bottom + GAP_PX + height <= innerHeight || button.top < height + GAP_PX
+  const top = isBelow ? button.bottom + GAP_PX : button.top - GAP_PX - height
+  const left = Math.max(GAP_PX, Math.min(button.right, innerWidth - GAP_PX) - width)
+  menu.style.setProperty('inset', `${top}px auto auto ${left}px`)
 }

@@ -450,8 +450,7 @@ export const en = {
     notCountriesTag: (list: string, hasMore: boolean) => `Not: ${list}${hasMore ? ', …' : ''}`,
     notUsed: 'never',
     noMatch: 'No token matches',
-    noMatchText:
-      'The search covers labels and exact stream names. Tokens with a pattern are found by their label only in the whole list.',
+    noMatchText: 'The search finds labels and exact stream names. It leaves out tokens with a pattern.',
     showAll: 'Show all tokens',
     selectAll: 'Select all tokens of this page',
     select: (label: string) => `Select ${label}`,
@@ -929,6 +928,7 @@ export const en = {
     openToken: 'Open the token',
     openRule: 'Go to the rule',
     byReason: 'Refused, by reason',
+    countedIn: { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days', all: 'Last 30 days' },
     checks: {
       token: 'Token',
       active: 'Switched on',
@@ -952,6 +952,7 @@ export const en = {
       site: 'Site',
       country: 'Country',
       submit: 'Ask',
+      values: 'Ask with these values',
       isLive: 'The stream is live now.',
       isNotLive: 'The stream is not live now.',
       sameByCommand: 'The same by command',

@@ -112,7 +112,7 @@ function TokenActions(props: {
         {canChange() && (
           <AllowButton isNamed kind={kind} token={token.data} decision={decision} onChanged={token.reload} />
         )}
-        <LinkButton look="quiet" href={linkTo(`/tokens/${kind}/${id}`, { rule: failed ? RULES[failed] : undefined })}>
+        <LinkButton href={linkTo(`/tokens/${kind}/${id}`, { rule: failed ? RULES[failed] : undefined })}>
           {failed && RULES[failed] ? text.openRule : text.openToken}
         </LinkButton>
       </div>

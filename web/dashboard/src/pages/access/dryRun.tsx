@@ -71,7 +71,7 @@ export function questionCommand({ action, protocol, streamName, token, ip, origi
 }
 
 /** "Would this be admitted?": asks for a decision that binds, counts and opens nothing. */
-export function DryRunCard({ start }: { readonly start: Question }) {
+export function DryRunCard({ start, isOpen }: { readonly start: Question; readonly isOpen: boolean }) {
   const [question, setQuestion] = useState(start)
   const [answer, setAnswer] = useState<Checked | null>(null)
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
@@ -91,9 +91,12 @@ export function DryRunCard({ start }: { readonly start: Question }) {
       >
         {error && !isOfField(fields) && <Notice kind="error">{error.message}</Notice>}
         {answer && <Answered answer={answer} />}
-        <div class="form">
-          <Fields question={question} errors={fields} onQuestion={setQuestion} />
-        </div>
+        <details open={isOpen}>
+          <summary>{text.values}</summary>
+          <div class="form in-details">
+            <Fields question={question} errors={fields} onQuestion={setQuestion} />
+          </div>
+        </details>
         <details>
           <summary>{text.sameByCommand}</summary>
           <CodeBlock what={text.sameByCommand} code={questionCommand(question)} />

@@ -29,7 +29,7 @@ export function readFilters(query: URLSearchParams): Filters {
     address: (query.get('address') ?? '').slice(0, 64),
     outcome: OUTCOMES.find((one) => one === query.get('outcome')) ?? 'all',
     code: query.get('code') ?? '',
-    range: RANGES.find((one) => one === query.get('range')) ?? 'all',
+    range: RANGES.find((one) => one === query.get('range')) ?? 'day',
     decision: query.get('decision') ?? '',
   }
 }
@@ -37,6 +37,12 @@ export function readFilters(query: URLSearchParams): Filters {
 /** Changes filters. The chosen decision may not be among the new rows, so it is left. */
 export const setFilters = (changes: Record<string, string | undefined>): void =>
   setQuery({ decision: undefined, ...changes })
+
+const SUMMARY_HOURS = 720
+
+/** The start of what is counted: the range, or 30 days, as a summary has a bound. */
+export const countedFrom = (range: Range, nowMs: number): string =>
+  fromOf(range, nowMs) ?? new Date(Math.floor(nowMs / 60_000) * 60_000 - SUMMARY_HOURS * 3_600_000).toISOString()
 
 /** The start of a range; undefined: all that is on record. To the minute, so that a reload asks the same. */
 export function fromOf(range: Range, nowMs: number): string | undefined {

@@ -9,14 +9,24 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { count, Time } from '../../parts/values.tsx'
+import { count } from '../../parts/values.tsx'
 import { linkTo, route } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { useEvery } from '../tokens/useEvery.ts'
 import { type Decision, DecisionCard, kindOf } from './decision.tsx'
 import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
-import { type Filters, fromOf, OUTCOMES, RANGES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
+import {
+  countedFrom,
+  type Filters,
+  fromOf,
+  OUTCOMES,
+  RANGES,
+  readFilters,
+  searchOf,
+  setFilters,
+  typedOf,
+} from './filters.ts'
 import { ReasonsCard } from './reasons.tsx'
 import './access.css'
 
@@ -51,7 +61,7 @@ export function AccessPage({ query }: PageArgs) {
     [key],
   )
   const summary = useLoad(
-    (signal) => call(readAccessSummary, { query: { from: fromOf(filters.range, Date.now()) } }, { signal }),
+    (signal) => call(readAccessSummary, { query: { from: countedFrom(filters.range, Date.now()) } }, { signal }),
     [filters.range, isFollowing ? log.data : null],
   )
   const follow = (): void => {
@@ -66,8 +76,8 @@ export function AccessPage({ query }: PageArgs) {
       actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setFollowing} />}
     >
       <div class="cols form-side">
-        <section class="card" aria-label={text.decisions}>
-          <Tools filters={filters} refused={summary.data?.refused} />
+        <section class="card access-decisions" aria-label={text.decisions}>
+          <Tools filters={filters} refused={filters.range === 'all' ? undefined : summary.data?.refused} />
           {log.error && <LoadError error={log.error} onRetry={log.reload} />}
           <Decisions log={log} filters={filters} isNarrowed={hasFilter(filters)} />
           <div class="card-foot">
@@ -84,8 +94,8 @@ export function AccessPage({ query }: PageArgs) {
         </section>
         <div class="stack stick" id="why">
           {filters.decision !== '' && <DecisionCard id={filters.decision} />}
-          <DryRunCard key={filters.decision} start={questionOf(chosen)} />
-          <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range === 'all' ? undefined : filters.range} />
+          <DryRunCard key={filters.decision} start={questionOf(chosen)} isOpen={filters.decision === ''} />
+          <ReasonsCard codes={summary.data?.codes ?? []} range={filters.range} />
         </div>
       </div>
     </Page>
@@ -100,7 +110,7 @@ function useLatest(action: () => void): () => void {
 }
 
 const hasFilter = ({ token, stream, address, outcome, code, range }: Filters): boolean =>
-  token !== undefined || stream !== '' || address !== '' || outcome !== 'all' || code !== '' || range !== 'all'
+  token !== undefined || stream !== '' || address !== '' || outcome !== 'all' || code !== '' || range !== 'day'
 
 /** The dry run begins with the client of the chosen decision. */
 function questionOf(decision: Omit<Decision, 'trace'> | undefined): Question {
@@ -139,7 +149,7 @@ function Tools({ filters, refused }: { readonly filters: Filters; readonly refus
         aria-label={text.time}
         value={filters.range}
         onChange={({ currentTarget }) =>
-          setFilters({ range: currentTarget.value === 'all' ? undefined : currentTarget.value })
+          setFilters({ range: currentTarget.value === 'day' ? undefined : currentTarget.value })
         }
       >
         {RANGES.map((range) => (
@@ -238,7 +248,7 @@ function columns(): readonly Column<Row>[] {
       title: text.columns.time,
       cell: ({ lastAt }) => (
         <span class="nowrap">
-          <Time at={lastAt} />
+          <Clock at={lastAt} />
         </span>
       ),
     },
@@ -269,6 +279,22 @@ function columns(): readonly Column<Row>[] {
     },
     { id: 'token', title: text.columns.token, priority: 3, cell: (row) => <TokenCell row={row} /> },
   ]
+}
+
+const clock = new Intl.DateTimeFormat(words.locale, { timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat(words.locale, { day: 'numeric', month: 'short' })
+const DAY_MS = 86_400_000
+
+/** Decisions follow one another within seconds, so seconds are shown. */
+function Clock({ at }: { readonly at: string }) {
+  const date = new Date(at)
+  const isOld = Date.now() - date.getTime() > DAY_MS
+  return (
+    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
+      {isOld && `${day.format(date)}, `}
+      {clock.format(date)}
+    </time>
+  )
 }
 
 function Outcome({ row }: { readonly row: Row }) {

@@ -1,6 +1,7 @@
 import { Card } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
+import type { Range } from './filters.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.access
@@ -11,18 +12,20 @@ const WIDTH = 100
 export function ReasonsCard(props: {
   readonly codes: readonly { readonly code: string; readonly count: number }[]
   /** The time range of the page, for the links. */
-  readonly range: string | undefined
+  readonly range: Range
 }) {
   const codes = props.codes.toSorted((a, b) => b.count - a.count).slice(0, SHOWN)
   const most = Math.max(1, ...codes.map((one) => one.count))
   if (codes.length === 0) return null
   return (
-    <Card title={text.byReason}>
+    <Card title={text.byReason} aside={<span class="note">{text.countedIn[props.range]}</span>}>
       <ul class="bars">
         {codes.map((one) => (
           <li key={one.code}>
             <span>
-              <a href={linkTo('/access', { code: one.code, range: props.range })}>{text.codes[one.code] ?? one.code}</a>
+              <a href={linkTo('/access', { code: one.code, range: props.range === 'day' ? undefined : props.range })}>
+                {text.codes[one.code] ?? one.code}
+              </a>
             </span>
             <span class="n">{count(one.count)}</span>
             <svg viewBox={`0 0 ${WIDTH} 6`} preserveAspectRatio="none" aria-hidden="true">

@@ -18,7 +18,7 @@ import {
   SwitchFields,
 } from './fields.tsx'
 import { clearBoundAddresses, listBoundAddresses, type TokenRecord, updateToken } from './operations.ts'
-import { changesBody, formOf, isGeneral, type TokenKind } from './tokenForm.ts'
+import { changesBody, formOf, isGeneral, rebased, type TokenKind } from './tokenForm.ts'
 import { inWords } from './wording.ts'
 
 const text = words.tokens.form
@@ -39,8 +39,7 @@ export function RulesCard(props: RulesProps) {
 function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
   const root = useRef<HTMLFormElement>(null)
   useEffect(() => showRule(root.current, rule), [rule])
-  const before = formOf(token)
-  const [form, setForm] = useState(before)
+  const { before, form, setForm } = useForm(token)
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     const body = changesBody(kind, before, form)
     if (Object.keys(body).length === 0) {
@@ -84,6 +83,19 @@ function RulesForm({ kind, token, onSaved, rule }: RulesProps) {
       </Card>
     </form>
   )
+}
+
+/** The form of a token. When the token changes elsewhere, what the person has not touched changes with it. */
+function useForm(token: TokenRecord) {
+  const [form, setForm] = useState(() => formOf(token))
+  const before = useRef(form)
+  useEffect(() => {
+    const fresh = formOf(token)
+    const known = before.current
+    setForm((now) => rebased(now, known, fresh))
+    before.current = fresh
+  }, [token])
+  return { before: before.current, form, setForm }
 }
 
 /** Brings a rule into view and puts the focus into its field. */

@@ -147,6 +147,12 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
+/** A form after its token has changed elsewhere: what the person has not touched takes the fresh value. */
+export function rebased(form: TokenForm, before: TokenForm, fresh: TokenForm): TokenForm {
+  const touched = Object.entries(form).filter(([field, value]) => !isSame(value, before[field as keyof TokenForm]))
+  return { ...fresh, ...Object.fromEntries(touched) }
+}
+
 const publishChanges = (before: TokenForm, now: TokenForm) => ({
   subscribeRequiresAuth: changed(before.subscribeRequiresAuth, now.subscribeRequiresAuth),
   record: changed(before.record, now.record),
