@@ -21,6 +21,8 @@ const repository = fileURLToPath(new URL('../../', import.meta.url))
 /** Too large, or not the project's. */
 const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage'])
 
+const MEMORY = '/dev/shm'
+
 /** Tests that are run with one mutant after the other, if a run takes no longer than this. */
 export interface Round {
   readonly tests: readonly string[]
@@ -54,6 +56,8 @@ function noted(lines: string) {
 /** A copy of the repository, in which one file at a time is broken, and a process that runs tests there. */
 export class Workshop {
   readonly #folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
+  /** For the files of tests: in memory where there is such a place, because stores wait for the disk at each commit. */
+  readonly #files = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'sluice-mutants-'))
   #process: ChildProcess | null = null
   #changed: string | null = null
 
@@ -114,19 +118,20 @@ export class Workshop {
 
   close(): void {
     this.#kill()
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
+    for (const folder of [this.#folder, this.#files]) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 
   async #start(...args: string[]): Promise<ChildProcess> {
     const script = join(this.#folder, 'scripts/mutants/testRun.ts')
     // What it prints is what broken code prints. It leads a group, so that what tests start ends with it.
-    const process = fork(script, args, {
+    const child = fork(script, args, {
       cwd: this.#folder,
+      env: { ...process.env, TMPDIR: this.#files },
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    await once(process, 'message')
-    return process
+    await once(child, 'message')
+    return child
   }
 
   #kill(): void {

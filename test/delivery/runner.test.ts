@@ -39,7 +39,7 @@ class Held {
 }
 
 /** However busy the machine is. */
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000 })
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000, interval: 5 })
 
 const running: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -11,7 +11,7 @@ const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360
 const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 const offline = { nowMs: 0, listen: () => undefined, send: () => undefined }
 const offerTo = (direction: 'sendonly' | 'recvonly'): string => new WirePeer(offline, addressOf(1)).offer(direction)
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000 })
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000, interval: 5 })
 
 const stops: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))

@@ -105,7 +105,7 @@ describe('frames of another protocol', () => {
       feed.frame(frame('video', timeMs, data, key))
       return payloads.splice(0)
     }
-    expect(sent(0, nal(0x65, 2), true).join()).toContain(`${sps.toString('hex')}`)
+    expect(sent(0, nal(0x65, 2), true).join()).toContain(sps.toString('hex'))
     expect(sent(40, nal(0x41, 2), false).join()).toBe('4109')
     const own = Buffer.concat([Buffer.from([0, 0, 0, 5]), sps, nal(0x65, 2)])
     expect(sent(80, own, true).join().split(sps.toString('hex'))).toHaveLength(2)

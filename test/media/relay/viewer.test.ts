@@ -242,6 +242,23 @@ describe('a viewer', () => {
     expect(alone.sender.on(REPAIR)).toEqual([])
   })
 
+  it('gets a smaller layer when it loses much twice in a row', () => {
+    const [small, large] = [new Camera('s'), new Camera('l')]
+    const layers = [measured(small, 100_000), measured(large, 400_000)]
+    const { viewer, sender } = watching()
+    for (const camera of [small, large]) camera.send(START_MS, true)
+    viewer.show({ ...sourceOf(), layers }, START_MS)
+    const lossy = (highestSequence: number, packetsLost: number): RtcpPacket => {
+      const block = { ssrc: MEDIA, fractionLost: 0, jitter: 0, lastReport: 0, delaySinceLastReport: 0 }
+      return { kind: 'rr', ssrc: 1, reports: [{ ...block, packetsLost, highestSequence }] }
+    }
+    for (const [at, packet] of [lossy(100, 0), lossy(200, 40), lossy(300, 80)].entries())
+      viewer.rtcp([packet], START_MS + 100 + at * 600)
+    viewer.tick(START_MS + 1400)
+    for (const camera of [small, large]) camera.send(START_MS + 1400, true)
+    expect(sender.on(MEDIA).at(-1)?.payload).toMatch(/^s/)
+  })
+
   it('costs keyframes for five changes of its layer at once, whatever its estimate does', () => {
     const [small, large] = [new Camera('s'), new Camera('l')]
     const layers = [measured(small, 100_000), measured(large, 400_000)]

@@ -108,6 +108,12 @@ describe('an RTP packet', () => {
     })
   })
 
+  it('has as many sources as it says, and neither extension nor padding for that', () => {
+    const whole = Buffer.from('816000010000000200000003000000090a0b0c0d', 'hex')
+    expect(parseRtp(whole)).toMatchObject({ csrcCount: 1, extensionProfile: 0, payloadStart: 16, payloadEnd: 20 })
+    expect(parseRtp(whole.subarray(0, 15))).toBeNull()
+  })
+
   it('is written with the short form of elements wherever they fit it', () => {
     const head = { marker: false, payloadType: 96, sequence: 1, timestamp: 2, ssrc: 3 }
     const written = (id: number, bytes: number) =>
