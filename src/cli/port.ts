@@ -35,6 +35,10 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, inste
   return `cannot listen on ${endpoint}: ${error.message}`
 }
 
+/** A one-time link to the dashboard. Browsers send what follows `#` to no server, so that no log has the code. */
+export const setupLink = (base: string, code: string): string =>
+  `${base.replace(/\/$/, '')}/dashboard/#/setup?code=${code}`
+
 /** The URL for a client on this machine, of a server that listens on `host`. */
 export function reachableUrl(host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host

@@ -1,12 +1,15 @@
 import { createLogger, type Logger } from '../base/log.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
+import { cliActor, type Context } from '../commands/context.ts'
+import { firstSetupCode } from '../commands/users/setup.ts'
 import type { Config } from '../config/schema.ts'
 import { failure } from '../core/errors.ts'
+import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { Host, OpenedApp } from './host.ts'
-import { portProblem, reachableUrl } from './port.ts'
+import { portProblem, reachableUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { readConfig } from './session.ts'
 
@@ -70,6 +73,21 @@ function freeStartMemory(): void {
   void globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
 
+/**
+ * Prints a link that makes the first user, while there is none. It goes to standard error as a plain line, because the
+ * log must not have the code.
+ */
+async function offerSetup(ctx: Context, log: Logger, host: Host, base: string): Promise<void> {
+  const [account] = await ctx.store.read.accounts.list()
+  const code = account && (await firstSetupCode(ctx, cliActor(account.id)))
+  if (!code) return
+  log.info(
+    { minutes: SETUP_MINUTES },
+    'there is no user yet; open the link on standard error, or run: sluice user link',
+  )
+  host.stderr(`\nMake the first user within ${SETUP_MINUTES} minutes: ${setupLink(base, code)}\n\n`)
+}
+
 /** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */
 async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
   const accounts = await ctx.store.read.accounts.list()
@@ -79,6 +97,7 @@ async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, por
     { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
     'ready',
   )
+  if (config.server.dashboard) await offerSetup(ctx, log, host, config.server.nodeUrl || url)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
   const dataDir = config.data.dir

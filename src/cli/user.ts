@@ -1,23 +1,30 @@
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { createUser } from '../commands/users/users.ts'
+import { createSetupCode } from '../commands/users/setup.ts'
+import { createUser, deleteUser, listUsers } from '../commands/users/users.ts'
+import { SETUP_MINUTES } from '../core/users/setup.ts'
+import { ROLES } from '../core/users/types.ts'
 import { type Call, command } from './command.ts'
-import { required, toggleFlag } from './flag.ts'
-import { isoDate } from './print.ts'
+import { choiceFlag, id, required, toggleFlag } from './flag.ts'
+import { reachableUrl, setupLink } from './port.ts'
+import { isoDate, table } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
-import { withAccount } from './session.ts'
+import { readConfig, withAccount } from './session.ts'
 
 const INPUT_MAX_BYTES = 1024
+
+const ROLE = choiceFlag(ROLES, 'admin', 'What the user may do; `viewer` changes nothing and reads no secret.')
 
 const create = command({
   path: ['user', 'create'],
   summary: 'Create a user who may sign in, and print only the generated password',
   flags: {
     email: required('ADDRESS', 'The address to sign in with.'),
+    role: ROLE,
     'password-stdin': toggleFlag('Read the password from standard input, one line, instead of generating one.'),
   },
   examples: [
-    'sluice user create --email ann@example.com',
+    'sluice user create --email ann@example.com --role viewer',
     'sluice user create --email ann@example.com --password-stdin < password.txt',
   ],
   run: async (call) => {
@@ -25,11 +32,61 @@ const create = command({
     if (!typed.ok) return typed
     return withAccount(call, async ({ ctx, actor }) => {
       const password = typed.value ?? generated(ctx.random)
-      const made = await createUser(ctx, actor, { email: call.flags.email, password, role: 'admin' })
+      const made = await createUser(ctx, actor, { email: call.flags.email, password, role: call.flags.role })
       if (!made.ok) return made
-      const { id, email, createdAtMs } = made.value
-      const json = { id, email, createdAt: isoDate(createdAtMs), ...(typed.value === null ? { password } : {}) }
-      return ok({ json, text: typed.value === null ? password : '', hint: `User ${id} (${email}) may sign in.` })
+      const { id: userId, email, role, createdAtMs } = made.value
+      const json = { id: userId, email, role, createdAt: isoDate(createdAtMs) }
+      const hint = `User ${userId} (${email}) may sign in.`
+      if (typed.value !== null) return ok({ json, text: '', hint })
+      return ok({ json: { ...json, password }, text: password, hint })
+    })
+  },
+})
+
+const list = command({
+  path: ['user', 'list'],
+  summary: 'List the users who may sign in',
+  examples: ['sluice user list', 'sluice user list --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const users = (await listUsers(ctx, accountId)).map((user) => ({
+        id: user.id,
+        email: user.email,
+        role: user.role,
+        createdAt: isoDate(user.createdAtMs),
+      }))
+      const rows = users.map((user) => [String(user.id), user.email, user.role, user.createdAt])
+      return ok({ json: users, text: table(['id', 'email', 'role', 'created'], rows) })
+    }),
+})
+
+const remove = command({
+  path: ['user', 'delete'],
+  summary: 'Delete a user, who is signed out everywhere',
+  args: { id: id('ID', 'The id of the user, as `sluice user list` shows it.') },
+  examples: ['sluice user delete 2', 'sluice user delete 2 --account a1b2c3'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const done = await deleteUser(ctx, actor, call.args.id)
+      return done.ok ? ok({ json: true, text: '', hint: `User ${call.args.id} was deleted.` }) : done
+    }),
+})
+
+const link = command({
+  path: ['user', 'link'],
+  summary: 'Print a link that makes one user, who chooses e-mail address and password',
+  detail: `The link works once and for ${SETUP_MINUTES} minutes. If the server is not at the printed address, replace the part before /dashboard.`,
+  flags: { role: ROLE },
+  examples: ['sluice user link', 'sluice user link --role viewer'],
+  run: (call) => {
+    const config = readConfig(call)
+    if (!config.ok) return Promise.resolve(config)
+    const { nodeUrl, host, port } = config.value.server
+    return withAccount(call, async ({ ctx, actor }) => {
+      const { role } = call.flags
+      const code = await createSetupCode(ctx, actor, { role, firstOnly: false })
+      const url = setupLink(nodeUrl || reachableUrl(host, port), code)
+      return ok({ json: { url, role }, text: url, hint: `Open it within ${SETUP_MINUTES} minutes.` })
     })
   },
 })
@@ -46,4 +103,4 @@ async function readPassword({ host }: Call): Promise<Result<string, CliRefusal>>
 /** 144 random bits: 24 characters. */
 const generated = (random: Random): string => random.bytes(18).toString('base64url')
 
-export const userCommands = [create]
+export const userCommands = [create, list, remove, link]

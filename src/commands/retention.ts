@@ -12,6 +12,8 @@ const MINUTES_KEPT_MS = 2 * DAY_MS
 /** Told attempts to view are remembered for ten seconds; their rows may go any time after. */
 const ATTEMPTS_KEPT_MS = 3_600_000
 
+const SIGN_INS_KEPT_MS = 7 * DAY_MS
+
 /** How long each record is kept. */
 export interface Retention {
   accessLogDays: number
@@ -42,7 +44,13 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
   for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
   deleted += await inBatches(ctx, (tx) => tx.minutes.prune(nowMs - MINUTES_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
-  return deleted
+  return deleted + (await pruneSignIns(ctx, nowMs))
+}
+
+/** Sessions of users and one-time links open nothing long before; until then Sluice can say why. */
+async function pruneSignIns(ctx: Context, nowMs: number): Promise<number> {
+  const sessions = await inBatches(ctx, (tx) => tx.dashboardSessions.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
+  return sessions + (await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH)))
 }
 
 /** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */

@@ -6,7 +6,7 @@ import type { Executor } from './executor.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
-import { recentAudit } from './tables/audit.ts'
+import { pageAudit, recentAudit } from './tables/audit.ts'
 import { expiringTokens, tokensNamingCountries, unknownMigrations } from './tables/attention.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
@@ -72,6 +72,9 @@ export function readsOf(executor: Executor): Reads {
       due: (query) => dueWebhooks(executor, query),
       isRetryDue: (nowMs) => isRetryDue(executor, nowMs),
     },
-    audit: { recent: (accountId, limit) => recentAudit(executor, accountId, limit) },
+    audit: {
+      recent: (accountId, limit) => recentAudit(executor, accountId, limit),
+      page: (query) => pageAudit(executor, query),
+    },
   }
 }

@@ -45,21 +45,7 @@ export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 export type { DashboardSession, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type {
-  Broadcast,
-  BroadcastQuery,
-  EndedFeed,
-  FeedReport,
-  MinuteQuery,
-  OnAirFeed,
-  OnAirQuery,
-  RemoteFeed,
-  StoredFeed,
-  StoredMinute,
-  Stream,
-  UsageQuery,
-} from './sessions.ts'
+export type * from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,
@@ -73,17 +59,7 @@ export type {
 export type { ChannelEvent, ChannelEventQuery, ChannelWebhook, LoggedAttempt, LogQuery } from './runs.ts'
 export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
-export type {
-  StoredIngest,
-  DistributionKey,
-  Newest,
-  ChannelPageQuery,
-  ChildListQuery,
-  DistributionListQuery,
-  ServedBytes,
-  ServedQuery,
-  ServedSum,
-} from './channels.ts'
+export type * from './channels.ts'
 
 /**
  * The interface to all stored data. SQLite and PostgreSQL implement it; callers do not know which one they use.
@@ -170,6 +146,8 @@ export interface ApiSecret {
   hint: string
   createdAtMs: number
   refreshedAtMs: number | null
+  /** The last use, with a delay of about a minute; null: none that was recorded. */
+  usedAtMs: number | null
 }
 
 /** A Basic credential of the channels interface: `key` is public, the secret is stored as SHA-256. */
@@ -180,6 +158,8 @@ export interface StoredCredential {
   key: string
   scope: 'read' | 'write'
   createdAtMs: number
+  /** As of a secret. */
+  usedAtMs: number | null
 }
 
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
@@ -231,6 +211,22 @@ export interface AuditRow {
   /** JSON without secrets. */
   before: string | null
   after: string | null
+}
+
+export interface StoredAuditRow extends AuditRow {
+  id: number
+}
+
+/** A page of the audit log, newest first. */
+export interface AuditQuery {
+  accountId: string
+  /** The stored form, such as `user:3`. */
+  actor?: string
+  action?: string
+  fromMs?: number
+  untilMs?: number
+  after?: { atMs: number; id: number }
+  limit: number
 }
 
 /** Reads return undefined for what does not exist; they do not throw for it. */
@@ -289,7 +285,9 @@ export interface Reads extends ChannelReads, RunReads {
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
-    recent(accountId: string, limit: number): Promise<(AuditRow & { id: number })[]>
+    recent(accountId: string, limit: number): Promise<StoredAuditRow[]>
+    /** Newest first, by time and id. */
+    page(query: AuditQuery): Promise<StoredAuditRow[]>
   }
 }
 
@@ -301,15 +299,21 @@ export interface Tx extends ChannelTx, RunTx {
   }
   secrets: {
     /** @throws Conflict when the account has a secret of this name */
-    insert(secret: Omit<ApiSecret, 'id'> & { hash: Uint8Array }): Promise<ApiSecret>
+    insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret>
     get(accountId: string, id: number): Promise<ApiSecret | undefined>
     /** Gives the secret a new value; the old one becomes invalid. */
     replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void>
+    /** Raises the last use; never lowers it. */
+    touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
   credentials: {
-    insert(credential: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array }): Promise<StoredCredential>
+    insert(
+      credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
+    ): Promise<StoredCredential>
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
+    /** Raises the last use; never lowers it. */
+    touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
   users: UserTx

@@ -8,7 +8,7 @@ import { insertAccount, listAccounts } from './tables/accounts.ts'
 import { appendAudit, pruneAudit } from './tables/audit.ts'
 import { bindAddress, clearBindings, keepEarliest, touchBindings } from './tables/bindings.ts'
 import { appendChange, pruneChanges } from './tables/changes.ts'
-import { deleteCredential, getCredential, insertCredential } from './tables/credentials.ts'
+import { deleteCredential, getCredential, insertCredential, touchCredential } from './tables/credentials.ts'
 import {
   claimDeliveries,
   deletePendingDeliveries,
@@ -32,7 +32,7 @@ import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
-import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
+import { deleteSecret, getSecret, insertSecret, replaceSecret, touchSecret } from './tables/secrets.ts'
 import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
 import { userTxOf } from './usersVerbs.ts'
 import {
@@ -58,11 +58,13 @@ export function txOf(executor: Executor): Tx {
       insert: (secret) => insertSecret(executor, secret),
       get: (accountId, id) => getSecret(executor, accountId, id),
       replace: (id, hash, hint, atMs) => replaceSecret(executor, id, hash, hint, atMs),
+      touch: (id, atMs) => touchSecret(executor, id, atMs),
       delete: (id) => deleteSecret(executor, id),
     },
     credentials: {
       insert: (credential) => insertCredential(executor, credential),
       get: (accountId, id) => getCredential(executor, accountId, id),
+      touch: (id, atMs) => touchCredential(executor, id, atMs),
       delete: (id) => deleteCredential(executor, id),
     },
     tokens: {

@@ -14,6 +14,17 @@ describe('a throttle', () => {
     expect([0, 1, 2, 3].map(() => take(200_000))).toEqual([0, 0, 0, 20_000])
   })
 
+  test('passes an action once more that was given back, and never more than its budget', () => {
+    const throttle = new Throttle(2, 10)
+    expect([throttle.take('a', 0), throttle.take('a', 0)]).toEqual([0, 0])
+    throttle.giveBack('a')
+    throttle.giveBack('b')
+    expect([throttle.take('a', 0), throttle.take('a', 0)]).toEqual([0, 30_000])
+    // Nor does giving back after a pause save up more.
+    for (let count = 0; count < 5; count++) throttle.giveBack('a')
+    expect([1, 2, 3].map(() => throttle.take('a', 60_000))).toEqual([0, 0, 30_000])
+  })
+
   test('never passes more than its budget in a minute, and the whole budget to callers that wait as told', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200 })
     fc.assert(

@@ -33,7 +33,7 @@ export function peopleSuite(stores: Stores): void {
       const [before, after] = [hash(), hash()]
       const values = { accountId, name: 'main', hint: 'abcd', createdAtMs: 5, refreshedAtMs: null }
       const secret = await stores.store.transaction((tx) => tx.secrets.insert({ ...values, hash: before }))
-      expect(secret).toEqual({ ...values, id: secret.id })
+      expect(secret).toEqual({ ...values, id: secret.id, usedAtMs: null })
       expect(await stores.store.read.secrets.findByHash(before)).toEqual(secret)
 
       await stores.store.transaction((tx) => tx.secrets.replace(secret.id, after, 'wxyz', 9))

@@ -15,6 +15,7 @@ import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
 import { transactionsSuite } from './store.transactions.ts'
+import { usersSuite } from './store.users.ts'
 import { webhooksSuite } from './store.webhooks.ts'
 
 /** One database with any number of stores, as several nodes or processes would have. */
@@ -44,6 +45,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
 
     const opened = stores as Stores
     peopleSuite(opened)
+    usersSuite(opened)
     tokensSuite(opened)
     tokenListSuite(opened)
     bindingsSuite(opened)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/channels.ts'
+import { browserOf } from '../support/dashboard.ts'
 import { credential, type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 /** Parts of secret values: none of them may reach a credential of scope `read`. */
@@ -112,6 +113,24 @@ test('a credential of scope read never gets a stream key, source, passphrase or 
     'webhookSecret',
   ])
   expect(answered.join('')).toContain('engine.log.warn')
+})
+
+test('a viewer of the dashboard gets exactly what a credential of scope read gets, an admin the secrets', async () => {
+  const [viewer, admin] = [await browserOf(live.running, 'viewer'), await browserOf(live.running)]
+  const shown: string[] = []
+  for (const path of await everyGet()) {
+    const theirs = await viewer.call('GET', `/v2${path}${queryOf(path)}`)
+    expect([path, theirs.status]).toEqual([path, path.endsWith('/secret') ? 403 : 200])
+    for (const [what, secret] of Object.entries({ ...SECRETS, streamKey, webhookSecret })) {
+      expect([path, what, theirs.text.includes(secret)]).toEqual([path, what, false])
+    }
+    shown.push((await admin.call('GET', `/v2${path}${queryOf(path)}`)).text)
+  }
+  for (const secret of [SECRETS.host, SECRETS.receiver, streamKey, webhookSecret])
+    expect(shown.join('')).toContain(secret)
+  const ingest = `/ingests/${ids['ingestId']}`
+  const [viewed, read] = [await viewer.call('GET', `/v2${ingest}`), await live.v2('GET', ingest, undefined, reader)]
+  expect(viewed.json).toEqual(read.json)
 })
 
 test('secret fields are absent for a credential of scope read, and all others are present', async () => {

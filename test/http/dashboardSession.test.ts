@@ -204,6 +204,7 @@ test('what is unknown answers as in the other interfaces', async () => {
   const call = (method: string, path: string) => browser.call(method, path)
   expect((await call('GET', '/nothing')).json.data.message).toBe('Nothing is at /dashboard/api/nothing')
   expect((await call('GET', '/publish_token/word')).status).toBe(404)
+  expect((await call('POST', '/nothing')).status).toBe(404)
   expect((await call('PUT', '/session')).headers.get('allow')).toBe('DELETE, GET, HEAD, POST')
   expect((await call('GET', '/v2/nothing')).json.code).toBe('not_found')
 })

@@ -29,3 +29,12 @@ it('api/channels.openapi.json is what the server serves, and contains every sche
   expect(Object.keys(served.json.components.schemas)).toEqual([...new Set(named)].sort((a, b) => (a < b ? -1 : 1)))
   expect(served.json.paths['/v2/channels'].get.security).toEqual([{ credential: [] }])
 })
+
+it('api/dashboard.openapi.json is what the server serves', async () => {
+  const sluice = await runApp()
+  const served = await sluice.call('GET', '/dashboard/api/openapi.json', undefined, { authorization: '' })
+  await sluice.close()
+  const committed = readFileSync(new URL('../../api/dashboard.openapi.json', import.meta.url), 'utf8')
+  expect(JSON.parse(committed)).toEqual(served.json)
+  expect(served.json.paths['/dashboard/api/session'].get.security).toEqual([{ session: [] }])
+})

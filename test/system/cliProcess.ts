@@ -97,6 +97,8 @@ export interface Served {
   port: number
   /** All lines so far. */
   log(): string
+  /** What it has written to standard error so far. */
+  errors(): string
   signal(name: NodeJS.Signals): void
   /** The exit status. */
   ended: Promise<number | null>
@@ -159,6 +161,7 @@ export async function serve(
     url,
     port: Number(new URL(url).port),
     log: () => stdout.text,
+    errors: () => stderr.text,
     signal: (name) => void child.kill(name),
     ended,
   }

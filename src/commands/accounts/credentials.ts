@@ -12,6 +12,12 @@ export interface FreshCredential {
   value: string
 }
 
+/** Lists of credentials are read whole. */
+const CREDENTIALS_MAX = 1000
+
+export const noCredential = (id: number | string): Failure =>
+  notFound('credentialId', `No credential with id: ${String(id).slice(0, 32)}`)
+
 export async function createCredential(
   ctx: Context,
   actor: Actor,
@@ -20,6 +26,10 @@ export async function createCredential(
 ): Promise<Result<FreshCredential, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
+  const others = await ctx.store.read.credentials.list(actor.accountId)
+  if (others.length >= CREDENTIALS_MAX) {
+    return err(failure('conflict', `There are ${CREDENTIALS_MAX} credentials, the most`))
+  }
   const nowMs = ctx.clock.now()
   const key = `sk${ctx.random.bytes(12).toString('hex')}`
   const secret = ctx.random.bytes(32).toString('base64url')
@@ -42,7 +52,7 @@ export async function deleteCredential(ctx: Context, actor: Actor, id: number): 
     await audit(tx, actor, nowMs, { action: 'credential.delete', subject: String(id), before: { name: before.name } })
     return true
   })
-  return found ? ok(true) : err(notFound('credentialId', `No credential with id: ${id}`))
+  return found ? ok(true) : err(noCredential(id))
 }
 
 export const listCredentials = (ctx: Context, accountId: string): Promise<StoredCredential[]> =>

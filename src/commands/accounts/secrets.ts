@@ -11,7 +11,11 @@ export interface FreshSecret {
   value: string
 }
 
-const noSecret = (id: number): Failure => notFound('secretId', `No API secret with id: ${id}`)
+/** Lists of secrets are read whole. */
+const SECRETS_MAX = 1000
+
+export const noSecret = (id: number | string): Failure =>
+  notFound('secretId', `No API secret with id: ${String(id).slice(0, 32)}`)
 
 /** 32 random bytes; base64url so that it needs no quoting in a shell or a header. */
 const newValue = (ctx: Context): string => ctx.random.bytes(32).toString('base64url')
@@ -19,6 +23,8 @@ const newValue = (ctx: Context): string => ctx.random.bytes(32).toString('base64
 export async function createSecret(ctx: Context, actor: Actor, name: string): Promise<Result<FreshSecret, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
+  const others = await ctx.store.read.secrets.list(actor.accountId)
+  if (others.length >= SECRETS_MAX) return err(failure('conflict', `There are ${SECRETS_MAX} API secrets, the most`))
   const value = newValue(ctx)
   const nowMs = ctx.clock.now()
   const draft = { accountId: actor.accountId, name, hint: value.slice(-4), createdAtMs: nowMs, refreshedAtMs: null }

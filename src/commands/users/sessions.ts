@@ -1,13 +1,14 @@
 import { sha256 } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import {
-  endOf,
+  expiryOf,
   SESSION_LIFETIME_MS,
   SESSION_SEEN_MS,
   type SessionExpiry,
   SESSIONS_MAX,
   USER_AGENT_MAX,
 } from '../../core/users/session.ts'
+import { notFound, type Failure } from '../../core/errors.ts'
 import type { UserRole } from '../../core/users/types.ts'
 import type { DashboardSession, Tx, User } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
@@ -48,7 +49,7 @@ export async function findSignedIn(ctx: Context, value: string): Promise<Result<
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
   if (!found) return err('unknown')
   const nowMs = ctx.clock.now()
-  const end = endOf(found.session, nowMs)
+  const end = expiryOf(found.session, nowMs)
   if (end !== null) return err(end)
   await noteUse(ctx, found.session, nowMs)
   return ok(signedInOf(found.user, found.session))
@@ -57,7 +58,7 @@ export async function findSignedIn(ctx: Context, value: string): Promise<Result<
 /** Whether the session of this value is still open. To ask is no use of it. */
 export async function isSignedIn(ctx: Context, value: string): Promise<boolean> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
-  return found !== undefined && endOf(found.session, ctx.clock.now()) === null
+  return found !== undefined && expiryOf(found.session, ctx.clock.now()) === null
 }
 
 /** A store that cannot write now still lets users look. */
@@ -86,7 +87,7 @@ export async function beginSession(ctx: Context, tx: Tx, user: User, visitor: Vi
     userAgent: visitor.userAgent.slice(0, USER_AGENT_MAX),
   })
   const after = { sessionId: session.id }
-  await audit(tx, actorOf(user, visitor), nowMs, { action: 'session.create', subject: String(user.id), after })
+  await audit(tx, visitorActor(user, visitor), nowMs, { action: 'session.create', subject: String(user.id), after })
   return { signedIn: signedInOf(user, session), value }
 }
 
@@ -107,6 +108,40 @@ export async function signOut(ctx: Context, actor: Actor, { id, session }: Signe
   })
 }
 
+/** Ends all sessions of a user, this one too. Returns how many there were. */
+export async function signOutEverywhere(ctx: Context, actor: Actor, { id }: SignedIn): Promise<number> {
+  return ctx.store.transaction(async (tx) => {
+    const count = await tx.dashboardSessions.deleteOf(id, null)
+    const before = { sessions: count }
+    await audit(tx, actor, ctx.clock.now(), { action: 'session.delete_all', subject: String(id), before })
+    return count
+  })
+}
+
+/** The sessions of a user that are valid, newest first. */
+export async function listOwnSessions(ctx: Context, { id }: SignedIn): Promise<DashboardSession[]> {
+  const nowMs = ctx.clock.now()
+  return (await ctx.store.read.dashboardSessions.list(id)).filter((session) => expiryOf(session, nowMs) === null)
+}
+
+/** Ends one of the user's own sessions. */
+export async function endOwnSession(
+  ctx: Context,
+  actor: Actor,
+  { id }: SignedIn,
+  sessionId: number,
+): Promise<Result<true, Failure>> {
+  return ctx.store.transaction(async (tx) => {
+    if (!(await tx.dashboardSessions.delete(id, sessionId))) return err(noOwnSession(sessionId))
+    await auditEnd(ctx, tx, actor, id, sessionId)
+    return ok(true)
+  })
+}
+
+/** The refusal for a session that does not exist, or is another user's. */
+export const noOwnSession = (id: number | string): Failure =>
+  notFound('sessionId', `You have no session with id: ${String(id).slice(0, 32)}`)
+
 function auditEnd(ctx: Context, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
   const before = { sessionId }
   return audit(tx, actor, ctx.clock.now(), { action: 'session.delete', subject: String(userId), before })
@@ -120,7 +155,8 @@ const signedInOf = ({ id, accountId, role, email }: User, session: DashboardSess
   session,
 })
 
-const actorOf = ({ id, accountId }: User, { address, requestId }: Visitor): Actor => ({
+/** A user who is about to get a session, as the actor of an audit row. */
+export const visitorActor = ({ id, accountId }: User, { address, requestId }: Visitor): Actor => ({
   kind: 'user',
   id,
   accountId,

@@ -1,10 +1,22 @@
 import { hashPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { failure, type Failure } from '../../core/errors.ts'
+import { failure, notFound, type Failure } from '../../core/errors.ts'
 import { emailOf, emailProblem, passwordProblem } from '../../core/users/rules.ts'
 import type { UserRole } from '../../core/users/types.ts'
-import { Conflict, type User } from '../../store/store.ts'
+import { Conflict, type Tx, type User } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
+
+/** Lists of users are read whole. */
+const USERS_MAX = 500
+
+/** The refusal for an unknown user id. A user of another account gets exactly the same refusal. */
+export const noUser = (id: number | string): Failure =>
+  notFound('userId', `No user with id: ${String(id).slice(0, 32)}`)
+
+export const emailTaken = (email: string): Failure =>
+  failure('conflict', `A user with the address ${email} exists already`)
+
+export const listUsers = (ctx: Context, accountId: string): Promise<User[]> => ctx.store.read.users.list(accountId)
 
 /** Creates a user who may sign in to the dashboard. The password is kept as a scrypt hash. */
 export async function createUser(
@@ -22,14 +34,68 @@ export async function createUser(
   const nowMs = ctx.clock.now()
   const draft = { accountId: actor.accountId, email, passwordHash, role, createdAtMs: nowMs }
   try {
-    const user = await ctx.store.transaction(async (tx) => {
+    return await ctx.store.transaction(async (tx): Promise<Result<User, Failure>> => {
+      await tx.users.lockAccount(actor.accountId)
+      const others = await tx.users.list(actor.accountId)
+      if (others.length >= USERS_MAX) return err(failure('conflict', `There are ${USERS_MAX} users, the most`))
       const stored = await tx.users.insert(draft)
       await audit(tx, actor, nowMs, { action: 'user.create', subject: String(stored.id), after: { email, role } })
-      return stored
+      return ok(stored)
     })
-    return ok(user)
   } catch (error) {
-    if (error instanceof Conflict) return err(failure('conflict', `A user with the address ${email} exists already`))
+    if (error instanceof Conflict) return err(emailTaken(email))
     throw error
   }
 }
+
+/** Gives a user another role, which counts with the user's next request. */
+export async function changeRole(
+  ctx: Context,
+  actor: Actor,
+  id: number,
+  role: UserRole,
+): Promise<Result<User, Failure>> {
+  return ctx.store.transaction((tx) =>
+    withUser(tx, actor, id, async (user) => {
+      if (user.role === role) return ok(user)
+      if (role !== 'admin' && (await isLastAdmin(tx, user))) return err(lastAdmin('become a viewer'))
+      await tx.users.setRole(id, role)
+      const change = { before: { role: user.role }, after: { role } }
+      await audit(tx, actor, ctx.clock.now(), { action: 'user.update', subject: String(id), ...change })
+      return ok({ ...user, role })
+    }),
+  )
+}
+
+/** Deletes a user; the sessions of the user end at once. */
+export async function deleteUser(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  return ctx.store.transaction((tx) =>
+    withUser(tx, actor, id, async (user) => {
+      if (await isLastAdmin(tx, user)) return err(lastAdmin('be deleted'))
+      await tx.users.delete(id)
+      const before = { email: user.email, role: user.role }
+      await audit(tx, actor, ctx.clock.now(), { action: 'user.delete', subject: String(id), before })
+      return ok(true)
+    }),
+  )
+}
+
+/** Runs `work` with a user of the account, while no other change can add or remove an admin there. */
+async function withUser<T>(
+  tx: Tx,
+  { accountId }: Actor,
+  id: number,
+  work: (user: User) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
+  await tx.users.lockAccount(accountId)
+  const user = await tx.users.lock(accountId, id)
+  return user ? work(user) : err(noUser(id))
+}
+
+async function isLastAdmin(tx: Tx, { accountId, id, role }: User): Promise<boolean> {
+  const admins = (await tx.users.list(accountId)).filter((user) => user.role === 'admin' && user.id !== id)
+  return role === 'admin' && admins.length === 0
+}
+
+const lastAdmin = (what: string): Failure =>
+  failure('conflict', `The last admin cannot ${what}: make another user an admin first`)

@@ -42,15 +42,16 @@ const READERS: Readonly<Record<string, Reader>> = {
     const allowed = flagOf(text)
     return allowed === undefined ? err('must be true or false') : ok({ allowed })
   },
-  from: (text) => instant(text, (fromMs) => ({ fromMs })),
-  until: (text) => instant(text, (untilMs) => ({ untilMs })),
+  from: (text) => readInstant(text, (fromMs) => ({ fromMs })),
+  until: (text) => readInstant(text, (untilMs) => ({ untilMs })),
 }
 
 /** Parses the query of `GET /api/access/log` and reports all errors at once. `from` is inclusive, `until` exclusive. */
 export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 
-function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {
+/** A moment in a query. */
+export function readInstant<T>(text: string, make: (ms: number) => T): Result<T, string> {
   const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const ms = wellFormed ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms)

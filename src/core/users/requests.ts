@@ -1,21 +1,54 @@
-import { type Static, type TObject, Type } from 'typebox'
-import type { Result } from '../../base/result.ts'
-import { readShape } from '../validation/bodyReader.ts'
-import { type FieldErrors, Problems } from '../validation/problems.ts'
-import { PASSWORD_MAX } from './rules.ts'
+import { type Static, Type } from 'typebox'
+import { err, ok, type Result } from '../../base/result.ts'
+import type { FieldErrors } from '../validation/problems.ts'
+import { parseBody } from '../validation/parseBody.ts'
+import { emailOf, emailProblem, PASSWORD_MAX, passwordProblem } from './rules.ts'
+import { ROLES } from './types.ts'
+
+/** The bodies of requests about users. Errors name every wrong field, and never contain a value. */
 
 const closed = { additionalProperties: false } as const
 
 const email = () => Type.String({ minLength: 1, maxLength: 254, examples: ['ann@example.com'] })
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_MAX, format: 'password' })
+const newPassword = () => Type.String({ minLength: 10, maxLength: PASSWORD_MAX, format: 'password' })
+const role = () => Type.Enum([...ROLES], { description: '`viewer`: changes nothing and reads no secret.' })
 
-export const SignIn = Type.Object({ email: email(), password: password() }, { ...closed, description: 'Who signs in.' })
+export const SignIn = Type.Object({ email: email(), password: password() }, closed)
 
-/** The body of a request, or every wrong field of it. */
-function read<S extends TObject>(schema: S, body: unknown): Result<Static<S>, FieldErrors> {
-  const problems = new Problems()
-  readShape(schema, body, problems)
-  return problems.settle(body as Static<S>)
+export const Setup = Type.Object(
+  {
+    code: Type.String({ minLength: 1, maxLength: 64, description: 'From the link: what follows `code=`.' }),
+    email: email(),
+    password: newPassword(),
+  },
+  closed,
+)
+
+export const CreateUser = Type.Object({ email: email(), password: newPassword(), role: role() }, closed)
+
+export const UpdateUser = Type.Object({ role: role() }, closed)
+
+export const ChangePassword = Type.Object({ oldPassword: password(), newPassword: newPassword() }, closed)
+
+export const readSignIn = (body: unknown): Result<Static<typeof SignIn>, FieldErrors> => parseBody(SignIn, body)
+
+export const readSetup = (body: unknown): Result<Static<typeof Setup>, FieldErrors> => withUser(parseBody(Setup, body))
+
+export const readCreateUser = (body: unknown): Result<Static<typeof CreateUser>, FieldErrors> =>
+  withUser(parseBody(CreateUser, body))
+
+export const readUpdateUser = (body: unknown): Result<Static<typeof UpdateUser>, FieldErrors> =>
+  parseBody(UpdateUser, body)
+
+export const readChangePassword = (body: unknown): Result<Static<typeof ChangePassword>, FieldErrors> =>
+  parseBody(ChangePassword, body)
+
+/** Checks what a schema cannot say of a new user. */
+function withUser<T extends { email: string; password: string }>(body: Result<T, FieldErrors>): Result<T, FieldErrors> {
+  if (!body.ok) return body
+  const user = { ...body.value, email: emailOf(body.value.email) }
+  const wrong = { email: emailProblem(user.email), password: passwordProblem(user.password) }
+  const errors = Object.entries(wrong).flatMap(([field, problem]) => (problem === null ? [] : [[field, [problem]]]))
+  return errors.length === 0 ? ok(user) : err(Object.fromEntries(errors) as FieldErrors)
 }
-
-export const readSignIn = (body: unknown): Result<Static<typeof SignIn>, FieldErrors> => read(SignIn, body)

@@ -18,7 +18,7 @@ export const USER_AGENT_MAX = 256
 export type SessionExpiry = 'unused' | 'expired'
 
 /** Null: the session is valid. */
-export function endOf(session: { seenAtMs: number; expiresAtMs: number }, nowMs: number): SessionExpiry | null {
+export function expiryOf(session: { seenAtMs: number; expiresAtMs: number }, nowMs: number): SessionExpiry | null {
   if (nowMs >= session.expiresAtMs) return 'expired'
   return nowMs >= session.seenAtMs + SESSION_IDLE_MS ? 'unused' : null
 }

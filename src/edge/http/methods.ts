@@ -2,6 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { failure, notFound } from '../../core/errors.ts'
 import { sendFailure } from './problem.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A route for what no other route of its folder takes: it does not say that something is there. */
+    takesRest?: boolean
+  }
+}
+
 /**
  * Remembers every route and answers requests that match none: 405 with `Allow` when the path exists, else 404. Returns
  * a function that lists the methods of a path, for interfaces with answers of their own.
@@ -9,9 +16,10 @@ import { sendFailure } from './problem.ts'
 export function answerUnknownRoutes(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: string[] }[] = []
   app.addHook('onRoute', (route) => {
+    if (route.config?.takesRest === true) return
     const pattern = new RegExp(
       `^${route.url
-        .replace(/^((?:\/dashboard)?\/api\/.*):(?:token|webhook)Id/, '$1-?\\d+')
+        .replace(/^((?:\/dashboard)?\/api\/.*):(?:token|webhook|user|secret|credential)Id/, '$1-?\\d+')
         .replace(/:[A-Za-z]+/g, '[^/]+')
         .replace('*', '.*')
         .replace(/\/$/, '')}/?$`,

@@ -17,6 +17,7 @@ import { readJsonBodies, refuseUndescribed } from './body.ts'
 import { type ConnectionLimits, HttpConnections } from './connections.ts'
 import { refuseEncodedBodies } from './contentEncoding.ts'
 import { dashboardApi } from './dashboard/api.ts'
+import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
@@ -157,6 +158,7 @@ async function managementInterfaces(app: FastifyInstance, ctx: Context, options:
   const channels = { version, peerOf, limits, methodsAt, measured, load }
   await app.register((api) => channelsApi(api, ctx, channels), { prefix: '/v2' })
   if (!options.dashboard) return
+  dashboardFiles(app, { hasNodes: Boolean(options.webRtc?.nodeUrl) })
   await dashboardApi(app, ctx, {
     version,
     peerOf,

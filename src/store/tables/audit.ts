@@ -1,6 +1,9 @@
+import type { Selectable } from 'kysely'
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { AuditRow } from '../store.ts'
+import type { DB } from '../schema.ts'
+import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
+import { afterKey } from './keyset.ts'
 
 const append = statement((db, p: Omit<AuditRow, 'actor'> & { actor: string }) =>
   db.insertInto('audit').values({
@@ -41,13 +44,27 @@ export async function pruneAudit(executor: Executor, beforeMs: number, limit: nu
   return executor.run(prune, { beforeMs, limit })
 }
 
-export async function recentAudit(
-  executor: Executor,
-  accountId: string,
-  limit: number,
-): Promise<(AuditRow & { id: number })[]> {
-  const rows = await executor.all(recent, { accountId, limit })
-  return rows.map((row) => ({
+export async function recentAudit(executor: Executor, accountId: string, limit: number): Promise<StoredAuditRow[]> {
+  return (await executor.all(recent, { accountId, limit })).map(fromRow)
+}
+
+/** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
+export async function pageAudit(executor: Executor, query: AuditQuery): Promise<StoredAuditRow[]> {
+  const rows = await executor.ask((db) => {
+    let page = db.selectFrom('audit').selectAll().where('account_id', '=', query.accountId)
+    if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
+    if (query.action !== undefined) page = page.where('action', '=', query.action)
+    if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
+    if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
+    const { after } = query
+    if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+  })
+  return rows.map(fromRow)
+}
+
+function fromRow(row: Selectable<DB['audit']>): StoredAuditRow {
+  return {
     id: row.id,
     accountId: row.account_id,
     atMs: row.at_ms,
@@ -58,7 +75,7 @@ export async function recentAudit(
     subject: row.subject,
     before: row.before,
     after: row.after,
-  }))
+  }
 }
 
 function identityOf(text: string): ActorIdentity {

@@ -3,9 +3,9 @@ import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { StoredCredential } from '../store.ts'
 
-type Row = Omit<Selectable<DB['credentials']>, 'secret_hash' | 'used_at_ms'>
+type Row = Omit<Selectable<DB['credentials']>, 'secret_hash'>
 
-const columns = ['id', 'account_id', 'name', 'key', 'scope', 'created_at_ms'] as const
+const columns = ['id', 'account_id', 'name', 'key', 'scope', 'created_at_ms', 'used_at_ms'] as const
 
 const byKey = statement((db, p: { key: string }) =>
   db
@@ -22,7 +22,7 @@ const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('credentials').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
 )
 
-const insert = statement((db, p: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array }) =>
+const insert = statement((db, p: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array }) =>
   db
     .insertInto('credentials')
     .values({
@@ -34,6 +34,14 @@ const insert = statement((db, p: Omit<StoredCredential, 'id'> & { secretHash: Ui
       created_at_ms: p.createdAtMs,
     })
     .returning(columns),
+)
+
+const touch = statement((db, p: { id: number; atMs: number }) =>
+  db
+    .updateTable('credentials')
+    .set({ used_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where((eb) => eb.or([eb('used_at_ms', 'is', null), eb('used_at_ms', '<', p.atMs)])),
 )
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('credentials').where('id', '=', p.id))
@@ -61,11 +69,15 @@ export async function listCredentials(executor: Executor, accountId: string): Pr
 
 export async function insertCredential(
   executor: Executor,
-  credential: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array },
+  credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
 ): Promise<StoredCredential> {
   const [row] = await executor.all(insert, credential)
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
+}
+
+export async function touchCredential(executor: Executor, id: number, atMs: number): Promise<void> {
+  await executor.run(touch, { id, atMs })
 }
 
 export async function deleteCredential(executor: Executor, id: number): Promise<void> {
@@ -80,5 +92,6 @@ function fromRow(row: Row): StoredCredential {
     key: row.key,
     scope: row.scope,
     createdAtMs: row.created_at_ms,
+    usedAtMs: row.used_at_ms,
   }
 }

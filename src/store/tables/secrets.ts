@@ -3,9 +3,9 @@ import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { ApiSecret } from '../store.ts'
 
-type Row = Omit<Selectable<DB['secrets']>, 'hash' | 'used_at_ms'>
+type Row = Omit<Selectable<DB['secrets']>, 'hash'>
 
-const columns = ['id', 'account_id', 'name', 'hint', 'created_at_ms', 'refreshed_at_ms'] as const
+const columns = ['id', 'account_id', 'name', 'hint', 'created_at_ms', 'refreshed_at_ms', 'used_at_ms'] as const
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('secrets').select(columns).where('hash', '=', p.hash),
@@ -19,7 +19,7 @@ const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('secrets').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
 )
 
-const insert = statement((db, p: Omit<ApiSecret, 'id'> & { hash: Uint8Array }) =>
+const insert = statement((db, p: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }) =>
   db
     .insertInto('secrets')
     .values({
@@ -35,6 +35,14 @@ const insert = statement((db, p: Omit<ApiSecret, 'id'> & { hash: Uint8Array }) =
 
 const replace = statement((db, p: { id: number; hash: Uint8Array; hint: string; atMs: number }) =>
   db.updateTable('secrets').set({ hash: p.hash, hint: p.hint, refreshed_at_ms: p.atMs }).where('id', '=', p.id),
+)
+
+const touch = statement((db, p: { id: number; atMs: number }) =>
+  db
+    .updateTable('secrets')
+    .set({ used_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where((eb) => eb.or([eb('used_at_ms', 'is', null), eb('used_at_ms', '<', p.atMs)])),
 )
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('secrets').where('id', '=', p.id))
@@ -55,7 +63,7 @@ export async function listSecrets(executor: Executor, accountId: string): Promis
 
 export async function insertSecret(
   executor: Executor,
-  secret: Omit<ApiSecret, 'id'> & { hash: Uint8Array },
+  secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array },
 ): Promise<ApiSecret> {
   const [row] = await executor.all(insert, secret)
   if (!row) throw new Error('insert returned no row')
@@ -72,6 +80,10 @@ export async function replaceSecret(
   await executor.run(replace, { id, hash, hint, atMs })
 }
 
+export async function touchSecret(executor: Executor, id: number, atMs: number): Promise<void> {
+  await executor.run(touch, { id, atMs })
+}
+
 export async function deleteSecret(executor: Executor, id: number): Promise<void> {
   await executor.run(remove, { id })
 }
@@ -84,5 +96,6 @@ function fromRow(row: Row): ApiSecret {
     hint: row.hint,
     createdAtMs: row.created_at_ms,
     refreshedAtMs: row.refreshed_at_ms,
+    usedAtMs: row.used_at_ms,
   }
 }

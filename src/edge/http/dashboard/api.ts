@@ -5,13 +5,18 @@ import { refusal } from '../../../core/channels/errors.ts'
 import type { Failure } from '../../../core/errors.ts'
 import { refuseUndescribed } from '../body.ts'
 import { sendChannelFailure } from '../channels/problem.ts'
+import { nothingThere } from '../pathId.ts'
 import type { PeerOf } from '../peer.ts'
 import { requireOwnPage, requireSession } from './auth.ts'
 import { dashboardEventRoutes } from './events.ts'
 import { SignInLimits } from './limits.ts'
 import { collectDashboardOpenApi, dashboardOpenApi } from './openapi.ts'
 import { type DashboardApi, refuse } from './parts.ts'
+import { auditRoutes } from './auditRoutes.ts'
+import { credentialRoutes } from './credentialRoutes.ts'
+import { secretRoutes } from './secretRoutes.ts'
 import { ownSessionRoutes, signInRoutes } from './sessionRoutes.ts'
+import { userRoutes } from './userRoutes.ts'
 import { hideSecretsFromViewers } from './viewers.ts'
 
 /** Registers the routes of an interface, without authentication. */
@@ -45,6 +50,8 @@ export async function dashboardApi(app: FastifyInstance, ctx: Context, options: 
     async (twin) => {
       behindSession(twin, ctx, refuseAsChannels)
       options.channelRoutes(twin)
+      // Before the pages of the dashboard take it.
+      twin.get('/*', { config: { takesRest: true } }, (_request, reply) => nothingThere(reply))
     },
     { prefix: '/dashboard/api/v2' },
   )
@@ -61,6 +68,10 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
   await app.register(async (closed) => {
     behindSession(closed, api.ctx, refuse)
     ownSessionRoutes(closed, api)
+    userRoutes(closed, api)
+    secretRoutes(closed, api)
+    credentialRoutes(closed, api)
+    auditRoutes(closed, api)
     dashboardEventRoutes(closed, api.ctx, new UpdateHub(api.ctx))
   })
 }

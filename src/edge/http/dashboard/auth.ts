@@ -37,8 +37,14 @@ export function requireOwnPage(refuse: Refuse): Hook {
   }
 }
 
-/** Routes that change nothing of the account, by method and path: a viewer may call them. */
-const VIEWER_MAY: ReadonlySet<string> = new Set(['POST /dashboard/api/access/check', 'DELETE /dashboard/api/session'])
+/** What a viewer may do besides reading, by method and path: ask, and decide about the own sessions and password. */
+const VIEWER_MAY: ReadonlySet<string> = new Set([
+  'POST /dashboard/api/access/check',
+  'DELETE /dashboard/api/session',
+  'DELETE /dashboard/api/session/all',
+  'DELETE /dashboard/api/session/:sessionId',
+  'PUT /dashboard/api/password',
+])
 
 const mayView = (request: FastifyRequest): boolean =>
   reads(request) || VIEWER_MAY.has(`${request.method} ${request.routeOptions.url}`)
@@ -53,13 +59,20 @@ const WHY = {
 export function requireSession(ctx: Context, refuse: Refuse): Hook {
   return async (request, reply) => {
     const value = sessionValue(request)
-    if (value === null) return refuse(reply, unauthorized('You are not signed in'))
+    if (value === null) return refuse(reply, await notSignedIn(ctx))
     const found = await findSignedIn(ctx, value)
     if (!found.ok) return refuse(reply, unauthorized(WHY[found.error]))
     request.user = found.value
     if (found.value.role === 'admin' || mayView(request)) return undefined
     return refuse(reply, failure('forbidden', 'Forbidden: your role is viewer, which may look and change nothing'))
   }
+}
+
+/** On a fresh installation signing in is not what to do next. */
+async function notSignedIn(ctx: Context): Promise<Failure> {
+  if (await ctx.store.read.users.exist()) return unauthorized('You are not signed in')
+  const message = 'Unauthorized: there is no user yet. Open the link that Sluice printed, or run: sluice user link'
+  return { code: 'unauthorized', data: { message, isFirstRun: true } }
 }
 
 const unauthorized = (why: string): Failure => failure('unauthorized', `Unauthorized: ${why}. Sign in.`)

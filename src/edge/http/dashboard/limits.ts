@@ -36,15 +36,15 @@ export class SignInLimits {
 
   /**
    * Runs an attempt. Milliseconds to wait instead, when too many have failed or wait.
-   * @param who the e-mail address or another name of what is tried
+   * @param who the e-mail address that is tried; null: none
    */
   async attempt<T extends { ok: boolean }>(
     request: FastifyRequest,
-    who: string,
+    who: string | null,
     work: () => Promise<T>,
   ): Promise<T | number> {
     const address = addressKey(this.#peerOf(request.socket.remoteAddress, request.headers))
-    const user = emailOf(who)
+    const user = who === null ? null : emailOf(who)
     const wait = this.#take(address, user)
     if (wait > 0) return wait
     const done = await this.#passwords.run(work)
@@ -52,17 +52,17 @@ export class SignInLimits {
     return done ?? 1000
   }
 
-  #take(address: string, user: string): number {
+  #take(address: string, user: string | null): number {
     const nowMs = this.#clock.monotonic()
     const ofAddress = this.#addresses.take(address, nowMs)
     if (ofAddress > 0) return ofAddress
-    const ofUser = this.#users.take(user, nowMs)
+    const ofUser = user === null ? 0 : this.#users.take(user, nowMs)
     if (ofUser > 0) this.#addresses.giveBack(address)
     return ofUser
   }
 
-  #giveBack(address: string, user: string): void {
+  #giveBack(address: string, user: string | null): void {
     this.#addresses.giveBack(address)
-    this.#users.giveBack(user)
+    if (user !== null) this.#users.giveBack(user)
   }
 }

@@ -1,23 +1,39 @@
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ok } from '../../../base/result.ts'
-import { listSecrets } from '../../../commands/accounts/secrets.ts'
-import { type SignedIn, signOut } from '../../../commands/users/sessions.ts'
+import { ok, type Result } from '../../../base/result.ts'
+import { changePassword } from '../../../commands/users/password.ts'
+import {
+  endOwnSession,
+  type FreshSession,
+  listOwnSessions,
+  noOwnSession,
+  signOut,
+  signOutEverywhere,
+} from '../../../commands/users/sessions.ts'
+import { redeemSetupCode } from '../../../commands/users/setup.ts'
 import { signIn } from '../../../commands/users/signIn.ts'
-import { invalid } from '../../../core/errors.ts'
-import { readSignIn, SignIn } from '../../../core/users/requests.ts'
-import { ROLES } from '../../../core/users/types.ts'
+import { type Failure, invalid } from '../../../core/errors.ts'
+import {
+  ChangePassword,
+  readChangePassword,
+  readSetup,
+  readSignIn,
+  Setup,
+  SignIn,
+} from '../../../core/users/requests.ts'
 import { actorOf } from '../auth.ts'
+import { withPathId } from '../pathId.ts'
 import { sendResult } from '../problem.ts'
 import { userOf } from './auth.ts'
 import { clearSession, setSession } from './cookie.ts'
 import { operation } from './openapi.ts'
 import { type DashboardApi, refuse, refuseMore, visitorOf } from './parts.ts'
+import { OwnSession, SessionInfo, sendInfo, toOwnSession } from './sessionInfo.ts'
 
 const TAG = 'session'
 const PATH = '/session'
 
-/** Signing in, without a session. */
+/** The ways to a session, without one. They stand directly below the API, where the browser keeps the cookie. */
 export function signInRoutes(app: FastifyInstance, api: DashboardApi): void {
   app.post(
     PATH,
@@ -26,60 +42,88 @@ export function signInRoutes(app: FastifyInstance, api: DashboardApi): void {
       const read = readSignIn(request.body)
       if (!read.ok) return refuse(reply, invalid(read.error))
       const input = read.value
-      const done = await api.signIns.attempt(request, input.email, () =>
-        signIn(api.ctx, input, visitorOf(api, request)),
-      )
-      if (typeof done === 'number') return refuseMore(reply, done)
-      if (!done.ok) return refuse(reply, done.error)
-      setSession(request, reply, done.value.value)
-      return sendInfo(api, reply, done.value.signedIn)
+      return admitted(api, request, reply, input.email, () => signIn(api.ctx, input, visitorOf(api, request)))
+    },
+  )
+  const summary = 'Make the user that a one-time link allows, and sign in'
+  app.post(
+    '/setup',
+    operation('setUp', TAG, summary, { body: Setup, data: SessionInfo, isOpen: true }),
+    async (request, reply) => {
+      const read = readSetup(request.body)
+      if (!read.ok) return refuse(reply, invalid(read.error))
+      const input = read.value
+      return admitted(api, request, reply, null, () => redeemSetupCode(api.ctx, input, visitorOf(api, request)))
     },
   )
 }
 
-/** The session of this browser. */
+/** The session of this browser, and the others of its user. */
 export function ownSessionRoutes(app: FastifyInstance, api: DashboardApi): void {
+  const { ctx, peerOf } = api
   app.get(PATH, operation('readSession', TAG, 'Who is signed in', { data: SessionInfo }), (request, reply) =>
     sendInfo(api, reply, userOf(request)),
   )
   app.delete(PATH, operation('signOut', TAG, 'Sign out', { data: Type.Boolean() }), async (request, reply) => {
-    await signOut(api.ctx, actorOf(request, api.peerOf), userOf(request))
-    return sendGone(request, reply)
+    await signOut(ctx, actorOf(request, peerOf), userOf(request))
+    clearSession(request, reply)
+    return sendResult(reply, ok(true))
   })
-}
-
-function sendGone(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  clearSession(request, reply)
-  return sendResult(reply, ok(true))
-}
-
-async function sendInfo({ ctx, version }: DashboardApi, reply: FastifyReply, of: SignedIn): Promise<FastifyReply> {
-  const { id, email, role, accountId, session } = of
-  const account = await ctx.store.read.accounts.get(accountId)
-  return sendResult(
-    reply,
-    ok({
-      user: { id, email, role },
-      account: { id: accountId, name: account?.name ?? '' },
-      session: {
-        id: session.id,
-        createdOn: new Date(session.createdAtMs).toISOString(),
-        expiresOn: new Date(session.expiresAtMs).toISOString(),
-      },
-      version,
-      hasApiSecret: (await listSecrets(ctx, accountId)).length > 0,
+  app.put(
+    '/password',
+    operation('changePassword', TAG, 'Change your password; your other sessions end', {
+      body: ChangePassword,
+      data: SessionInfo,
     }),
+    async (request, reply) => {
+      const read = readChangePassword(request.body)
+      if (!read.ok) return refuse(reply, invalid(read.error))
+      const [user, input] = [userOf(request), read.value]
+      return admitted(api, request, reply, user.email, () => changePassword(ctx, user, input, visitorOf(api, request)))
+    },
+  )
+  allOwnSessions(app, api)
+}
+
+function allOwnSessions(app: FastifyInstance, { ctx, peerOf }: DashboardApi): void {
+  app.get(
+    `${PATH}/all`,
+    operation('listSessions', TAG, 'Your sessions, newest first', { data: Type.Array(OwnSession) }),
+    async (request, reply) => {
+      const user = userOf(request)
+      const sessions = await listOwnSessions(ctx, user)
+      return sendResult(reply, ok(sessions.map((session) => toOwnSession(session, user.session.id))))
+    },
+  )
+  app.delete(
+    `${PATH}/all`,
+    operation('signOutEverywhere', TAG, 'Sign out everywhere; answers how many sessions ended', {
+      data: Type.Integer(),
+    }),
+    async (request, reply) =>
+      sendResult(reply, ok(await signOutEverywhere(ctx, actorOf(request, peerOf), userOf(request)))),
+  )
+  app.delete<{ Params: { sessionId: string } }>(
+    `${PATH}/:sessionId`,
+    operation('endSession', TAG, 'End one of your sessions', { data: Type.Boolean() }),
+    (request, reply) =>
+      withPathId(reply, request.params.sessionId, noOwnSession, (id) =>
+        endOwnSession(ctx, actorOf(request, peerOf), userOf(request), id),
+      ),
   )
 }
 
-const SessionInfo = Type.Object({
-  user: Type.Object({ id: Type.Integer(), email: Type.String(), role: Type.Enum([...ROLES]) }),
-  account: Type.Object({ id: Type.String({ examples: ['a1b2c3'] }), name: Type.String() }),
-  session: Type.Object({
-    id: Type.Integer(),
-    createdOn: Type.String({ format: 'date-time' }),
-    expiresOn: Type.String({ format: 'date-time', description: 'It ends after 12 hours without use, too.' }),
-  }),
-  version: Type.String({ description: 'Of Sluice.' }),
-  hasApiSecret: Type.Boolean({ description: 'Without one, the token API refuses every request.' }),
-})
+/** Runs an attempt that gives the browser a session, within the limits. */
+async function admitted(
+  api: DashboardApi,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  who: string | null,
+  work: () => Promise<Result<FreshSession, Failure>>,
+): Promise<FastifyReply> {
+  const done = await api.signIns.attempt(request, who, work)
+  if (typeof done === 'number') return refuseMore(reply, done)
+  if (!done.ok) return refuse(reply, done.error)
+  setSession(request, reply, done.value.value)
+  return sendInfo(api, reply, done.value.signedIn)
+}

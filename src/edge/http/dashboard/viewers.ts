@@ -29,10 +29,14 @@ export function hideSecretsFromViewers(app: FastifyInstance): void {
 /** Refusals set a serializer of their own after this one. */
 function serializeWith(reply: FastifyReply, schema: object): void {
   reply.serializer((payload: unknown) => {
+    // A file such as CSV, which has no schema for admins either.
+    if (typeof payload === 'string' && !isJson(reply)) return payload
     reply.type(JSON_TYPE)
     return reply.compileSerializationSchema(schema as Record<string, unknown>)(payload as Record<string, unknown>)
   })
 }
+
+const isJson = (reply: FastifyReply): boolean => String(reply.getHeader('content-type') ?? 'json').includes('json')
 
 /** A schema without the properties that are secrets. It loses its name, because it is not the schema of that name. */
 function withoutSecrets(schema: unknown): unknown {

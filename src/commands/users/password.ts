@@ -1,0 +1,36 @@
+import { hashPassword, verifyPassword } from '../../base/password.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, invalid, type Failure } from '../../core/errors.ts'
+import type { Context } from '../context.ts'
+import { audit } from '../context.ts'
+import { beginSession, type FreshSession, type SignedIn, type Visitor, visitorActor } from './sessions.ts'
+
+const ENDED = failure('unauthorized', 'Unauthorized: Your session has ended. Sign in.')
+
+const WRONG = invalid({ oldPassword: ['is not your password'] })
+
+/**
+ * Gives a user another password. All sessions of the user end, because one of them may be why the password changes; the
+ * browser that changed it gets a new one.
+ */
+export async function changePassword(
+  ctx: Context,
+  { id, accountId }: SignedIn,
+  input: { oldPassword: string; newPassword: string },
+  visitor: Visitor,
+): Promise<Result<FreshSession, Failure>> {
+  const user = await ctx.store.read.users.get(accountId, id)
+  if (!user) return err(ENDED)
+  if (!(await verifyPassword(input.oldPassword, user.passwordHash))) return err(WRONG)
+  const passwordHash = await hashPassword(input.newPassword, ctx.random)
+  return ctx.store.transaction(async (tx) => {
+    const current = await tx.users.lock(accountId, id)
+    if (!current) return err(ENDED)
+    if (current.passwordHash !== user.passwordHash) return err(WRONG)
+    await tx.users.setPassword(id, passwordHash)
+    await tx.dashboardSessions.deleteOf(id, null)
+    const actor = visitorActor(user, visitor)
+    await audit(tx, actor, ctx.clock.now(), { action: 'user.change_password', subject: String(id) })
+    return ok(await beginSession(ctx, tx, { ...current, passwordHash }, visitor))
+  })
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cliActor } from '../../src/commands/context.ts'
+import { findSignedIn, signOutEverywhere, type Visitor } from '../../src/commands/users/sessions.ts'
+import { createSetupCode, firstSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
+import { signIn } from '../../src/commands/users/signIn.ts'
+import { changeRole, deleteUser } from '../../src/commands/users/users.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { startTestNode, type TestNode } from '../support/testNode.ts'
+
+const PASSWORD = 'correct horse battery'
+const VISITOR: Visitor = { address: '192.0.2.1', requestId: 'r', userAgent: 'Browser', value: null }
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('users on two nodes on %s', (engine) => {
+  let place: Place
+  let one: TestNode
+  let other: TestNode
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    one = await startTestNode({ url: place.url })
+    other = await startTestNode({ url: place.url })
+  })
+  afterAll(async () => {
+    await one.close()
+    await other.close()
+    await place.remove()
+  })
+  beforeEach(async () => {
+    const users = await one.ctx.store.read.users.list(one.accountId)
+    await one.ctx.store.transaction(async (tx) => {
+      for (const { id } of users) await tx.users.delete(id)
+    })
+  })
+
+  const actor = () => cliActor(one.accountId)
+  const list = () => one.ctx.store.read.users.list(one.accountId)
+  const make = async (email: string) => {
+    const code = await createSetupCode(one.ctx, actor(), { role: 'admin', firstOnly: false })
+    const made = await redeemSetupCode(one.ctx, { code, email, password: PASSWORD }, VISITOR)
+    if (!made.ok) throw new Error(JSON.stringify(made.error))
+    return made.value
+  }
+
+  it('the links of two nodes that start at once make one user, whichever are redeemed, and however often', async () => {
+    const codes = [await firstSetupCode(one.ctx, actor()), await firstSetupCode(other.ctx, actor())]
+    const redeemed = await Promise.all(
+      [one, other, one, other].map((node, at) =>
+        redeemSetupCode(
+          node.ctx,
+          { code: codes[at % 3 === 0 ? 0 : 1] ?? '', email: `u${at}@example.com`, password: PASSWORD },
+          VISITOR,
+        ),
+      ),
+    )
+    expect(redeemed.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(await list()).toHaveLength(1)
+  })
+
+  it('two admins who demote and delete each other at two nodes leave one admin', async () => {
+    const [a, b] = [await make('a@example.com'), await make('b@example.com')]
+    const done = await Promise.all([
+      changeRole(one.ctx, actor(), a.signedIn.id, 'viewer'),
+      deleteUser(other.ctx, actor(), b.signedIn.id),
+    ])
+    expect(done.filter(({ ok }) => ok)).toHaveLength(1)
+    expect((await list()).filter(({ role }) => role === 'admin')).toHaveLength(1)
+  })
+
+  it('what ends a session ends it at the other node with the next request', async () => {
+    const mine = await make('mine@example.com')
+    await make('admin@example.com')
+    const again = await signIn(other.ctx, { email: 'mine@example.com', password: PASSWORD }, VISITOR)
+    if (!again.ok) throw new Error('not signed in')
+    const at = (node: TestNode, value: string) => findSignedIn(node.ctx, value)
+    expect(await at(other, mine.value)).toEqual({ ok: true, value: mine.signedIn })
+    await changeRole(one.ctx, actor(), mine.signedIn.id, 'viewer')
+    expect(await at(other, mine.value)).toMatchObject({ value: { role: 'viewer' } })
+    await signOutEverywhere(one.ctx, actor(), mine.signedIn)
+    expect(await at(other, mine.value)).toEqual({ ok: false, error: 'unknown' })
+    expect(await at(one, again.value.value)).toEqual({ ok: false, error: 'unknown' })
+    const last = await signIn(one.ctx, { email: 'mine@example.com', password: PASSWORD }, VISITOR)
+    await deleteUser(other.ctx, actor(), mine.signedIn.id)
+    expect(last.ok && (await at(one, last.value.value))).toEqual({ ok: false, error: 'unknown' })
+  })
+})
