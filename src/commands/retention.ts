@@ -47,7 +47,8 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
 /** Sessions of users and one-time links open nothing long before; until then Sluice can say why. */
 async function pruneSignIns(ctx: Context, nowMs: number): Promise<number> {
   const sessions = await inBatches(ctx, (tx) => tx.dashboardSessions.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
-  return sessions + (await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH)))
+  const codes = await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
+  return sessions + codes + (await inBatches(ctx, (tx) => tx.passkeys.pruneChallenges(nowMs, BATCH)))
 }
 
 /** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */

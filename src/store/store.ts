@@ -17,14 +17,7 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
-import type {
-  DashboardSessionReads,
-  DashboardSessionTx,
-  SetupCodeReads,
-  SetupCodeTx,
-  UserReads,
-  UserTx,
-} from './users.ts'
+import type { PeopleReads, PeopleTx } from './users.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -39,7 +32,7 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
-export type { DashboardSession, SetupCode, User } from './users.ts'
+export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
@@ -238,7 +231,7 @@ export interface AuditQuery {
 }
 
 /** Reads return undefined for what does not exist; they do not throw for it. */
-export interface Reads extends ChannelReads, RunReads {
+export interface Reads extends ChannelReads, RunReads, PeopleReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** Ordered by creation, then id. */
@@ -252,9 +245,6 @@ export interface Reads extends ChannelReads, RunReads {
     findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
     list(accountId: string): Promise<StoredCredential[]>
   }
-  users: UserReads
-  dashboardSessions: DashboardSessionReads
-  setupCodes: SetupCodeReads
   tokens: {
     get(id: number): Promise<StoredToken | undefined>
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
@@ -298,7 +288,7 @@ export interface Reads extends ChannelReads, RunReads {
 }
 
 /** The verbs in a transaction: they see what the transaction wrote. */
-export interface Tx extends ChannelTx, RunTx {
+export interface Tx extends ChannelTx, RunTx, PeopleTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
@@ -322,9 +312,6 @@ export interface Tx extends ChannelTx, RunTx {
     touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
-  users: UserTx
-  dashboardSessions: DashboardSessionTx
-  setupCodes: SetupCodeTx
   tokens: {
     /** Gives the token its id and version 1. */
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
