@@ -50,7 +50,8 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
 /** Sessions of users and one-time links open nothing long before; until then Sluice can say why. */
 async function pruneSignIns(ctx: CommandContext, nowMs: number): Promise<number> {
   const sessions = await inBatches(ctx, (tx) => tx.dashboardSessions.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
-  return sessions + (await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH)))
+  const codes = await inBatches(ctx, (tx) => tx.setupCodes.prune(nowMs - SIGN_INS_KEPT_MS, BATCH))
+  return sessions + codes + (await inBatches(ctx, (tx) => tx.passkeys.pruneChallenges(nowMs, BATCH)))
 }
 
 /** In small transactions, so that other writes do not wait for long. The next run continues after the last batch. */

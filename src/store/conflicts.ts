@@ -7,6 +7,7 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
   { columns: 'secrets.hash', constraint: 'secrets_hash', what: 'A secret with this value' },
   { columns: 'credentials.key', constraint: 'credentials_key', what: 'A credential with this key' },
   { columns: 'users.email', constraint: 'users_email', what: 'A user with this e-mail address' },
+  { columns: 'passkeys.id', constraint: 'passkeys_pkey', what: 'A passkey with this id' },
   {
     columns: 'feeds.account_id, feeds.stream_name, feeds.source',
     constraint: 'feeds_source',

@@ -19,14 +19,7 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
-import type {
-  DashboardSessionReads,
-  DashboardSessionTx,
-  SetupCodeReads,
-  SetupCodeTx,
-  UserReads,
-  UserTx,
-} from './users.ts'
+import type { PeopleReads, PeopleTx } from './users.ts'
 import type { BindingReads, BindingTx, RevocationReads, RevocationTx, TokenReads, TokenTx } from './tokens.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
@@ -43,7 +36,7 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
-export type { DashboardSession, SetupCode, User } from './users.ts'
+export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
 export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
@@ -208,7 +201,7 @@ export interface AuditQuery {
 }
 
 /** Reads return undefined for what does not exist; they do not throw for it. */
-export interface Reads extends ChannelReads, RunReads {
+export interface Reads extends ChannelReads, RunReads, PeopleReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** Ordered by creation, then id. */
@@ -222,9 +215,6 @@ export interface Reads extends ChannelReads, RunReads {
     findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
     list(accountId: string): Promise<StoredCredential[]>
   }
-  users: UserReads
-  dashboardSessions: DashboardSessionReads
-  setupCodes: SetupCodeReads
   attention: AttentionReads
   tokens: TokenReads
   bindings: BindingReads
@@ -252,7 +242,7 @@ export interface Reads extends ChannelReads, RunReads {
 }
 
 /** The verbs in a transaction: they see what the transaction wrote. */
-export interface Tx extends ChannelTx, RunTx {
+export interface Tx extends ChannelTx, RunTx, PeopleTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
@@ -276,9 +266,6 @@ export interface Tx extends ChannelTx, RunTx {
     touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
-  users: UserTx
-  dashboardSessions: DashboardSessionTx
-  setupCodes: SetupCodeTx
   tokens: TokenTx
   bindings: BindingTx
   revocations: RevocationTx

@@ -39,7 +39,7 @@ export interface SetupCode {
 /** Values are looked up by their SHA-256; the store never has them. */
 type Hashed<T> = T & { readonly hash: Uint8Array }
 
-export interface UserReads {
+interface UserReads {
   get(accountId: string, id: number): Promise<User | undefined>
   findByEmail(email: string): Promise<User | undefined>
   /** By id. */
@@ -48,29 +48,30 @@ export interface UserReads {
   exist(): Promise<boolean>
 }
 
-export interface UserTx {
+interface UserTx {
   /** @throws Conflict when a user has this address */
   insert(user: Omit<User, 'id'>): Promise<User>
   /** Reads and locks a user until the transaction ends. */
   lock(accountId: string, id: number): Promise<User | undefined>
+  lockById(id: number): Promise<User | undefined>
   /** Lets the changes that add, remove or demote an admin of an account follow each other. */
   lockAccount(accountId: string): Promise<void>
   list(accountId: string): Promise<User[]>
   exist(): Promise<boolean>
   setRole(id: number, role: UserRole): Promise<void>
   setPassword(id: number, passwordHash: string): Promise<void>
-  /** Deletes the user with the sessions. */
+  /** Deletes the user with the sessions and passkeys. */
   delete(id: number): Promise<void>
 }
 
-export interface DashboardSessionReads {
+interface DashboardSessionReads {
   /** The session and its user, whether it has expired or not; undefined for a deleted user too. */
   find(hash: Uint8Array): Promise<{ session: DashboardSession; user: User } | undefined>
   /** Of one user, newest first. */
   list(userId: number): Promise<DashboardSession[]>
 }
 
-export interface DashboardSessionTx {
+interface DashboardSessionTx {
   find: DashboardSessionReads['find']
   insert(session: Hashed<Omit<DashboardSession, 'id'>>): Promise<DashboardSession>
   list(userId: number): Promise<DashboardSession[]>
@@ -84,14 +85,65 @@ export interface DashboardSessionTx {
   prune(beforeMs: number, limit: number): Promise<number>
 }
 
-export interface SetupCodeReads {
+interface SetupCodeReads {
   find(hash: Uint8Array): Promise<SetupCode | undefined>
 }
 
-export interface SetupCodeTx {
+interface SetupCodeTx {
   insert(code: Hashed<Omit<SetupCode, 'usedAtMs'>>): Promise<void>
   /** Marks a code as used; false when it was used before, or does not exist. Exact under any concurrency. */
   use(hash: Uint8Array, atMs: number): Promise<boolean>
   /** Deletes at most `limit` codes that expired before; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
+}
+
+/** A key pair of a user's device that signs in instead of a password (WebAuthn). */
+export interface Passkey {
+  /** As the authenticator names it, base64url. */
+  readonly id: string
+  readonly userId: number
+  readonly name: string
+  /** COSE. */
+  readonly publicKey: Uint8Array
+  /** How often it has signed, as the device says; 0: the device does not count. */
+  readonly signCount: number
+  readonly transports: readonly string[]
+  /** The host name that it was made for. */
+  readonly rpId: string
+  readonly createdAtMs: number
+  readonly usedAtMs: number | null
+}
+
+interface PasskeyReads {
+  get(id: string): Promise<Passkey | undefined>
+  /** Of one user, oldest first. */
+  list(userId: number): Promise<Passkey[]>
+}
+
+interface PasskeyTx {
+  list(userId: number): Promise<Passkey[]>
+  /** @throws Conflict when a passkey has this id */
+  insert(passkey: Passkey): Promise<void>
+  /** Raises the counter if it is still as it was read; false: another use came first, or the passkey is deleted. */
+  countUse(id: string, count: { from: number; to: number }, atMs: number): Promise<boolean>
+  /** Whether the user had this passkey. */
+  delete(userId: number, id: string): Promise<boolean>
+  /** Records the use of a challenge; false when it was used before. Exact under any concurrency. */
+  spend(challengeHash: Uint8Array, expiresAtMs: number): Promise<boolean>
+  /** Deletes at most `limit` challenges that ended before; returns how many. */
+  pruneChallenges(beforeMs: number, limit: number): Promise<number>
+}
+
+export interface PeopleReads {
+  users: UserReads
+  dashboardSessions: DashboardSessionReads
+  setupCodes: SetupCodeReads
+  passkeys: PasskeyReads
+}
+
+export interface PeopleTx {
+  users: UserTx
+  dashboardSessions: DashboardSessionTx
+  setupCodes: SetupCodeTx
+  passkeys: PasskeyTx
 }

@@ -7,6 +7,9 @@ export interface UserTables {
   users: UserTable
   dashboard_sessions: DashboardSessionTable
   setup_codes: SetupCodeTable
+  passkeys: PasskeyTable
+  /** Those that were used, until they would have ended. */
+  passkey_challenges: { hash: Uint8Array; expires_at_ms: number }
 }
 
 interface UserTable {
@@ -39,5 +42,19 @@ interface SetupCodeTable {
   first_only: DbBoolean
   created_at_ms: number
   expires_at_ms: number
+  used_at_ms: number | null
+}
+
+interface PasskeyTable {
+  /** As the authenticator names it, base64url. */
+  id: string
+  user_id: number
+  name: string
+  public_key: Uint8Array
+  sign_count: number
+  /** JSON. */
+  transports: string
+  rp_id: string
+  created_at_ms: number
   used_at_ms: number | null
 }

@@ -1,5 +1,5 @@
 import type { Executor } from './executor.ts'
-import type { Reads, Tx } from './store.ts'
+import type { PeopleReads, PeopleTx } from './users.ts'
 import {
   deleteDashboardSession,
   deleteDashboardSessionsOf,
@@ -9,6 +9,16 @@ import {
   pruneDashboardSessions,
   touchDashboardSession,
 } from './tables/dashboardSessions.ts'
+import {
+  countPasskeyUse,
+  deletePasskey,
+  deletePasskeysOf,
+  getPasskey,
+  insertPasskey,
+  listPasskeys,
+  pruneChallenges,
+  spendChallenge,
+} from './tables/passkeys.ts'
 import { findSetupCode, insertSetupCode, pruneSetupCodes, useSetupCode } from './tables/setupCodes.ts'
 import {
   deleteUser,
@@ -19,21 +29,26 @@ import {
   listUsers,
   lockAccountOfUsers,
   lockUser,
+  lockUserById,
   setUserPassword,
   setUserRole,
 } from './tables/users.ts'
 
 /** The verbs of users in a transaction. */
-export const userTxOf = (executor: Executor): Pick<Tx, 'users' | 'dashboardSessions' | 'setupCodes'> => ({
+export const userTxOf = (executor: Executor): PeopleTx => ({
   users: {
     insert: (user) => insertUser(executor, user),
     lock: (accountId, id) => lockUser(executor, accountId, id),
+    lockById: (id) => lockUserById(executor, id),
     lockAccount: (accountId) => lockAccountOfUsers(executor, accountId),
     list: (accountId) => listUsers(executor, accountId),
     exist: () => existUsers(executor),
     setRole: (id, role) => setUserRole(executor, id, role),
     setPassword: (id, passwordHash) => setUserPassword(executor, id, passwordHash),
-    delete: (id) => deleteUser(executor, id),
+    delete: async (id) => {
+      await deletePasskeysOf(executor, id)
+      await deleteUser(executor, id)
+    },
   },
   dashboardSessions: {
     find: (hash) => findDashboardSession(executor, hash),
@@ -49,10 +64,18 @@ export const userTxOf = (executor: Executor): Pick<Tx, 'users' | 'dashboardSessi
     use: (hash, atMs) => useSetupCode(executor, hash, atMs),
     prune: (beforeMs, limit) => pruneSetupCodes(executor, beforeMs, limit),
   },
+  passkeys: {
+    list: (userId) => listPasskeys(executor, userId),
+    insert: (passkey) => insertPasskey(executor, passkey),
+    countUse: (id, count, atMs) => countPasskeyUse(executor, id, count, atMs),
+    delete: (userId, id) => deletePasskey(executor, userId, id),
+    spend: (hash, expiresAtMs) => spendChallenge(executor, hash, expiresAtMs),
+    pruneChallenges: (beforeMs, limit) => pruneChallenges(executor, beforeMs, limit),
+  },
 })
 
 /** The reads of users. */
-export const userReadsOf = (executor: Executor): Pick<Reads, 'users' | 'dashboardSessions' | 'setupCodes'> => ({
+export const userReadsOf = (executor: Executor): PeopleReads => ({
   users: {
     get: (accountId, id) => getUser(executor, accountId, id),
     findByEmail: (email) => findUser(executor, email),
@@ -64,4 +87,5 @@ export const userReadsOf = (executor: Executor): Pick<Reads, 'users' | 'dashboar
     list: (userId) => listDashboardSessions(executor, userId),
   },
   setupCodes: { find: (hash) => findSetupCode(executor, hash) },
+  passkeys: { get: (id) => getPasskey(executor, id), list: (userId) => listPasskeys(executor, userId) },
 })

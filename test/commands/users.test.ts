@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { cliActor } from '../../src/commands/context.ts'
 import { findSignedIn, signOutEverywhere, type Visitor } from '../../src/commands/users/sessions.ts'
 import { createSetupCode, firstSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { signIn } from '../../src/commands/users/signIn.ts'
 import { changeRole, deleteUser } from '../../src/commands/users/users.ts'
+import type { Tx } from '../../src/store/store.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -80,5 +81,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('users on two nodes on %s', (en
     const last = await signIn(one.ctx, { email: 'mine@example.com', password: PASSWORD }, VISITOR)
     await deleteUser(other.ctx, actor(), mine.signedIn.id)
     expect(last.ok && (await at(one, last.value.value))).toEqual({ ok: false, error: 'unknown' })
+  })
+
+  it('a password that changes while the old one is checked gives no session, nor does a deleted user', async () => {
+    const { users } = one.ctx.store.read
+    const find = users.findByEmail.bind(users)
+    const meanwhile = async (email: string, change: (id: number) => Promise<unknown>) => {
+      await make(email)
+      const reading = vi.spyOn(users, 'findByEmail').mockImplementationOnce(async (asked) => {
+        const user = await find(asked)
+        await change(user?.id ?? 0)
+        return user
+      })
+      const signedIn = await signIn(one.ctx, { email, password: PASSWORD }, VISITOR)
+      reading.mockRestore()
+      return signedIn
+    }
+    const inTx = (work: (tx: Tx) => Promise<void>) => other.ctx.store.transaction(work)
+    const changed = await meanwhile('changed@example.com', (id) => inTx((tx) => tx.users.setPassword(id, 'another')))
+    const deleted = await meanwhile('deleted@example.com', (id) => inTx((tx) => tx.users.delete(id)))
+    expect([changed, deleted]).toMatchObject([{ error: { code: 'unauthorized' } }, { error: { code: 'unauthorized' } }])
   })
 })

@@ -122,6 +122,35 @@ export function usersSuite(stores: Stores): void {
     })
   })
 
+  describe('passkeys', () => {
+    test('are of one user, unique, and counted up from what was read', async () => {
+      const [mine, other] = [await makeUser(), await makeUser()]
+      const id = randomBytes(16).toString('base64url')
+      const times = { createdAtMs: AT, usedAtMs: null }
+      const key = { publicKey: hash(), signCount: 0, transports: ['usb', 'nfc'], rpId: 'tv.example.com' }
+      const passkey = { id, userId: mine.id, name: 'Key', ...key, ...times }
+      await stores.store.transaction((tx) => tx.passkeys.insert(passkey))
+      const again = stores.other.transaction((tx) => tx.passkeys.insert({ ...passkey, userId: other.id }))
+      await expect(again).rejects.toThrow('A passkey with this id exists already')
+      expect(await stores.other.read.passkeys.get(id)).toEqual(passkey)
+      const counted = (from: number, to: number) =>
+        stores.store.transaction((tx) => tx.passkeys.countUse(id, { from, to }, AT + 1))
+      expect([await counted(0, 3), await counted(0, 4), await counted(3, 4)]).toEqual([true, false, true])
+      expect(await stores.store.read.passkeys.list(mine.id)).toEqual([{ ...passkey, signCount: 4, usedAtMs: AT + 1 }])
+      expect(await stores.store.transaction((tx) => tx.passkeys.delete(other.id, id))).toBe(false)
+      await stores.store.transaction((tx) => tx.users.delete(mine.id))
+      expect(await stores.store.read.passkeys.get(id)).toBeUndefined()
+    })
+
+    test('a challenge counts for one of many who use it at once', async () => {
+      const key = hash()
+      const tries = [stores.store, stores.other, stores.store, stores.other]
+      const used = await Promise.all(tries.map((store) => store.transaction((tx) => tx.passkeys.spend(key, 5))))
+      expect(used.filter(Boolean)).toHaveLength(1)
+      expect(await stores.store.transaction((tx) => tx.passkeys.pruneChallenges(6, 10))).toBe(1)
+    })
+  })
+
   describe('the audit log', () => {
     const row = (accountId: string, change: Partial<AuditRow>): AuditRow => ({
       accountId,

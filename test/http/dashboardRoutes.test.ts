@@ -4,7 +4,14 @@ import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf, callAs } from '../support/dashboard.ts'
 
 /** Routes that need no session. */
-const OPEN = ['GET /openapi.json', 'HEAD /openapi.json', 'POST /session', 'POST /setup']
+const OPEN = [
+  'GET /openapi.json',
+  'HEAD /openapi.json',
+  'POST /session',
+  'POST /setup',
+  'POST /passkey_session',
+  'POST /passkey_session/options',
+]
 
 /** What a viewer may do besides reading: ask, and decide about the own session. */
 const FOR_VIEWERS = [
@@ -13,6 +20,9 @@ const FOR_VIEWERS = [
   'DELETE /session/all',
   'DELETE /session/:sessionId',
   'PUT /password',
+  'POST /passkeys',
+  'POST /passkeys/options',
+  'DELETE /passkeys/:passkeyId',
 ]
 
 let running: RunningApp

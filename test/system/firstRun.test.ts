@@ -17,7 +17,7 @@ const redeem = (url: string, code: string, email: string): Promise<Response> =>
 
 it('a fresh start prints one link outside the log, which makes the first user; later starts print none', async () => {
   const fresh = await serve(['--data', dir])
-  const links = await printed(fresh.errors)
+  const links = await printed(() => fresh.errors())
   expect(links).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/dashboard\/#\/setup\?code=[\w-]{43}$/)])
   const { origin, hash } = new URL(links[0] ?? '')
   expect(origin).toBe(fresh.url)

@@ -44,6 +44,6 @@ async function passkeys(make: Maker): Promise<void> {
     created_at_ms big, used_at_ms big null`,
   )
   await make.index('passkeys_user', 'passkeys', ['user_id', 'id'])
-  await make.table('passkey_challenges', 'hash bytes key, purpose text, user_id big null, expires_at_ms big')
+  await make.table('passkey_challenges', 'hash bytes key, expires_at_ms big')
   await make.index('passkey_challenges_expiry', 'passkey_challenges', ['expires_at_ms'])
 }

@@ -29,6 +29,10 @@ const lock = statement((db, p: { accountId: string; id: number }, dialect) =>
   ),
 )
 
+const lockById = statement((db, p: { id: number }, dialect) =>
+  lockRows(dialect, db.selectFrom('users').select(columns).where('id', '=', p.id), 'update'),
+)
+
 const lockAccount = statement((db, p: { accountId: string }, dialect) =>
   lockRows(dialect, db.selectFrom('accounts').select('id').where('id', '=', p.accountId), 'update'),
 )
@@ -80,6 +84,11 @@ export async function existUsers(executor: Executor): Promise<boolean> {
 
 export async function lockUser(executor: Executor, accountId: string, id: number): Promise<User | undefined> {
   const row = await executor.first(lock, { accountId, id })
+  return row && userFrom(row)
+}
+
+export async function lockUserById(executor: Executor, id: number): Promise<User | undefined> {
+  const row = await executor.first(lockById, { id })
   return row && userFrom(row)
 }
 

@@ -14,6 +14,7 @@ import { collectDashboardOpenApi, dashboardOpenApi } from './openapi.ts'
 import { type DashboardApi, refuse } from './parts.ts'
 import { auditRoutes } from './auditRoutes.ts'
 import { credentialRoutes } from './credentialRoutes.ts'
+import { passkeyRoutes, passkeySignInRoutes } from './passkeyRoutes.ts'
 import { secretRoutes } from './secretRoutes.ts'
 import { ownSessionRoutes, signInRoutes } from './sessionRoutes.ts'
 import { userRoutes } from './userRoutes.ts'
@@ -64,6 +65,7 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
     open.addHook('onRequest', requireOwnPage(refuse))
     open.addHook('preHandler', refuseUndescribed)
     signInRoutes(open, api)
+    passkeySignInRoutes(open, api)
   })
   await app.register(async (closed) => {
     behindSession(closed, api.ctx, refuse)
@@ -73,6 +75,7 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
     secretRoutes(closed, api)
     credentialRoutes(closed, api)
     auditRoutes(closed, api)
+    passkeyRoutes(closed, api)
   })
 }
 

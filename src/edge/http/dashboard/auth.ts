@@ -37,13 +37,16 @@ export function requireOwnPage(refuse: Refuse): Hook {
   }
 }
 
-/** What a viewer may do besides reading, by method and path: ask, and decide about the own sessions and password. */
+/** What a viewer may do besides reading, by method and path: ask, and decide about the own sessions, password and passkeys. */
 const VIEWER_MAY: ReadonlySet<string> = new Set([
   'POST /dashboard/api/access/check',
   'DELETE /dashboard/api/session',
   'DELETE /dashboard/api/session/all',
   'DELETE /dashboard/api/session/:sessionId',
   'PUT /dashboard/api/password',
+  'POST /dashboard/api/passkeys',
+  'POST /dashboard/api/passkeys/options',
+  'DELETE /dashboard/api/passkeys/:passkeyId',
 ])
 
 const mayView = (request: FastifyRequest): boolean =>

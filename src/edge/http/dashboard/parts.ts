@@ -2,8 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import type { Visitor } from '../../../commands/users/sessions.ts'
 import type { Failure } from '../../../core/errors.ts'
-import { failure } from '../../../core/errors.ts'
-import { sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure } from '../problem.ts'
 import { sessionValue } from './cookie.ts'
@@ -28,10 +26,4 @@ export const visitorOf = ({ peerOf }: DashboardApi, request: FastifyRequest): Vi
 export function refuse(reply: FastifyReply, refusal: Failure): FastifyReply {
   if (refusal.code === 'unauthorized') reply.header('WWW-Authenticate', 'Session realm="sluice"')
   return sendFailure(reply, refusal)
-}
-
-export function refuseMore(reply: FastifyReply, waitMs: number): FastifyReply {
-  sayRetryAfter(reply, waitMs)
-  const why = 'Too many attempts to sign in have failed; try again after the seconds of Retry-After'
-  return sendFailure(reply, failure('rate_limited', why))
 }

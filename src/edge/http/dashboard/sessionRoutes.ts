@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ok, type Result } from '../../../base/result.ts'
+import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
 import { changePassword } from '../../../commands/users/password.ts'
 import {
   endOwnSession,
-  type FreshSession,
   listOwnSessions,
   noOwnSession,
   signOut,
@@ -12,7 +11,7 @@ import {
 } from '../../../commands/users/sessions.ts'
 import { redeemSetupCode } from '../../../commands/users/setup.ts'
 import { signIn } from '../../../commands/users/signIn.ts'
-import { type Failure, invalid } from '../../../core/errors.ts'
+import { invalid } from '../../../core/errors.ts'
 import {
   ChangePassword,
   readChangePassword,
@@ -24,10 +23,11 @@ import {
 import { actorOf } from '../auth.ts'
 import { withPathId } from '../pathId.ts'
 import { sendResult } from '../problem.ts'
+import { admitted } from './admitted.ts'
 import { userOf } from './auth.ts'
-import { clearSession, setSession } from './cookie.ts'
+import { clearSession } from './cookie.ts'
 import { operation } from './openapi.ts'
-import { type DashboardApi, refuse, refuseMore, visitorOf } from './parts.ts'
+import { type DashboardApi, refuse, visitorOf } from './parts.ts'
 import { OwnSession, SessionInfo, sendInfo, toOwnSession } from './sessionInfo.ts'
 
 const TAG = 'session'
@@ -111,19 +111,4 @@ function allOwnSessions(app: FastifyInstance, { ctx, peerOf }: DashboardApi): vo
         endOwnSession(ctx, actorOf(request, peerOf), userOf(request), id),
       ),
   )
-}
-
-/** Runs an attempt that gives the browser a session, within the limits. */
-async function admitted(
-  api: DashboardApi,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  who: string | null,
-  work: () => Promise<Result<FreshSession, Failure>>,
-): Promise<FastifyReply> {
-  const done = await api.signIns.attempt(request, who, work)
-  if (typeof done === 'number') return refuseMore(reply, done)
-  if (!done.ok) return refuse(reply, done.error)
-  setSession(request, reply, done.value.value)
-  return sendInfo(api, reply, done.value.signedIn)
 }

@@ -1,0 +1,110 @@
+import type { Selectable } from 'kysely'
+import type { DB } from '../schema.ts'
+import { type Executor, statement } from '../executor.ts'
+import type { Passkey } from '../store.ts'
+
+const byId = statement((db, p: { id: string }) => db.selectFrom('passkeys').selectAll().where('id', '=', p.id))
+
+const ofUser = statement((db, p: { userId: number }) =>
+  db.selectFrom('passkeys').selectAll().where('user_id', '=', p.userId).orderBy('created_at_ms').orderBy('id'),
+)
+
+const insert = statement((db, p: Omit<Passkey, 'transports'> & { transports: string }) =>
+  db.insertInto('passkeys').values({
+    id: p.id,
+    user_id: p.userId,
+    name: p.name,
+    public_key: p.publicKey,
+    sign_count: p.signCount,
+    transports: p.transports,
+    rp_id: p.rpId,
+    created_at_ms: p.createdAtMs,
+    used_at_ms: p.usedAtMs,
+  }),
+)
+
+const use = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
+  db
+    .updateTable('passkeys')
+    .set({ sign_count: p.to, used_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where('sign_count', '=', p.from),
+)
+
+const remove = statement((db, p: { userId: number; id: string }) =>
+  db.deleteFrom('passkeys').where('user_id', '=', p.userId).where('id', '=', p.id),
+)
+
+const removeOf = statement((db, p: { userId: number }) => db.deleteFrom('passkeys').where('user_id', '=', p.userId))
+
+const spend = statement((db, p: { hash: Uint8Array; expiresAtMs: number }) =>
+  db
+    .insertInto('passkey_challenges')
+    .values({ hash: p.hash, expires_at_ms: p.expiresAtMs })
+    .onConflict((c) => c.doNothing()),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('passkey_challenges')
+    .where('hash', 'in', (eb) =>
+      eb
+        .selectFrom('passkey_challenges as old')
+        .select('old.hash')
+        .where('old.expires_at_ms', '<', p.beforeMs)
+        .orderBy('old.expires_at_ms')
+        .limit(p.limit),
+    ),
+)
+
+export async function getPasskey(executor: Executor, id: string): Promise<Passkey | undefined> {
+  const row = await executor.first(byId, { id })
+  return row && fromRow(row)
+}
+
+export async function listPasskeys(executor: Executor, userId: number): Promise<Passkey[]> {
+  return (await executor.all(ofUser, { userId })).map(fromRow)
+}
+
+export async function insertPasskey(executor: Executor, passkey: Passkey): Promise<void> {
+  await executor.run(insert, { ...passkey, transports: JSON.stringify(passkey.transports) })
+}
+
+export async function countPasskeyUse(
+  executor: Executor,
+  id: string,
+  count: { from: number; to: number },
+  atMs: number,
+): Promise<boolean> {
+  return (await executor.run(use, { id, ...count, atMs })) > 0
+}
+
+export async function deletePasskey(executor: Executor, userId: number, id: string): Promise<boolean> {
+  return (await executor.run(remove, { userId, id })) > 0
+}
+
+export async function deletePasskeysOf(executor: Executor, userId: number): Promise<void> {
+  await executor.run(removeOf, { userId })
+}
+
+export async function spendChallenge(executor: Executor, hash: Uint8Array, expiresAtMs: number): Promise<boolean> {
+  return (await executor.run(spend, { hash, expiresAtMs })) > 0
+}
+
+export async function pruneChallenges(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  return executor.run(prune, { beforeMs, limit })
+}
+
+function fromRow(row: Selectable<DB['passkeys']>): Passkey {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    publicKey: row.public_key,
+    signCount: row.sign_count,
+    transports: JSON.parse(row.transports) as string[],
+    rpId: row.rp_id,
+    createdAtMs: row.created_at_ms,
+    usedAtMs: row.used_at_ms,
+  }
+}
