@@ -31,7 +31,7 @@ function build(vite) {
 
 /** Compressed once here, instead of with every request. */
 function compress() {
-  for (const path of ['client.js', 'player.js', 'player/hls.light.js', 'player/watch.js']) {
+  for (const path of ['client.js', 'player.js', 'player/hls.js', 'player/hls.light.js', 'player/watch.js']) {
     const file = at(`build/player/${path}`)
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }))
   }

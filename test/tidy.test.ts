@@ -84,7 +84,9 @@ describe('the house', () => {
 
   test('functions, files and lines have a readable length', () => {
     expect([...modules, ...browserModules].flatMap(rules.longFunctions)).toEqual([])
-    expect(ours.flatMap(rules.longFiles)).toEqual([])
+    // A translation of the dashboard is one file.
+    const isTranslation = (path: string): boolean => path.startsWith('web/dashboard/src/words/')
+    expect(ours.filter(({ path }) => !isTranslation(path)).flatMap(rules.longFiles)).toEqual([])
     expect(ours.flatMap(rules.longLines)).toEqual([])
   })
 

@@ -8,7 +8,7 @@ export interface DiskSpace {
   readonly totalBytes: number
 }
 
-/** More items help nobody to see what to do first. */
+/** A longer list would hide what to do first. */
 const TOKENS_MAX = 50
 const COUNTED_MAX = 1_000
 const STREAMS_MAX = 1_000

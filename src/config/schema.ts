@@ -280,7 +280,7 @@ const schema = {
       default: 5,
       min: 1,
       max: 300,
-      about: 'How often Sluice writes the last use of bound addresses to the store, in seconds.',
+      about: 'How often Sluice writes the last use of tokens and of bound addresses to the store, in seconds.',
     }),
   },
   ...sessions,

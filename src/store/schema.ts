@@ -26,6 +26,8 @@ export interface DB extends ChannelTables, UserTables {
   /** `ord` is dense: 1 to the number of bound addresses. */
   bindings: { token_id: number; ord: number; address: string; first_used_at_ms: number; last_used_at_ms: number }
   revocations: { token_id: number; jti: string; at_ms: number }
+  /** One row for each token, which a trigger adds. 0: it was never used. */
+  token_uses: { token_id: number; account_id: string; kind: string; last_used_at_ms: number }
   changes: ChangeTable
   outbox: OutboxTable
   webhooks: WebhookTable
@@ -101,8 +103,6 @@ export interface TokenTable {
   tracking_id: string | null
   added_at_ms: number
   expires_at_ms: number | null
-  /** 0: never. Written beside changes of the row, without a new version. */
-  last_used_at_ms: Generated<number>
   version: number
   revoked_before_ms: number | null
   value_hash: Uint8Array

@@ -47,23 +47,7 @@ export type { DashboardSession, SetupCode, User } from './users.ts'
 export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type {
-  Broadcast,
-  BroadcastQuery,
-  EndedFeed,
-  FeedReport,
-  MinuteQuery,
-  OnAirFeed,
-  OnAirQuery,
-  RemoteFeed,
-  StoredFeed,
-  StoredMinute,
-  Stream,
-  TrackedQuery,
-  TrackingIdUsage,
-  UsageQuery,
-} from './sessions.ts'
+export type * from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,
@@ -77,17 +61,7 @@ export type {
 export type { ChannelEvent, ChannelEventQuery, ChannelWebhook, LoggedAttempt, LogQuery } from './runs.ts'
 export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
-export type {
-  StoredIngest,
-  DistributionKey,
-  Newest,
-  ChannelPageQuery,
-  ChildListQuery,
-  DistributionListQuery,
-  ServedBytes,
-  ServedQuery,
-  ServedSum,
-} from './channels.ts'
+export type * from './channels.ts'
 
 /**
  * The interface to all stored data. SQLite and PostgreSQL implement it; callers do not know which one they use.

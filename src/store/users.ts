@@ -80,7 +80,7 @@ export interface DashboardSessionTx {
   delete(userId: number, id: number): Promise<boolean>
   /** Deletes all sessions of a user, except one; returns how many. */
   deleteOf(userId: number, exceptId: number | null): Promise<number>
-  /** Deletes at most `limit` sessions that nobody used since `beforeMs`; returns how many. */
+  /** Deletes at most `limit` sessions without a use since `beforeMs`; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }
 

@@ -183,6 +183,23 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(last(from)?.bytesIn ?? 0).toBeGreaterThanOrEqual(payload * 0.9)
     })
 
+    test('the size of the video of a publisher and the number of its frames are reported', async () => {
+      const sessionId = id()
+      await publish(sessionId)
+      const sizes = () =>
+        events.flatMap((event) =>
+          event.kind === 'tracks' && event.sessionId === sessionId
+            ? event.tracks.map((track) => (track.kind === 'video' ? track.width * track.height : 0))
+            : [],
+        )
+      await until(() => sizes().some((size) => size > 0))
+      const frames = () =>
+        events.flatMap((event) => (event.kind === 'bytes' && event.sessionId === sessionId ? [event.frames ?? 0] : []))
+      await until(() => frames().some((count) => count >= 10))
+      await engine.end(sessionId)
+      await hasEnded(sessionId)
+    })
+
     test('a tap gives the frames of a publisher from a keyframe on, with their size and times', async () => {
       const sessionId = id()
       await publish(sessionId)

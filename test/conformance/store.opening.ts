@@ -74,19 +74,15 @@ export async function expectOperationsUpgrade(
 ): Promise<void> {
   await openStore({ url, log: quiet }).then((store) => store.close())
   const indexes = { label: 'label', added: 'added_at_ms' }
-  for (const name of [
-    'tokens_by_used',
-    'access_log_codes',
-    'deliveries_undelivered',
-    'deliveries_type',
-    'deliveries_again',
-  ])
+  for (const name of ['access_log_codes', 'deliveries_undelivered', 'deliveries_type', 'deliveries_again'])
     await execute(`drop index ${name}`)
   for (const [name, key] of Object.entries(indexes)) {
     await execute(`drop index tokens_by_${name}`)
     await execute(`create index tokens_by_${name} on tokens (account_id, kind, ${key}, id)`)
   }
-  await execute('alter table tokens drop column last_used_at_ms')
+  await execute(`drop trigger token_uses_add${engine === 'postgres' ? ' on tokens' : ''}`)
+  if (engine === 'postgres') await execute('drop function token_uses_add')
+  await execute('drop table token_uses')
   await execute('alter table access_log drop column trace')
   const hash = (label: string) => (engine === 'sqlite' ? `x'${label}'` : `'\\x${label}'`)
   const earlier = async (label: string): Promise<void> => {

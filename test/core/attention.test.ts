@@ -77,7 +77,7 @@ describe('what needs attention', () => {
     expect(of({ disks: [{ what: 'recordings', freeBytes, totalBytes }] })).toHaveLength(count)
   })
 
-  it('names a newer database, and tokens that name countries in vain', () => {
+  it('names a newer database, and tokens whose countries no database knows', () => {
     expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'] })).toEqual([
       'A newer version of Sluice has changed the database (0099_later). Upgrade this node',
       '1 token names countries, but there is no country database, so no address passes or fails by its country. Set geoip.database',

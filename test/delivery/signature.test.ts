@@ -59,6 +59,13 @@ describe('the signature of a callback', () => {
   })
 })
 
+test('the header of channel webhooks is in lower case, whatever the prefix', () => {
+  expect(headerProfile('X-Other-')).toMatchObject({
+    signature: 'X-Other-Signature',
+    streamingSignature: 'x-other-streaming-signature',
+  })
+})
+
 describe('a receiver', () => {
   test('accepts a signed callback, with either signature', () => {
     const headers = lower(sign(BODY))

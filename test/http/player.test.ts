@@ -17,7 +17,7 @@ afterAll(() => sluice.close())
 const get = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
 
 describe('the player', () => {
-  it.each(['/player.js', '/client.js', '/player/hls.light.js', '/player/watch.js'])(
+  it.each(['/player.js', '/client.js', '/player/hls.js', '/player/hls.light.js', '/player/watch.js'])(
     '%s is a module that pages of every origin may load, compressed and cached',
     async (path) => {
       const answer = await get(path, { 'accept-encoding': 'gzip' })

@@ -48,6 +48,9 @@ describe('a broadcast over RTMP', () => {
     const [feed] = live().feeds()
     expect(feed).toMatchObject({ streamName: 'my studio', sourceId: 'cam-1', tokenId, accountId: sluice.accountId })
     expect(live().all()[0]?.session).toMatchObject({ protocol: 'rtmp', action: 'publish', address: '127.0.0.1' })
+    const onAir = async () => (await sluice.call('GET', '/api/streams/live')).json.data
+    expect(await onAir()).toMatchObject([{ streamName: 'my studio', protocol: 'rtmp', videoCodec: 'h264' }])
+    expect((await onAir())[0].width).toBeGreaterThan(0)
     client.send(commandMessage(0, 'deleteStream', 6, null, 1))
     await client.closed
     await until(() => live().size === 0)

@@ -167,6 +167,20 @@ describe('a viewer', () => {
     expect(connecting.browser.peer.connectionState).toBe('closed')
   })
 
+  it('can begin again from within the report of its end', async () => {
+    const browser = new FakeBrowser([INVALID, CREATED])
+    const viewer: WhepViewer = new WhepViewer({
+      url: 'https://live.test/api/whep/acc/show',
+      environment: browser,
+      onState: (state) => void (state === 'ended' && viewer.start()),
+    })
+    await expect(viewer.start()).rejects.toMatchObject({ code: 'invalid_token' })
+    await browser.pass(0)
+    browser.peer.become('connected')
+    await browser.pass(0)
+    expect(viewer.state).toBe('live')
+  })
+
   it('ends its session when the user leaves the page, and can begin again', async () => {
     const { browser, viewer, states } = await live()
     browser.leave()

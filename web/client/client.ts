@@ -100,7 +100,7 @@ export abstract class Client {
     const releases = [this.env.onNetworkChange(() => this.#networkChanged()), this.env.onLeave(() => void this.stop())]
     run.signal.addEventListener('abort', () => releases.forEach((release) => release()))
     const begun = new Promise<T>((resolve, reject) => {
-      run.signal.addEventListener('abort', () => reject(this.#reason ?? new SluiceError('stopped', 'Stopped')))
+      run.signal.addEventListener('abort', () => reject(run.signal.reason))
       void this.#attempts(run.signal, () => resolve(result()))
     })
     // A page that only follows the states need not await this.
@@ -201,11 +201,11 @@ export abstract class Client {
   }
 
   #finish(reason: SluiceError | null): void {
-    this.#set('ended', reason)
     const run = this.#run
     this.#run = null
     this.#session = null
-    run?.abort()
+    this.#set('ended', reason)
+    run?.abort(reason ?? new SluiceError('stopped', 'Stopped'))
   }
 
   #set(state: ClientState, reason: SluiceError | null = null): void {

@@ -89,16 +89,16 @@ export class Controller {
     const wanted = this.#wanted
     if (wanted === null) return
     this.#playback?.stop()
-    const isCurrent = (): boolean => this.#playback === playback
     const target = {
       video: this.#video,
       environment: this.#environment,
       url: urlOf(wanted, delivery),
       token: wanted.token,
       sourceId: wanted.sourceId,
-      onState: (state: PlaybackState, reason: SluiceError | null) => isCurrent() && this.#report(state, reason),
-      onEnd: (reason: SluiceError) => isCurrent() && this.#over(reason),
-      onMedia: () => isCurrent() && this.#listener.onMedia(),
+      hasVariants: wanted.stream === null,
+      onState: (state: PlaybackState, reason: SluiceError | null) => this.#report(state, reason),
+      onEnd: (reason: SluiceError) => this.#over(reason),
+      onMedia: () => this.#listener.onMedia(),
       onLevels: (levels: readonly Level[], chosen: number) => this.#listener.onLevels(levels, chosen),
     }
     const playback: Playback = delivery === 'whep' ? new WhepPlayback(target) : new HlsPlayback(target)

@@ -105,7 +105,7 @@ export class HlsPlayback implements Playback {
   /** Resolves when the media is over, has failed, or is stopped. */
   async #play(signal: AbortSignal): Promise<Run> {
     const hasMse = 'MediaSource' in globalThis || 'ManagedMediaSource' in globalThis
-    const library = hasMse ? await import('hls.js/light').catch(() => null) : null
+    const library = hasMse ? await this.#load().catch(() => null) : null
     if (signal.aborted || (hasMse && library === null)) return { hasPlayed: false, problem: 'hls.js did not load' }
     const over = new AbortController()
     let [hasPlayed, problem] = [false, '']
@@ -119,6 +119,11 @@ export class HlsPlayback implements Playback {
     await new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()))
     release()
     return { hasPlayed, problem }
+  }
+
+  /** The light build cannot change to another engine of a channel. */
+  #load(): Promise<{ readonly default: typeof Hls }> {
+    return this.#target.hasVariants ? import('hls.js') : import('hls.js/light')
   }
 
   #listen(signal: AbortSignal, end: (why: string) => void, played: () => void): void {

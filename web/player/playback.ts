@@ -31,6 +31,8 @@ export interface PlaybackTarget {
   readonly url: string
   readonly token: string
   readonly sourceId: string
+  /** HLS: the playlist may have renditions and engines to change to, which only the full build of hls.js does. */
+  readonly hasVariants: boolean
   readonly onState: (state: PlaybackState, reason: SluiceError | null) => void
   /** It is over for good, or cannot begin. */
   readonly onEnd: (reason: SluiceError) => void

@@ -14,6 +14,8 @@ export default defineConfig({
     emptyOutDir: true,
     target: ['chrome123', 'safari17.5', 'firefox128'],
     modulePreload: false,
+    // hls.js, which is loaded only when it is needed.
+    chunkSizeWarningLimit: 1000,
     rolldownOptions: {
       input: { player: at('player.ts'), 'player/watch': at('watch/watch.ts') },
       output: { entryFileNames: '[name].js', chunkFileNames: 'player/[name].js' },

@@ -18,7 +18,7 @@ export interface SignedAnswer {
 
 /**
  * Signs a token with a subscribe token, for clients that do not hold its value. The audit row has everything but the signed
- * token. A token that nobody could use is refused: the parent must be active and cover the stream.
+ * token. A token that no client could use is refused: the parent must be active and cover the stream.
  */
 export async function signToken(
   ctx: Context,

@@ -58,21 +58,19 @@ export async function pageAccessLog(executor: Executor, query: AccessLogQuery): 
   return rows.map(fromRow)
 }
 
-const byId = statement((db, p: { accountId: string; id: string; fromMs: number; toMs: number }) =>
-  db
-    .selectFrom('access_log')
-    .selectAll()
-    .where('account_id', '=', p.accountId)
-    .where('at_ms', '>=', p.fromMs)
-    .where('at_ms', '<=', p.toMs)
-    .where('id', '=', p.id),
-)
-
 export async function getAccessLogRow(
   executor: Executor,
-  key: { accountId: string; id: string; fromMs: number; toMs: number },
+  { accountId, id, fromMs, toMs }: { accountId: string; id: string; fromMs: number; toMs: number },
 ): Promise<AccessLogRow | undefined> {
-  const row = await executor.first(byId, key)
+  const [row] = await executor.ask((db) =>
+    db
+      .selectFrom('access_log')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('at_ms', '>=', fromMs)
+      .where('at_ms', '<=', toMs)
+      .where('id', '=', id),
+  )
   return row && fromRow(row)
 }
 

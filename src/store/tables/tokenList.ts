@@ -1,10 +1,18 @@
-import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
+import {
+  type AliasedSelectQueryBuilder,
+  type ExpressionBuilder,
+  type Kysely,
+  type SqlBool,
+  type Expression,
+  sql,
+} from 'kysely'
 import type { DB } from '../schema.ts'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
 import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
+import { lastUse } from './tokenUses.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
 type Filter = (eb: ExpressionBuilder<DB, 'tokens'>) => Expression<SqlBool>
@@ -72,16 +80,52 @@ async function isNearTheEnd(executor: Executor, query: TokenListQuery): Promise<
 }
 
 /** The inner query reads only ids, from the index with the order; the outer one reads only the rows of the page. */
-function page(db: Kysely<DB>, p: Page, { key, order, fromEnd }: Scan, filter?: Filter) {
-  const matching = db.selectFrom('tokens').select('id').where('account_id', '=', p.accountId).where('kind', '=', p.kind)
-  const ids = (filter ? matching.where(filter) : matching).orderBy(key, order).orderBy('id', order)
-  const { limit, offset } = fromEnd ? countedFromEnd(p) : p
-  return db
-    .selectFrom(ids.limit(limit).offset(offset).as('page'))
+function page(db: Kysely<DB>, p: Page, scan: Scan, filter?: Filter) {
+  const { key, order } = scan
+  const rows = db
+    .selectFrom(idsOf(db, p, scan, filter))
     .innerJoin('tokens', 'tokens.id', 'page.id')
     .selectAll('tokens')
-    .orderBy(`tokens.${key}`, order)
-    .orderBy('tokens.id', order)
+    .select(lastUse)
+  const sorted = key === 'last_used_at_ms' ? rows.orderBy(key, order) : rows.orderBy(`tokens.${key}`, order)
+  return sorted.orderBy('tokens.id', order)
+}
+
+function idsOf(
+  db: Kysely<DB>,
+  p: Page,
+  { key, order, fromEnd }: Scan,
+  filter: Filter | undefined,
+): AliasedSelectQueryBuilder<{ id: number }, 'page'> {
+  const { limit, offset } = fromEnd ? countedFromEnd(p) : p
+  return key === 'last_used_at_ms'
+    ? idsByUse(db, p, order, filter).limit(limit).offset(offset).as('page')
+    : idsBy(db, p, { key, order }, filter).limit(limit).offset(offset).as('page')
+}
+
+type Order = Pick<Scan, 'order'> & { key: Exclude<Scan['key'], 'last_used_at_ms'> }
+
+function idsBy(db: Kysely<DB>, p: Page, { key, order }: Order, filter: Filter | undefined) {
+  const matching = db.selectFrom('tokens').select('id').where('account_id', '=', p.accountId).where('kind', '=', p.kind)
+  return (filter ? matching.where(filter) : matching).orderBy(key, order).orderBy('id', order)
+}
+
+/** Without a filter it reads the index of the uses alone. */
+function idsByUse(db: Kysely<DB>, p: Page, order: Scan['order'], filter: Filter | undefined) {
+  const used = db
+    .selectFrom('token_uses')
+    .select('token_uses.token_id as id')
+    .where('token_uses.account_id', '=', p.accountId)
+    .where('token_uses.kind', '=', p.kind)
+  // The filter sees only `tokens`.
+  const passing = filter
+    ? used.where((eb) =>
+        eb.exists(
+          eb.selectFrom('tokens').select('tokens.id').whereRef('tokens.id', '=', 'token_uses.token_id').where(filter),
+        ),
+      )
+    : used
+  return passing.orderBy('token_uses.last_used_at_ms', order).orderBy('token_uses.token_id', order)
 }
 
 /**

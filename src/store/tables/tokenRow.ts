@@ -4,10 +4,11 @@ import type { TokenTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 
-export type TokenRow = Selectable<TokenTable>
+/** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. */
+export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null }
 
-/** The columns that a change of a token writes: not the id, which the database assigns, and not its last use. */
-export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id' | 'last_used_at_ms'>>
+/** All columns but the id, which the database assigns. */
+export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
 
 const flag = (value: boolean): DbBoolean => (value ? 1 : 0)
 
@@ -64,7 +65,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     expiresAtMs: row.expires_at_ms,
     version: row.version,
     revokedBeforeMs: row.revoked_before_ms,
-    ...(row.last_used_at_ms === 0 ? {} : { lastUsedAtMs: row.last_used_at_ms }),
+    ...(row.last_used_at_ms ? { lastUsedAtMs: row.last_used_at_ms } : {}),
     valueHash: row.value_hash,
     valueSealed: row.value_sealed,
   }

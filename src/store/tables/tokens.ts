@@ -3,9 +3,12 @@ import { inSlices, type Executor, statement } from '../executor.ts'
 import type { StoredToken } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
+import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 
-const byId = statement((db, p: { id: number }) => db.selectFrom('tokens').selectAll().where('id', '=', p.id))
+const byId = statement((db, p: { id: number }) =>
+  db.selectFrom('tokens').selectAll('tokens').select(lastUse).where('id', '=', p.id),
+)
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('tokens').selectAll().where('value_hash', '=', p.hash),
@@ -14,7 +17,8 @@ const byHash = statement((db, p: { hash: Uint8Array }) =>
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
   const row = db
     .selectFrom('tokens')
-    .selectAll()
+    .selectAll('tokens')
+    .select(lastUse)
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('kind', '=', p.kind)
@@ -56,9 +60,9 @@ const removeStreams = statement((db, p: { id: number }) => db.deleteFrom('token_
 
 const touch = statement((db, p: { id: number; atMs: number }) =>
   db
-    .updateTable('tokens')
+    .updateTable('token_uses')
     .set({ last_used_at_ms: p.atMs })
-    .where('id', '=', p.id)
+    .where('token_id', '=', p.id)
     .where('last_used_at_ms', '<', p.atMs),
 )
 
@@ -123,7 +127,7 @@ export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 
   if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)
 }
 
-/** Not a change of the token: its version stays, and nothing that is cached of it becomes wrong. */
+/** Not a change of the token, whose row is not even locked. */
 export async function touchTokens(executor: Executor, uses: readonly { id: number; atMs: number }[]): Promise<void> {
   // Every node uses the same order, so that two that update the same rows cannot deadlock.
   for (const use of uses.toSorted((a, b) => a.id - b.id)) await executor.run(touch, use)

@@ -19,7 +19,7 @@ describe('parseCountry', () => {
     expect(parseCountry(text).ok).toBe(false),
   )
 
-  it('suggests no other country for a code that nobody uses', () =>
+  it('suggests no other country for a code that no country uses', () =>
     expect(parseCountry('XX')).toEqual({ ok: false, error: 'XX is not an assigned ISO 3166-1 country code' }))
 
   it('suggests GB to users from the United Kingdom', () =>

@@ -12,6 +12,7 @@ const BUILT = new URL('../../../../build/player/', import.meta.url)
 const FILES: readonly (readonly [path: string, type: StaticType])[] = [
   ['player.js', 'js'],
   ['client.js', 'js'],
+  ['player/hls.js', 'js'],
   ['player/hls.light.js', 'js'],
   ['player/watch.js', 'js'],
   ['player/watch.css', 'css'],

@@ -10,13 +10,13 @@ import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 
-type Asked = { Querystring: Record<string, unknown> }
+type AnyQuery = { Querystring: Record<string, unknown> }
 
 /** Reports of transferred bytes. */
 export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
   for (const name of Object.keys(REPORTS) as ReportName[]) {
     const { operationId, summary, data } = TEXTS[name]
-    app.get<Asked>(
+    app.get<AnyQuery>(
       `/api/analytics/${name}`,
       document('analytics', summary, { operationId, querystring: queryOf(REPORTS[name]), data, csv: true }),
       async (request, reply) => {
@@ -31,7 +31,7 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
       },
     )
   }
-  app.get<Asked>(
+  app.get<AnyQuery>(
     '/api/analytics/tracking/ids',
     document('analytics', 'Tracking ids with traffic, with their bytes, in the order of the ids', {
       operationId: 'listTrackingIds',

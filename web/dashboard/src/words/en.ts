@@ -41,6 +41,7 @@ export const en = {
     remove: (what: string) => `Remove ${what}`,
     copy: 'Copy',
     copied: 'Copied',
+    copiedThat: (what: string) => `Copied ${what}`,
     copyThat: (what: string) => `Copy ${what}`,
     show: 'Show',
     showThat: (what: string) => `Show ${what}`,
