@@ -113,11 +113,13 @@ test('a token whose origins leave out the dashboard says so, and takes it in', a
   await isLive()
 })
 
-test('an encoder gets its addresses', async () => {
+test('an encoder gets its addresses, as the server says how it is reached', async () => {
+  const { data } = await dashboard.api('GET', '/api/server')
   await page.click('text=OBS or an encoder')
   await page.selectOption('label:text-is("Token")', { label: 'Studio 1' })
   await page.click('.copy >> button:has-text("Show")')
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
+  expect(server).toBe(`${data.addresses.base}/api/whip/morning`)
   const encoder = await dashboard.peer()
   expect(await encoder.publish({ url: server, token, scale: 0.25 })).toBe('ok')
   await encoder.stop()

@@ -1,3 +1,7 @@
+import { signal } from '@preact/signals'
+import { readServer } from '#api/tokens.ts'
+import { call } from './api/call.ts'
+
 /** The public base addresses of a server, without a slash at the end. */
 export interface ServerAddresses {
   /** Of WHIP, WHEP, HLS and the watch page. */
@@ -6,8 +10,20 @@ export interface ServerAddresses {
   readonly rtmp: string
 }
 
-/** The addresses as this browser reaches the server; a proxy may put a prefix in front of `/dashboard/`. */
-export const ownAddresses = (): ServerAddresses => ({
+const known = signal<ServerAddresses | null>(null)
+
+/** Asks the server how clients reach it. Until it has answered, the addresses are those of this page. */
+export async function loadAddresses(): Promise<void> {
+  const { addresses } = await call(readServer, {})
+  const [rtmp] = addresses.rtmp?.split('/v2/pub') ?? []
+  known.value = { http: addresses.base.replace(/\/$/, ''), rtmp: rtmp ?? guessed().rtmp }
+}
+
+/** The addresses that clients reach the server at. */
+export const ownAddresses = (): ServerAddresses => known.value ?? guessed()
+
+/** As this browser reaches the server; a proxy may put a prefix in front of `/dashboard/`. */
+const guessed = (): ServerAddresses => ({
   http: new URL('..', document.baseURI).href.replace(/\/$/, ''),
   rtmp: `rtmp://${location.hostname}:1935`,
 })

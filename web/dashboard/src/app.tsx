@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { needsSignIn } from './api/expiry.ts'
 import { isPaletteOpen, Palette } from './palette.tsx'
+import { loadAddresses } from './addresses.ts'
 import { followLive } from './live.ts'
 import { SetupPage } from './pages/setup.tsx'
 import { PAGES, type PageArgs } from './pages/pages.ts'
@@ -17,7 +18,12 @@ import { words } from './words/words.ts'
 export function App() {
   const { path, query } = route.value
   const { kind } = session.value
-  useEffect(() => (kind === 'signedIn' ? followLive() : undefined), [kind])
+  useEffect(() => {
+    if (kind !== 'signedIn') return undefined
+    // Pages show the addresses of this page meanwhile, and if the server does not say.
+    loadAddresses().catch(() => undefined)
+    return followLive()
+  }, [kind])
   if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
   if (kind === 'unknown') return null
   if (kind === 'none') return <SignInPage />

@@ -2,6 +2,7 @@
 import './styles/tokens.css'
 import './styles/components.css'
 import './styles/additions.css'
+import './styles/home.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { listenForPalette } from './palette.tsx'

@@ -25,7 +25,7 @@ export function SendingFigures({ viewers }: { readonly viewers: number }) {
     [text.figures.sending, now ? bitrate(now.bitrate) : none],
     [text.figures.video, now ? frames(now) : none],
     [text.figures.lost, now ? `${(now.loss * 100).toFixed(1)} %` : none],
-    [text.figures.roundTrip, now?.roundTripMs == null ? none : `${now.roundTripMs} ms`],
+    [text.figures.roundTrip, roundTripOf(now) ?? none],
     [text.figures.codec, now ? codecs(now) : none],
     [text.figures.viewers, String(viewers)],
   ] as const
@@ -40,6 +40,9 @@ export function SendingFigures({ viewers }: { readonly viewers: number }) {
     </dl>
   )
 }
+
+const roundTripOf = (now: Reading | undefined): string | null =>
+  now && now.roundTripMs !== null ? `${now.roundTripMs} ms` : null
 
 const codecs = ({ video, audioCodec }: Reading): string =>
   [video?.codec, audioCodec === 'opus' ? 'Opus' : audioCodec].filter(Boolean).join(' ') || '–'

@@ -19,11 +19,11 @@ function useLevel(media: MediaStream | null): number | null {
     const analyser = new AnalyserNode(audio, { fftSize: 2048 })
     audio.createMediaStreamSource(media).connect(analyser)
     const samples = new Float32Array(analyser.fftSize)
-    // The loudest of the last second: short tones and pauses between words would make it flicker.
+    // The loudest of the last two seconds: short tones and pauses between words would make it flicker.
     let recent: number[] = []
     const timer = setInterval(() => {
       analyser.getFloatTimeDomainData(samples)
-      recent = [...recent.slice(-3), decibelsOf(samples)]
+      recent = [...recent.slice(-7), decibelsOf(samples)]
       setLevel(Math.max(...recent))
     }, STEP_MS)
     return () => {

@@ -256,17 +256,17 @@ function Share({
   const { value } = session
   if (value.kind !== 'signedIn' || streamName === '') return null
   const address = watchAddress(ownAddresses(), value.session.account.id, streamName)
-  const who = token.subscribeRequiresAuth ? text.seenSecured : text.seenOpen
+  const isSecured = token.subscribeRequiresAuth
   if (isOff)
     return (
       <Notice>
-        <b>{who}</b> {address}
+        <b>{isSecured ? text.seenSecured : text.seenOpen}</b> {address}
       </Notice>
     )
   return (
     <Card title={text.share}>
       <CopyField label={text.page} what={text.page} value={address} />
-      <p class="note">{who}</p>
+      <p class="note">{isSecured ? text.shareSecured : text.shareOpen}</p>
       <div class="actions">
         <a class="btn" href={address} target="_blank" rel="noreferrer">
           <Icon name="external" isSmall />

@@ -10,6 +10,7 @@ import { bitrate, count, Since } from '../../parts/values.tsx'
 import { go, linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { Thumbnail } from './thumbnail.tsx'
 
 const text = words.overview
 
@@ -20,6 +21,7 @@ export function LiveCard({ stream }: { readonly stream: StreamOnAir }) {
   return (
     <li class="card live-card">
       <div class="screen">
+        <Thumbnail streamName={streamName} />
         <div class="tl">
           <State kind="live" look="solid">
             <Since since={startedOn} />

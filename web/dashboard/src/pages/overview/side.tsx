@@ -1,4 +1,4 @@
-import { readAccessSummary } from '#api/tokens.ts'
+import { readAccessSummary, readAttention } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { changes, happenings, type Happening, refusals, streams, totals } from '../../live.ts'
@@ -8,20 +8,22 @@ import { Shape, type StateKind } from '../../parts/state.tsx'
 import { count, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
-import { type Need, needsOf, readNeeds } from './attention.ts'
+import { type Need, needOf } from './attention.ts'
 
 const text = words.overview
 
 /** What needs the user, the worst first. */
 export function Attention() {
-  const load = useLoad(readNeeds, [changes.value])
-  const needs = [...(load.data ?? []), ...needsOf(streams.value ?? [])].toSorted((a, b) => rank(a) - rank(b))
+  // A stream that becomes uneven is one more.
+  const health = (streams.value ?? []).map((one) => one.health).join()
+  const load = useLoad((signal) => call(readAttention, {}, { signal }), [changes.value, health])
+  const needs = (load.data ?? []).map(needOf)
   return (
     <Card title={text.attention.title} aside={needs.length > 0 && <span class="note">{needs.length}</span>} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       <ul class="rows">
         {needs.map((need) => (
-          <NeedRow key={need.title + need.href} {...need} />
+          <NeedRow key={need.title + need.note} {...need} />
         ))}
         {load.data && needs.length === 0 && <Nothing />}
       </ul>
@@ -29,15 +31,13 @@ export function Attention() {
   )
 }
 
-const rank = ({ kind }: Need): number => ['error', 'warn', 'idle'].indexOf(kind)
-
-const NeedRow = ({ kind, title, note, href, way }: Need) => (
+const NeedRow = ({ kind, title, note, href }: Need) => (
   <li>
     <Shape kind={kind} isSmall />
     <div class="grow">
       <b>{title}</b>
       <p>
-        {note} <a href={href}>{way}</a>
+        {note} {href && <a href={href}>{text.attention.closer}</a>}
       </p>
     </div>
   </li>

@@ -13,6 +13,7 @@ import { canChange, session } from '../../session.ts'
 import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
+import { PastBroadcasts } from './broadcasts.tsx'
 import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
 import { Player } from './player.tsx'
@@ -51,6 +52,7 @@ export function StreamPage({ values }: PageArgs) {
           <Embed accountId={accountId} streamName={streamName} />
           {stream && <Publisher stream={stream} />}
           <Recordings streamName={streamName} />
+          <PastBroadcasts streamName={streamName} isLive={stream !== undefined} />
           <RecentRefusals streamName={streamName} />
         </div>
       </div>

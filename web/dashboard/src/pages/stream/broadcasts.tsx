@@ -1,0 +1,38 @@
+import { listBroadcastsOfStream } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { Shape } from '../../parts/state.tsx'
+import { bytes, duration, Time } from '../../parts/values.tsx'
+import { words } from '../../words/words.ts'
+
+const text = words.stream
+
+/** The latest broadcasts that are over. `isLive`: the list is loaded again when one begins or ends. */
+export function PastBroadcasts({ streamName, isLive }: { readonly streamName: string; readonly isLive: boolean }) {
+  const args = { path: { streamName }, query: { limit: 5 } }
+  const load = useLoad((signal) => call(listBroadcastsOfStream, args, { signal }), [streamName, isLive])
+  return (
+    <Card title={text.past} isFlush>
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {load.data?.length === 0 && <p class="pad note">{text.noPast}</p>}
+      <ul class="rows">
+        {(load.data ?? []).map(({ feedId, startedOn, endedOn, mostViewers, bytesOut, endReason = 'unknown' }) => (
+          <li key={feedId}>
+            <Shape kind="off" isSmall />
+            <div class="grow">
+              <b>
+                <Time at={startedOn} isWhole />
+              </b>
+              <p class="num">
+                {duration((Date.parse(endedOn) - Date.parse(startedOn)) / 1000)} · {text.mostViewers(mostViewers)} ·{' '}
+                {bytes(bytesOut)} · {text.endReasons[endReason]}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
