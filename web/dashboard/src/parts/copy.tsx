@@ -18,7 +18,11 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
     void navigator.clipboard.writeText(value).then(() => setDone(true))
   }
   return (
-    <Button icon={isDone ? 'check' : 'copy'} aria-label={isDone ? text.copiedThat(what) : text.copyThat(what)} onClick={copy}>
+    <Button
+      icon={isDone ? 'check' : 'copy'}
+      aria-label={isDone ? text.copiedThat(what) : text.copyThat(what)}
+      onClick={copy}
+    >
       {isDone ? text.copied : text.copy}
     </Button>
   )
