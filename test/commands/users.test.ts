@@ -56,6 +56,24 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('users on two nodes on %s', (en
     expect(await list()).toHaveLength(1)
   })
 
+  it('a link for the first user waits for a user that another node is about to make', async () => {
+    const code = (await firstSetupCode(one.ctx, actor())) ?? ''
+    const draft = { accountId: one.accountId, email: 'first@example.com', passwordHash: '', createdAtMs: 1 }
+    const begun = vi.spyOn(other.ctx.store, 'transaction')
+    let redeeming: ReturnType<typeof redeemSetupCode> | undefined
+    await one.ctx.store.transaction(async (tx) => {
+      await tx.users.lockAccount(one.accountId)
+      await tx.users.insert({ ...draft, role: 'admin' })
+      redeeming = redeemSetupCode(other.ctx, { code, email: 'second@example.com', password: PASSWORD }, VISITOR)
+      await vi.waitUntil(() => begun.mock.calls.length > 0, { timeout: 60_000 })
+      // Long enough for a redemption that does not wait; one that waits passes however long this takes.
+      await other.ctx.clock.sleep(300)
+    })
+    begun.mockRestore()
+    expect(await redeeming).toMatchObject({ ok: false, error: { code: 'forbidden' } })
+    expect(await list()).toHaveLength(1)
+  })
+
   it('two admins who demote and delete each other at two nodes leave one admin', async () => {
     const [a, b] = [await make('a@example.com'), await make('b@example.com')]
     const done = await Promise.all([
