@@ -67,10 +67,10 @@ function whyNoSite(entry: string): string {
 
 const NAME_MAX = 128
 
-/** Checks the name of a stream, or the pattern of a group of streams. */
 /** Counts as the server does. */
 const codePoints = (text: string): number => Array.from(text).length
 
+/** Checks the name of a stream, or the pattern of a group of streams. */
 export function checkStream({ streamName, isRegex }: { streamName: string; isRegex: boolean }): string | null {
   const size = codePoints(streamName)
   if (size === 0 || size > NAME_MAX) return isRegex && size === 0 ? text.emptyPattern : text.streamLength(NAME_MAX)
