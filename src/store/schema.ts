@@ -46,6 +46,7 @@ export interface DB extends ChannelTables, UserTables {
   serving_nodes: NodeTable
   sessions: SessionTable
   feeds: FeedTable
+  feed_reports: FeedReportTable
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
   account_minutes: AccountMinuteTable
@@ -217,11 +218,16 @@ export interface FeedTable {
   node: string
   started_at_ms: number
   ended_at_ms: number | null
-  /** JSON of what its node measured last; null: nothing yet, or it is over. */
-  reading: Generated<string | null>
+}
+
+/** What its node measured of a feed; a feed without a row was not measured. The row is deleted with its feed. */
+interface FeedReportTable {
+  feed_id: string
+  /** JSON of what was measured last; null: the feed is over. */
+  reading: string | null
   /** Viewers of the stream at once, and bytes to them, while the feed was on the air. */
-  most_viewers: Generated<number>
-  bytes_out: Generated<number>
+  most_viewers: number
+  bytes_out: number
 }
 
 /** By account, minute and node: the most viewers at once, and bytes. */

@@ -13,6 +13,7 @@ import {
 import { expect } from 'vitest'
 import { up } from '../../src/store/migrations/0012_access_log_repeats.ts'
 import { up as renameEngineStates } from '../../src/store/migrations/0016_engine_states.ts'
+import { up as addFeedReports } from '../../src/store/migrations/0018_feed_reports.ts'
 import { up as renameHostKeys } from '../../src/store/migrations/0020_host_keys.ts'
 import { up as addOperations } from '../../src/store/migrations/0019_operations.ts'
 import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
@@ -181,6 +182,50 @@ async function expectEarlierNodes(runPrepared: RunPrepared): Promise<void> {
   ])
   expect(await runPrepared(lock)).toMatchObject([{ id: 'beside', place: 'old:/data' }])
   expect(await runPrepared(lockShared)).toEqual([{ id: 'beside' }])
+}
+
+/** Statements of the version in which nodes measured nothing. Each feed that begins gets an id of its own. */
+const EARLIER_FEED = {
+  begin: `insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms)
+    select 'feed_' || count(*), 'session', 'early', 'show', '', 1, 0, 'n', 1 from feeds`,
+  list: 'select * from feeds where ended_at_ms is null order by started_at_ms limit 10',
+  lock: `select * from feeds where account_id = 'early' and ended_at_ms is null order by id for update`,
+  end: `update feeds set ended_at_ms = 2 where session_id = 'session' and ended_at_ms is null returning *`,
+  prune: 'delete from feeds where id in (select id from feeds where ended_at_ms < 9 limit 10)',
+}
+
+/**
+ * A feed from before nodes measured their feeds; and one that a process of that version begins, finds, locks, ends and
+ * removes, on PostgreSQL with the statements that it prepared before.
+ */
+export async function expectFeedReportsUpgrade(
+  url: string,
+  execute: (sql: string) => Promise<void>,
+  runPrepared?: RunPrepared,
+): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  for (const table of ['feed_reports', 'account_minutes']) await execute(`drop table ${table}`)
+  for (const index of ['feeds_broadcasts', 'tokens_expiring', 'tokens_countries']) await execute(`drop index ${index}`)
+  const { begin, list, lock, end, prune } = EARLIER_FEED
+  const run = runPrepared ?? execute
+  for (const sql of runPrepared ? [prune, begin, list, lock, end] : [begin, end]) await run(sql)
+  for (const sql of await statementsOf(addFeedReports, runPrepared ? 'postgres' : 'sqlite')) await execute(sql)
+  await run(begin)
+  if (runPrepared) for (const sql of [list, lock]) expect(await run(sql)).toMatchObject([{ id: 'feed_1' }])
+  if (runPrepared) expect(await run(end)).toMatchObject([{ id: 'feed_1', ended_at_ms: '2' }])
+  else await run(end)
+  const store = await openStore({ url, log: quiet })
+  await store.transaction((tx) => tx.feeds.report([{ feedId: 'feed_1', reading: null, mostViewers: 7, bytesOut: 8 }]))
+  expect(await store.read.feeds.broadcasts({ accountId: 'early', limit: 10 })).toMatchObject([
+    { feedId: 'feed_1', mostViewers: 7, bytesOut: 8 },
+    { feedId: 'feed_0', mostViewers: 0, bytesOut: 0 },
+  ])
+  // The ids begin with the first one again, and the report is gone.
+  for (const sql of [prune, begin, end, begin]) await run(sql)
+  expect(await store.read.feeds.onAir({ accountId: 'early', limit: 10 })).toMatchObject([
+    { feedId: 'feed_1', reading: null, mostViewers: 0 },
+  ])
+  await store.close()
 }
 
 /** What a migration runs. */

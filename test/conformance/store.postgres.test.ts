@@ -8,6 +8,7 @@ import { findBinaries, startPostgres, type TestServer } from '../support/postgre
 import {
   expectAccessLogUpgrade,
   expectEngineStatesUpgrade,
+  expectFeedReportsUpgrade,
   expectHostKeysUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
@@ -65,12 +66,15 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expectAccessLogUpgrade(database.url, execute, 'postgres'))
     test('finds the states of engines under their earlier name, and those that nodes of that version write', () =>
       expectEngineStatesUpgrade(database.url, execute, 'postgres'))
-    test('keeps nodes under their earlier name for statements that nodes of that version have prepared', async () => {
+    test.each([
+      ['keeps nodes under their earlier name', expectHostKeysUpgrade],
+      ['keeps the columns of feeds', expectFeedReportsUpgrade],
+    ])('%s for statements that nodes of an earlier version have prepared', async (_, expectUpgrade) => {
       const earlier = await connect()
       const name = (sql: string) => createHash('sha1').update(sql).digest('hex')
       const runPrepared = async (text: string) => (await earlier.query<object>({ name: name(text), text })).rows
       try {
-        await expectHostKeysUpgrade(database.url, execute, runPrepared)
+        await expectUpgrade(database.url, execute, runPrepared)
       } finally {
         await earlier.end()
       }

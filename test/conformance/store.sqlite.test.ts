@@ -11,6 +11,7 @@ import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import {
   expectAccessLogUpgrade,
   expectEngineStatesUpgrade,
+  expectFeedReportsUpgrade,
   expectHostKeysUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
@@ -64,6 +65,7 @@ describe('a SQLite file', () => {
     expectAccessLogUpgrade(file, execute, 'sqlite'))
   test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
   test('finds nodes under the earlier names of their table and column', () => expectHostKeysUpgrade(file, execute))
+  test('has no reports of feeds from before nodes measured them', () => expectFeedReportsUpgrade(file, execute))
   test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
     expectOperationsUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))

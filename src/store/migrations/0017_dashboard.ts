@@ -4,7 +4,8 @@ import { Maker } from './maker.ts'
 
 /**
  * What signing in to the dashboard needs. Users from before become admins, and nodes of the version before still create
- * users without a role. Nodes of that version read no column of `users`, `secrets` and `credentials` by `*`.
+ * users without a role. Nodes of that version name the columns of `secrets` and `credentials` that they read. Only its
+ * command line, which is a short process, reads all columns of `users`.
  */
 export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
   const make = new Maker(db, dialect)

@@ -4,16 +4,13 @@ import { Maker } from './maker.ts'
 
 /**
  * What nodes measure of their feeds, viewers and bytes by minute, and indexes of what needs attention. Nodes of the version
- * before measure nothing: their feeds have no reading, and their minutes are missing.
+ * before measure nothing: their feeds have no report, and their minutes are missing. The reports are a table of their own,
+ * because those nodes have prepared statements that read all columns of `feeds`. The database deletes a report with its
+ * feed, because those nodes delete feeds too.
  */
 export async function up(db: Kysely<unknown>, dialect: DialectName): Promise<void> {
-  await db.schema.alterTable('feeds').addColumn('reading', 'text').execute()
-  for (const name of ['most_viewers', 'bytes_out'])
-    await db.schema
-      .alterTable('feeds')
-      .addColumn(name, 'bigint', (column) => column.notNull().defaultTo(0))
-      .execute()
   const make = new Maker(db, dialect)
+  await make.table('feed_reports', 'feed_id feed, reading text null, most_viewers big, bytes_out big', ['feed_id'])
   await make.index('feeds_broadcasts', 'feeds', ['account_id', 'ended_at_ms', 'id'], 'ended_at_ms is not null')
   const key = ['account_id', 'minute_ms', 'node']
   await make.table(

@@ -9,6 +9,7 @@ const TYPES = {
     text: 'text',
     bytes: 'blob',
     token: 'integer',
+    feed: 'text',
     xid: '',
   },
   // "C": both databases order text by its UTF-8 bytes.
@@ -19,9 +20,13 @@ const TYPES = {
     text: 'text collate "C"',
     bytes: 'bytea',
     token: 'bigint',
+    feed: 'text collate "C"',
     xid: 'xid8 default pg_current_xact_id()',
   },
 } as const
+
+/** Columns of these types name a row of a table, and their row is deleted with it. */
+const PARENTS: Readonly<Record<string, string>> = { token: 'tokens.id', feed: 'feeds.id' }
 
 type ColumnType = keyof (typeof TYPES)['sqlite']
 
@@ -49,7 +54,8 @@ export class Maker {
     return table.addColumn(name, words, (c) => {
       const rule = extra === 'null' ? c : c.notNull()
       if (extra === 'key') return rule.primaryKey()
-      return type === 'token' ? rule.references('tokens.id').onDelete('cascade') : rule
+      const parent = PARENTS[type]
+      return parent === undefined ? rule : rule.references(parent).onDelete('cascade')
     })
   }
 

@@ -14,8 +14,10 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
         join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+      .leftJoin('feed_reports', 'feed_reports.feed_id', 'feeds.id')
       .selectAll('feeds')
       .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
+      .select(['feed_reports.most_viewers', 'feed_reports.bytes_out'])
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is not', null)
     if (streamName !== undefined) page = page.where('feeds.stream_name', '=', streamName)
@@ -30,7 +32,7 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     protocol: row.protocol as Protocol | null,
     bytesIn: row.bytes_in,
     endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
-    mostViewers: row.most_viewers,
-    bytesOut: row.bytes_out,
+    mostViewers: row.most_viewers ?? 0,
+    bytesOut: row.bytes_out ?? 0,
   }))
 }

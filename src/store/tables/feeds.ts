@@ -1,10 +1,10 @@
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
-const insert = statement((db, p: Insertable<FeedTable>) =>
+const insert = statement((db, p: Selectable<FeedTable>) =>
   db.insertInto('feeds').values({
     id: p.id,
     session_id: p.session_id,
