@@ -75,6 +75,14 @@ const USAGE: readonly Call[] = [
 ]
 
 const SESSIONS: readonly Call[] = [
+  call('listStreamsOnAir', { limit: 1 }),
+  call('readLiveSeries', { metric: 'viewers', range: 'hour' }),
+  call('listBroadcasts', { limit: 1 }),
+  call('listBroadcastsOfStream', { streamName: 'show', limit: 1 }),
+  refused('readThumbnail', { streamName: 'show' }),
+  call('readServer'),
+  call('readAttention'),
+  call('readStorage'),
   call('listSessions', { action: 'view', limit: 1 }, { session: 'data.0.id' }),
   call('endSession', { sessionId: '$session' }),
   call('stopStream', { body: { streamId: '$stream' } }),
