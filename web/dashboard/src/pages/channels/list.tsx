@@ -11,7 +11,7 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go, linkTo, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -146,7 +146,7 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
       cell: (one) =>
         canChange() && (
           <>
-            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void toggle(one)}>
+            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void orToast(toggle(one))}>
               {isRunning(one) ? text.stop : text.start}
               <span class="sr"> {one.name}</span>
             </Button>{' '}
