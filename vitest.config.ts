@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -39,6 +40,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
+        // The dashboard's operations, which the setup makes from the OpenAPI documents.
+        resolve: { alias: { '#api': fileURLToPath(new URL('build/web-api', import.meta.url)) } },
         test: {
           name: 'unit',
           include: [

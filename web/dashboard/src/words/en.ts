@@ -449,7 +449,7 @@ export const en = {
         create: 'New subscribe token',
         emptyTitle: 'There is no subscribe token yet',
         emptyText:
-          'Viewers need a subscribe token only for streams that are secured. Secure a stream in its publish token. Then give each viewer, site or customer a token of their own.',
+          'Viewers need a subscribe token for secured streams only. Secure a stream in its publish token, then give each viewer a token.',
       },
     },
     secureStream: 'Secure a stream',

@@ -67,9 +67,12 @@ function whyNoSite(entry: string): string {
 
 const NAME_MAX = 128
 
+/** Counts as the server does. */
+const codePoints = (text: string): number => Array.from(text).length
+
 /** Checks the name of a stream, or the pattern of a group of streams. */
 export function checkStream({ streamName, isRegex }: { streamName: string; isRegex: boolean }): string | null {
-  const size = [...streamName].length
+  const size = codePoints(streamName)
   if (size === 0 || size > NAME_MAX) return isRegex && size === 0 ? text.emptyPattern : text.streamLength(NAME_MAX)
   if (/\p{Cc}/u.test(streamName)) return text.control
   return isRegex ? checkPattern(streamName) : null
@@ -85,7 +88,7 @@ function checkPattern(pattern: string): string | null {
   const open: number[] = []
   for (let at = 0; at < pattern.length; at++) {
     const rest = pattern.slice(at)
-    const place = [...pattern.slice(0, at)].length + 1
+    const place = codePoints(pattern.slice(0, at)) + 1
     if (rest === '\\') return text.lonelyBackslash(place)
     if (/^\\[1-9gk]/.test(rest)) return text.backReference(place)
     if (/^\(\?<?[=!]/.test(rest)) return text.lookAround(place)
