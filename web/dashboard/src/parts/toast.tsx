@@ -19,6 +19,15 @@ export function toast(text: string, undo?: () => void): void {
   toasts.value = [...toasts.value.slice(1 - MOST), { id, text, ...(undo ? { undo } : {}) }]
 }
 
+/** Awaits a change that stands in no form. A toast says why it was refused. */
+export async function orToast(change: Promise<void>): Promise<void> {
+  try {
+    await change
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error))
+  }
+}
+
 const remove = (id: number): void => {
   toasts.value = toasts.value.filter((one) => one.id !== id)
 }

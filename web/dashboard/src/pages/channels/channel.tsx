@@ -25,6 +25,7 @@ import { useSubmit } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
+import { orToast } from '../../parts/toast.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -147,7 +148,7 @@ function StartStop({ whole, onChanged }: { readonly whole: Whole; readonly onCha
   }
   return (
     <>
-      <Button look="danger" icon="stop" onClick={() => (viewers > 0 ? setAsking(true) : void stop())}>
+      <Button look="danger" icon="stop" onClick={() => (viewers > 0 ? setAsking(true) : void orToast(stop()))}>
         {words.channels.stop}
       </Button>
       {isAsking && (

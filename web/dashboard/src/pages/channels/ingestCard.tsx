@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Ingest, type IngestMonitoring, rotateIngestKey } from '#api/channels.ts'
+import { ownAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
@@ -13,8 +14,8 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.channel
-/** The port and the application of encoders that push into a channel. */
-const rtmpServer = (): string => `rtmp://${location.hostname}:1935/live`
+/** The application of encoders that push into a channel. */
+const rtmpServer = (): string => `${ownAddresses().rtmp}/live`
 
 interface IngestCardProps {
   readonly ingest: Ingest

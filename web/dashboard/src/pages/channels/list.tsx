@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type Channel, deleteChannel, listChannels, startChannel, stopChannel } from '#api/channels.ts'
+import { type Channel, deleteChannel, listChannels, readChannel, startChannel, stopChannel } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
@@ -11,12 +11,13 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go, linkTo, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
+import './channels.css'
 import { isRunning, STATUS } from './status.ts'
 
 const text = words.channels
@@ -44,7 +45,9 @@ export function ChannelsPage({ query }: PageArgs) {
     await call(isRunning(channel) ? stopChannel : startChannel, { path })
     list.reload()
   }
-  const remove = async ({ id, name }: Channel): Promise<void> => {
+  const remove = async (channel: Channel): Promise<void> => {
+    const { id, name } = channel
+    if (isRunning(channel)) await stopWholly(id)
     await call(deleteChannel, { path: { channelId: id } })
     toast(text.deleted(name))
     list.reload()
@@ -101,6 +104,20 @@ export function ChannelsPage({ query }: PageArgs) {
   )
 }
 
+const LOOK_MS = 500
+const MOST_LOOKS = 60
+
+/** Stops a channel and waits for its engines, because one that runs cannot be deleted. */
+async function stopWholly(channelId: string): Promise<void> {
+  const path = { channelId }
+  await call(stopChannel, { path })
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    const { status } = await call(readChannel, { path })
+    if (status === 'stopped') return
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}
+
 function Search({ value }: { readonly value: string }) {
   const [typed, setTyped] = useState(value)
   const submit = (event: Event): void => {
@@ -128,7 +145,7 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
       id: 'name',
       title: text.channel,
       cell: ({ id, name }) => (
-        <a class="row" href={linkTo(`/channels/${id}`)}>
+        <a class="row channel-name" href={linkTo(`/channels/${id}`)}>
           {name}
         </a>
       ),
@@ -146,7 +163,7 @@ function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel)
       cell: (one) =>
         canChange() && (
           <>
-            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void toggle(one)}>
+            <Button size="small" icon={isRunning(one) ? 'stop' : 'play'} onClick={() => void orToast(toggle(one))}>
               {isRunning(one) ? text.stop : text.start}
               <span class="sr"> {one.name}</span>
             </Button>{' '}

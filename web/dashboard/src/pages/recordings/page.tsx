@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type Answer, deleteRecording, downloadRecording, listRecordings } from '#api/tokens.ts'
 import { addressOf, call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
@@ -28,7 +28,14 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
   error: 'error',
 }
 
+/** How often the list is read while a recording is under way. */
+const LOOK_MS = 3000
+const isUnderWay = ({ state }: Recording): boolean => state === 'recording' || state === 'processing'
+
 const fileOf = ({ id }: Recording): string => addressOf(downloadRecording, { path: { recordingId: id } })
+
+/** Saves a file of the server without leaving the page, also when the server refuses. */
+const saveAs = (href: string): void => Object.assign(document.createElement('a'), { href, download: '' }).click()
 
 /** Recordings, newest first: play, download, delete. */
 export function RecordingsPage({ query }: PageArgs) {
@@ -38,6 +45,12 @@ export function RecordingsPage({ query }: PageArgs) {
       callPage(listRecordings, { query: { streamName: streamName || undefined, cursor } }, { signal }),
     [streamName],
   )
+  const { data, reload } = list
+  useEffect(() => {
+    if (!data?.some(isUnderWay)) return undefined
+    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
+    return () => clearInterval(timer)
+  }, [data?.some(isUnderWay), reload])
   const [played, setPlayed] = useState<Recording | null>(null)
   const [doomed, setDoomed] = useState<Recording | null>(null)
   const remove = async (one: Recording): Promise<void> => {
@@ -165,7 +178,7 @@ function Actions({
     ...(isReady
       ? [
           { icon: 'play' as const, text: text.play, onSelect: () => play(recording) },
-          { icon: 'download' as const, text: text.download, onSelect: () => location.assign(fileOf(recording)) },
+          { icon: 'download' as const, text: text.download, onSelect: () => saveAs(fileOf(recording)) },
         ]
       : []),
     ...(canChange()

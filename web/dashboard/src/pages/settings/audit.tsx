@@ -48,18 +48,8 @@ export function AuditPage({ query }: PageArgs) {
         }
       >
         <div class="tools">
-          <TextField
-            label={text.actor}
-            placeholder="user:1"
-            value={actor}
-            onValue={(value) => setQuery({ actor: value || undefined })}
-          />
-          <TextField
-            label={text.action}
-            placeholder="publish_token.create"
-            value={action}
-            onValue={(value) => setQuery({ action: value || undefined })}
-          />
+          <Filter label={text.actor} name="actor" placeholder={text.actorHint} value={actor} />
+          <Filter label={text.action} name="action" placeholder={text.actionHint} value={action} />
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones />}
@@ -76,6 +66,27 @@ export function AuditPage({ query }: PageArgs) {
         {chosen && <Change entry={chosen} />}
       </Card>
     </SettingsFrame>
+  )
+}
+
+interface FilterProps {
+  readonly label: string
+  readonly name: 'actor' | 'action'
+  readonly placeholder: string
+  readonly value: string
+}
+
+/** The API takes whole values only, so a filter waits for Enter. */
+function Filter({ label, name, placeholder, value }: FilterProps) {
+  const [typed, setTyped] = useState(value)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    setQuery({ [name]: typed.trim() || undefined })
+  }
+  return (
+    <form onSubmit={submit}>
+      <TextField label={label} placeholder={placeholder} value={typed} onValue={setTyped} />
+    </form>
   )
 }
 

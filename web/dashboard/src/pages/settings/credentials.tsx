@@ -40,6 +40,7 @@ export function Credentials() {
   const remove = async ({ id, name }: Credential): Promise<void> => {
     await call(deleteCredential, { path: { credentialId: String(id) } })
     toast(text.deleted(name))
+    setFresh((shown) => (shown?.name === name ? null : shown))
     list.reload()
   }
   return (

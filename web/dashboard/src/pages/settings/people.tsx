@@ -10,7 +10,7 @@ import { Card } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
-import { canChange } from '../../session.ts'
+import { canChange, openSession, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -24,6 +24,14 @@ const roleChoices = [
   ['viewer', text.roles.viewer],
 ] as const
 
+const isOwn = ({ id }: User): boolean => session.value.kind === 'signedIn' && session.value.session.user.id === id
+
+async function changeRole(user: User, role: Role): Promise<void> {
+  await call(updateUser, { path: { userId: String(user.id) }, body: { role } })
+  // The controls of this page follow one's own role.
+  if (isOwn(user)) await openSession()
+}
+
 /** The users of the dashboard and their roles. */
 export function PeoplePage() {
   const list = useLoad((signal) => call(listUsers, {}, { signal }), [])
@@ -32,13 +40,17 @@ export function PeoplePage() {
   const [error, setError] = useState('')
   const change = (user: User, role: Role): void => {
     setError('')
-    call(updateUser, { path: { userId: String(user.id) }, body: { role } }).then(list.reload, (refusal: unknown) => {
-      setError(refusal instanceof ApiError ? refusal.message : String(refusal))
-      list.reload()
-    })
+    changeRole(user, role)
+      .catch((refusal: unknown) => setError(refusal instanceof ApiError ? refusal.message : String(refusal)))
+      .finally(list.reload)
   }
-  const remove = async ({ id, email }: User): Promise<void> => {
+  const remove = async (user: User): Promise<void> => {
+    const { id, email } = user
     await call(deleteUser, { path: { userId: String(id) } })
+    if (isOwn(user)) {
+      session.value = { kind: 'none' }
+      return
+    }
     toast(text.deleted(email))
     list.reload()
   }

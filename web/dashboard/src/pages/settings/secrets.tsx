@@ -34,7 +34,7 @@ export function Secrets() {
   const remove = async ({ id, name }: Secret): Promise<void> => {
     await call(deleteSecret, { path: { secretId: String(id) } })
     toast(text.deleted(name))
-    setFresh(null)
+    setFresh((shown) => (shown?.name === name ? null : shown))
     list.reload()
   }
   return (

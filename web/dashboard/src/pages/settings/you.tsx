@@ -7,7 +7,7 @@ import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
@@ -129,7 +129,7 @@ function Sessions() {
               </p>
             </div>
             {!one.isCurrent && (
-              <Button size="small" onClick={() => void end(one)}>
+              <Button size="small" onClick={() => void orToast(end(one))}>
                 {text.end}
               </Button>
             )}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { type Answer, listWebhookDeliveries, redeliverWebhookEvent } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
@@ -7,7 +7,7 @@ import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { count, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
@@ -26,14 +26,31 @@ const STATES: Readonly<Record<Delivery['state'], StateKind>> = {
   unknown: 'warn',
 }
 
+/** How often the list is read while a delivery is under way. */
+const LOOK_MS = 1000
+const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || state === 'started'
+
+interface DeliveriesProps {
+  readonly webhook: Webhook
+  /** How many tests this page has sent: the list is read again after each. */
+  readonly tests: number
+}
+
 /** What was sent to a webhook, newest first, and what it answered. */
-export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
+export function Deliveries({ webhook, tests }: DeliveriesProps) {
   const path = { webhookId: String(webhook.id) }
   const list = useWalk(
     (cursor, signal) => callPage(listWebhookDeliveries, { path, query: { cursor } }, { signal }),
-    [webhook.id],
+    [webhook.id, tests],
   )
-  const [chosen, setChosen] = useState<Delivery | null>(null)
+  const [chosenId, setChosenId] = useState<string | null>(null)
+  const chosen = list.data?.find(({ id }) => id === chosenId)
+  const { data, reload } = list
+  useEffect(() => {
+    if (!data?.some(isUnderWay)) return undefined
+    const timer = setTimeout(reload, LOOK_MS)
+    return () => clearTimeout(timer)
+  }, [data, reload])
   const again = async ({ id }: Delivery): Promise<void> => {
     await call(redeliverWebhookEvent, { path: { ...path, deliveryId: id } })
     toast(text.sentAgain)
@@ -55,8 +72,8 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
           caption={text.deliveriesCaption}
           rows={list.data}
           keyOf={({ id }) => id}
-          isChosen={({ id }) => id === chosen?.id}
-          columns={columnsOf(setChosen, again)}
+          isChosen={({ id }) => id === chosenId}
+          columns={columnsOf(({ id }) => setChosenId(id), again)}
         />
       )}
       {chosen && <Detail delivery={chosen} />}
@@ -97,7 +114,11 @@ function columnsOf(choose: (one: Delivery) => void, again: (one: Delivery) => Pr
       kind: 'actions',
       cell: (one) =>
         canChange() && (
-          <IconButton icon="refresh" label={text.again(`${one.type} ${one.event}`)} onClick={() => void again(one)} />
+          <IconButton
+            icon="refresh"
+            label={text.again(`${one.type} ${one.event}`)}
+            onClick={() => void orToast(again(one))}
+          />
         ),
     },
   ]

@@ -27,6 +27,7 @@ export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(u
 export function WebhooksPage({ values }: PageArgs) {
   const list = useLoad((signal) => call(listWebhooks, { query: { itemCount: MOST } }, { signal }), [])
   const [isMaking, setMaking] = useState(false)
+  const [tests, setTests] = useState(0)
   const chosen = list.data?.find(({ id }) => String(id) === values['id']) ?? list.data?.[0]
   const made = (id: number): void => {
     list.reload()
@@ -51,8 +52,13 @@ export function WebhooksPage({ values }: PageArgs) {
         <div class="cols side-list">
           <List webhooks={list.data} chosen={chosen} />
           <div class="stack">
-            <WebhookCard key={chosen.id} webhook={chosen} onChanged={list.reload} />
-            <Deliveries key={`d${chosen.id}`} webhook={chosen} />
+            <WebhookCard
+              key={chosen.id}
+              webhook={chosen}
+              onChanged={list.reload}
+              onTested={() => setTests(tests + 1)}
+            />
+            <Deliveries key={`d${chosen.id}`} webhook={chosen} tests={tests} />
           </div>
         </div>
       )}

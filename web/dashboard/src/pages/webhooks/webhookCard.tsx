@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { deleteWebhook, testWebhooks, updateWebhook } from '#api/tokens.ts'
+import { deleteWebhook, testWebhook, updateWebhook } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
@@ -8,7 +8,7 @@ import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { canChange } from '../../session.ts'
@@ -32,18 +32,29 @@ export const kindsOf = (webhook: Webhook): string[] =>
 
 type Asked = 'delete' | 'renew' | null
 
+interface WebhookCardProps {
+  readonly webhook: Webhook
+  readonly onChanged: () => void
+  /** A test was sent, so there is a new delivery. */
+  readonly onTested: () => void
+}
+
 /** One webhook: its address, its secret and its switches. Each switch takes effect at once. */
-export function WebhookCard({ webhook, onChanged }: { readonly webhook: Webhook; readonly onChanged: () => void }) {
+export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) {
   const [asked, setAsked] = useState<Asked>(null)
   const path = { webhookId: String(webhook.id) }
-  const change = async (body: Record<string, boolean | string>): Promise<void> => {
-    await call(updateWebhook, { path, body })
-    onChanged()
+  const change = async (body: Record<string, boolean | string | null>): Promise<void> => {
+    try {
+      await call(updateWebhook, { path, body })
+    } finally {
+      // After a refusal too: the page shows what holds now.
+      onChanged()
+    }
   }
   const test = async (type: string): Promise<void> => {
-    await call(testWebhooks, { path: { ...path, webhookType: type }, body: {} })
+    await call(testWebhook, { path: { ...path, webhookType: type }, body: {} })
     toast(text.tested)
-    onChanged()
+    onTested()
   }
   const remove = async (): Promise<void> => {
     await call(deleteWebhook, { path })
@@ -54,7 +65,7 @@ export function WebhookCard({ webhook, onChanged }: { readonly webhook: Webhook;
   const tests = KINDS.map(({ key, type }) => ({
     icon: 'webhooks' as const,
     text: text.test(text.kinds[key].name),
-    onSelect: () => void test(type),
+    onSelect: () => void orToast(test(type)),
   }))
   const items = [
     ...tests,
@@ -66,12 +77,12 @@ export function WebhookCard({ webhook, onChanged }: { readonly webhook: Webhook;
       title={hostOf(webhook)}
       aside={canChange() && <Menu label={words.parts.moreFor(hostOf(webhook))} items={items} />}
     >
-      <Paused webhook={webhook} onResume={() => change({ url: webhook.url })} />
+      <Paused webhook={webhook} onResume={() => change({ reEnable: true })} />
       <div class="cols half">
         <div class="form">
           <CopyField label={text.url} what={text.url} value={webhook.url} />
           {webhook.secret && <CopyField label={text.secret} what={text.secret} value={webhook.secret} isSecret />}
-          <Filter webhook={webhook} onSave={(filter) => change({ filter })} />
+          <Filter webhook={webhook} onSave={(filter) => change({ filter: filter || null })} />
         </div>
         <fieldset class="form gap-s">
           <legend class="label">{text.receives}</legend>
@@ -82,7 +93,7 @@ export function WebhookCard({ webhook, onChanged }: { readonly webhook: Webhook;
               note={text.kinds[key].note}
               isOn={webhook[key]}
               isDisabled={!canChange()}
-              onChange={(isOn) => void change({ [key]: isOn })}
+              onChange={(isOn) => void orToast(change({ [key]: isOn }))}
             />
           ))}
         </fieldset>
@@ -147,7 +158,7 @@ function Filter({
         value={filter}
         onValue={setFilter}
       />
-      {filter !== (webhook.filter ?? '') && filter !== '' && (
+      {filter !== (webhook.filter ?? '') && (
         <Button size="small" type="submit" isBusy={isBusy}>
           {words.parts.save}
         </Button>

@@ -1,0 +1,203 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
+const SOON = { timeout: 30_000, interval: 100 }
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+let page: Page
+async function open(path: string): Promise<void> {
+  page = await dashboard.open(path)
+  onTestFinished(() => page.close())
+}
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const dialog = () => page.getByRole('dialog')
+const confirm = (verb: string) => dialog().getByRole('button', { name: verb, exact: true }).click()
+const toast = (text: string) => page.locator('.toast', { hasText: text })
+const field = (label: string) =>
+  page.locator('.field', { has: page.locator('label', { hasText: new RegExp(`^${label}(\\s*optional)?\\s*$`) }) })
+const title = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+const flip = (name: string) =>
+  page
+    .getByRole('switch', { name: new RegExp(`^${name}`) })
+    .locator('..')
+    .click()
+
+const statusOf = async (id: string): Promise<string> =>
+  ((await dashboard.v2('GET', `/channels/${id}`)) as { status: string }).status
+
+/** A channel with one part of each kind, made by the API. */
+const channel = (name: string) =>
+  dashboard.v2('POST', '/channels', {
+    name,
+    ingests: [
+      { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: 'ab_default' } }] },
+    ],
+    distributions: [{ name: 'Web' }],
+  }) as Promise<{ id: string; ingests: { id: string; streamKey: string }[]; distributions: { id: string }[] }>
+
+test('a channel is made by the form, with errors at their fields', async () => {
+  await open('/channels')
+  await page.getByRole('heading', { name: 'No channels' }).waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.getByRole('link', { name: 'New channel' }).click()
+  await title('New channel')
+  await field('Name').locator('input').fill(HOSTILE)
+  await page.getByText('RTMP, dialled').click()
+  await field('Address of the source').locator('input').fill('http://not.rtmp.example/')
+  await button('Make channel').click()
+  await field('Address of the source').locator('.err').waitFor()
+  expect(await field('Name').locator('input').inputValue()).toBe(HOSTILE)
+  await page.getByText('RTMP, pushed').click()
+  await field('Allowed countries').locator('input').fill('d1,')
+  await field('Allowed countries').locator('.err', { hasText: 'D1 is no country code' }).waitFor()
+  await button('Remove D1').click()
+  await field('Allowed countries').locator('input').fill('de')
+  await field('Allowed sites').locator('input').fill('example.com')
+  await page.getByText('Renditions: ').waitFor()
+  expect(await axe(page)).toEqual([])
+  await button('Make channel').click()
+  await title(HOSTILE)
+
+  const id = /channels\/(\w+)$/.exec(page.url())?.[1] ?? ''
+  const [made] = (await dashboard.v2('GET', `/channels/${id}/distributions`)) as { security: unknown }[]
+  expect(made?.security).toMatchObject({
+    geoBlocking: { enabled: true, mode: 'allow', countries: ['DE'] },
+    refererBlocking: { enabled: true, allowedDomains: ['example.com'] },
+  })
+  await page.getByText('Only DE').waitFor()
+  expect(await page.locator('main img').count()).toBe(0)
+  expect(await axe(page)).toEqual([])
+})
+
+test('a channel is started and stopped from its page and from the list', async () => {
+  const { id } = await channel('Stage')
+  await open(`/channels/${id}`)
+  await button('Start').click()
+  await expect.poll(() => statusOf(id), SOON).not.toBe('stopped')
+  await button('Stop').waitFor()
+  await page.locator('main td', { hasText: 'Running' }).waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.goto(`${dashboard.home}#/channels?which=running`)
+  await button('Stop Stage').waitFor()
+  expect(await page.locator('tbody a.row').allTextContents()).toEqual(['Stage'])
+  await button('Stop Stage').click()
+  await expect.poll(() => statusOf(id), SOON).toBe('stopped')
+  await page.getByText('All', { exact: true }).click()
+  await page.getByRole('searchbox').fill('stage')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator('tbody a.row').allTextContents(), SOON).toEqual(['Stage'])
+  await page.getByRole('searchbox').fill('nothing like it')
+  await page.keyboard.press('Enter')
+  await page.getByText('No channel matches.').waitFor()
+})
+
+test('the stream key is covered, shown and renewed, with the address of the server', async () => {
+  const { id, ingests } = await channel('Keys')
+  const key = ingests[0]?.streamKey ?? ''
+  await open(`/channels/${id}`)
+  const { data: server } = await dashboard.api('GET', '/api/server')
+  const rtmp = String(server.addresses.rtmp).split('/v2/pub')[0]
+  await page.locator('.copy code', { hasText: `${rtmp}/live` }).waitFor()
+  expect(await page.locator('main').textContent()).not.toContain(key)
+  await button('Show Stream key').click()
+  await page.locator('.copy code', { hasText: key }).waitFor()
+  await button('New key').click()
+  await dialog().getByText('An encoder that uses the present key is cut off').waitFor()
+  await confirm('New key')
+  await toast('New stream key made').waitFor()
+  await expect.poll(() => page.locator('.copy code', { hasText: key }).count(), SOON).toBe(0)
+  const [ingest] = (await dashboard.v2('GET', `/channels/${id}/ingests`)) as { streamKey: string }[]
+  expect(ingest?.streamKey).not.toBe(key)
+  await page.locator('.copy code', { hasText: ingest?.streamKey ?? '' }).waitFor()
+})
+
+test('a distribution is switched off and on, and its rules are saved together', async () => {
+  const { id, distributions } = await channel('Rules')
+  const read = () =>
+    dashboard.v2('GET', `/distributions/${distributions[0]?.id}`) as Promise<{ enabled: boolean; security: unknown }>
+  await open(`/channels/${id}`)
+  await flip('Viewers may watch')
+  await expect.poll(async () => (await read()).enabled, SOON).toBe(false)
+  await page.getByText('Off', { exact: true }).waitFor()
+  await flip('Viewers may watch')
+  await expect.poll(async () => (await read()).enabled, SOON).toBe(true)
+
+  await button('Security Web').click()
+  await flip('Limit by address')
+  await dialog().getByText('All but these').click()
+  await field('Addresses and blocks').locator('input').fill('not-an-address')
+  await confirm('Save')
+  await field('Addresses and blocks').locator('.err').waitFor()
+  expect(await axe(page)).toEqual([])
+  await button('Remove not-an-address').click()
+  await field('Addresses and blocks').locator('input').fill('203.0.113.0/24')
+  await flip('Limit by site')
+  await field('Sites').locator('input').fill('example.com')
+  await confirm('Save')
+  await page.getByText('Not 203.0.113.0/24').waitFor()
+  await page.getByText('Sites: example.com').waitFor()
+  expect((await read()).security).toMatchObject({
+    ipBlocking: { enabled: true, mode: 'deny', cidrs: ['203.0.113.0/24'] },
+    refererBlocking: { enabled: true, allowedDomains: ['example.com'] },
+  })
+})
+
+test('a scheduler is added after a refusal, and deleted', async () => {
+  const { id } = await channel('Timed')
+  const read = async () => (await dashboard.v2('GET', '/schedulers')) as { name: string; recurrence: string | null }[]
+  await open(`/channels/${id}`)
+  await button('Add a scheduler').click()
+  await field('Name').locator('input').fill(HOSTILE)
+  await field('Time zone').locator('input').fill('Mars/Olympus')
+  await confirm('Add a scheduler')
+  await field('Time zone').locator('.err').waitFor()
+  await field('Time zone').locator('input').fill('Europe/Berlin')
+  await field('Repeats').locator('select').selectOption('Monday to Friday')
+  expect(await axe(page)).toEqual([])
+  await confirm('Add a scheduler')
+  await page.getByText('20:00 to 21:00, Europe/Berlin').waitFor()
+  expect(await read()).toMatchObject([{ name: HOSTILE, recurrence: 'RRULE:FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR' }])
+  await button(`More for ${HOSTILE}`).click()
+  await page.getByRole('menuitem', { name: 'Delete scheduler' }).click()
+  await confirm('Delete scheduler')
+  await page.getByText('No scheduler starts this channel.').waitFor()
+  expect(await read()).toEqual([])
+})
+
+test('a channel that runs is deleted only after its name is written', async () => {
+  const { id } = await channel('Doomed')
+  await dashboard.v2('POST', `/channels/${id}/start`)
+  await open('/channels?search=Doomed')
+  await button('More for Doomed').click()
+  await page.getByRole('menuitem', { name: 'Delete channel' }).click()
+  expect(await dialog().getByRole('button', { name: 'Delete channel' }).isDisabled()).toBe(true)
+  expect(await axe(page)).toEqual([])
+  await dialog().getByRole('textbox').fill('Doomed')
+  await confirm('Delete channel')
+  await toast('Channel Doomed deleted').waitFor()
+  await expect(dashboard.v2('GET', `/channels/${id}`)).rejects.toThrow('404')
+  await page.goto(`${dashboard.home}#/channels/${id}`)
+  await page.getByRole('alert').waitFor()
+})
+
+test('a phone shows the same without scrolling sideways', async () => {
+  const { id } = await channel(HOSTILE.repeat(3))
+  for (const path of ['/channels', '/channels/new', `/channels/${id}`]) {
+    const phone = await dashboard.open(path, { width: 390, theme: 'dark' })
+    await phone.locator('main :is(tbody a.row, select option, .flow h3)').first().waitFor({ state: 'attached' })
+    expect(await phone.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+    await phone.close()
+  }
+})
+
+test('no page broke its policy or its script', () => {
+  expect(dashboard.complaints).toEqual([])
+})

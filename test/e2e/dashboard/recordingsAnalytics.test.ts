@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
+const SOON = { timeout: 30_000, interval: 100 }
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+let page: Page
+async function open(path: string): Promise<void> {
+  page = await dashboard.open(path)
+  onTestFinished(() => page.close())
+}
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const dialog = () => page.getByRole('dialog')
+
+interface Recording {
+  readonly id: string
+  readonly state: string
+  readonly bytes?: number
+}
+const recordings = async (): Promise<Recording[]> => (await dashboard.api('GET', '/api/recordings')).data as Recording[]
+
+async function choose(item: string): Promise<void> {
+  await button(`More for ${HOSTILE}`).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+test('without a recording and without traffic the pages say how to begin', async () => {
+  await open('/recordings')
+  await page.getByText('A publish token with the switch Record').waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.getByRole('searchbox').fill(HOSTILE)
+  await page.keyboard.press('Enter')
+  await page.getByText(`There is no recording of a stream named ${HOSTILE}.`).waitFor()
+  expect(await page.locator('main img').count()).toBe(0)
+
+  await page.goto(`${dashboard.home}#/analytics`)
+  await page.getByRole('heading', { name: 'No traffic in this time' }).waitFor()
+  expect(await axe(page)).toEqual([])
+})
+
+test('a recording is noticed, played, downloaded and deleted', async () => {
+  const { token } = await dashboard.token('publish', { streams: [{ streamName: HOSTILE }], record: true })
+  const publisher = await dashboard.peer()
+  expect(await publisher.publish({ url: dashboard.whip(HOSTILE), token, codec: 'h264', scale: 0.25 })).toBe('ok')
+  await expect.poll(async () => (await recordings())[0]?.state, SOON).toBe('recording')
+  await open('/recordings')
+  await page.locator('tbody tr', { hasText: 'Recording' }).waitFor()
+  await publisher.stop()
+  await expect.poll(async () => (await recordings())[0]?.state, SOON).toBe('completed')
+  // The page follows a recording that is under way.
+  await page.locator('tbody tr', { hasText: 'Ready' }).waitFor()
+  expect(await page.locator('tbody b').allTextContents()).toEqual([HOSTILE])
+  expect(await axe(page)).toEqual([])
+
+  await choose('Play')
+  await expect.poll(() => page.evaluate(`document.querySelector('dialog video').currentTime`), SOON).toBeGreaterThan(0)
+  expect(await axe(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  expect(await dialog().count()).toBe(0)
+
+  const saving = page.waitForEvent('download')
+  await choose('Download')
+  const file = await readFile(await (await saving).path())
+  const [recording] = await recordings()
+  expect(file.length).toBe(recording?.bytes)
+  expect(file.subarray(4, 8).toString()).toBe('ftyp')
+  await page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor()
+
+  await choose('Delete recording')
+  await dialog().getByRole('button', { name: 'Delete recording' }).click()
+  await page.locator('.toast', { hasText: 'deleted' }).waitFor()
+  expect(await recordings()).toEqual([])
+  await page.getByRole('heading', { name: 'No recordings' }).waitFor()
+})
+
+async function savedCsv(press: () => Promise<void>): Promise<string[]> {
+  const saving = page.waitForEvent('download')
+  await press()
+  return (await readFile(await (await saving).path(), 'utf8')).trimEnd().split('\r\n')
+}
+
+test('traffic is shown by range, and saved as CSV', async () => {
+  await open('/analytics')
+  await page.getByRole('heading', { name: 'Traffic by day' }).waitFor()
+  const csv = () => page.locator('section.card', { hasText: 'Traffic by' }).getByRole('button', { name: 'CSV' }).click()
+  const [head, ...days] = await savedCsv(csv)
+  expect(head).toBe('time,bytesOut,bytesIn')
+  expect(days).toHaveLength(7)
+  expect(await axe(page)).toEqual([])
+
+  await page.getByText('28 days', { exact: true }).click()
+  await expect.poll(async () => (await savedCsv(csv)).length, SOON).toBe(29)
+  await page.getByText('Today', { exact: true }).click()
+  await page.getByRole('heading', { name: 'Traffic by hour' }).waitFor()
+  expect(page.url()).toContain('span=today')
+  const hours = await savedCsv(csv)
+  expect(hours.slice(1).reduce((sum, line) => sum + Number(line.split(',')[2]), 0)).toBeGreaterThan(0)
+
+  await page.getByText('Dates', { exact: true }).click()
+  await page.getByLabel('From').fill('2020-01-01')
+  await page.getByLabel('To', { exact: true }).fill('2020-01-10')
+  await page.getByRole('heading', { name: 'No traffic in this time' }).waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.reload()
+  await page.getByRole('heading', { name: 'No traffic in this time' }).waitFor()
+  expect(await page.getByLabel('From').inputValue()).toBe('2020-01-01')
+})
+
+test('a phone shows the same without scrolling sideways', async () => {
+  for (const path of ['/recordings', '/analytics?span=own']) {
+    const phone = await dashboard.open(path, { width: 390, theme: 'dark' })
+    await phone.locator('main :is(.empty, .figs)').first().waitFor()
+    expect(await phone.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+    await phone.close()
+  }
+})
+
+test('no page broke its policy or its script', () => {
+  expect(dashboard.complaints).toEqual([])
+})
