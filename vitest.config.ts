@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
-const LONG = /\/test\/(crash\/|(system|e2e)\/channels?\.)/
+const LONG = /\/test\/(crash\/|(system|e2e)\/(channels?|churn)\.)/
 /** Pictures of WebRTC suffer when others want the processor: they come when channels and their encoders are through. */
 const DELICATE = [/\/test\/e2e\/loss\./, /\/test\/e2e\/(webrtc|transport)\./]
 

@@ -28,7 +28,9 @@ async def negotiate(pc, url, token=""):
 
 
 def say(**what):
-    print(json.dumps(what), flush=True)
+    # One write: threads of the media library report too, and print writes the end of the line by itself.
+    sys.stdout.write(json.dumps(what) + '\n')
+    sys.stdout.flush()
 
 
 async def publish(url, token):

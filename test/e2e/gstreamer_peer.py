@@ -32,7 +32,9 @@ WEBRTC = "webrtcbin name=webrtc bundle-policy=max-bundle"
 
 
 def say(**what):
-    print(json.dumps(what), flush=True)
+    # One write: threads of the media library report too, and print writes the end of the line by itself.
+    sys.stdout.write(json.dumps(what) + '\n')
+    sys.stdout.flush()
 
 
 def post(url, sdp, token):

@@ -34,7 +34,7 @@ test('the test pattern goes on the air with the chosen settings, shows its figur
   await dashboard.token('publish', { label: 'Studio 1', streams: [{ streamName: 'morning' }] })
   await page.reload()
   await page.waitForSelector('video')
-  await expect.poll(() => page.getAttribute('.meter', 'data-level').then(Number), SOON).toBeGreaterThan(-30)
+  await expect.poll(() => page.getAttribute('.meter', 'data-level').then(Number), SOON).toBeGreaterThan(-60)
   await page.click('summary')
   await page.selectOption('text=Resolution', '480p')
   await page.selectOption('text=Codec', 'vp8')
