@@ -157,10 +157,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <nav class="tabbar" aria-label={text.mainShort}>
         {overview && <NavLink {...overview} />}
         {tokens && <NavLink {...tokens} />}
-        <a class="go" href={linkTo('/live')}>
-          <Icon name="goLive" />
-          {text.goLive}
-        </a>
+        {canChange() && (
+          <a class="go" href={linkTo('/live')}>
+            <Icon name="goLive" />
+            {text.goLive}
+          </a>
+        )}
         <a href={linkTo('/access')} aria-current={place.value === '/access' ? 'page' : undefined}>
           <Icon name="access" />
           {text.access}
