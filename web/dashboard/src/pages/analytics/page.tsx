@@ -12,6 +12,7 @@ import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { saveCsv } from './csv.ts'
 import { type Range, rangeOf, type Span, stepsOf } from './range.ts'
+import { TrackingIds } from './trackingIds.tsx'
 
 const text = words.analytics
 const MINUTE_MS = 60_000
@@ -49,6 +50,7 @@ export function AnalyticsPage({ query }: PageArgs) {
       {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
       {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
       {data && !isQuiet && <Traffic series={data.series} range={data.range} />}
+      {data && !isQuiet && <TrackingIds range={data.range} />}
       {data && !isQuiet && <Countries geo={data.geo} />}
     </Page>
   )

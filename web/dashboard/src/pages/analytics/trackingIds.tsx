@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks'
+import { type Answer, listTrackingIds } from '#api/tokens.ts'
+import { callPage } from '../../api/call.ts'
+import { useWalk } from '../../api/load.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { type Column, More, Table } from '../../parts/table.tsx'
+import { bytes } from '../../parts/values.tsx'
+import { words } from '../../words/words.ts'
+import type { Range } from './range.ts'
+
+const text = words.analytics
+
+type Tracked = Answer<typeof listTrackingIds>[number]
+
+const COLUMNS: readonly Column<Tracked>[] = [
+  { id: 'id', title: text.trackingId, cell: ({ trackingId }) => <code>{trackingId}</code> },
+  { id: 'out', title: text.out, kind: 'number', cell: ({ bytesOut }) => bytes(bytesOut) },
+  { id: 'in', title: text.in, kind: 'number', priority: 2, cell: ({ bytesIn }) => bytes(bytesIn) },
+]
+
+/** Bytes by tracking id, in the order of the ids. */
+export function TrackingIds({ range: { startDate, stopDate } }: { readonly range: Range }) {
+  const [prefix, setPrefix] = useState('')
+  const list = useWalk(
+    (cursor, signal) =>
+      callPage(listTrackingIds, { query: { startDate, stopDate, prefix: prefix || undefined, cursor } }, { signal }),
+    [startDate, stopDate, prefix],
+  )
+  return (
+    <Card
+      title={text.byTrackingId}
+      isFlush
+      aside={<Search onPrefix={setPrefix} />}
+      foot={
+        list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+      }
+    >
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones />}
+      {list.data?.length === 0 && <p class="pad note">{text.noTrackingId}</p>}
+      {list.data && list.data.length > 0 && (
+        <Table caption={text.byTrackingId} rows={list.data} keyOf={({ trackingId }) => trackingId} columns={COLUMNS} />
+      )}
+    </Card>
+  )
+}
+
+/** The list is found by the beginning of an id, after Enter. */
+function Search({ onPrefix }: { readonly onPrefix: (prefix: string) => void }) {
+  const [typed, setTyped] = useState('')
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    onPrefix(typed.trim())
+  }
+  return (
+    <form class="search" role="search" onSubmit={submit}>
+      <Icon name="search" isSmall />
+      <input
+        class="input"
+        type="search"
+        aria-label={text.searchTracking}
+        placeholder={text.searchTracking}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+    </form>
+  )
+}
