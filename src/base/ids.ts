@@ -24,17 +24,8 @@ export function timeOrderedId(nowMs: number, random: Random): string {
   return base58(id)
 }
 
-/** The time in an id, epoch milliseconds; null for other text. Ids of one millisecond may be a few later than their time. */
-export function timeOfId(id: string): number | null {
-  if (id.length !== ID_LENGTH) return null
-  let value = 0n
-  for (const character of id) {
-    const digit = BASE58.indexOf(character)
-    if (digit < 0) return null
-    value = value * 58n + BigInt(digit)
-  }
-  return value > MAX_ID ? null : Number(value >> RANDOM_BITS)
-}
+/** Checks the form of an id. Text of another form names nothing and never reaches the store. */
+export const isTimeOrderedId = (text: string): boolean => /^[1-9A-HJ-NP-Za-km-z]{22}$/.test(text)
 
 /** No id of this millisecond or a later one sorts before it. */
 export const firstIdOf = (ms: number): string => base58(BigInt(Math.max(0, Math.floor(ms))) << RANDOM_BITS)

@@ -61,8 +61,7 @@ export interface AccessLogQuery {
 
 export interface AccessLogReads {
   page(query: AccessLogQuery): Promise<AccessLogRow[]>
-  /** The row with this id, if its time is within these bounds (inclusive, epoch milliseconds). */
-  get(accountId: string, id: string, fromMs: number, toMs: number): Promise<AccessLogRow | undefined>
+  get(accountId: string, id: string): Promise<AccessLogRow | undefined>
   /** Counts with repeats, in the order of the codes. */
   countCodes(query: CodeCountQuery): Promise<CodeCount[]>
 }

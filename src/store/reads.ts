@@ -53,7 +53,7 @@ export function readsOf(executor: Executor): Reads {
     revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
     accessLog: {
       page: (query) => pageAccessLog(executor, query),
-      get: (accountId, id, fromMs, toMs) => getAccessLogRow(executor, { accountId, id, fromMs, toMs }),
+      get: (accountId, id) => getAccessLogRow(executor, { accountId, id }),
       countCodes: (query) => countAccessCodes(executor, query),
     },
     outbox: { pending: (limit) => pendingOutbox(executor, limit) },

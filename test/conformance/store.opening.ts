@@ -75,7 +75,13 @@ export async function expectOperationsUpgrade(
 ): Promise<void> {
   await openStore({ url, log: quiet }).then((store) => store.close())
   const indexes = { label: 'label', added: 'added_at_ms' }
-  for (const name of ['access_log_codes', 'deliveries_undelivered', 'deliveries_type', 'deliveries_again'])
+  for (const name of [
+    'access_log_codes',
+    'access_log_id',
+    'deliveries_undelivered',
+    'deliveries_type',
+    'deliveries_again',
+  ])
     await execute(`drop index ${name}`)
   for (const [name, key] of Object.entries(indexes)) {
     await execute(`drop index tokens_by_${name}`)
@@ -108,7 +114,7 @@ export async function expectOperationsUpgrade(
     ])
   }
   for (const id of ['aa', 'bb'])
-    expect(await store.read.accessLog.get('early', id, 7, 7)).toMatchObject({ count: 1, trace: null })
+    expect(await store.read.accessLog.get('early', id)).toMatchObject({ count: 1, trace: null })
   await store.close()
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { timeOrderedId } from '../../src/base/ids.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { createToken } from '../../src/commands/tokens/createToken.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -96,6 +97,14 @@ it('shows the trace of a decision as it was, whatever changed since', async () =
     const { status, json: refused } = await sluice.call('GET', `/api/access/log/${unknown}`)
     expect([status, Object.keys(refused.data)]).toEqual([404, ['id']])
   }
+})
+
+it('shows a decision whose id is later than its time, because the clock was set back', async () => {
+  const { clock, random } = sluice.app.ctx
+  timeOrderedId(clock.now() + 3_600_000, random)
+  await ask({ streamName: 'set-back', token: 'unknown' })
+  const [row] = (await log('?streamName=set-back')).data
+  expect((await sluice.call('GET', `/api/access/log/${row.id}`)).json.data).toMatchObject(row)
 })
 
 it('keeps a trace within its bound, however long a client makes it', async () => {

@@ -1,4 +1,4 @@
-import { timeOfId } from '../../base/ids.ts'
+import { isTimeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
@@ -47,19 +47,15 @@ export async function listAccessLog(
   return mapPage(page, toEntry)
 }
 
-const MINUTE_MS = 60_000
-
 /** One recorded decision with its trace, as it was then. */
 export async function readAccessLogEntry(
   ctx: AccessContext,
   accountId: string,
   id: string,
 ): Promise<Result<AccessLogEntry & { trace?: readonly TraceStep[] }, Failure>> {
-  const atMs = timeOfId(id)
-  if (atMs === null) return err(noEntry(id))
+  if (!isTimeOrderedId(id)) return err(noEntry(id))
   await ctx.recorder.flush()
-  // After a step of the clock, an id is a little later than its row.
-  const row = await ctx.store.read.accessLog.get(accountId, id, atMs - MINUTE_MS, atMs)
+  const row = await ctx.store.read.accessLog.get(accountId, id)
   if (!row) return err(noEntry(id))
   return ok({ ...toEntry(row), ...(row.trace === null ? {} : { trace: row.trace }) })
 }

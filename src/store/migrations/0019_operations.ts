@@ -14,6 +14,7 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
     await make.index(`tokens_by_${name}`, 'tokens', ['account_id', 'kind', key, 'id', 'is_active', 'expires_at_ms'])
   await deliveries(make)
   await db.schema.alterTable('access_log').addColumn('trace', 'text').execute()
+  await make.index('access_log_id', 'access_log', ['id'])
   await make.index('access_log_codes', 'access_log', ['account_id', 'at_ms', 'source', 'code', 'count'])
 }
 

@@ -60,16 +60,10 @@ export async function pageAccessLog(executor: Executor, query: AccessLogQuery): 
 
 export async function getAccessLogRow(
   executor: Executor,
-  { accountId, id, fromMs, toMs }: { accountId: string; id: string; fromMs: number; toMs: number },
+  { accountId, id }: { accountId: string; id: string },
 ): Promise<AccessLogRow | undefined> {
   const [row] = await executor.ask((db) =>
-    db
-      .selectFrom('access_log')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .where('at_ms', '>=', fromMs)
-      .where('at_ms', '<=', toMs)
-      .where('id', '=', id),
+    db.selectFrom('access_log').selectAll().where('id', '=', id).where('account_id', '=', accountId),
   )
   return row && fromRow(row)
 }
