@@ -80,7 +80,8 @@ export function readAccessSummaryQuery(
   const { limit: _limit, cursor: _cursor, ...named } = query
   const read = readListQuery(named, SUMMARY_READERS)
   if (!read.ok) return read
-  const { untilMs = nowMs, fromMs = untilMs - DAY_MS, source } = read.value
+  // `until` is exclusive, and a decision of this millisecond counts.
+  const { untilMs = nowMs + 1, fromMs = untilMs - DAY_MS, source } = read.value
   if (fromMs > untilMs) return err({ from: ['must not be after until'] })
   if (untilMs - fromMs > SUMMARY_MAX_MS) return err({ from: ['must be at most 31 days before until'] })
   return ok({ fromMs, untilMs, ...(source ? { source } : {}) })
