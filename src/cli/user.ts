@@ -62,7 +62,7 @@ const list = command({
 
 const remove = command({
   path: ['user', 'delete'],
-  summary: 'Delete a user, who is signed out everywhere',
+  summary: 'Delete a user and end all of their sessions',
   args: { id: id('ID', 'The id of the user, as `sluice user list` shows it.') },
   examples: ['sluice user delete 2', 'sluice user delete 2 --account a1b2c3'],
   run: (call) =>

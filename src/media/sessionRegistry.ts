@@ -37,7 +37,7 @@ export interface PublishedMedia {
   countedAtMs: number | null
 }
 
-/** A publisher or viewer who is connected to this node. */
+/** A publisher or viewer connected to this node. */
 export interface ActiveSession {
   readonly session: Session
   readonly cut: Cut

@@ -12,7 +12,7 @@ export interface User {
   createdAtMs: number
 }
 
-/** Someone who is signed in to the dashboard with one browser. */
+/** The session of one user in one browser. */
 export interface DashboardSession {
   readonly id: number
   readonly userId: number

@@ -13,7 +13,7 @@ import type { UserRole } from '../../core/users/types.ts'
 import type { DashboardSession, Tx, User } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 
-/** A user who is signed in, with the session of this browser. */
+/** A signed-in user, with the session of this browser. */
 export interface SignedIn {
   readonly id: number
   readonly accountId: string
@@ -155,7 +155,7 @@ const signedInOf = ({ id, accountId, role, email }: User, session: DashboardSess
   session,
 })
 
-/** A user who is about to get a session, as the actor of an audit row. */
+/** The actor of the audit row when a session begins. */
 export const visitorActor = ({ id, accountId }: User, { address, requestId }: Visitor): Actor => ({
   kind: 'user',
   id,

@@ -1,8 +1,8 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
-import { exampleEvent, TEST_TYPES } from '../../core/webhooks/examples.ts'
-import { readWebhookTest, testTypeOf } from '../../core/webhooks/requests.ts'
+import { exampleEvent, TEST_TYPES, type TestType } from '../../core/webhooks/examples.ts'
+import { readWebhookTest, testTypeOf, type WebhookTestRequest } from '../../core/webhooks/requests.ts'
 import { type Actor, type WebhookContext, audit } from '../context.ts'
 import { isPaused } from '../../core/webhooks/route.ts'
 import { type DeliveryEntry, toDeliveryEntry } from './deliveries.ts'
@@ -16,15 +16,14 @@ export async function testWebhooks(
   named: string,
   body: unknown,
 ): Promise<Result<true, Failure>> {
-  const type = testTypeOf(named)
-  if (type === undefined) return err(noTestType(named))
-  const about = readWebhookTest(body)
-  if (!about.ok) return err(invalid(about.error))
   const { accountId } = actor
   const nowMs = ctx.clock.now()
+  const read = readExample(accountId, nowMs, named, body)
+  if (!read.ok) return read
+  const { type, about, example } = read.value
   await ctx.store.transaction(async (tx) => {
-    await emitNotification(tx, { accountId, atMs: nowMs }, exampleEvent(type, { accountId, nowMs, ...about.value }))
-    await audit(tx, actor, nowMs, { action: 'webhook.test', subject: type, after: about.value })
+    await emitNotification(tx, { accountId, atMs: nowMs }, example)
+    await audit(tx, actor, nowMs, { action: 'webhook.test', subject: type, after: about })
   })
   return ok(true)
 }
@@ -39,14 +38,13 @@ export async function testWebhook(
   named: string,
   body: unknown,
 ): Promise<Result<DeliveryEntry, Failure>> {
-  const type = testTypeOf(named)
-  if (type === undefined) return err(noTestType(named))
-  const about = readWebhookTest(body)
-  if (!about.ok) return err(invalid(about.error))
   const { accountId } = actor
   const nowMs = ctx.clock.now()
+  const read = readExample(accountId, nowMs, named, body)
+  if (!read.ok) return read
+  const { type } = read.value
+  const example = eventOf(read.value.example)
   const [id, eventId] = [timeOrderedId(nowMs, ctx.random), timeOrderedId(nowMs, ctx.random)]
-  const example = eventOf(exampleEvent(type, { accountId, nowMs, ...about.value }))
   return ctx.store.transaction(async (tx): Promise<Result<DeliveryEntry, Failure>> => {
     const webhook = await tx.webhooks.lock(accountId, webhookId)
     if (!webhook) return err(noWebhook(webhookId))
@@ -59,6 +57,22 @@ export async function testWebhook(
     await audit(tx, actor, nowMs, { action: 'webhook.test_one', subject: String(webhookId), after })
     return ok(toDeliveryEntry({ ...row, ...NOT_STARTED }))
   })
+}
+
+interface Example {
+  readonly type: TestType
+  /** What the caller wants the event to be about. */
+  readonly about: WebhookTestRequest
+  readonly example: ReturnType<typeof exampleEvent>
+}
+
+/** The event of a test: its type from the path, and what it is about from the body. */
+function readExample(accountId: string, nowMs: number, named: string, body: unknown): Result<Example, Failure> {
+  const type = testTypeOf(named)
+  if (type === undefined) return err(noTestType(named))
+  const about = readWebhookTest(body)
+  if (!about.ok) return err(invalid(about.error))
+  return ok({ type, about: about.value, example: exampleEvent(type, { accountId, nowMs, ...about.value }) })
 }
 
 const NOT_STARTED = {

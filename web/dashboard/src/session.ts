@@ -4,11 +4,8 @@ import { ApiError, call } from './api/call.ts'
 
 export type Session = Answer<typeof readSession>
 
-/** `unknown`: not asked yet. `none`: signed out. `expired`: it was there; the page stays, with what was typed. */
-export type SessionState =
-  | { readonly kind: 'unknown' | 'none' }
-  | { readonly kind: 'signedIn'; readonly session: Session }
-  | { readonly kind: 'expired'; readonly session: Session }
+/** `unknown`: not asked yet. `none`: signed out. A session that expires stays here: the page keeps what was typed. */
+type SessionState = { readonly kind: 'unknown' | 'none' } | { readonly kind: 'signedIn'; readonly session: Session }
 
 export const session = signal<SessionState>({ kind: 'unknown' })
 
@@ -18,7 +15,7 @@ export const canChange = (): boolean => {
   return value.kind === 'signedIn' && value.session.user.role === 'admin'
 }
 
-/** Asks once at the start who is signed in. */
+/** Reads the session once, at the start. */
 export async function openSession(): Promise<void> {
   try {
     session.value = { kind: 'signedIn', session: await call(readSession, {}, { signsIn: true }) }

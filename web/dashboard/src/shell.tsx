@@ -62,7 +62,7 @@ function UpdatesState() {
   return shown && <State kind={shown[0]}>{shown[1]}</State>
 }
 
-/** Who is signed in. `isShort`: the letters alone open the menu, as at the top of a phone. */
+/** The signed-in user with a menu. `isShort`: the initials alone open it, as at the top of a phone. */
 function Account({ isShort = false }: { readonly isShort?: boolean }) {
   const { value } = session
   if (value.kind !== 'signedIn') return null

@@ -58,7 +58,7 @@ const WHY = {
   expired: 'Your session ended because it is 30 days old',
 } as const
 
-/** Admits only requests of a user who is signed in, and of a viewer only what changes nothing. Runs before the body is read. */
+/** Admits only signed-in users; a viewer may only read. Runs before the body is read. */
 export function requireSession(ctx: Context, refuse: Refuse): Hook {
   return async (request, reply) => {
     const value = sessionValue(request)

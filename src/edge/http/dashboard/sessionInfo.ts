@@ -52,7 +52,7 @@ export const toOwnSession = (session: Session, currentId: number): Static<typeof
   userAgent: session.userAgent,
 })
 
-/** Who is signed in, and what the first page needs to know. */
+/** Sends the signed-in user, and what the first page needs. */
 export async function sendInfo(api: DashboardApi, reply: FastifyReply, signedIn: SignedIn): Promise<FastifyReply> {
   const { id, email, role, accountId, session } = signedIn
   const account = await api.ctx.store.read.accounts.get(accountId)

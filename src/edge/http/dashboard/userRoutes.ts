@@ -49,7 +49,7 @@ export function userRoutes(app: FastifyInstance, { ctx, peerOf }: DashboardApi):
   )
   app.delete<ById>(
     `${PATH}/:userId`,
-    operation('deleteUser', TAG, 'Delete a user, who is signed out everywhere', { data: Type.Boolean() }),
+    operation('deleteUser', TAG, 'Delete a user and end all of their sessions', { data: Type.Boolean() }),
     (request, reply) =>
       withPathId(reply, request.params.userId, noUser, (id) => deleteUser(ctx, actorOf(request, peerOf), id)),
   )

@@ -68,7 +68,7 @@ export function SignInPage() {
 /** Lies over a page whose session has ended. The page below keeps what was typed, and its calls go on afterwards. */
 export function SignInAgain() {
   const { value } = session
-  const email = value.kind === 'signedIn' || value.kind === 'expired' ? value.session.user.email : ''
+  const email = value.kind === 'signedIn' ? value.session.user.email : ''
   const signing = useSignIn(email, signedInAgain)
   return (
     <Dialog

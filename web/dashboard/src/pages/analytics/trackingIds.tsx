@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import { type Answer, listTrackingIds } from '#api/tokens.ts'
 import { callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
-import { Icon } from '../../parts/icon.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
+import { SearchForm } from '../../parts/search.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { bytes } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
@@ -32,7 +32,9 @@ export function TrackingIds({ range: { startDate, stopDate } }: { readonly range
     <Card
       title={text.byTrackingId}
       isFlush
-      aside={<Search onPrefix={setPrefix} />}
+      aside={
+        <SearchForm label={text.searchTracking} placeholder={text.searchTracking} value={prefix} onSearch={setPrefix} />
+      }
       foot={
         list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
       }
@@ -44,27 +46,5 @@ export function TrackingIds({ range: { startDate, stopDate } }: { readonly range
         <Table caption={text.byTrackingId} rows={list.data} keyOf={({ trackingId }) => trackingId} columns={COLUMNS} />
       )}
     </Card>
-  )
-}
-
-/** The list is found by the beginning of an id, after Enter. */
-function Search({ onPrefix }: { readonly onPrefix: (prefix: string) => void }) {
-  const [typed, setTyped] = useState('')
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    onPrefix(typed.trim())
-  }
-  return (
-    <form class="search" role="search" onSubmit={submit}>
-      <Icon name="search" isSmall />
-      <input
-        class="input"
-        type="search"
-        aria-label={text.searchTracking}
-        placeholder={text.searchTracking}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-      />
-    </form>
   )
 }

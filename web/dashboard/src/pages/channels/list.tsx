@@ -5,10 +5,10 @@ import { useWalk } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
+import { SearchForm } from '../../parts/search.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
@@ -67,7 +67,12 @@ export function ChannelsPage({ query }: PageArgs) {
     >
       <section class="card" aria-label={text.title}>
         <div class="tools">
-          <Search value={search} />
+          <SearchForm
+            label={text.search}
+            placeholder={text.searchHint}
+            value={search}
+            onSearch={(found) => setQuery({ search: found || undefined })}
+          />
           <Segment
             label={text.which}
             choices={(['all', 'running', 'error'] as const).map((one) => [one, text.filters[one]] as const)}
@@ -116,27 +121,6 @@ async function stopWholly(channelId: string): Promise<void> {
     if (status === 'stopped') return
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
-}
-
-function Search({ value }: { readonly value: string }) {
-  const [typed, setTyped] = useState(value)
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    setQuery({ search: typed.trim() || undefined })
-  }
-  return (
-    <form class="search" role="search" onSubmit={submit}>
-      <Icon name="search" isSmall />
-      <input
-        class="input"
-        type="search"
-        aria-label={text.search}
-        placeholder={text.searchHint}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-      />
-    </form>
-  )
 }
 
 function columnsOf(toggle: (one: Channel) => Promise<void>, doom: (one: Channel) => void): Column<Channel>[] {

@@ -4,10 +4,10 @@ import { addressOf, call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
+import { SearchForm } from '../../parts/search.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -62,7 +62,13 @@ export function RecordingsPage({ query }: PageArgs) {
     <Page title={text.title} sub={text.sub}>
       <section class="card" aria-label={text.title}>
         <div class="tools">
-          <Search value={streamName} />
+          {/* The API finds a stream by its whole name. */}
+          <SearchForm
+            label={text.search}
+            placeholder={text.searchHint}
+            value={streamName}
+            onSearch={(stream) => setQuery({ stream: stream || undefined })}
+          />
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
@@ -95,29 +101,6 @@ export function RecordingsPage({ query }: PageArgs) {
         </Confirm>
       )}
     </Page>
-  )
-}
-
-/** The API finds a stream by its whole name, so the search waits for Enter. */
-function Search({ value }: { readonly value: string }) {
-  const [typed, setTyped] = useState(value)
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    setQuery({ stream: typed.trim() || undefined })
-  }
-  return (
-    <form class="search" role="search" onSubmit={submit}>
-      <Icon name="search" isSmall />
-      <input
-        class="input"
-        type="search"
-        aria-label={text.search}
-        placeholder={text.searchHint}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-        onSearch={submit}
-      />
-    </form>
   )
 }
 

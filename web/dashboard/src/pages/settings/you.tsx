@@ -15,7 +15,7 @@ import { words } from '../../words/words.ts'
 
 const text = words.settings
 
-/** The person who is signed in: role, theme, password, sessions. */
+/** The signed-in user: role, theme, password, sessions. */
 export function You() {
   const { value } = session
   const [asked, setAsked] = useState<'password' | 'everywhere' | null>(null)
