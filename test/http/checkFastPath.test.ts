@@ -5,10 +5,18 @@ import { runApp, type RunningApp } from '../support/app.ts'
 
 let sluice: RunningApp
 let token: string
+let strict: string
 beforeAll(async () => {
   sluice = await runApp()
   const body = { label: 'a', streams: [{ streamName: 'show' }] }
   token = (await sluice.call('POST', '/api/publish_token', body)).json.data.token
+  const rules = {
+    ...body,
+    allowedOrigins: ['*.example.com'],
+    allowedIpAddresses: ['192.0.2.0/24'],
+    bindIpsOnUsage: 1,
+  }
+  strict = (await sluice.call('POST', '/api/publish_token', rules)).json.data.token
 })
 afterAll(() => sluice.close())
 
@@ -17,6 +25,8 @@ const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: 
 /** A trailing slash keeps a request off the fast path and changes nothing else. */
 it.each<[string, () => unknown, Record<string, string>]>([
   ['an admission', () => ({ ...question, token }), {}],
+  ['an admission whose steps were written before', () => ({ ...question, token }), {}],
+  ['an admission by other rules', () => ({ ...question, token: strict, origin: 'https://www.example.com' }), {}],
   ['a refusal', () => ({ ...question, token: 'x' }), {}],
   ['a name that needs UTF-8', () => ({ ...question, streamName: 'Bühne 🎭' }), {}],
   ['bad fields', () => ({ action: 'publish', ip: 7 }), {}],

@@ -11,21 +11,73 @@ export interface ConnectionLimits {
 }
 
 /** A connection and its current request. */
-interface Held {
+class Held {
   readonly socket: Socket
   /** Connections from the same address; null: this one comes from a trusted proxy. */
   readonly peers: Crowd | null
   readonly addressKey: string
+  readonly amongAll = new Place(this)
+  readonly amongPeers = new Place(this)
   /** Requests without a complete answer. */
-  underWay: number
-  latest: { readonly request: IncomingMessage; readonly response: ServerResponse } | null
-  endsWithAnswer: boolean
+  underWay = 0
+  /** The latest request that has no complete answer. */
+  response: ServerResponse | null = null
+  endsWithAnswer = false
+
+  constructor(socket: Socket, peers: Crowd | null, addressKey: string) {
+    this.socket = socket
+    this.peers = peers
+    this.addressKey = addressKey
+  }
 }
 
-/** Connections that share a limit. Idle ones are ordered by when they became idle. */
+/** A place in a ring of idle connections. Alone, it is its own neighbour. */
+class Place {
+  readonly held: Held | null
+  #before: Place = this
+  #after: Place = this
+
+  constructor(held: Held | null) {
+    this.held = held
+  }
+
+  get after(): Place {
+    return this.#after
+  }
+
+  /** Moves to the place before `other`. */
+  enter(other: Place): void {
+    this.leave()
+    this.#before = other.#before
+    this.#after = other
+    this.#before.#after = this
+    other.#before = this
+  }
+
+  leave(): void {
+    this.#before.#after = this.#after
+    this.#after.#before = this.#before
+    this.#before = this
+    this.#after = this
+  }
+}
+
+/**
+ * Connections that share a limit. The idle ones form a ring, by when they became idle: every request leaves and enters
+ * it, and a ring costs a fraction of an ordered set.
+ */
 class Crowd {
-  readonly idle = new Set<Held>()
+  /** Stands between the one that was idle longest and the latest. */
+  readonly #idle = new Place(null)
   size = 0
+
+  get longestIdle(): Held | null {
+    return this.#idle.after.held
+  }
+
+  enter(place: Place): void {
+    place.enter(this.#idle)
+  }
 }
 
 /**
@@ -59,9 +111,9 @@ export class HttpConnections {
     const held = this.#held.get(request.socket)
     if (held === undefined) return
     held.underWay += 1
-    held.latest = { request, response }
-    this.#all.idle.delete(held)
-    held.peers?.idle.delete(held)
+    held.response = response
+    held.amongAll.leave()
+    held.amongPeers.leave()
     response.on('close', () => this.#end(held))
   }
 
@@ -69,9 +121,9 @@ export class HttpConnections {
   endsWithAnswer(socket: Duplex): boolean {
     const held = this.#held.get(socket)
     if (held === undefined || held.underWay === 0) return false
-    const { request, response } = held.latest ?? {}
+    const { response } = held
     // An incomplete request gets no answer, so there is none to wait for.
-    held.endsWithAnswer = request?.complete === true || response?.headersSent === true
+    held.endsWithAnswer = response?.req.complete === true || response?.headersSent === true
     return held.endsWithAnswer
   }
 
@@ -85,13 +137,13 @@ export class HttpConnections {
       socket.destroy()
       return
     }
-    this.#add({ socket, peers, addressKey: key ?? '', underWay: 0, latest: null, endsWithAnswer: false })
+    this.#add(new Held(socket, peers, key ?? ''))
   }
 
   #makeRoom(crowd: Crowd | null, max: number): boolean {
     if (crowd === null || max === 0 || crowd.size < max) return true
-    const [longest] = crowd.idle
-    if (longest === undefined) return false
+    const longest = crowd.longestIdle
+    if (longest === null) return false
     this.counts.gaveWay += 1
     this.#remove(longest)
     longest.socket.destroy()
@@ -102,30 +154,29 @@ export class HttpConnections {
     const { socket, peers, addressKey: key } = held
     this.#held.set(socket, held)
     if (peers !== null) this.#byAddress.set(key, peers)
-    for (const crowd of [this.#all, peers]) {
-      if (crowd === null) continue
-      crowd.size += 1
-      crowd.idle.add(held)
-    }
+    for (const crowd of [this.#all, peers]) if (crowd !== null) crowd.size += 1
+    this.#rest(held)
     socket.on('close', () => this.#remove(held))
   }
 
   #remove(held: Held): void {
     if (!this.#held.delete(held.socket)) return
-    for (const crowd of [this.#all, held.peers]) {
-      if (crowd === null) continue
-      crowd.size -= 1
-      crowd.idle.delete(held)
-    }
+    for (const crowd of [this.#all, held.peers]) if (crowd !== null) crowd.size -= 1
+    held.amongAll.leave()
+    held.amongPeers.leave()
     if (held.peers?.size === 0) this.#byAddress.delete(held.addressKey)
   }
 
   #end(held: Held): void {
     held.underWay -= 1
     if (held.underWay > 0 || !this.#held.has(held.socket)) return
-    held.latest = null
+    held.response = null
     if (held.endsWithAnswer) held.socket.end()
-    this.#all.idle.add(held)
-    held.peers?.idle.add(held)
+    this.#rest(held)
+  }
+
+  #rest(held: Held): void {
+    this.#all.enter(held.amongAll)
+    held.peers?.enter(held.amongPeers)
   }
 }

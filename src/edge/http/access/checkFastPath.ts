@@ -3,6 +3,7 @@ import { authenticateFromMemory } from '../../../commands/accounts/authenticate.
 import { checkAccess, checkFromMemory, type CheckAnswer } from '../../../commands/access/checkAccess.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Result } from '../../../base/result.ts'
+import type { TraceStep } from '../../../core/access/types.ts'
 import { ERRORS, type Failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
 import { parseJson } from '../body.ts'
@@ -80,7 +81,7 @@ function readRest(request: IncomingMessage, first: Buffer | null, done: (body: B
 
 function send(response: ServerResponse, options: CheckFastPathOptions, result: Result<CheckAnswer, Failure>): void {
   const status = result.ok ? 200 : ERRORS[result.error.code].status
-  const body = asBody(result.ok ? { status: 'success', data: result.value } : failureBody(result.error))
+  const body = asBody(result.ok ? textOfAnswer(result.value) : JSON.stringify(failureBody(result.error)))
   options.answered('POST', PATH, status)
   const head = ['Content-Type', JSON_TYPE, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
@@ -88,8 +89,26 @@ function send(response: ServerResponse, options: CheckFastPathOptions, result: R
   response.end(body.text, body.encoding)
 }
 
-function asBody(value: object): Body {
-  const text = JSON.stringify(value)
+function asBody(text: string): Body {
   const bytes = Buffer.byteLength(text)
   return { text, bytes: `${bytes}`, encoding: bytes === text.length ? 'latin1' : 'utf8' }
+}
+
+/** The JSON of steps. Nearly all steps of an admission are constants of the rules, so each is written once. */
+const stepTexts = new WeakMap<TraceStep, string>()
+
+/** As `JSON.stringify`, in a third of the time for an admission: its code and message have nothing to escape. */
+function textOfAnswer(answer: CheckAnswer): string {
+  if (!answer.allowed) return JSON.stringify({ status: 'success', data: answer })
+  const { code, message, live, trace } = answer
+  const steps = trace.map(textOfStep).join()
+  return `{"status":"success","data":{"allowed":true,"code":"${code}","message":"${message}","live":${live},"trace":[${steps}]}}`
+}
+
+function textOfStep(step: TraceStep): string {
+  const known = stepTexts.get(step)
+  if (known !== undefined) return known
+  const text = JSON.stringify(step)
+  stepTexts.set(step, text)
+  return text
 }
