@@ -1,5 +1,5 @@
 import { type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
-import type { Context } from './context.ts'
+import type { SessionContext } from './context.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
 
 /** Free and total space of a disk. */
@@ -15,7 +15,7 @@ const STREAMS_MAX = 1_000
 
 /** What needs attention in an account. `recordings`: the disk of the recordings; null: not known. */
 export async function readAttention(
-  ctx: Context,
+  ctx: SessionContext,
   accountId: string,
   recordings: DiskSpace | null = null,
 ): Promise<AttentionItem[]> {

@@ -1,5 +1,5 @@
 import type { DiskSpace } from './attention.ts'
-import type { Context } from './context.ts'
+import type { CommandContext } from './context.ts'
 
 export interface StorageUse {
   recordings: { count: number; bytes: number; disk?: DiskSpace }
@@ -7,7 +7,11 @@ export interface StorageUse {
 }
 
 /** The space that recordings of an account take, and the space that is left. `disk`: of the recordings; null: not known. */
-export async function readStorage({ store }: Context, accountId: string, disk: DiskSpace | null): Promise<StorageUse> {
+export async function readStorage(
+  { store }: CommandContext,
+  accountId: string,
+  disk: DiskSpace | null,
+): Promise<StorageUse> {
   const database = await store.diskSpace()
   return {
     recordings: { ...(await store.read.recordings.usage(accountId)), ...(disk === null ? {} : { disk }) },

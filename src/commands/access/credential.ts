@@ -2,9 +2,9 @@ import { constantTimeEqual, hmac } from '../../base/crypto.ts'
 import { looksLikeJwt, parseSelfSigned, type ParsedJwt } from '../../core/access/selfSigned.ts'
 import type { Credential } from '../../core/access/types.ts'
 import type { CachedToken } from '../../store/cached.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 
-type Cache = Context['cache']
+type Cache = AccessContext['cache']
 
 /** Finds what a presented token proves. @throws StoreUnavailable */
 export async function resolveCredential(cache: Cache, presented: string | null): Promise<Credential> {

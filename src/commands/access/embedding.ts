@@ -1,7 +1,7 @@
 import type { OriginRule } from '../../core/access/origin.ts'
 import type { AccessRequest, RefusalCode } from '../../core/access/types.ts'
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { type AccessAttempt, evaluate } from './authorize.ts'
 
 /** Which sites may show a stream inside of their pages: none, any, or those that are in every one of the lists. */
@@ -14,7 +14,7 @@ const ON_THE_VIEWER: readonly RefusalCode[] = ['address_not_allowed', 'country_n
  * The sites that the presented token allows, or those of an open stream. The attempt has no origin, so the decision gets
  * to the rule on origins only with a token that is valid for this stream. If it cannot be decided, no site may.
  */
-export async function embeddingOf(ctx: Context, attempt: Omit<AccessAttempt, 'origin'>): Promise<Embedding> {
+export async function embeddingOf(ctx: AccessContext, attempt: Omit<AccessAttempt, 'origin'>): Promise<Embedding> {
   try {
     const { request, decision } = await evaluate(ctx, { ...attempt, origin: null }, ctx.clock.now())
     if (decision.allowed || ON_THE_VIEWER.includes(decision.code)) return 'any'

@@ -2,13 +2,13 @@ import { accountId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { Conflict, type Account } from '../../store/store.ts'
-import { audit, cliActor, type Context } from '../context.ts'
+import { audit, cliActor, type CommandContext } from '../context.ts'
 
 const NAME_MAX = 128
 const ID_ATTEMPTS = 5
 
 /** Makes the first account when there is none. Safe when several nodes start at once: only one account is made. */
-export async function ensureAccount(ctx: Context): Promise<void> {
+export async function ensureAccount(ctx: CommandContext): Promise<void> {
   if ((await ctx.store.read.accounts.list()).length > 0) return
   await ctx.store.transaction(async (tx) => {
     if ((await tx.accounts.list()).length > 0) return
@@ -16,7 +16,7 @@ export async function ensureAccount(ctx: Context): Promise<void> {
   })
 }
 
-export async function createAccount(ctx: Context, name: string): Promise<Result<Account, Failure>> {
+export async function createAccount(ctx: CommandContext, name: string): Promise<Result<Account, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
   for (let attempt = 1; ; attempt++) {
@@ -45,7 +45,7 @@ export function checkName(name: string): string | null {
 }
 
 /** The account that a command means: the named one, or the only one there is. */
-export async function pickAccount(ctx: Context, id: string | undefined): Promise<Result<Account, Failure>> {
+export async function pickAccount(ctx: CommandContext, id: string | undefined): Promise<Result<Account, Failure>> {
   const accounts = await ctx.store.read.accounts.list()
   if (id === undefined) {
     const [first, second] = accounts

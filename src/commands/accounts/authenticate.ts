@@ -1,12 +1,12 @@
 import { constantTimeEqual, sha256 } from '../../base/crypto.ts'
 import type { ApiSecret, StoredCredential } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 
 type SecretHolder = Pick<ApiSecret, 'id' | 'accountId'>
 
 /** Finds the holder of an API secret; undefined: no secret has this value. The value is compared by its SHA-256 only. */
 export async function authenticateSecret(
-  ctx: Pick<Context, 'cache' | 'lastUses' | 'clock'>,
+  ctx: Pick<AccessContext, 'cache' | 'lastUses' | 'clock'>,
   presented: string,
 ): Promise<SecretHolder | undefined> {
   const found = await ctx.cache.secretByValue(presented)
@@ -16,7 +16,7 @@ export async function authenticateSecret(
 
 /** As `authenticateSecret`, from memory alone; null: only the store can say. */
 export function authenticateFromMemory(
-  ctx: Pick<Context, 'cache' | 'lastUses' | 'clock'>,
+  ctx: Pick<AccessContext, 'cache' | 'lastUses' | 'clock'>,
   presented: string,
 ): SecretHolder | null {
   const found = ctx.cache.peekSecretByValue(presented)
@@ -27,7 +27,7 @@ export function authenticateFromMemory(
 
 /** The owner of a Basic credential, or undefined. Every call reads the store, so a deleted credential is refused at once. */
 export async function authenticateCredential(
-  ctx: Pick<Context, 'store' | 'lastUses' | 'clock'>,
+  ctx: Pick<AccessContext, 'store' | 'lastUses' | 'clock'>,
   key: string,
   secret: string,
 ): Promise<Pick<StoredCredential, 'id' | 'accountId' | 'scope'> | undefined> {

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { failure, notFound, type Failure } from '../../core/errors.ts'
 import type { StoredCredential } from '../../store/store.ts'
 import { checkName } from './accounts.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type CommandContext } from '../context.ts'
 
 /** A Basic credential of the channels API with its secret, which is shown this once and kept only as SHA-256. */
 export interface FreshCredential {
@@ -19,7 +19,7 @@ export const noCredential = (id: number | string): Failure =>
   notFound('credentialId', `No credential with id: ${String(id).slice(0, 32)}`)
 
 export async function createCredential(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   name: string,
   scope: StoredCredential['scope'],
@@ -42,7 +42,7 @@ export async function createCredential(
   return ok({ credential, value: `${key}:${secret}` })
 }
 
-export async function deleteCredential(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+export async function deleteCredential(ctx: CommandContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
     const before = await tx.credentials.get(actor.accountId, id)
@@ -55,5 +55,5 @@ export async function deleteCredential(ctx: Context, actor: Actor, id: number): 
   return found ? ok(true) : err(noCredential(id))
 }
 
-export const listCredentials = (ctx: Context, accountId: string): Promise<StoredCredential[]> =>
+export const listCredentials = (ctx: CommandContext, accountId: string): Promise<StoredCredential[]> =>
   ctx.store.read.credentials.list(accountId)

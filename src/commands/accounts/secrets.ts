@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { failure, notFound, type Failure } from '../../core/errors.ts'
 import { Conflict, type ApiSecret } from '../../store/store.ts'
 import { checkName } from './accounts.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type AccessContext } from '../context.ts'
 
 /** An API secret with its value, which is shown this once and kept only as SHA-256. */
 export interface FreshSecret {
@@ -18,9 +18,13 @@ export const noSecret = (id: number | string): Failure =>
   notFound('secretId', `No API secret with id: ${String(id).slice(0, 32)}`)
 
 /** 32 random bytes; base64url so that it needs no quoting in a shell or a header. */
-const newValue = (ctx: Context): string => ctx.random.bytes(32).toString('base64url')
+const newValue = (ctx: AccessContext): string => ctx.random.bytes(32).toString('base64url')
 
-export async function createSecret(ctx: Context, actor: Actor, name: string): Promise<Result<FreshSecret, Failure>> {
+export async function createSecret(
+  ctx: AccessContext,
+  actor: Actor,
+  name: string,
+): Promise<Result<FreshSecret, Failure>> {
   const problem = checkName(name)
   if (problem !== null) return err(failure('bad_request', `name ${problem}`))
   const others = await ctx.store.read.secrets.list(actor.accountId)
@@ -42,7 +46,11 @@ export async function createSecret(ctx: Context, actor: Actor, name: string): Pr
 }
 
 /** Gives a secret a new value. Requests with the old one are refused from the answer on. */
-export async function refreshSecret(ctx: Context, actor: Actor, id: number): Promise<Result<FreshSecret, Failure>> {
+export async function refreshSecret(
+  ctx: AccessContext,
+  actor: Actor,
+  id: number,
+): Promise<Result<FreshSecret, Failure>> {
   const value = newValue(ctx)
   const nowMs = ctx.clock.now()
   const hint = value.slice(-4)
@@ -58,7 +66,7 @@ export async function refreshSecret(ctx: Context, actor: Actor, id: number): Pro
   return secret ? ok({ secret, value }) : err(noSecret(id))
 }
 
-export async function deleteSecret(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+export async function deleteSecret(ctx: AccessContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
     const before = await tx.secrets.get(actor.accountId, id)
@@ -72,5 +80,5 @@ export async function deleteSecret(ctx: Context, actor: Actor, id: number): Prom
   return found ? ok(true) : err(noSecret(id))
 }
 
-export const listSecrets = (ctx: Context, accountId: string): Promise<ApiSecret[]> =>
+export const listSecrets = (ctx: AccessContext, accountId: string): Promise<ApiSecret[]> =>
   ctx.store.read.secrets.list(accountId)

@@ -5,7 +5,7 @@ import { type AuditFilter, readAuditQuery } from '../../core/audit/query.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { KeyPart } from '../../core/pages/cursor.ts'
 import type { AuditQuery, StoredAuditRow } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 
 /** Who reads the audit log. What was changed may hold what only admins see, such as the addresses of webhooks. */
@@ -18,7 +18,7 @@ export type AuditEntry = ReturnType<typeof toEntry>
 
 /** One page of the audit log, newest first. */
 export async function listAudit(
-  ctx: Context,
+  ctx: CommandContext,
   reader: AuditReader,
   query: Record<string, unknown>,
 ): Promise<Result<KeysetPage<AuditEntry>, Failure>> {
@@ -41,7 +41,7 @@ const auditAfter = ([atMs, id]: readonly KeyPart[]): Pick<AuditQuery, 'after'> =
   typeof atMs === 'number' && typeof id === 'number' ? { after: { atMs, id } } : {}
 
 /** The names of those who change things now; who was deleted has none. By the stored form of the actor. */
-async function namesOf({ store }: Context, accountId: string): Promise<ReadonlyMap<string, string>> {
+async function namesOf({ store }: CommandContext, accountId: string): Promise<ReadonlyMap<string, string>> {
   const { users, secrets, credentials } = store.read
   const named = (kind: 'user' | 'secret' | 'credential', of: readonly { id: number; name: string }[]) =>
     of.map(({ id, name }) => [formatActor({ kind, id }), name] as const)
@@ -88,7 +88,7 @@ export interface AuditExport {
 
 /** The newest rows of the audit log that match, as comma-separated values. */
 export async function exportAudit(
-  ctx: Context,
+  ctx: CommandContext,
   reader: AuditReader,
   query: Record<string, unknown>,
 ): Promise<Result<AuditExport, Failure>> {
@@ -105,7 +105,11 @@ export async function exportAudit(
   return ok({ csv, isCut: false })
 }
 
-async function* auditRows({ store }: Context, accountId: string, filter: AuditFilter): AsyncGenerator<StoredAuditRow> {
+async function* auditRows(
+  { store }: CommandContext,
+  accountId: string,
+  filter: AuditFilter,
+): AsyncGenerator<StoredAuditRow> {
   let after: AuditQuery['after']
   do {
     const rows: StoredAuditRow[] = await store.read.audit.page({

@@ -1,7 +1,7 @@
 import type { NewKey } from '../../core/channels/distribution.ts'
 import type { Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
-import type { ChannelContext, Context } from '../context.ts'
+import type { ChannelContext, CommandContext } from '../context.ts'
 import { newId } from './channelCommand.ts'
 
 const KEY_CONTEXT = 'distribution:key'
@@ -19,7 +19,7 @@ export function newKey(ctx: ChannelContext, distribution: Distribution, { key, n
 }
 
 /** The text of a key. Throws if it was sealed with a key that this node does not have. */
-export function openKey({ sealer }: Pick<Context, 'sealer'>, { keySealed }: DistributionKey): string {
+export function openKey({ sealer }: Pick<CommandContext, 'sealer'>, { keySealed }: DistributionKey): string {
   const opened = sealer.open(keySealed, KEY_CONTEXT)
   if (!opened.ok) throw new Error(`a viewer key cannot be opened with this node's sealing key: ${opened.error}`)
   return opened.value.toString('utf8')

@@ -6,7 +6,7 @@ import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle, isPush } from '../../core/channels/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
-import type { Actor, ChannelContext, Context } from '../context.ts'
+import type { Actor, ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import {
   type ChannelResult,
@@ -139,11 +139,13 @@ export async function listIngests(
 }
 
 /** The ingest of this stream key, for an encoder that connects. */
-export const findByStreamKey = (ctx: Pick<Context, 'store'>, streamKey: string): Promise<StoredIngest | undefined> =>
-  ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
+export const findByStreamKey = (
+  ctx: Pick<CommandContext, 'store'>,
+  streamKey: string,
+): Promise<StoredIngest | undefined> => ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
 
 /** The source URL of a pull. Throws if it was sealed with a key that this node does not have. */
-export const sourceOf = (ctx: Pick<Context, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
+export const sourceOf = (ctx: Pick<CommandContext, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
 
 export function newIngest(ctx: ChannelContext, channel: Channel, rules: NewIngest): StoredIngest {
   const { url, ...shown } = rules
@@ -183,7 +185,7 @@ function seal(ctx: ChannelContext, secret: string, isKey: boolean): Pick<StoredI
   return { secretSealed: ctx.sealer.seal(secret, SECRET_CONTEXT), keyHash: isKey ? sha256(secret) : null }
 }
 
-function openSecret({ sealer }: Pick<Context, 'sealer'>, { secretSealed }: StoredIngest): string {
+function openSecret({ sealer }: Pick<CommandContext, 'sealer'>, { secretSealed }: StoredIngest): string {
   const opened = sealer.open(secretSealed, SECRET_CONTEXT)
   if (!opened.ok) throw new Error(`an ingest's secret cannot be opened with this node's sealing key: ${opened.error}`)
   return opened.value.toString('utf8')

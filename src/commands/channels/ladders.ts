@@ -11,7 +11,7 @@ import type { LadderRecord } from '../../core/channels/ladderSchema.ts'
 import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import type { AbrLadder } from '../../core/channels/types.ts'
 import type { Tx } from '../../store/store.ts'
-import type { Actor, ChannelContext, Context } from '../context.ts'
+import type { Actor, ChannelContext, CommandContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './channelCommand.ts'
 
@@ -26,7 +26,7 @@ export const noLadder = (id: string): string => `there is no ladder ${id.slice(0
 
 /** The ladder of an engine; undefined if it does not exist. A ladder in use cannot be deleted. */
 export async function ladderOf(
-  ctx: Pick<Context, 'store'>,
+  ctx: Pick<CommandContext, 'store'>,
   accountId: string,
   id: string,
 ): Promise<AbrLadder | undefined> {

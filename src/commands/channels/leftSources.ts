@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 
 const BATCH = 200
 /** Batches in one run; the next run does the rest. */
@@ -11,7 +11,7 @@ const SETTLED_MS = 600_000
  * Removes pull source URLs that earlier versions recorded. Works in small transactions, so that other writers do not
  * wait. Costs almost nothing when there are none.
  */
-export async function removeLeftSources({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
+export async function removeLeftSources({ store, clock }: Pick<CommandContext, 'store' | 'clock'>): Promise<void> {
   const untilMs = clock.now() - SETTLED_MS
   const batches: ((tx: Tx) => Promise<number>)[] = [
     (tx) => tx.leftSources.ofAudit(BATCH),

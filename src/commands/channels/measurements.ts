@@ -8,7 +8,7 @@ import type { EnginePace } from '../../core/channels/runs/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
 import { type Engine, type Ingest, isPush } from '../../core/channels/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
-import type { ChannelContext, Context } from '../context.ts'
+import type { ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
@@ -131,7 +131,7 @@ function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
 }
 
 /** Whether a running engine takes its media from this ingest. */
-export async function isUsed({ store }: Pick<Context, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
+export async function isUsed({ store }: Pick<CommandContext, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
   const engines = await store.read.engines.ofChannel(channelId)
   return engines.some(({ ingestId, status }) => ingestId === id && status !== 'stopped' && status !== 'stopping')
 }

@@ -1,13 +1,16 @@
 import { viewerKey } from '../../base/viewerKey.ts'
 import { compilePlayback, type PlaybackRules } from '../../core/channels/playback.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { openKey } from './distributionKey.ts'
 import { isId } from './channelCommand.ts'
 
 type Verify = PlaybackRules['keys'][number]['verify']
 
 /** The rules by which a distribution is played. Null: there is no such distribution. */
-export async function loadPlayback(ctx: Pick<Context, 'store' | 'sealer'>, id: string): Promise<PlaybackRules | null> {
+export async function loadPlayback(
+  ctx: Pick<CommandContext, 'store' | 'sealer'>,
+  id: string,
+): Promise<PlaybackRules | null> {
   const { read } = ctx.store
   const distribution = isId(id) ? await read.distributions.find(id) : undefined
   if (!distribution) return null

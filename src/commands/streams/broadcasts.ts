@@ -4,7 +4,7 @@ import type { Mac } from '../../core/pages/cursor.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { Broadcast } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { type KeysetPage, mapPage, newestAfter, paginate } from '../pages.ts'
 
 /** A broadcast that is over, as the interface shows it. */
@@ -12,7 +12,7 @@ export type BroadcastEntry = ReturnType<typeof toEntry>
 
 /** One page of the broadcasts that are over, of one stream or of the account, the last to end first. */
 export async function listBroadcasts(
-  ctx: Context,
+  ctx: CommandContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,

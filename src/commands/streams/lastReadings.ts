@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 
 /** Writes what was measured last, when the sessions of this node have ended. Never rejects. */
-export async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
+export async function writeLastReadings({ streamMeter, accountMinutes, store, log }: SessionContext): Promise<void> {
   try {
     await streamMeter.write(store)
     await accountMinutes.write(store)

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { columnOf, MINUTE_MS, minutesOf, readMinutesQuery, type SeriesMetric } from '../../core/streams/seriesQuery.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 
 interface AccountSeries {
   range: string
@@ -14,7 +14,7 @@ interface AccountSeries {
 
 /** Viewers and bytes of an account by minute, over all nodes; up to now for this node. */
 export async function accountSeries(
-  ctx: Context,
+  ctx: SessionContext,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<AccountSeries, Failure>> {

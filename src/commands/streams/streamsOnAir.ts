@@ -6,7 +6,7 @@ import type { StreamOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 
 /** The feeds of one stream, the oldest first; never empty. */
@@ -21,7 +21,7 @@ interface Read {
 
 /** One page of the streams on the air at all nodes, by name: one entry for each stream, however many watch it. */
 export async function listStreamsOnAir(
-  ctx: Context,
+  ctx: SessionContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
@@ -41,17 +41,20 @@ export async function listStreamsOnAir(
 }
 
 /** The first streams on the air, by name. */
-export const firstStreamsOnAir = async (ctx: Context, accountId: string, limit: number): Promise<StreamOnAir[]> =>
-  (await streamsOf(ctx, { accountId, limit })).map((feeds) => toStreamOnAir(ctx, feeds))
+export const firstStreamsOnAir = async (
+  ctx: SessionContext,
+  accountId: string,
+  limit: number,
+): Promise<StreamOnAir[]> => (await streamsOf(ctx, { accountId, limit })).map((feeds) => toStreamOnAir(ctx, feeds))
 
-async function streamsOf(ctx: Context, query: OnAirQuery): Promise<Feeds[]> {
+async function streamsOf(ctx: SessionContext, query: OnAirQuery): Promise<Feeds[]> {
   const feeds = await ctx.store.read.feeds.onAir(query)
   const streams = Map.groupBy(feeds, ({ streamName }) => streamName).values()
   return [...streams].filter((of): of is [OnAirFeed, ...OnAirFeed[]] => of.length > 0)
 }
 
 /** Omits what is not known. */
-function toStreamOnAir(ctx: Context, feeds: Feeds): StreamOnAir {
+function toStreamOnAir(ctx: SessionContext, feeds: Feeds): StreamOnAir {
   const main = feeds.find(({ sourceId }) => sourceId === null) ?? feeds[0]
   const all = feeds.map((feed) => readingOf(ctx, feed))
   const { reading } = all.find(({ feed }) => feed === main) ?? { reading: null }
@@ -82,7 +85,7 @@ function toStreamOnAir(ctx: Context, feeds: Feeds): StreamOnAir {
 }
 
 /** Of this node as it is now, of other nodes as they wrote it a few seconds ago. */
-function readingOf({ sessions, streamMeter }: Context, feed: OnAirFeed): Read {
+function readingOf({ sessions, streamMeter }: SessionContext, feed: OnAirFeed): Read {
   const here = feed.node === sessions.node ? streamMeter.reading(feed.feedId) : undefined
   if (here) return { feed, reading: here, mostViewers: here.mostViewers }
   return { feed, reading: readStoredReading(feed.reading), mostViewers: feed.mostViewers }

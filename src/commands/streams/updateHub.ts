@@ -1,6 +1,6 @@
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { isPaused } from '../../core/webhooks/route.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { AccountUpdates, type SlowFacts, type UpdateReader } from './accountUpdates.ts'
 import { firstStreamsOnAir } from './streamsOnAir.ts'
 
@@ -21,7 +21,7 @@ const READERS_PER_USER = 10
  * reads each account once for all of its readers, and nothing while there are none.
  */
 export class UpdateHub {
-  readonly #ctx: Context
+  readonly #ctx: SessionContext
   readonly #accounts = new Map<string, AccountUpdates>()
   readonly #unwatch: readonly (() => void)[]
   #readers = 0
@@ -32,7 +32,7 @@ export class UpdateHub {
   #figuresAtMs = Number.NEGATIVE_INFINITY
   #slowAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(ctx: Context) {
+  constructor(ctx: SessionContext) {
     this.#ctx = ctx
     this.#unwatch = [
       ctx.sessions.watchFeeds(() => this.#wake()),

@@ -4,7 +4,7 @@ import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { readSign, type SignRequest } from '../../core/tokens/rules.ts'
 import { signSubscribeToken } from '../../sign.ts'
 import type { StoredToken } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type CommandContext } from '../context.ts'
 import { noToken } from './readTokens.ts'
 import { openTokenValue } from './tokenValue.ts'
 
@@ -21,7 +21,7 @@ export interface SignedAnswer {
  * token. A token that no client could use is refused: the parent must be active and cover the stream.
  */
 export async function signToken(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   id: number,
   body: unknown,
@@ -54,7 +54,7 @@ function whyUseless(parent: StoredToken, { streamName }: SignRequest, nowMs: num
   return invalid({ streamName: ['must be a stream that this token covers'] })
 }
 
-function sign(ctx: Context, parent: StoredToken, request: SignRequest, nowMs: number): SignedAnswer {
+function sign(ctx: CommandContext, parent: StoredToken, request: SignRequest, nowMs: number): SignedAnswer {
   const { streamName, expiresInSeconds, allowedOrigins, allowedIpAddresses } = request
   const jti = request.jti ?? ctx.random.bytes(16).toString('base64url')
   const token = signSubscribeToken({

@@ -2,7 +2,7 @@ import { invalid, type Failure } from '../../core/errors.ts'
 import { readDisable } from '../../core/tokens/rules.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Actor, Context } from '../context.ts'
+import type { Actor, AccessContext } from '../context.ts'
 import { auditView } from './auditView.ts'
 import { changeToken } from './changeToken.ts'
 
@@ -19,7 +19,7 @@ export interface Switch {
 
 /** Switches tokens on or off, each by itself: an unknown id is reported and does not stop the others. */
 export async function switchTokens(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   to: Switch,
   body: unknown,
@@ -34,7 +34,12 @@ export async function switchTokens(
   return ok(answer)
 }
 
-function switchOne(ctx: Context, actor: Actor, { kind, isActive }: Switch, id: number): Promise<Result<true, Failure>> {
+function switchOne(
+  ctx: AccessContext,
+  actor: Actor,
+  { kind, isActive }: Switch,
+  id: number,
+): Promise<Result<true, Failure>> {
   return changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     if (before.isActive === isActive) return ok({ value: true, recorded: null })
     const after = await tx.tokens.replace({ ...before, isActive })

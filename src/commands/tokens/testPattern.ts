@@ -3,7 +3,7 @@ import { compilePattern, type Pattern } from '../../core/access/streamName.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { TESTED_NAMES_MAX } from '../../core/tokens/patternTest.ts'
 import { readPatternTest } from '../../core/tokens/rules.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 
 export interface PatternAnswer {
   readonly isValid: boolean
@@ -16,7 +16,7 @@ export interface PatternAnswer {
 
 /** Tries a pattern on the given names, or on names of streams that were published recently. */
 export async function testPattern(
-  ctx: Context,
+  ctx: CommandContext,
   accountId: string,
   body: unknown,
 ): Promise<Result<PatternAnswer, Failure>> {

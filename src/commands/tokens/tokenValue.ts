@@ -1,5 +1,5 @@
 import { sha256 } from '../../base/crypto.ts'
-import type { AccessContext, Context } from '../context.ts'
+import type { AccessContext, CommandContext } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
 
 const CONTEXT = 'token:value'
@@ -11,7 +11,7 @@ export function newTokenValue(ctx: AccessContext): { value: string; valueHash: U
 }
 
 /** The value of a stored token. Throws when it was sealed with a key that this node does not have. */
-export function openTokenValue(ctx: Pick<Context, 'sealer'>, token: Pick<StoredToken, 'valueSealed'>): string {
+export function openTokenValue(ctx: Pick<CommandContext, 'sealer'>, token: Pick<StoredToken, 'valueSealed'>): string {
   const opened = ctx.sealer.open(token.valueSealed, CONTEXT)
   if (!opened.ok) throw new Error(`a token value cannot be opened with this node's sealing key: ${opened.error}`)
   return opened.value.toString('ascii')

@@ -3,13 +3,13 @@ import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { readTrackedQuery } from '../../core/usage/trackedQuery.ts'
 import type { TrackingIdUsage } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { writeBytes } from '../sessions/count.ts'
 
 /** One page of the tracking ids that had traffic in a time, in the order of their code points. */
 export async function listTrackingIds(
-  ctx: Context,
+  ctx: SessionContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,

@@ -9,7 +9,7 @@ import {
   makeChallenge,
 } from '../../core/users/challenge.ts'
 import { Conflict, type Passkey, type Tx, type User } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type SessionContext } from '../context.ts'
 import { beginSession, type FreshSession, type SignedIn, type Visitor } from './sessions.ts'
 import * as webAuthn from './webAuthn.ts'
 
@@ -27,24 +27,24 @@ const WRONG = failure('unauthorized', 'Unauthorized: this passkey does not open 
 const NOT_ADDED = failure('bad_request', 'This passkey was not added: try again, and confirm it within 5 minutes')
 const NOT_ASKED_FOR = failure('bad_request', `This passkey was not added: ${webAuthn.ATTESTED}`)
 
-const termsOf = (ctx: Context, purpose: ChallengePurpose): ChallengeTerms => ({
+const termsOf = (ctx: SessionContext, purpose: ChallengePurpose): ChallengeTerms => ({
   purpose,
   nowMs: ctx.clock.now(),
   mac: ctx.sign,
 })
 
-const newChallenge = (ctx: Context, purpose: ChallengePurpose) =>
+const newChallenge = (ctx: SessionContext, purpose: ChallengePurpose) =>
   makeChallenge(ctx.random.bytes(CHALLENGE_RANDOM_BYTES), termsOf(ctx, purpose))
 
 /** The options of `navigator.credentials.create`. */
-export async function passkeyOptions(ctx: Context, user: SignedIn, site: Site): Promise<object> {
+export async function passkeyOptions(ctx: SessionContext, user: SignedIn, site: Site): Promise<object> {
   const known = await ctx.store.read.passkeys.list(user.id)
   return webAuthn.creationOptions(site, user, known, newChallenge(ctx, `add:${user.id}`))
 }
 
 /** Adds a passkey that the user's browser has made. */
 export async function addPasskey(
-  ctx: Context,
+  ctx: SessionContext,
   actor: Actor,
   user: SignedIn,
   input: { name: string; response: unknown; site: Site },
@@ -86,12 +86,12 @@ async function spend(tx: Tx, challenge: string, terms: ChallengeTerms): Promise<
 }
 
 /** The options of `navigator.credentials.get`. They name no user, so that they reveal none. */
-export const signInOptions = (ctx: Context, site: Site): Promise<object> =>
+export const signInOptions = (ctx: SessionContext, site: Site): Promise<object> =>
   webAuthn.requestOptions(site, newChallenge(ctx, 'sign_in'))
 
 /** Signs in the user whose passkey has signed one of our challenges on one of our pages. */
 export async function signInWithPasskey(
-  ctx: Context,
+  ctx: SessionContext,
   input: { response: unknown; site: Site },
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {
@@ -112,15 +112,16 @@ export async function signInWithPasskey(
 }
 
 /** The reason is for the operator: it says nothing that helps the person. */
-function refused(ctx: Context, reason: string, refusal: Failure): { ok: false; error: Failure } {
+function refused(ctx: SessionContext, reason: string, refusal: Failure): { ok: false; error: Failure } {
   ctx.sampled.refusals.info({ reason }, 'a passkey was refused')
   return err(refusal)
 }
 
-export const listPasskeys = (ctx: Context, { id }: SignedIn): Promise<Passkey[]> => ctx.store.read.passkeys.list(id)
+export const listPasskeys = (ctx: SessionContext, { id }: SignedIn): Promise<Passkey[]> =>
+  ctx.store.read.passkeys.list(id)
 
 export async function deletePasskey(
-  ctx: Context,
+  ctx: SessionContext,
   actor: Actor,
   user: SignedIn,
   id: string,

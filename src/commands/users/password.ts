@@ -1,7 +1,7 @@
 import { hashPassword, verifyPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { audit } from '../context.ts'
 import { beginSession, type FreshSession, type SignedIn, type Visitor, visitorActor } from './sessions.ts'
 
@@ -14,7 +14,7 @@ const WRONG = invalid({ oldPassword: ['is not your password'] })
  * browser that changed it gets a new one.
  */
 export async function changePassword(
-  ctx: Context,
+  ctx: CommandContext,
   { id, accountId }: SignedIn,
   input: { oldPassword: string; newPassword: string },
   visitor: Visitor,

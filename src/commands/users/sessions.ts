@@ -11,7 +11,7 @@ import {
 import { notFound, type Failure } from '../../core/errors.ts'
 import type { UserRole } from '../../core/users/types.ts'
 import type { DashboardSession, Tx, User } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type SessionContext } from '../context.ts'
 
 /** A signed-in user, with the session of this browser. */
 export interface SignedIn {
@@ -45,7 +45,10 @@ const isValue = (text: string): boolean => /^[\w-]{43}$/.test(text)
  * The user of a session value. Every call reads the store: a session that ended, a deleted user and another role count
  * at once, on every node.
  */
-export async function findSignedIn(ctx: Context, value: string): Promise<Result<SignedIn, SessionExpiry | 'unknown'>> {
+export async function findSignedIn(
+  ctx: SessionContext,
+  value: string,
+): Promise<Result<SignedIn, SessionExpiry | 'unknown'>> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
   if (!found) return err('unknown')
   const nowMs = ctx.clock.now()
@@ -56,13 +59,13 @@ export async function findSignedIn(ctx: Context, value: string): Promise<Result<
 }
 
 /** Whether the session of this value is still open. To ask is no use of it. */
-export async function isSignedIn(ctx: Context, value: string): Promise<boolean> {
+export async function isSignedIn(ctx: SessionContext, value: string): Promise<boolean> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
   return found !== undefined && expiryOf(found.session, ctx.clock.now()) === null
 }
 
 /** A store that cannot write now still lets users look. */
-async function noteUse(ctx: Context, { id, seenAtMs }: DashboardSession, nowMs: number): Promise<void> {
+async function noteUse(ctx: SessionContext, { id, seenAtMs }: DashboardSession, nowMs: number): Promise<void> {
   if (nowMs < seenAtMs + SESSION_SEEN_MS) return
   try {
     await ctx.store.transaction((tx) => tx.dashboardSessions.touch(id, nowMs))
@@ -72,7 +75,7 @@ async function noteUse(ctx: Context, { id, seenAtMs }: DashboardSession, nowMs: 
 }
 
 /** Begins a session with a value that was never used before, in the transaction that admits the user. */
-export async function beginSession(ctx: Context, tx: Tx, user: User, visitor: Visitor): Promise<FreshSession> {
+export async function beginSession(ctx: SessionContext, tx: Tx, user: User, visitor: Visitor): Promise<FreshSession> {
   const nowMs = ctx.clock.now()
   const value = ctx.random.bytes(32).toString('base64url')
   await endPrevious(tx, visitor)
@@ -102,14 +105,14 @@ async function makeRoom(tx: Tx, userId: number): Promise<void> {
 }
 
 /** Ends this session. */
-export async function signOut(ctx: Context, actor: Actor, { id, session }: SignedIn): Promise<void> {
+export async function signOut(ctx: SessionContext, actor: Actor, { id, session }: SignedIn): Promise<void> {
   await ctx.store.transaction(async (tx) => {
     if (await tx.dashboardSessions.delete(id, session.id)) await auditEnd(ctx, tx, actor, id, session.id)
   })
 }
 
 /** Ends all sessions of a user, this one too. Returns how many there were. */
-export async function signOutEverywhere(ctx: Context, actor: Actor, { id }: SignedIn): Promise<number> {
+export async function signOutEverywhere(ctx: SessionContext, actor: Actor, { id }: SignedIn): Promise<number> {
   return ctx.store.transaction(async (tx) => {
     const count = await tx.dashboardSessions.deleteOf(id, null)
     const before = { sessions: count }
@@ -119,14 +122,14 @@ export async function signOutEverywhere(ctx: Context, actor: Actor, { id }: Sign
 }
 
 /** The sessions of a user that are valid, newest first. */
-export async function listOwnSessions(ctx: Context, { id }: SignedIn): Promise<DashboardSession[]> {
+export async function listOwnSessions(ctx: SessionContext, { id }: SignedIn): Promise<DashboardSession[]> {
   const nowMs = ctx.clock.now()
   return (await ctx.store.read.dashboardSessions.list(id)).filter((session) => expiryOf(session, nowMs) === null)
 }
 
 /** Ends one of the user's own sessions. */
 export async function endOwnSession(
-  ctx: Context,
+  ctx: SessionContext,
   actor: Actor,
   { id }: SignedIn,
   sessionId: number,
@@ -142,7 +145,7 @@ export async function endOwnSession(
 export const noOwnSession = (id: number | string): Failure =>
   notFound('sessionId', `You have no session with id: ${String(id).slice(0, 32)}`)
 
-function auditEnd(ctx: Context, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
+function auditEnd(ctx: SessionContext, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
   const before = { sessionId }
   return audit(tx, actor, ctx.clock.now(), { action: 'session.delete', subject: String(userId), before })
 }

@@ -4,13 +4,13 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { SETUP_MS, SETUP_PROBLEMS, setupProblem } from '../../core/users/setup.ts'
 import { Conflict, type SetupCode, type Tx, type User } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type Visitor, visitorActor } from './sessions.ts'
 import { emailTaken } from './users.ts'
 
 /** Makes a one-time code for a new user, and returns it. The store has its SHA-256. */
 export async function createSetupCode(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   { role, firstOnly }: Pick<SetupCode, 'role' | 'firstOnly'>,
 ): Promise<string> {
@@ -26,7 +26,7 @@ export async function createSetupCode(
 }
 
 /** A code for the first user, an admin of the first account; null when there is a user. */
-export async function firstSetupCode(ctx: Context, actor: Actor): Promise<string | null> {
+export async function firstSetupCode(ctx: CommandContext, actor: Actor): Promise<string | null> {
   if (await ctx.store.read.users.exist()) return null
   return createSetupCode(ctx, actor, { role: 'admin', firstOnly: true })
 }
@@ -39,7 +39,7 @@ interface NewUser {
 
 /** Makes the user that a one-time code allows, and signs the user in. However many ask at once, a code makes one user. */
 export async function redeemSetupCode(
-  ctx: Context,
+  ctx: CommandContext,
   { code, email, password }: NewUser,
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {
@@ -62,7 +62,7 @@ export async function redeemSetupCode(
 }
 
 async function redeem(
-  ctx: Context,
+  ctx: CommandContext,
   tx: Tx,
   code: SetupCode & { hash: Uint8Array },
   draft: Omit<User, 'id' | 'createdAtMs'>,

@@ -2,7 +2,7 @@ import { verifyPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { emailOf } from '../../core/users/rules.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type Visitor } from './sessions.ts'
 
 /** As costly to check as a real one, so that the time of an answer does not say which addresses have a user. */
@@ -12,7 +12,7 @@ const WRONG = failure('unauthorized', 'Unauthorized: no user has this e-mail add
 
 /** Signs a user in with a password. The refusal is the same for an unknown address and a wrong password. */
 export async function signIn(
-  ctx: Context,
+  ctx: CommandContext,
   input: { email: string; password: string },
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {

@@ -4,7 +4,7 @@ import { failure, notFound, type Failure } from '../../core/errors.ts'
 import { emailOf, emailProblem, passwordProblem } from '../../core/users/rules.ts'
 import type { UserRole } from '../../core/users/types.ts'
 import { Conflict, type Tx, type User } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type CommandContext } from '../context.ts'
 
 /** Lists of users are read whole. */
 const USERS_MAX = 500
@@ -16,11 +16,12 @@ export const noUser = (id: number | string): Failure =>
 export const emailTaken = (email: string): Failure =>
   failure('conflict', `A user with the address ${email} exists already`)
 
-export const listUsers = (ctx: Context, accountId: string): Promise<User[]> => ctx.store.read.users.list(accountId)
+export const listUsers = (ctx: CommandContext, accountId: string): Promise<User[]> =>
+  ctx.store.read.users.list(accountId)
 
 /** Creates a user who may sign in to the dashboard. The password is kept as a scrypt hash. */
 export async function createUser(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   input: { email: string; password: string; role: UserRole },
 ): Promise<Result<User, Failure>> {
@@ -50,7 +51,7 @@ export async function createUser(
 
 /** Gives a user another role, which counts with the user's next request. */
 export async function changeRole(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   id: number,
   role: UserRole,
@@ -68,7 +69,7 @@ export async function changeRole(
 }
 
 /** Deletes a user; the sessions of the user end at once. */
-export async function deleteUser(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+export async function deleteUser(ctx: CommandContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   return ctx.store.transaction((tx) =>
     withUser(tx, actor, id, async (user) => {
       if (await isLastAdmin(tx, user)) return err(lastAdmin('be deleted'))

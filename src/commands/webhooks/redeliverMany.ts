@@ -2,7 +2,7 @@ import { timeOrderedId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readRedeliverMany, REDELIVERIES_MAX, type RedeliverRequest } from '../../core/webhooks/deliveryQuery.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import { audit, type Actor, type CommandContext } from '../context.ts'
 import { idBound } from './deliveries.ts'
 import { noWebhook } from './webhooks.ts'
 
@@ -30,7 +30,7 @@ interface Batch {
  * webhook, so that two requests at once never send one delivery twice.
  */
 export async function redeliverMany(
-  ctx: Context,
+  ctx: CommandContext,
   actor: Actor,
   webhookId: number,
   body: unknown,
@@ -50,7 +50,7 @@ export async function redeliverMany(
 }
 
 /** The ids of the deliveries that are sent again. */
-function redeliverBatch(ctx: Context, actor: Actor, batch: Batch): Promise<Result<string[], Failure>> {
+function redeliverBatch(ctx: CommandContext, actor: Actor, batch: Batch): Promise<Result<string[], Failure>> {
   const { webhookId, request, after, before } = batch
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): Promise<Result<string[], Failure>> => {

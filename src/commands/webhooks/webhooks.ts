@@ -5,7 +5,7 @@ import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '
 import type { WebhookRecord } from '../../core/webhooks/schema.ts'
 import type { Webhook } from '../../core/webhooks/types.ts'
 import type { StoredWebhook } from '../../store/store.ts'
-import { type Actor, type Context, type WebhookContext, audit } from '../context.ts'
+import { type Actor, type CommandContext, type WebhookContext, audit } from '../context.ts'
 
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
@@ -107,12 +107,15 @@ export async function deleteWebhook(ctx: WebhookContext, actor: Actor, id: numbe
 export function newWebhookSecret({
   random,
   sealer,
-}: Pick<Context, 'random' | 'sealer'>): Pick<StoredWebhook, 'secretSealed'> {
+}: Pick<CommandContext, 'random' | 'sealer'>): Pick<StoredWebhook, 'secretSealed'> {
   return { secretSealed: sealer.seal(random.bytes(SECRET_BYTES).toString('base64'), SECRET_CONTEXT) }
 }
 
 /** The secret of a stored webhook, base64. Throws if it was sealed with a key that this node does not have. */
-export function openWebhookSecret(ctx: Pick<Context, 'sealer'>, webhook: Pick<StoredWebhook, 'secretSealed'>): string {
+export function openWebhookSecret(
+  ctx: Pick<CommandContext, 'sealer'>,
+  webhook: Pick<StoredWebhook, 'secretSealed'>,
+): string {
   const opened = ctx.sealer.open(webhook.secretSealed, SECRET_CONTEXT)
   if (!opened.ok) throw new Error(`a webhook's secret cannot be opened with this node's sealing key: ${opened.error}`)
   return opened.value.toString('ascii')

@@ -1,6 +1,6 @@
 import type { Channel } from '../../../core/channels/types.ts'
 import type { EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { SessionContext } from '../../context.ts'
 import { type EngineContext, stepEngine } from './step.ts'
 
 /** The process that runs engines at this node, and how it judges others. */
@@ -13,7 +13,7 @@ export interface EngineNode {
   readonly leaseMs: number
 }
 
-type AdoptionContext = EngineContext & Pick<Context, 'store' | 'time'>
+type AdoptionContext = EngineContext & Pick<SessionContext, 'store' | 'time'>
 
 /**
  * Takes an engine without a node, or of a dead one, and closes the run of that node.
@@ -69,7 +69,7 @@ async function reopenRun(
 
 /** Leaves a stopped engine of this node to any node. */
 export async function releaseEngine(
-  ctx: EngineContext & Pick<Context, 'store'>,
+  ctx: EngineContext & Pick<SessionContext, 'store'>,
   node: string,
   engineId: string,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/tra
 import { type Engine, isPush } from '../../../core/channels/types.ts'
 import type { EngineRecords } from '../../../services/engineSupervisor.ts'
 import type { Tx } from '../../../store/store.ts'
-import type { ChannelContext, Context } from '../../context.ts'
+import type { ChannelContext, SessionContext } from '../../context.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
@@ -11,7 +11,7 @@ import { adoptEngine, type EngineNode, releaseEngine } from './adopt.ts'
 import { engineObject, stepEngine } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
-export const engineRecords = (ctx: ChannelContext & Pick<Context, 'time'>, at: EngineNode): EngineRecords => ({
+export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>, at: EngineNode): EngineRecords => ({
   async busy() {
     const { read } = ctx.store
     const states = await read.engineStates.busy()

@@ -9,11 +9,11 @@ import {
 import { type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
 import type { EventObject, ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { EngineStateRecord, RunConfig, Tx } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { CommandContext } from '../../context.ts'
 import { emitStreamEvent } from '../../webhooks/emit.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 
-export type EngineContext = Pick<Context, 'clock' | 'random'>
+export type EngineContext = Pick<CommandContext, 'clock' | 'random'>
 
 /**
  * Applies an event to an engine. Writes its next state, its run, the status of its channel and the events together. The

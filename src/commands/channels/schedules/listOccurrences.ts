@@ -5,7 +5,7 @@ import { type Occurrence, occurrencesFrom, type SchedulePlan } from '../../../co
 import { validPlan } from '../../../core/channels/schedules/requests.ts'
 import type { Span } from '../../../core/channels/analytics.ts'
 import type { Scheduler } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { CommandContext } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../channelCommand.ts'
 
 /** No rule repeats within a day, and no more skips are on record than occurrences. */
@@ -21,7 +21,7 @@ interface OccurrenceEntry {
 
 /** The occurrences of a scheduler that touch a time, by the same plan that starts them. */
 export async function listOccurrences(
-  ctx: Context,
+  ctx: CommandContext,
   accountId: string,
   id: string,
   query: Record<string, unknown>,
