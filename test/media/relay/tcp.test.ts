@@ -75,6 +75,22 @@ test('silent connections kept all others out; the oldest of them gives way', asy
   expect([known.isOpen(), silent[1]?.isOpen(), late.isOpen()]).toEqual([true, true, true])
 })
 
+test('where every connection has an answer, one more is closed, and the others stay', async () => {
+  const { tcp, came, join } = await portOf(1)
+  const known = await join()
+  known.socket.write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length, { interval: 2 }).toBe(1)
+  tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
+  const late = await join()
+  await expect.poll(late.isOpen, { interval: 2 }).toBe(false)
+  expect(known.isOpen()).toBe(true)
+  known.socket.write(framed(Buffer.alloc(4097)))
+  await expect.poll(known.isOpen, { interval: 2 }).toBe(false)
+  // There is no such connection any more.
+  tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
+  tcp.release(came[0]?.from ?? addressOf(0))
+})
+
 test('a connection of a session is closed with it, after what was said last', async () => {
   const { tcp, came, join } = await portOf(3)
   const { socket, isOpen } = await join()

@@ -81,6 +81,40 @@ describe('a transport', () => {
     expect(transport.bytesIn).toBeGreaterThan(0)
   })
 
+  it('counts what it sends, and knows when it was connected', async () => {
+    const { transport, wire, peer, sent } = open()
+    expect([transport.seenAtMs, transport.mediaAtMs]).toEqual([START_MS, START_MS])
+    wire.nowMs += 2000
+    await peer.connect()
+    await turn()
+    expect([transport.seenAtMs, transport.mediaAtMs, transport.bytesOut]).toEqual([START_MS + 2000, START_MS + 2000, 0])
+    const before = sent.length
+    const head = { payloadType: 96, marker: true, index: 1, timestamp: 1, ssrc: 1 }
+    for (let times = 0; times < 2; times++) transport.sendRtp(head, Buffer.alloc(100))
+    transport.sendRtcp(writeReceiverReport(1))
+    const bytes = sent.slice(before).reduce((sum, { datagram }) => sum + datagram.length, 0)
+    expect([transport.bytesOut, bytes > 200]).toEqual([bytes, true])
+  })
+
+  it('takes feedback only from where its media goes, and no more than a peer has to say', async () => {
+    const { wire, peer, happened, transport } = await connected()
+    peer.sendRtcp(writeReceiverReport(1), addressOf(9))
+    expect(happened).toEqual(['connected'])
+    for (let times = 0; times < 600; times++) peer.sendRtcp(writeReceiverReport(1))
+    expect(happened.filter((event) => event === 'rtcp')).toHaveLength(500)
+    // A peer that is silent may have another port; another peer's packet is none of it.
+    const from = addressOf(2)
+    expect(transport.mayBeAt(from, wire.nowMs + 200)).toBe(false)
+    expect(transport.mayBeAt(from, wire.nowMs + 201)).toBe(true)
+    expect(transport.mayBeAt(addressOf(2, '192.0.2.2'), wire.nowMs + 201)).toBe(false)
+    for (const first of [0x80, 0x80]) {
+      const stray = Buffer.alloc(60, first)
+      stray[1] = 96
+      expect(transport.receiveStray(stray, from, wire.nowMs + 201)).toBe(false)
+    }
+    expect(happened).not.toContain('rtp')
+  })
+
   it('takes a replayed packet once', async () => {
     const { server, wire, peer, happened } = await connected()
     const seen: Buffer[] = []
@@ -112,6 +146,8 @@ describe('a transport', () => {
       wire.send(bindingRequest({ transactionId: randomBytes(12), username, password, controlled: true }), peer.at)
     expect(sent).toHaveLength(8)
     expect(sent[0]?.datagram.readUInt16BE(0)).toBe(0x0111)
+    // ERROR-CODE 487 (RFC 8489 section 14.8).
+    expect(sent[0]?.datagram.includes(Buffer.from([0, 0, 4, 87]))).toBe(true)
   })
 
   it('checks a silent peer after three seconds, and again after three more', async () => {
