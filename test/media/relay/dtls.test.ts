@@ -53,8 +53,8 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
   closers.push(() => ours.close())
   void client.connect()
   await connected
-  await expect.poll(() => keys.length, { interval: 2 }).toBe(1)
-  expect(problems).toEqual([])
+  await expect.poll(() => keys.length + problems.length, { interval: 2 }).toBe(1)
+  if (problems.length > 0) throw new Error(problems.join())
   const profile = profileOf(client.srtp.srtpProfile)
   const { localKey, localSalt } = client.extractSessionKeys(profile?.keyBytes ?? 0, profile?.saltBytes ?? 0)
   expect(keys[0]?.inbound).toEqual({ profile, key: localKey, salt: localSalt })
@@ -66,7 +66,11 @@ const [ALERT, CLIENT, VERSION] = [21, 1, 0xfefd] as const
 type Running = Awaited<ReturnType<typeof handshake>>
 
 /** An alert of the client, encrypted unless it is of epoch 0. */
-function alertOf({ client }: Running, bytes: number[], { epoch = 1, type = ALERT } = {}): Buffer {
+function alertOf(
+  { client }: Running,
+  bytes: number[],
+  { epoch = 1, type = ALERT }: { epoch?: number; type?: number } = {},
+): Buffer {
   client.dtls.recordSequenceNumber += 1
   const sequenceNumber = client.dtls.recordSequenceNumber
   const plain = { type, version: VERSION, epoch: 1, sequenceNumber }
@@ -136,6 +140,12 @@ describe('a peer that is connected', () => {
     const wrong = { algorithm: 'sha-256', value: value.replace(/^../, value.startsWith('00') ? '01' : '00') }
     const right = { algorithm: 'SHA-256', value: value.toLowerCase() }
     return handshake(whole, [{ algorithm: 'sha-1', value }, wrong, right])
+  })
+
+  it('is refused when no fingerprint of its offer is that of its certificate', async () => {
+    const { value } = identity.fingerprint
+    const refused = handshake(whole, [{ algorithm: 'sha-1', value }])
+    await expect(refused).rejects.toThrow('the certificate is not the one of the offer')
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { loadAddon } from '../../../src/base/addon.ts'
 import { type Addon, loadNative, sealsAlike } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { NativeOpener, NativeSockets, NativeTransport } from '../../../src/media/relay/transport/nativeTransport.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
@@ -78,6 +79,10 @@ describe('a transport in the native back end', () => {
       null,
     ])
   })
+})
+
+it('is used where both of its parts were built', () => {
+  expect(loadNative().ok).toBe(loadAddon('fanout') !== null && loadAddon('udp') !== null)
 })
 
 const native = loadNative()

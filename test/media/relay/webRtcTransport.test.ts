@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
+import { newCredentials } from '../../../src/media/relay/transport/iceLite.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { WebRtcServer } from '../../../src/media/relay/transport/webRtcServer.ts'
 import type { TransportEvents } from '../../../src/media/relay/transport/transportEvents.ts'
@@ -59,6 +60,15 @@ async function connected(over: Partial<TransportEvents> = {}) {
   await turn()
   return all
 }
+
+it('the credentials of a transport have 48 bits of name and 128 bits of password', () => {
+  const [one, other] = [newCredentials(systemRandom), newCredentials(systemRandom)]
+  expect([one.ufrag, one.pwd]).toEqual([
+    expect.stringMatching(/^[0-9a-f]{12}$/) as string,
+    expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+  ])
+  expect(one).not.toEqual(other)
+})
 
 describe('a transport', () => {
   it('is connected when DTLS is done, and passes on media and feedback from then on', async () => {
