@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
 import type { MediaEngineEvent, Negotiated } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
@@ -115,8 +116,8 @@ test('a process is started for the room that needs it, and a room goes to the on
 
 test('without a number there is one process fewer than cores, and at least one', async () => {
   const { publish, started } = engineWith({ processes: 0 })
-  await publish('a1', 'a')
-  expect(started).toHaveLength(1)
+  for (const room of ['a', 'b', 'c', 'd']) await publish(room, room)
+  expect(started).toHaveLength(Math.min(4, Math.max(1, availableParallelism() - 1)))
 })
 
 test('a session that is refused or gets no answer is not there', async () => {
@@ -128,6 +129,8 @@ test('a session that is refused or gets no answer is not there', async () => {
   if (first) first.answer = undefined
   expect(await engine.view({ sessionId: 'a3', room: 'a', sourceId: null, offer: '' })).toEqual(again)
   first?.calls.splice(0)
+  // Of the events of a session only its end ends it.
+  first?.options.received({ kind: 'events', events: [{ kind: 'connected', sessionId: 'a1', address: '' }] })
   for (const id of ['a2', 'a3']) {
     expect(await engine.patch(id, '', false)).toEqual({ ok: false, status: 404, problem: 'There is no such session.' })
     await engine.end(id)
