@@ -1,9 +1,10 @@
-// npm run test:mutants -- [FOLDER …] [--sample 100] [--seed 1] [--minutes 5] [--share 0.7]: breaks the code of these folders in
-// small ways, one at a time and in a copy, and counts how often a test notices. Writes build/mutants.md.
+// npm run test:mutants -- [PATH …] [--sample 100] [--seed 1] [--minutes 5] [--share 0.7]: breaks the code of these folders and
+// files in small ways, one at a time and in a copy, and counts how often a test notices. Writes build/mutants.md.
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readSources } from '../test/tidy/source.ts'
+import { readSources, type Source } from '../test/tidy/source.ts'
 import type { Answer } from './mutants/messages.ts'
 import { mutantsOf } from './mutants/operators.ts'
 import { testsByFile } from './mutants/reach.ts'
@@ -30,7 +31,8 @@ const { values, positionals } = parseArgs({
 })
 const untilMs = performance.now() + Number(values.minutes) * 60_000
 const folders = positionals.length > 0 ? positionals : ROOMS
-const all = readSources(folders, /\.ts$/)
+const all = folders
+  .flatMap(sourcesOf)
   .flatMap(mutantsOf)
   .map((mutant, id): Numbered => ({ ...mutant, id }))
 const sample = all
@@ -81,6 +83,11 @@ const report = render(tried, { all: all.length, seed: values.seed, folders })
 writeFileSync('build/mutants.md', report)
 console.log(report)
 process.exit()
+
+function sourcesOf(place: string): Source[] {
+  const isFile = place.endsWith('.ts')
+  return readSources([isFile ? dirname(place) : place], /\.ts$/).filter(({ path }) => !isFile || path === place)
+}
 
 function rankOf({ path, start, end, replacement }: Numbered): string {
   return createHash('sha256').update([values.seed, path, start, end, replacement].join()).digest('hex')

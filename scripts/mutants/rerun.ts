@@ -4,23 +4,24 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { type RunnerTestCase, type RunnerTestSuite, TestRunner, vi } from 'vitest'
 import { DONE, WANTED, type Wanted } from './messages.ts'
 
-/** A place that is passed this much more often than without the mutant is a loop without an end. */
+/** If all places together are passed this much more often than without the mutant, there is a loop without an end. */
 const MORE_OFTEN = 100
-const AT_LEAST = 100_000
+const AT_LEAST = 1_000_000
 const SLOWER_TIMES = 6
 const SLOWER_MS = 500
 /** Without the mutant a test that takes longer than this share of the limit shows that the machine is busy. */
 const BUSY_SHARE = 1 / 3
+const CONTROLS_MAX = 3
 
 const counts = new Map<number, number>()
 let active = -1
+let passes = 0
 let most = Infinity
 const isMutant = (id: number): boolean => {
-  const count = (counts.get(id) ?? 0) + 1
-  counts.set(id, count)
-  if (id !== active) return false
-  if (count > most) throw new Error('the mutant runs for ever')
-  return true
+  passes += 1
+  if (active === -1) counts.set(id, (counts.get(id) ?? 0) + 1)
+  else if (passes > most) throw new Error('the mutant runs for ever')
+  return id === active
 }
 Object.assign(globalThis, { __isMutant: isMutant })
 
@@ -55,28 +56,34 @@ export default class extends TestRunner {
     await first()
     if (performance.now() - firstAtMs > wanted.mostMs * 2) return counts.clear()
     counts.clear()
+    passes = 0
     const startedAtMs = performance.now()
     // A test that cannot be repeated as it is says nothing of mutants, and one that takes long takes too long for all of them.
     if ((await outcomeOf(run, wanted.mostMs)) !== 'passed') return
     const passed = new Map(counts)
+    most = AT_LEAST + passes * MORE_OFTEN
     const limitMs = (performance.now() - startedAtMs) * SLOWER_TIMES + SLOWER_MS
-    for (const [id, count] of passed) {
+    for (const id of passed.keys()) {
       if (!left.has(id)) continue
       note('try', id)
-      most = AT_LEAST + count * MORE_OFTEN
       counts.clear()
       if ((await outcomeWith(id, run, limitMs)) === 'passed') {
         note('survived', id)
         continue
       }
       left.delete(id)
-      // Whatever it has left behind: what follows has to mean something.
-      const isValid = (await outcomeOf(run, limitMs)) === 'passed'
+      const isValid = await passesAgain(run, limitMs)
       note(isValid ? 'killed' : 'unclear', id, test.name)
       if (!isValid) break
     }
     counts.clear()
   }
+}
+
+/** Whether what the mutant left behind is gone: what follows has to mean something. The first run may stumble over the rest. */
+async function passesAgain(run: () => Promise<void>, limitMs: number): Promise<boolean> {
+  for (let runs = 0; runs < CONTROLS_MAX; runs += 1) if ((await outcomeOf(run, limitMs)) === 'passed') return true
+  return false
 }
 
 /** The test once more: what follows a test and what comes before one is done in between. */
@@ -98,12 +105,14 @@ function repeatable(test: RunnerTestCase, run: () => Promise<void>): () => Promi
 /** On a busy machine a test may be late by chance: then it is tried again. */
 async function outcomeWith(id: number, run: () => Promise<void>, limitMs: number): Promise<Outcome> {
   active = id
+  passes = 0
   const outcome = await outcomeOf(run, limitMs)
   active = -1
   const controlAtMs = performance.now()
   if (outcome !== 'late' || (await outcomeOf(run, limitMs)) !== 'passed') return outcome
   if (performance.now() - controlAtMs < limitMs * BUSY_SHARE) return outcome
   active = id
+  passes = 0
   const again = await outcomeOf(run, limitMs)
   active = -1
   return again

@@ -7,11 +7,13 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Answer, DONE, type Request, WANTED, type Wanted } from './messages.ts'
 import { type Mutant, mutate } from './operators.ts'
@@ -30,7 +32,9 @@ export interface Round {
 }
 
 /** A mutant that never returns costs one. */
-const RESTARTS_MAX = 10
+const RESTARTS_MAX = 20
+/** A mutant that is tried for longer never returns: `rerun.ts` waits for no test that long. */
+const STUCK_MS = 60_000
 
 /** What the lines of `rerun.ts` say. */
 function noted(lines: string) {
@@ -102,13 +106,24 @@ export class Workshop {
       writeFileSync(join(this.#folder, WANTED), JSON.stringify(wanted))
       const process = (this.#process = await this.#start('rerun'))
       process.send({ changed: [], tests } satisfies Request)
-      const answer = await answerOf(process, untilMs - performance.now())
+      const answer = await Promise.race([answerOf(process, untilMs - performance.now()), this.#stuck(process)])
       this.#kill()
       if (answer !== 'timeout') return true
       const { trying } = this.#notes()
       appendFileSync(join(this.#folder, DONE), trying === null ? '' : `unclear ${trying} \n`)
     }
     return false
+  }
+
+  /** Resolves when one mutant has been tried for too long. */
+  async #stuck(process: ChildProcess): Promise<'timeout'> {
+    const path = join(this.#folder, DONE)
+    const written = (): number => (existsSync(path) ? statSync(path).size : 0)
+    for (let before = -1; process.connected && (before !== written() || this.#notes().trying === null); ) {
+      before = written()
+      await delay(STUCK_MS, undefined, { ref: false })
+    }
+    return 'timeout'
   }
 
   #notes(): ReturnType<typeof noted> {

@@ -38,6 +38,29 @@ describe('problems', () => {
     expect(made).toBe(100)
   })
 
+  it('counts what is beyond the bound', () => {
+    const problems = new Problems()
+    const errors = () => {
+      const settled = problems.settle(null)
+      return settled.ok ? {} : settled.error
+    }
+    for (let i = 0; i < 100; i++) problems.add(`p${i}`, 'is bad')
+    expect(Object.keys(errors())).toHaveLength(100)
+    expect(errors()).not.toHaveProperty('more')
+    problems.add('q', 'is bad')
+    expect(errors()).toMatchObject({ more: ['and 1 more'] })
+  })
+
+  it('cuts long messages and long paths', () => {
+    const problems = new Problems()
+    for (const length of [80, 81]) problems.add('p'.repeat(length), 'm'.repeat(length + 220))
+    const settled = problems.settle(null)
+    expect(settled.ok ? [] : Object.entries(settled.error)).toEqual([
+      ['p'.repeat(80), ['m'.repeat(300)]],
+      [`${'p'.repeat(63)}…`, [`${'m'.repeat(299)}…`]],
+    ])
+  })
+
   it('returns the value only when there are none', () => {
     const problems = new Problems()
     expect(problems.settle(5)).toEqual({ ok: true, value: 5 })
@@ -48,17 +71,25 @@ describe('problems', () => {
 })
 
 describe('the closest name', () => {
-  const names = ['label', 'allowedOrigins', 'drm', 'clip']
+  const names = ['label', 'allowedOrigins', 'drm', 'clip', 'n'.repeat(64)]
   test.each([
     ['lable', 'label'],
     ['LABEL', 'label'],
     ['alowedOrigin', 'allowedOrigins'],
     ['update_allowed_origins', 'allowedOrigins'],
     ['dr', 'drm'],
+    ['dxx', null],
+    ['clxx', 'clip'],
+    ['cxxx', null],
+    ['labelxx', 'label'],
+    [`${'n'.repeat(63)}x`, 'n'.repeat(64)],
+    [`${'n'.repeat(64)}x`, null],
     ['d', null],
     ['table_of_contents', null],
     ['x'.repeat(100_000), null],
   ])('to %s is %s', (name, expected) => {
     expect(closest(name, names)).toBe(expected)
   })
+
+  test('may have one letter', () => expect(closest('A', ['b', 'a'])).toBe('a'))
 })

@@ -8,7 +8,7 @@ const errorsOf = (text: string) => {
 }
 
 describe('JSON from outside', () => {
-  it.each<[string, string, string]>([
+  it.each<[string, string, ...string[]]>([
     ['a member of the body', '{"a":1,"a":2}', 'a'],
     [
       'a list that the second one empties',
@@ -22,13 +22,17 @@ describe('JSON from outside', () => {
       'streams[1].streamName',
     ],
     ['a member behind strings that look like members', '{"x":"\\"a\\":1,{[","a":"}]","a":"\\\\"}', 'a'],
-    ['a member of an object that is overwritten itself', '{"o":{"p":1,"p":2},"o":3}', 'o.p'],
+    ['a member of an object that is overwritten itself', '{"o":{"p":1,"p":2},"o":3}', 'o.p', 'o'],
     ['a name with control characters', '{"\\u0007":1,"\\u0007":2}', '\uFFFD'],
     ['the empty name', '{"":1,"":2}', ''],
     ['a list in a list', '[[],[[{"k":1,"k":1}]]]', '[1][0][0].k'],
     ['a member with white space before its colon', '{"a"\t\n :1, "a"\r:2}', 'a'],
-  ])('with %s repeated is refused with its path', (_what, text, path) => {
-    expect(errorsOf(text)).toHaveProperty([path], ['comes twice; send it once'])
+    ['a member behind a string that ends with an escaped quote', String.raw`{"k":"\\\"","k":1}`, 'k'],
+    ['a member behind values that are alike', '{"a":"b","c":"b","c":1}', 'c'],
+    ['a member behind other items of its list', '[10, "x", {"k":1,"k":1}]', '[2].k'],
+    ['a member of one with a long name', `{"${'x'.repeat(70)}":{"a":1,"a":2}}`, `${'x'.repeat(64)}.a`],
+  ])('with %s repeated is refused with its path', (_what, text, ...paths) => {
+    expect(errorsOf(text)).toEqual(Object.fromEntries(paths.map((path) => [path, ['comes twice; send it once']])))
   })
 
   it('names every repeated member once, within bounds', () => {
@@ -42,6 +46,7 @@ describe('JSON from outside', () => {
       '{"a":{"a":1},"b":{"a":[{"a":1},{"a":2}]}}',
       '[{"a":1},{"a":1}]',
       '{"toString":1,"a":"a\\":"}',
+      String.raw`{"\u0061":1,"b":"\u0061"}`,
     ]) {
       expect(readJson(text)).toEqual({ ok: true, value: JSON.parse(text) })
     }

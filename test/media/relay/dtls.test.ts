@@ -18,19 +18,26 @@ beforeAll(async () => {
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
 /** A client and our side of it; what the client sends goes through `network`, which says what arrives, all at once. */
-async function handshake(network: (sent: Buffer[]) => Buffer[]) {
+async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [identity.fingerprint]) {
+  const sentByUs: Buffer[] = []
+  const ends: string[] = []
   const keys: { inbound: MasterKeys; outbound: MasterKeys }[] = []
   const problems: string[] = []
   const ours = new DtlsHandshake({
     identity,
-    fingerprints: [identity.fingerprint],
-    send: (datagram) => setImmediate(() => transport.onData(Buffer.from(datagram), ['', 0])),
+    fingerprints,
+    send: (datagram) => {
+      sentByUs.push(Buffer.from(datagram))
+      setImmediate(() => transport.onData(Buffer.from(datagram), ['', 0]))
+    },
     connected: (agreed) => keys.push(agreed),
     failed: (problem) => problems.push(problem),
-    closed: () => undefined,
+    closed: () => ends.push('closed'),
   })
+  const hello: Buffer[] = []
   let sent: Buffer[] = []
   const transport = createTransport((datagram) => {
+    hello.push(Buffer.from(datagram))
     if (sent.push(Buffer.from(datagram)) > 1) return
     setImmediate(() => {
       const arrived = network(sent)
@@ -44,14 +51,135 @@ async function handshake(network: (sent: Buffer[]) => Buffer[]) {
   const client = new DtlsClient(made)
   const connected = new Promise<void>((resolve) => client.onConnect.once(() => resolve()))
   closers.push(() => ours.close())
-  await client.connect()
+  void client.connect()
   await connected
-  await expect.poll(() => keys.length).toBe(1)
-  expect(problems).toEqual([])
+  await expect.poll(() => keys.length + problems.length, { interval: 2 }).toBe(1)
+  if (problems.length > 0) throw new Error(problems.join())
   const profile = profileOf(client.srtp.srtpProfile)
   const { localKey, localSalt } = client.extractSessionKeys(profile?.keyBytes ?? 0, profile?.saltBytes ?? 0)
   expect(keys[0]?.inbound).toEqual({ profile, key: localKey, salt: localSalt })
+  return { ours, client, sentByUs, ends, hello: hello[0] ?? Buffer.alloc(0) }
 }
+
+/** `CLIENT`: werift's name for the side of the client. */
+const [ALERT, CLIENT, VERSION] = [21, 1, 0xfefd] as const
+type Running = Awaited<ReturnType<typeof handshake>>
+
+/** An alert of the client, encrypted unless it is of epoch 0. */
+function alertOf(
+  { client }: Running,
+  bytes: number[],
+  { epoch = 1, type = ALERT }: { epoch?: number; type?: number } = {},
+): Buffer {
+  client.dtls.recordSequenceNumber += 1
+  const sequenceNumber = client.dtls.recordSequenceNumber
+  const plain = { type, version: VERSION, epoch: 1, sequenceNumber }
+  const body = epoch === 0 ? Buffer.from(bytes) : client.cipher.cipher.encrypt(CLIENT, Buffer.from(bytes), plain)
+  const head = Buffer.alloc(13)
+  head[0] = type
+  head.writeUInt16BE(VERSION, 1)
+  head.writeUInt16BE(epoch, 3)
+  head.writeUIntBE(sequenceNumber, 5, 6)
+  head.writeUInt16BE(body.length, 11)
+  return Buffer.concat([head, body])
+}
+
+describe('a peer that is connected', () => {
+  const whole = (sent: Buffer[]): Buffer[] => sent
+
+  it('ends by an alert that only it can have encrypted, and by no other', async () => {
+    const running = await handshake(whole)
+    const { ours, ends } = running
+    const forged = alertOf(running, [1, 0])
+    forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
+    for (const alert of [
+      alertOf(running, [1, 0], { epoch: 0 }),
+      alertOf(running, [2, 40], { epoch: 0 }),
+      alertOf(running, [1, 90]),
+      alertOf(running, [1, 0, 0]),
+      alertOf(running, [1, 0], { type: 23 }),
+      forged,
+    ])
+      ours.receive(alert, null)
+    expect(ends).toEqual([])
+    for (let times = 0; times < 2; times++) ours.receive(alertOf(running, [1, 0]), null)
+    expect(ends).toEqual(['closed'])
+    const failing = await handshake(whole)
+    failing.ours.receive(alertOf(failing, [2, 40]), null)
+    expect(failing.ends).toEqual(['closed'])
+  })
+
+  it('is told the end by an alert that it can read, once', async () => {
+    const { ours, client, sentByUs } = await handshake(whole)
+    const before = sentByUs.length
+    for (let times = 0; times < 2; times++) ours.close()
+    const [alert = Buffer.alloc(13), ...more] = sentByUs.slice(before)
+    expect([more, alert[0], alert.readUInt16BE(1), alert.readUInt16BE(3), alert.readUInt16BE(11)]).toEqual([
+      [],
+      ALERT,
+      VERSION,
+      1,
+      alert.length - 13,
+    ])
+    const sequenceNumber = alert.readUIntBE(5, 6)
+    const head = { type: ALERT, version: VERSION, epoch: 1, sequenceNumber }
+    expect([...client.cipher.cipher.decrypt(CLIENT, alert.subarray(13), head)]).toEqual([1, 0])
+  })
+
+  it('begins no other handshake, and none at all after its end', async () => {
+    const { ours, sentByUs, hello } = await handshake(whole)
+    const before = sentByUs.length
+    ours.receive(hello, null)
+    ours.close()
+    ours.receive(hello, null)
+    expect(sentByUs).toHaveLength(before + 1)
+  })
+
+  it('may name its certificate by several fingerprints, of which one has to be right', () => {
+    const { value } = identity.fingerprint
+    const wrong = { algorithm: 'sha-256', value: value.replace(/^../, value.startsWith('00') ? '01' : '00') }
+    const right = { algorithm: 'SHA-256', value: value.toLowerCase() }
+    return handshake(whole, [{ algorithm: 'sha-1', value }, wrong, right])
+  })
+
+  it('is refused when no fingerprint of its offer is that of its certificate', async () => {
+    const { value } = identity.fingerprint
+    const refused = handshake(whole, [{ algorithm: 'sha-1', value }])
+    await expect(refused).rejects.toThrow('the certificate is not the one of the offer')
+  })
+})
+
+it('a handshake takes a bounded number of records', () => {
+  const sent: Buffer[] = []
+  const nothing = (): undefined => undefined
+  const records = (count: number, hello: Buffer): number => {
+    const ours = new DtlsHandshake({
+      identity,
+      fingerprints: [identity.fingerprint],
+      send: (datagram) => void sent.push(datagram),
+      connected: nothing,
+      failed: nothing,
+      closed: nothing,
+    })
+    const empty = Buffer.from([22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    ours.receive(Buffer.concat(Array.from({ length: count }, () => empty)), null)
+    ours.receive(hello, { cookie: Buffer.alloc(20, 7), proved: nothing })
+    ours.close()
+    return sent.splice(0).length
+  }
+  let hello = Buffer.alloc(0)
+  const transport = createTransport((datagram) => (hello = Buffer.from(datagram)))
+  const { certPem, privateKey, signatureHash } = identity.certificate
+  const client = new DtlsClient({ cert: certPem, key: privateKey, signatureHash, transport, srtpProfiles: [1] })
+  closers.push(() => client.close())
+  void client.connect()
+  return expect
+    .poll(() => hello.length)
+    .toBeGreaterThan(0)
+    .then(() => {
+      expect([records(199, hello), records(200, hello)]).toEqual([1, 0])
+    })
+})
 
 describe('the handshake of a peer', () => {
   it('agrees on keys', () => handshake((sent) => sent))

@@ -56,3 +56,28 @@ test('audio alone goes on as soon as there is room, and the end is never dropped
   pipe.end()
   expect(sent.at(-1)).toMatchObject({ kind: 'end', sessionId: 's' })
 })
+
+test('800 frames may wait; what follows is dropped up to a keyframe, and audio with it', () => {
+  const { pipe, frames, drain } = stuck([VIDEO, AUDIO])
+  pipe.frame(frame('video', true))
+  for (let count = 2; count <= 800; count++) pipe.frame(frame(count % 2 === 0 ? 'audio' : 'video', false))
+  expect(frames()).toBe(800)
+  pipe.frame(frame('video', true))
+  expect(frames()).toBe(800)
+  drain()
+  pipe.frame(frame('video', false))
+  pipe.frame(frame('audio', true))
+  expect(frames()).toBe(800)
+  pipe.frame(frame('video', true))
+  pipe.frame(frame('audio', true))
+  expect(frames()).toBe(802)
+  drain()
+  for (let count = 1; count <= 801; count++) pipe.frame(frame('video', false))
+  expect(frames()).toBe(1602)
+})
+
+test('frames that come before any keyframe pass: their source decides what comes first', () => {
+  const { pipe, frames } = stuck([VIDEO])
+  pipe.frame(frame('video', false))
+  expect(frames()).toBe(1)
+})

@@ -5,13 +5,16 @@ import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
 import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
 import { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
 import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
-import { ntpOf } from '../../../src/media/relay/wire/ntp.ts'
+import { middleOf, ntpOf } from '../../../src/media/relay/wire/ntp.ts'
 import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { writeRtp } from '../../../src/media/relay/wire/rtp.ts'
 import { parseTransportFeedback } from '../../../src/media/relay/wire/twcc.ts'
 
 /** VP8 in three layers: payload type 96, RTX 97. */
 const OFFER = readFileSync(new URL('wire/offers/browser-simulcast.sdp', import.meta.url), 'utf8')
+/** Audio and one layer of video. Opus is 111. */
+const PLAIN_OFFER = readFileSync(new URL('wire/offers/browser-publish.sdp', import.meta.url), 'utf8')
+const OPUS = 111
 const [VP8, RTX] = [96, 97]
 const [TRANSPORT_CC, RID, REPAIRED_RID] = [4, 10, 11]
 const START_MS = 1_750_000_000_000
@@ -32,8 +35,8 @@ interface Sent {
 const vp8 = (isKey: boolean): Buffer =>
   Buffer.from([0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
 
-function publishing() {
-  const agreed = negotiatePublish(OFFER, 'vp8')
+function publishing({ offer = OFFER, codec = 'vp8' }: { offer?: string; codec?: string | null } = {}) {
+  const agreed = negotiatePublish(offer, codec)
   if (!agreed.ok) throw new Error('refused')
   const sent: Buffer[] = []
   const reported: (readonly TrackInfo[])[] = []
@@ -195,8 +198,15 @@ describe('a publisher', () => {
       [102, false],
       [103, true],
     ])
+    const arrivals = fates.flatMap(({ arrivalUs }) => arrivalUs ?? [])
+    expect(arrivals.map((us) => us - (arrivals[0] ?? 0))).toEqual([0, 10_000, 20_000])
     publisher.pace(START_MS + 120)
     expect(feedback()).toEqual([])
+    send({ ssrc: 1, index: 3, transportSequence: 104, nowMs: START_MS + 130 })
+    publisher.pace(START_MS + 179)
+    expect(feedback()).toEqual([])
+    publisher.pace(START_MS + 180)
+    expect(feedback()).toMatchObject([{ kind: 'twcc' }])
   })
 
   it('says by its sender reports when a packet was captured', () => {
@@ -206,6 +216,42 @@ describe('a publisher', () => {
     const report = { kind: 'sr', ssrc: 1, packetCount: 1, octetCount: 1, reports: [] } as const
     publisher.rtcp([{ ...report, ...ntpOf(START_MS - 5000), rtpTimestamp: 36_000 }], START_MS + 100)
     expect(timeline?.timestampAt(START_MS + 1100)).toBe(36_000 + 90_000)
+  })
+
+  it('passes no report of another kind or of an unknown stream for a sender report', () => {
+    const { publisher, send, feedback } = publishing()
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    const time = ntpOf(START_MS)
+    const report = { kind: 'sr', packetCount: 1, octetCount: 1, reports: [], ...time, rtpTimestamp: 1 } as const
+    publisher.rtcp(
+      [
+        { ...report, ssrc: 1 },
+        { kind: 'rr', ssrc: 1, reports: [] },
+      ],
+      START_MS,
+    )
+    publisher.rtcp([{ ...report, ssrc: 99 }], START_MS + 500)
+    publisher.pace(START_MS + 1000)
+    const [block] = feedback().flatMap((packet) => (packet.kind === 'rr' ? packet.reports : []))
+    expect(block).toMatchObject({ ssrc: 1, lastReport: middleOf(time), delaySinceLastReport: 65_536 })
+  })
+
+  it('is asked again for what is still missing, and not with what is no RTP', () => {
+    const { publisher, send, feedback } = publishing()
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    send({ ssrc: 1, index: 12 })
+    feedback()
+    publisher.rtp(Buffer.alloc(3), 13, START_MS)
+    publisher.pace(START_MS + 40)
+    expect(feedback().filter(({ kind }) => kind === 'nack')).toMatchObject([{ sequences: [11] }])
+  })
+
+  it('has a bitrate for each layer', () => {
+    const { publisher, send } = publishing()
+    for (let at = 0; at < 10; at++) send({ ssrc: 1, index: 10 + at, rid: 'h' })
+    publisher.pace(START_MS + 1000)
+    const [high, middle] = publisher.source.layers.map(({ meter }) => meter.bitrate)
+    expect([(high ?? 0) > 2000, middle]).toEqual([true, 0])
   })
 
   it('has a bounded number of streams', () => {
@@ -218,5 +264,63 @@ describe('a publisher', () => {
       .flatMap((one) => ('reports' in one ? one.reports : []))
     expect(blocks).toHaveLength(3)
     expect(high.length).toBeGreaterThan(300)
+  })
+})
+
+describe('a publisher of one layer', () => {
+  it('has the tracks that were negotiated, and the profile of H.264', () => {
+    const { publisher, reported } = publishing({ offer: PLAIN_OFFER, codec: 'h264' })
+    publisher.start()
+    const config = new Uint8Array(0)
+    expect(reported).toEqual([
+      [
+        { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config },
+        { kind: 'video', codec: 'h264', width: 0, height: 0, config },
+      ],
+    ])
+    const { audio, layers, profileLevelId } = publisher.source
+    expect(profileLevelId).toMatch(/^42[0e]01f$/)
+    expect([audio?.shape, layers.map(({ rid, track }) => [rid, track.shape])]).toEqual([
+      { kind: 'audio', codec: 'opus', rate: 48_000 },
+      [['', { kind: 'video', codec: 'h264', rate: 90_000 }]],
+    ])
+    expect(publishing({ offer: PLAIN_OFFER }).publisher.source.profileLevelId).toBeNull()
+  })
+
+  it('may send audio alone, and is asked for no packet of it again', () => {
+    const offer = PLAIN_OFFER.slice(0, PLAIN_OFFER.indexOf('m=video')).replace('BUNDLE 0 1', 'BUNDLE 0')
+    const { publisher, reported, send, feedback } = publishing({ offer, codec: null })
+    publisher.start()
+    expect([reported[0]?.map(({ kind }) => kind), publisher.source.layers, publisher.frames]).toEqual([
+      ['audio'],
+      [],
+      0,
+    ])
+    for (const index of [1, 2, 5]) send({ ssrc: 7, index, payloadType: OPUS })
+    publisher.pace(START_MS + 100)
+    publisher.source.audio?.requestKeyframe(START_MS + 200)
+    expect(feedback().map(({ kind }) => kind)).toEqual(['rr', 'remb'])
+  })
+
+  it.each([
+    ['of the SSRC that its offer pairs with the video', PLAIN_OFFER, 2_136_920_456],
+    ['of any SSRC', PLAIN_OFFER.replace(/a=ssrc-group.*\r\n/, ''), 9],
+  ])('fills a gap by RTX %s', (_which, offer, rtxSsrc) => {
+    const { publisher, send } = publishing({ offer })
+    const packets: number[] = []
+    publisher.source.layers[0]?.track.listen(({ index }) => packets.push(index))
+    for (const index of [10, 12]) send({ ssrc: 2_394_981_506, index })
+    send({ ssrc: rtxSsrc, index: 1, payloadType: RTX, payload: Buffer.concat([Buffer.from([0, 11]), vp8(false)]) })
+    expect(packets).toEqual([10, 12, 11])
+  })
+
+  it('takes no RTX of an SSRC whose video is not there', () => {
+    const { publisher, send } = publishing({ offer: PLAIN_OFFER })
+    const packets: number[] = []
+    publisher.source.layers[0]?.track.listen(({ index }) => packets.push(index))
+    for (const index of [10, 12]) send({ ssrc: 5, index })
+    const payload = Buffer.concat([Buffer.from([0, 11]), vp8(false)])
+    send({ ssrc: 2_136_920_456, index: 1, payloadType: RTX, payload })
+    expect(packets).toEqual([10, 12])
   })
 })

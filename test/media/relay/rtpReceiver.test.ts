@@ -70,6 +70,53 @@ describe('what comes from a publisher', () => {
     expect(camera.asked).toBeGreaterThan(0)
   })
 
+  it('is given up 600 ms after it was asked for first, with one keyframe in its place', () => {
+    const { inbound, camera } = receiver()
+    inbound.take(packet(START), 0)
+    inbound.take(packet(START + 2), 1000)
+    for (let at = 0; at < 8; at++) expect(inbound.missing(1000 + at * RETRY_MS)).toHaveLength(1)
+    expect([inbound.missing(1599), camera.asked]).toEqual([[], 0])
+    expect([inbound.missing(1600), camera.asked]).toEqual([[], 1])
+    for (const nowMs of [3000, 6000]) inbound.missing(nowMs)
+    expect(camera.asked).toBe(1)
+  })
+
+  it.each([
+    [10, 20],
+    [100, 125],
+    [160, 200],
+    [600, 250],
+  ])(
+    'is asked for again after a quarter more than the %i ms that an answer takes, within bounds: %i ms',
+    (delayMs, retryMs) => {
+      const { inbound } = receiver()
+      inbound.take(packet(START), 0)
+      inbound.take(packet(START + 2), 1000)
+      inbound.missing(1000)
+      inbound.takeRetransmission(repair(START + 1), 1000 + delayMs)
+      inbound.take(packet(START + 4), 2000)
+      expect([2000, 2000 + retryMs - 1, 2000 + retryMs].map((nowMs) => inbound.missing(nowMs).length)).toEqual([
+        1, 0, 1,
+      ])
+    },
+  )
+
+  it('says nothing of the delay when it comes without being asked for', () => {
+    const { inbound } = receiver()
+    inbound.take(packet(START), 0)
+    inbound.take(packet(START + 2), 1000)
+    inbound.takeRetransmission(repair(START + 1), 1000)
+    inbound.take(packet(START + 4), 2000)
+    expect([2000, 2000 + RETRY_MS].map((nowMs) => inbound.missing(nowMs).length)).toEqual([1, 1])
+  })
+
+  it('is not asked for where it is audio', () => {
+    const { camera } = receiver()
+    const inbound = new RtpReceiver(1, camera.track, null)
+    for (const index of [0, 3, 1000]) inbound.take(packet(index), 0)
+    expect([inbound.missing(1000), camera.asked]).toEqual([[], 0])
+  })
+
   it('is not asked for again before it can have come', () => {
     const { inbound } = receiver()
     inbound.take(packet(START), 0)
@@ -129,6 +176,24 @@ describe('what comes from a publisher', () => {
       fractionLost: Math.floor((24 * 256) / 99),
       highestSequence: START + 98,
     })
+  })
+
+  it('is reported and asked for from its very first packet on, also when that has the number 0', () => {
+    const { inbound } = receiver()
+    inbound.take(packet(0), 0)
+    expect(inbound.report(0)).toMatchObject({ packetsLost: 0, fractionLost: 0, highestSequence: 0 })
+    inbound.take(packet(3), 0)
+    expect(inbound.missing(1000)).toEqual([1, 2])
+    expect(inbound.report(0)).toMatchObject({
+      packetsLost: 2,
+      fractionLost: Math.floor((2 * 256) / 3),
+      highestSequence: 3,
+    })
+    inbound.take(packet(5), 0)
+    expect(inbound.report(0)).toMatchObject({ packetsLost: 3, fractionLost: 128 })
+    // The field has 32 bits.
+    inbound.take(packet(2 ** 32 + 7), 0)
+    expect(inbound.report(0).highestSequence).toBe(7)
   })
 
   it('is reported with its jitter, a sixteenth of each change of transit time (RFC 3550 appendix A.8)', () => {

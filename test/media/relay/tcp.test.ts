@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
-import { messageReader, openTcp, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
+import { messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
 import { freeUdpPort } from '../../support/lossyUdp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
@@ -41,11 +41,11 @@ test('a stream that announces more than any datagram holds is none of ours', () 
 })
 
 /** A port, what came to it, and how to connect. */
-async function portOf(maxConnections: number) {
+async function portOf(maxConnections: number, over: Partial<TcpOptions> = {}) {
   const port = await freeUdpPort()
   const came: { text: string; from: Endpoint }[] = []
   const receive = (message: Buffer, from: Endpoint): void => void came.push({ text: message.toString(), from })
-  const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxConnections }, receive)
+  const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxConnections, ...over }, receive)
   open.push(tcp)
   const join = async (): Promise<{ socket: Socket; isOpen: () => boolean }> => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined)
@@ -73,6 +73,31 @@ test('silent connections kept all others out; the oldest of them gives way', asy
   late.socket.write(framed(Buffer.from('late')))
   await expect.poll(() => came.map(({ text }) => text)).toEqual(['known', 'late'])
   expect([known.isOpen(), silent[1]?.isOpen(), late.isOpen()]).toEqual([true, true, true])
+})
+
+test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
+  'a connection without a word is closed after its time: %j',
+  async (over) => {
+    const { isOpen } = await (await portOf(3, over)).join()
+    // The other time is longer than this.
+    await expect.poll(isOpen, { interval: 2, timeout: 8000 }).toBe(false)
+  },
+)
+
+test('where every connection has an answer, one more is closed, and the others stay', async () => {
+  const { tcp, came, join } = await portOf(1)
+  const known = await join()
+  known.socket.write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length, { interval: 2 }).toBe(1)
+  tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
+  const late = await join()
+  await expect.poll(late.isOpen, { interval: 2 }).toBe(false)
+  expect(known.isOpen()).toBe(true)
+  known.socket.write(framed(Buffer.alloc(4097)))
+  await expect.poll(known.isOpen, { interval: 2 }).toBe(false)
+  // There is no such connection any more.
+  tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
+  tcp.release(came[0]?.from ?? addressOf(0))
 })
 
 test('a connection of a session is closed with it, after what was said last', async () => {

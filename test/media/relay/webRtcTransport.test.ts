@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
+import { newCredentials } from '../../../src/media/relay/transport/iceLite.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { WebRtcServer } from '../../../src/media/relay/transport/webRtcServer.ts'
 import type { TransportEvents } from '../../../src/media/relay/transport/transportEvents.ts'
@@ -60,6 +61,15 @@ async function connected(over: Partial<TransportEvents> = {}) {
   return all
 }
 
+it('the credentials of a transport have 48 bits of name and 128 bits of password', () => {
+  const [one, other] = [newCredentials(systemRandom), newCredentials(systemRandom)]
+  expect([one.ufrag, one.pwd]).toEqual([
+    expect.stringMatching(/^[0-9a-f]{12}$/) as string,
+    expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+  ])
+  expect(one).not.toEqual(other)
+})
+
 describe('a transport', () => {
   it('is connected when DTLS is done, and passes on media and feedback from then on', async () => {
     const { transport, peer, happened } = open()
@@ -79,6 +89,40 @@ describe('a transport', () => {
     expect(transport.bytesIn).toBe(0)
     peer.sendRtcp(writeReceiverReport(1))
     expect(transport.bytesIn).toBeGreaterThan(0)
+  })
+
+  it('counts what it sends, and knows when it was connected', async () => {
+    const { transport, wire, peer, sent } = open()
+    expect([transport.seenAtMs, transport.mediaAtMs]).toEqual([START_MS, START_MS])
+    wire.nowMs += 2000
+    await peer.connect()
+    await turn()
+    expect([transport.seenAtMs, transport.mediaAtMs, transport.bytesOut]).toEqual([START_MS + 2000, START_MS + 2000, 0])
+    const before = sent.length
+    const head = { payloadType: 96, marker: true, index: 1, timestamp: 1, ssrc: 1 }
+    for (let times = 0; times < 2; times++) transport.sendRtp(head, Buffer.alloc(100))
+    transport.sendRtcp(writeReceiverReport(1))
+    const bytes = sent.slice(before).reduce((sum, { datagram }) => sum + datagram.length, 0)
+    expect([transport.bytesOut, bytes > 200]).toEqual([bytes, true])
+  })
+
+  it('takes feedback only from where its media goes, and no more than a peer has to say', async () => {
+    const { wire, peer, happened, transport } = await connected()
+    peer.sendRtcp(writeReceiverReport(1), addressOf(9))
+    expect(happened).toEqual(['connected'])
+    for (let times = 0; times < 600; times++) peer.sendRtcp(writeReceiverReport(1))
+    expect(happened.filter((event) => event === 'rtcp')).toHaveLength(500)
+    // A peer that is silent may have another port; another peer's packet is none of it.
+    const from = addressOf(2)
+    expect(transport.mayBeAt(from, wire.nowMs + 200)).toBe(false)
+    expect(transport.mayBeAt(from, wire.nowMs + 201)).toBe(true)
+    expect(transport.mayBeAt(addressOf(2, '192.0.2.2'), wire.nowMs + 201)).toBe(false)
+    for (const first of [0x80, 0x80]) {
+      const stray = Buffer.alloc(60, first)
+      stray[1] = 96
+      expect(transport.receiveStray(stray, from, wire.nowMs + 201)).toBe(false)
+    }
+    expect(happened).not.toContain('rtp')
   })
 
   it('takes a replayed packet once', async () => {
@@ -112,6 +156,8 @@ describe('a transport', () => {
       wire.send(bindingRequest({ transactionId: randomBytes(12), username, password, controlled: true }), peer.at)
     expect(sent).toHaveLength(8)
     expect(sent[0]?.datagram.readUInt16BE(0)).toBe(0x0111)
+    // ERROR-CODE 487 (RFC 8489 section 14.8).
+    expect(sent[0]?.datagram.includes(Buffer.from([0, 0, 4, 87]))).toBe(true)
   })
 
   it('checks a silent peer after three seconds, and again after three more', async () => {

@@ -6,13 +6,25 @@ import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
-import { Worker } from './worker.ts'
+import { Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
   /** UDP port of the first process; the others take those that follow. 0: any that are free. */
   readonly udpPort: number
   /** 0: one less than there are cores, and at least one. */
   readonly processes: number
+}
+
+/** A relay process, as the engine uses it. */
+export type RelayProcess = Pick<Worker, 'ready' | 'call' | 'post' | 'stop'>
+
+export interface RelayEngineOptions {
+  readonly log: Logger
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+  readonly config: RelayConfig
+  /** Starts a process. Absent: forks `process.ts`. */
+  readonly startProcess?: (options: WorkerOptions) => RelayProcess
 }
 
 const TRY_AGAIN: Negotiated = {
@@ -25,7 +37,7 @@ const PAUSE_MS = 1000
 
 interface Slot {
   readonly index: number
-  worker: Worker | null
+  worker: RelayProcess | null
   notBeforeMs: number
 }
 
@@ -46,7 +58,7 @@ interface Tapped {
  * The embedded engine: relay processes, started when they are first needed. A room lives in one process, so that a publisher
  * that replaces another keeps its viewers. If a process dies, only its sessions end.
  */
-export function createRelayEngine(options: { log: Logger; now: () => number; config: RelayConfig }): MediaEngine {
+export function createRelayEngine(options: RelayEngineOptions): MediaEngine {
   return new RelayEngine(options)
 }
 
@@ -54,16 +66,18 @@ class RelayEngine implements MediaEngine {
   readonly #log: Logger
   readonly #now: () => number
   readonly #config: RelayConfig
+  readonly #startProcess: (options: WorkerOptions) => RelayProcess
   readonly #slots: readonly Slot[]
   readonly #sessions = new Map<string, Held>()
   readonly #taps = new Map<string, Tapped>()
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
   #isStopped = false
 
-  constructor({ log, now, config }: { log: Logger; now: () => number; config: RelayConfig }) {
+  constructor({ log, now, config, startProcess = (options) => new Worker(options) }: RelayEngineOptions) {
     this.#log = log
     this.#now = now
     this.#config = config
+    this.#startProcess = startProcess
     const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
     this.#slots = Array.from({ length: count }, (_, index) => ({ index, worker: null, notBeforeMs: 0 }))
   }
@@ -135,7 +149,7 @@ class RelayEngine implements MediaEngine {
 
   async #negotiate(
     { sessionId, room }: { sessionId: string; room: string },
-    call: (worker: Worker) => Promise<Negotiated | undefined>,
+    call: (worker: RelayProcess) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
     const slot = this.#slotOf(room)
     await this.#pause(slot)
@@ -166,12 +180,12 @@ class RelayEngine implements MediaEngine {
   }
 
   /** Starts the process of a slot when there is none. Null: it is too soon after it could not be started. */
-  #workerOf(slot: Slot): Worker | null {
+  #workerOf(slot: Slot): RelayProcess | null {
     if (slot.worker !== null) return slot.worker
     if (this.#isStopped || this.#now() < slot.notBeforeMs) return null
     const { udpPort, processes: _, ...settings } = this.#config
     const port = udpPort === 0 ? 0 : udpPort + slot.index
-    const worker = new Worker({
+    const worker = this.#startProcess({
       settings: { ...settings, port },
       log: this.#log,
       received: (message) => this.#received(message),

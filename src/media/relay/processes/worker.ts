@@ -10,6 +10,8 @@ export interface WorkerOptions {
   readonly received: (message: FromRelay) => void
   /** The process has ended. Called once, also if it could not be started. */
   readonly died: (detail: string) => void
+  /** Starts the program. Absent: forks `process.ts`. */
+  readonly start?: () => ChildProcess
 }
 
 const PROGRAM = new URL('./process.ts', import.meta.url)
@@ -22,6 +24,13 @@ const TAIL_CHARACTERS = 2000
  * generation is then collected more often, and with it the keys and ciphers of ended sessions, which lie outside the heap.
  */
 const NODE_ARGS = ['--max-semi-space-size=4']
+
+function forkProgram(): ChildProcess {
+  // It does not inherit our environment: a guard that watches our parent would take the IPC channel for its own.
+  const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
+  const env = childEnvironment()
+  return fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, env, stdio: [...stdio] })
+}
 
 interface Waiting {
   readonly resolve: (value: unknown) => void
@@ -40,10 +49,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    // It does not inherit our environment: a guard that watches our parent would take the IPC channel for its own.
-    const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
-    const env = childEnvironment()
-    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, env, stdio: [...stdio] })
+    this.#child = (options.start ?? forkProgram)()
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })

@@ -31,6 +31,9 @@ export interface TcpOptions {
   readonly addresses: readonly string[]
   readonly port: number
   readonly maxConnections?: number
+  /** See `UNKNOWN_MS` and `SILENT_MS`. */
+  readonly unknownMs?: number
+  readonly silentMs?: number
 }
 
 /**
@@ -39,7 +42,7 @@ export interface TcpOptions {
  * @throws the error of the socket when the port is taken
  */
 export async function openTcp(
-  { addresses, port, maxConnections = MAX_CONNECTIONS }: TcpOptions,
+  { addresses, port, maxConnections = MAX_CONNECTIONS, unknownMs = UNKNOWN_MS, silentMs = SILENT_MS }: TcpOptions,
   receive: (message: Buffer, from: Endpoint) => void,
 ): Promise<TcpPort> {
   const connections = new Map<number, Socket>()
@@ -52,6 +55,7 @@ export async function openTcp(
     const via = nextVia++
     connections.set(via, socket)
     socket.once('close', () => connections.delete(via))
+    limitTime(socket, unknownMs, silentMs)
     serve(socket, via, receive)
   }
   const servers: Server[] = []
@@ -96,14 +100,17 @@ async function closeAll(servers: readonly Server[]): Promise<void> {
   await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
 }
 
+/** A peer that lost its connection is noticed by its silence, as over UDP. */
+function limitTime(socket: Socket, unknownMs: number, silentMs: number): void {
+  const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), unknownMs)
+  socket.once('close', () => clearTimeout(timer))
+  socket.setTimeout(silentMs, () => socket.destroy())
+}
+
 function serve(socket: Socket, via: number, receive: (message: Buffer, from: Endpoint) => void): void {
   const from: Endpoint = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, via }
   const read = messageReader((message) => receive(message, from))
-  const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), UNKNOWN_MS)
-  socket.once('close', () => clearTimeout(timer))
-  // A peer that lost its connection is noticed by its silence, as over UDP.
   socket.on('error', () => undefined)
-  socket.setTimeout(SILENT_MS, () => socket.destroy())
   socket.on('data', (chunk) => {
     if (!read(chunk)) socket.destroy()
   })

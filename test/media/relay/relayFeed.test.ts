@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import type { TrackInfo } from '../../../src/media/frame.ts'
+import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array(0) }
+const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array(0) }
+
+/** A relay, and which feeds it wants the frames of. */
+function relayWith() {
+  const wants: string[] = []
+  const net = new WireNet({ want: (sessionId, isWanted) => void wants.push(`${sessionId} ${isWanted}`) })
+  const h264 = 'H264/90000\r\na=fmtp:96 packetization-mode=1;profile-level-id=42e01f'
+  const view = (sessionId: string, room = 'a/show') => {
+    const offer = new WirePeer(net, addressOf(1)).offer('recvonly').replace('VP8/90000', h264)
+    return net.relay.view({ sessionId, room, sourceId: null, offer })
+  }
+  const feed = (sessionId: string) => {
+    const made = net.relay.feed({ sessionId, room: 'a/show', sourceId: null })
+    made.tracks([VIDEO, AUDIO])
+    return made
+  }
+  /** The clock only: the relay ticks once after it. */
+  const skip = (ms: number): void => {
+    net.nowMs += ms
+    net.relay.tick()
+  }
+  return { net, wants, view, feed, skip }
+}
+
+test('a feed has viewers as soon as its tracks are known, and is wanted from the first one on', () => {
+  const { net, wants, view, feed } = relayWith()
+  expect(view('early')).toMatchObject({ ok: false, status: 409 })
+  feed('f1')
+  expect(net.events).toEqual([
+    { kind: 'connected', sessionId: 'f1', address: '' },
+    { kind: 'tracks', sessionId: 'f1', tracks: [VIDEO, AUDIO] },
+  ])
+  expect([view('elsewhere', 'a/other'), wants]).toMatchObject([{ ok: false, status: 409 }, []])
+  expect([view('v1'), wants]).toMatchObject([{ ok: true }, ['f1 true']])
+})
+
+test('a feed is wanted for ten more seconds after its last viewer', () => {
+  const { net, wants, view, feed, skip } = relayWith()
+  feed('f1')
+  view('v1')
+  skip(200)
+  net.relay.end('v1')
+  skip(9999)
+  expect(wants).toEqual(['f1 true'])
+  skip(200)
+  expect(wants).toEqual(['f1 true', 'f1 false'])
+})
+
+test('another feed of the same name takes the place of the first', () => {
+  const { net, view, feed } = relayWith()
+  feed('f1')
+  feed('f2')
+  expect(net.endOf('f1')).toEqual({ kind: 'ended', sessionId: 'f1', reason: 'replaced' })
+  expect(view('v1')).toMatchObject({ ok: true })
+  expect(net.endOf('f2')).toBeUndefined()
+})
+
+test('a feed that ends, by itself or by a user, is ended once and takes no more frames', () => {
+  const { net, view, feed } = relayWith()
+  const [first] = [feed('f1')]
+  first.end()
+  expect(net.endOf('f1')).toMatchObject({ reason: 'left' })
+  expect(view('v1')).toMatchObject({ ok: false, status: 409 })
+  const second = feed('f2')
+  net.relay.end('f2')
+  net.relay.end('f2')
+  second.tracks([VIDEO])
+  expect(net.events.filter(({ kind }) => kind === 'ended')).toMatchObject([{}, { sessionId: 'f2', reason: 'kicked' }])
+  expect(view('v2')).toMatchObject({ ok: false, status: 409 })
+})
+
+test('what cannot be read is refused with 400, and leaves no session', () => {
+  const { net } = relayWith()
+  const [sessionId, room, sourceId] = ['s', 'a/show', null]
+  expect(net.relay.publish({ sessionId, room, sourceId, offer: 'hello', codec: null })).toMatchObject({
+    ok: false,
+    status: 400,
+  })
+  expect(net.relay.patch(sessionId, '', true)).toMatchObject({ status: 404 })
+  new WirePeer(net, addressOf(1)).publish(net.relay, sessionId)
+  expect(net.relay.patch(sessionId, 'a=ice-ufrag:' + 'x'.repeat(300), true)).toMatchObject({ ok: false, status: 400 })
+})

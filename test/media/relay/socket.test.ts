@@ -1,0 +1,106 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
+import { openPort } from '../../../src/media/relay/transport/port.ts'
+import { addressesOf, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
+
+/** Sockets that are numbers. `isTaken` says which port cannot be bound at which address. */
+function binder(isTaken: (address: string, port: number) => boolean) {
+  let next = 5000
+  const bound: string[] = []
+  const open = new Set<number>()
+  const bind = async (address: string, port: number): Promise<number> => {
+    const got = port === 0 ? (next += 1) : port
+    bound.push(`${address} ${port}`)
+    if (isTaken(address, got)) throw new Error('taken')
+    open.add(got)
+    return got
+  }
+  const close = async (socket: number): Promise<void> => void open.delete(socket)
+  return { bound, open, parts: { bind, close, portOf: (socket: number) => socket } }
+}
+
+describe('a port', () => {
+  it('is that of the first address, at all of them', async () => {
+    const { parts, bound } = binder(() => false)
+    const { addresses, sockets, port } = await onOnePort({ host: '', port: 0 }, parts)
+    expect(addresses.length).toBeGreaterThan(0)
+    expect([port, new Set(sockets), bound[0]]).toEqual([5001, new Set([5001]), `${addresses[0]} 0`])
+    expect(bound.slice(1)).toEqual(addresses.slice(1).map((address) => `${address} 5001`))
+  })
+
+  it('that is taken somewhere gives way to another one, ten times, and leaves no socket open', async () => {
+    const once = binder((_, port) => port === 5001)
+    await expect(onOnePort({ host: '127.0.0.1', port: 0 }, once.parts)).resolves.toMatchObject({ port: 5002 })
+    const never = binder(() => true)
+    await expect(onOnePort({ host: '127.0.0.1', port: 0 }, never.parts)).rejects.toThrow('taken')
+    expect([never.bound.length, never.open.size]).toEqual([10, 0])
+  })
+
+  it('that was asked for is tried once', async () => {
+    const { parts, bound } = binder(() => true)
+    await expect(onOnePort({ host: '127.0.0.1', port: 8081 }, parts)).rejects.toThrow('taken')
+    expect(bound).toEqual(['127.0.0.1 8081'])
+  })
+})
+
+describe('a UDP port of Node', () => {
+  it('sends one datagram as it sends very many, and passes over addresses that it does not have', async () => {
+    const peer = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 }).bind(0, '127.0.0.1')
+    await once(peer, 'listening')
+    const came: string[] = []
+    peer.on('message', (datagram) => came.push(datagram.toString()))
+    const port = await openUdp({ host: '127.0.0.1', port: 0 }, () => undefined)
+    const to = { address: '127.0.0.1', port: peer.address().port, via: 0 }
+    try {
+      port.send(Buffer.from('one'), to)
+      await expect.poll(() => came, { interval: 2 }).toEqual(['one'])
+      port.send(Buffer.from('x'), { ...to, via: 7 })
+      // Those of one turn leave at its end, or when 64 wait.
+      const many = Array.from({ length: 130 }, (_, at) => String(at))
+      for (const text of many) port.send(Buffer.from(text), to)
+      await expect.poll(() => came.slice(1), { interval: 2 }).toEqual(many)
+      port.send(Buffer.from('last'), to)
+    } finally {
+      await port.close()
+    }
+    await expect.poll(() => came.at(-1), { interval: 2 }).toBe('last')
+    peer.close()
+  })
+})
+
+it('the port of a process is served by JavaScript alone when that is asked for, and says so', async () => {
+  const port = await openPort({ host: '127.0.0.1', port: 0 }, false, () => undefined)
+  await port.udp.close()
+  expect(port).toMatchObject({ native: null, note: 'Media is forwarded in JavaScript alone, as it was asked for.' })
+  const other = await openPort({ host: '127.0.0.1', port: 0 }, true, () => undefined)
+  other.native?.close()
+  await other.udp.close()
+  const native = loadNative()
+  expect([other.native === null, other.note]).toEqual([!native.ok, native.ok ? null : native.error])
+})
+
+describe('the addresses of this machine', () => {
+  const at = (address: string, internal = false) => ({
+    address,
+    internal,
+    family: address.includes(':') ? 'IPv6' : 'IPv4',
+  })
+  type Interfaces = Parameters<typeof addressesOf>[0]
+
+  it('come in the order in which others reach them, the loopback last', () => {
+    const interfaces = {
+      lo: [at('::1', true), at('127.0.0.1', true)],
+      eth0: [at('fe80::1'), at('2001:db8::1'), at('192.0.2.1')],
+      eth1: [at('192.0.2.2')],
+      none: undefined,
+    } as unknown as Interfaces
+    expect(addressesOf(interfaces)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1', '127.0.0.1', '::1'])
+  })
+
+  it('are sixteen at most, and the loopback where there is none', () => {
+    const many = { eth0: Array.from({ length: 17 }, (_, index) => at(`192.0.2.${index}`)) } as unknown as Interfaces
+    expect([addressesOf(many).length, addressesOf({})]).toEqual([16, ['127.0.0.1']])
+  })
+})

@@ -1,0 +1,177 @@
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { FromRelay, ToRelay } from '../../../src/media/relay/processes/messages.ts'
+import { Worker } from '../../../src/media/relay/processes/worker.ts'
+
+const SETTINGS = { host: '', port: 0, publicAddresses: [], maxBitrate: 1, maxSessions: 1, publisherSilentMs: 1 }
+
+/** A process that does what the test says. */
+class ScriptedChild extends EventEmitter {
+  readonly pid = 7
+  readonly stderr = new EventEmitter()
+  readonly sent: ToRelay[] = []
+  readonly signals: string[] = []
+  connected = true
+
+  send(message: ToRelay, done: () => void): void {
+    this.sent.push(message)
+    done()
+  }
+  kill(signal: string): void {
+    this.signals.push(signal)
+  }
+  disconnect(): void {
+    this.connected = false
+  }
+  say(message: FromRelay): void {
+    this.emit('message', message)
+  }
+}
+
+function worker() {
+  const child = new ScriptedChild()
+  const [received, deaths, notes]: [FromRelay[], string[], unknown[]] = [[], [], []]
+  const log = { info: (fields: object, note: string) => notes.push([fields, note]) }
+  const made = new Worker({
+    settings: SETTINGS,
+    log: log as never,
+    received: (message) => received.push(message),
+    died: (detail) => deaths.push(detail),
+    start: () => child as unknown as ChildProcess,
+  })
+  const ready = () => child.say({ kind: 'ready', port: 9, note: null })
+  const end = (sessionId: string) => made.call('end', { sessionId })
+  const calls = () => child.sent.flatMap((message) => (message.kind === 'call' ? [message] : []))
+  return { made, child, received, deaths, notes, ready, end, calls }
+}
+
+/** Until promises and `setImmediate` have had their turn. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const pending = {}
+  return (await Promise.race([promise, turn().then(() => pending)])) === pending
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('a process gets its settings, and is ready when it says so; its note is logged', async () => {
+  const { made, child, notes, received } = worker()
+  expect(child.sent).toEqual([{ kind: 'start', settings: SETTINGS }])
+  expect([await isPending(made.ready), made.pid]).toEqual([true, 7])
+  child.say({ kind: 'ready', port: 9, note: 'without the native part' })
+  expect(await made.ready).toBe(true)
+  expect(notes).toEqual([[{ pid: 7 }, 'without the native part']])
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect([child.signals, received, vi.getTimerCount()]).toEqual([[], [], 0])
+  const quiet = worker()
+  quiet.ready()
+  expect(quiet.notes).toEqual([])
+})
+
+test('a process that does not listen after 15 s is killed', async () => {
+  const { made, child, deaths } = worker()
+  await vi.advanceTimersByTimeAsync(14_999)
+  expect(child.signals).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(child.signals).toEqual(['SIGKILL'])
+  child.emit('exit', null, 'SIGKILL')
+  expect(await made.ready).toBe(false)
+  await turn()
+  expect(deaths).toEqual(['SIGKILL'])
+})
+
+test('a call waits until the process is ready, and gets its own answer', async () => {
+  const { ready, end, calls, child, received } = worker()
+  const answers = [end('a'), end('b')]
+  await turn()
+  expect(calls()).toEqual([])
+  ready()
+  await turn()
+  expect(calls().map(({ takes }) => takes)).toEqual([{ sessionId: 'a' }, { sessionId: 'b' }])
+  const [first, second] = calls().map(({ id }) => id)
+  child.say({ kind: 'answer', id: second ?? 0, value: 'of b' })
+  expect(await isPending(answers[0] ?? Promise.resolve())).toBe(true)
+  child.say({ kind: 'answer', id: first ?? 0, value: 'of a' })
+  child.say({ kind: 'answer', id: first ?? 0, value: 'again' })
+  expect([await Promise.all(answers), vi.getTimerCount(), received]).toEqual([['of a', 'of b'], 0, []])
+})
+
+test('a call without an answer ends after 5 s', async () => {
+  const { ready, end, calls, child } = worker()
+  ready()
+  const answer = end('a')
+  await turn()
+  await vi.advanceTimersByTimeAsync(4999)
+  expect(await isPending(answer)).toBe(true)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await answer).toBeUndefined()
+  expect(() => child.say({ kind: 'answer', id: calls()[0]?.id ?? 0, value: 'late' })).not.toThrow()
+})
+
+test('what is no answer is passed on', () => {
+  const { child, received } = worker()
+  const message = { kind: 'end', sessionId: 'a' } as const
+  child.say(message)
+  expect(received).toEqual([message])
+})
+
+test('the death of a process is reported once, with its last words, and ends its calls', async () => {
+  const { made, child, deaths, ready, end } = worker()
+  ready()
+  const answer = end('a')
+  await turn()
+  child.stderr.emit('data', Buffer.from('x'.repeat(3000)))
+  child.emit('exit', 1, null)
+  // They may come after the exit.
+  child.stderr.emit('data', Buffer.from('the last words\n'))
+  await turn()
+  expect(await answer).toBeUndefined()
+  expect(deaths).toEqual([`exit 1 ${'x'.repeat(2000 - 15)}the last words`])
+  child.emit('error', new Error('later'))
+  let isSent = false
+  made.post({ kind: 'untap', sessionId: 'a' }, () => (isSent = true))
+  expect([deaths.length, isSent, vi.getTimerCount()]).toEqual([1, false, 0])
+  await made.stop()
+  expect(child.connected).toBe(true)
+})
+
+test('a process that cannot be started, or that refuses, says why', async () => {
+  const missing = worker()
+  missing.child.emit('error', new Error('no such program'))
+  expect([await missing.made.ready, missing.deaths]).toEqual([false, ['no such program']])
+  expect(await missing.end('a')).toBeUndefined()
+  const refusing = worker()
+  refusing.child.say({ kind: 'failed', problem: 'the port is taken' })
+  expect(refusing.child.signals).toEqual(['SIGKILL'])
+  refusing.child.emit('exit', null, 'SIGKILL')
+  await turn()
+  expect([refusing.deaths, refusing.received]).toEqual([['SIGKILL the port is taken'], []])
+})
+
+test('a process is stopped by its channel, and killed if it does not exit within 2 s', async () => {
+  const { made, child, ready } = worker()
+  ready()
+  const stopping = made.stop()
+  expect(child.connected).toBe(false)
+  let isSent = false
+  made.post({ kind: 'untap', sessionId: 'a' }, () => (isSent = true))
+  await vi.advanceTimersByTimeAsync(1999)
+  expect([child.signals, isSent, await isPending(stopping)]).toEqual([[], false, true])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(child.signals).toEqual(['SIGKILL'])
+  child.emit('exit', null, 'SIGKILL')
+  await stopping
+  const willing = worker()
+  willing.ready()
+  const soon = willing.made.stop()
+  willing.child.emit('exit', 0, null)
+  await soon
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(willing.child.signals).toEqual([])
+})
