@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import { createLogger } from '../../src/base/log.ts'
 import type { PasswordCost } from '../../src/base/password.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
@@ -11,6 +10,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { startServing } from '../../src/app/server.ts'
+import { silentLog } from './log.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
 
 export interface RunningApp {
@@ -44,8 +44,6 @@ export interface AppSettings {
   /** By default passwords are cheap. */
   passwordCost?: PasswordCost
 }
-
-export const silentLog = createLogger({ level: 'error', format: 'json' })
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
 export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
