@@ -11,7 +11,7 @@ import { signIn } from '../../src/commands/users/signIn.ts'
 import { changeRole, createUser, deleteUser } from '../../src/commands/users/users.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
