@@ -11,7 +11,7 @@ const LONG = [
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
 /** Media of WebRTC suffer when others want the processor: they come last, and fewer at once. */
-const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox', 'handover'].map(
+const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map(
   (name) => `test/e2e/${name}.test.ts`,
 )
 
