@@ -1,32 +1,62 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
-const LONG = /\/test\/(crash\/|(system|e2e)\/(channels?|churn)\.)/
-/** Pictures of WebRTC suffer when others want the processor: they come when channels and their encoders are through. */
-const DELICATE = [/\/test\/e2e\/loss\./, /\/test\/e2e\/(webrtc|transport)\./]
+const LONG = [
+  /\/test\/crash\//,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|hlsPlayers))\./,
+  /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
+]
+/** Media of WebRTC suffer when others want the processor: they come last, and fewer at once. */
+const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map(
+  (name) => `test/e2e/${name}.test.ts`,
+)
 
-/** By rank, and within a rank by size, as is usual. Units come first: a process serves the files of one project in a row. */
+/**
+ * Units come first: a process serves the files of one project in a row. Then by rank, and within a rank by what is known
+ * of the time, or by size. Files with browsers are spread over the whole run, because they need the most of the processor.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId, project }: TestSpecification): number => {
-      if (project.name === 'unit') return 0
-      if (LONG.test(moduleId)) return 1
-      return 3 + DELICATE.findIndex((pattern) => pattern.test(moduleId))
-    }
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+    const sorted = await super.sort(files)
+    const of = (name: string) => sorted.filter(({ project }) => project.name === name)
+    const ranked = of('system').toSorted((a, b) => rankOf(a) - rankOf(b))
+    const isBrowser = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/e2e/')
+    const spread = between(
+      ranked.filter((file) => !isBrowser(file)),
+      ranked.filter(isBrowser),
+    )
+    const others = sorted.filter(({ project: { name } }) => name !== 'unit' && name !== 'system')
+    return [...of('unit'), ...spread, ...others]
   }
 }
 
-/** More than there are cores: most tests with servers wait most of the time. */
-const AT_ONCE = 3
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONG.findIndex((pattern) => pattern.test(moduleId))
+  return rank === -1 ? LONG.length : rank
+}
+
+/** Both lists in their order, the second one at even distances in the first. */
+function between<T>(many: readonly T[], few: readonly T[]): T[] {
+  const placed = few.map((one, at) => ({ one, at: ((at + 0.5) * many.length) / few.length }))
+  return [...many.map((one, at) => ({ one, at })), ...placed].sort((a, b) => a.at - b.at).map(({ one }) => one)
+}
+
+/** Beside unit tests, but of processes. */
+const PROCESSES = ['test/media/relay/engine.test.ts']
+
+/** Twice the cores of a small machine: most tests with servers wait half of the time. */
+const AT_ONCE = 4
 
 const SERVERS = {
-  globalSetup: ['test/support/postgres.setup.ts'],
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
+  // Hundreds of processes start from the same sources, which the first one compiles for the others.
+  env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'sluice-compile-cache') },
   // As long as a busy machine may need, for a test and for a condition in it.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -49,6 +79,7 @@ export default defineConfig({
             'test/media/{*,{codecs,convert,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],
+          exclude: PROCESSES,
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000,
@@ -59,10 +90,13 @@ export default defineConfig({
       {
         test: {
           ...SERVERS,
+          globalSetup: ['test/support/postgres.setup.ts'],
           name: 'system',
           include: [
-            'test/{conformance,delivery,http,commands,crash,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
+            'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
+            ...PROCESSES,
           ],
+          exclude: DELICATE,
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 0 },
         },
@@ -70,8 +104,8 @@ export default defineConfig({
       {
         test: {
           ...SERVERS,
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
+          name: 'delicate',
+          include: DELICATE,
           // A browser that gets too little of the processor shows it as bad media.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

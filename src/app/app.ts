@@ -6,6 +6,7 @@ import { systemClock, type Clock } from '../base/clock.ts'
 import { openCountryDatabase } from '../base/geoip.ts'
 import { loadOrCreateKeyFile } from '../base/keyfile.ts'
 import type { Logger } from '../base/log.ts'
+import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
 import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
@@ -68,6 +69,8 @@ export interface AppOptions {
   /** The clock of this machine, which may be wrong. */
   machineClock?: Clock
   random?: Random
+  /** Replaces the cost of new passwords. */
+  passwordCost?: PasswordCost
 }
 
 /** A machine clock that differs more from the database's gets a warning. */
@@ -75,7 +78,7 @@ const WRONG_CLOCK_MS = 2_000
 
 /** The composition root: creates and connects the parts. */
 export async function openApp(options: AppOptions): Promise<App> {
-  const { config, log, random = systemRandom } = options
+  const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
@@ -119,6 +122,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     lastUses: new LastUses(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
+    passwordCost,
     channelSettings: { ...config.channels, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
     channelChanged: (change) => bus.emit('channelChanged', change),
   }

@@ -6,6 +6,7 @@ import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { ChannelSettings } from '../core/channels/types.ts'
 import type { Mac } from '../core/pages/cursor.ts'
 import type { Clock } from '../base/clock.ts'
+import type { PasswordCost } from '../base/password.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
 import type { SampledLog } from '../base/sampledLog.ts'
@@ -46,6 +47,8 @@ export interface CommandContext {
   readonly sealer: Sealer
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /** What to hash a new password costs. */
+  readonly passwordCost: PasswordCost
 }
 
 /** What decisions and changes of tokens work with. */

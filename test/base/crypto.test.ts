@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { constantTimeEqual, hmac, hmacKey, hmacSha256, newSecret, sha256 } from '../../src/base/crypto.ts'
-import { hashPassword, MAX_PASSWORD_BYTES, verifyPassword } from '../../src/base/password.ts'
+import {
+  hashPassword,
+  MAX_PASSWORD_BYTES,
+  PASSWORD_COST,
+  unmatchedHash,
+  verifyPassword,
+} from '../../src/base/password.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 
 test('SHA-256 of "abc" is the digest of FIPS 180-4, as text and as bytes', () => {
   const digest = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
@@ -26,14 +33,17 @@ test('a new secret is 64 lower-case hexadecimal digits and never the same', () =
   for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/)
 })
 
+const FULL = { random: systemRandom, passwordCost: PASSWORD_COST }
+const CHEAP = { random: systemRandom, passwordCost: CHEAP_PASSWORDS }
+
 /** Hashing is slow by design, and the machine may be busy with other tests. */
 describe('a password', { timeout: 60_000 }, () => {
   test('is verified by its hash, which contains the parameters', async () => {
-    const stored = await hashPassword('café', systemRandom)
+    const stored = await hashPassword('café', FULL)
     expect(stored).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/)
     expect(await verifyPassword('café', stored)).toBe(true)
-    expect(await verifyPassword('cafe\u0301', stored)).toBe(true)
     expect(await verifyPassword('cafe', stored)).toBe(false)
+    expect(await verifyPassword('cafe\u0301', await hashPassword('café', CHEAP))).toBe(true)
   })
 
   test('is hashed with scrypt as in RFC 7914', async () => {
@@ -52,9 +62,15 @@ describe('a password', { timeout: 60_000 }, () => {
     for (const stored of ['', 'x', `$argon2id$${tail}`]) expect(await verifyPassword('x', stored)).toBe(false)
   })
 
+  test('of no user is checked at the cost of a real one, and never right', async () => {
+    expect(await verifyPassword('', unmatchedHash(CHEAP.passwordCost))).toBe(false)
+    const stored = unmatchedHash(PASSWORD_COST)
+    expect(stored).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$[\w-]{22}\$[\w-]{43}$/)
+  })
+
   test('that is too long is refused', async () => {
     const long = 'x'.repeat(MAX_PASSWORD_BYTES + 1)
-    expect(await verifyPassword(long, await hashPassword('x', systemRandom))).toBe(false)
-    await expect(hashPassword(long, systemRandom)).rejects.toThrow('too long')
+    expect(await verifyPassword(long, await hashPassword('x', CHEAP))).toBe(false)
+    await expect(hashPassword(long, CHEAP)).rejects.toThrow('too long')
   })
 })

@@ -1,10 +1,17 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openApp } from '../../src/app/app.ts'
+import { PASSWORD_COST } from '../../src/base/password.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { findSignedIn, signOutEverywhere, type Visitor } from '../../src/commands/users/sessions.ts'
 import { createSetupCode, firstSetupCode, redeemSetupCode } from '../../src/commands/users/setup.ts'
 import { signIn } from '../../src/commands/users/signIn.ts'
-import { changeRole, deleteUser } from '../../src/commands/users/users.ts'
+import { changeRole, createUser, deleteUser } from '../../src/commands/users/users.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Tx } from '../../src/store/store.ts'
+import { silentLog } from '../support/log.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -120,4 +127,20 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('users on two nodes on %s', (en
     const deleted = await meanwhile('deleted@example.com', (id) => inTx((tx) => tx.users.delete(id)))
     expect([changed, deleted]).toMatchObject([{ error: { code: 'unauthorized' } }, { error: { code: 'unauthorized' } }])
   })
+})
+
+it('a server that is given no other cost hashes passwords at the full one, and signs in by them', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'sluice-users-'))
+  const config = loadConfig({ env: {}, flags: { data: { dir } } })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  const { ctx, close } = await openApp({ config: config.value, log: silentLog })
+  const [account] = await ctx.store.read.accounts.list()
+  const user = { email: 'ann@example.com', password: PASSWORD }
+  const made = await createUser(ctx, cliActor(account?.id ?? ''), { ...user, role: 'admin' })
+  const { costLog2, blockSize, parallel } = PASSWORD_COST
+  const cost = `$scrypt$ln=${costLog2},r=${blockSize},p=${parallel}$`
+  expect(made).toMatchObject({ ok: true, value: { passwordHash: expect.stringContaining(cost) as string } })
+  expect(await signIn(ctx, user, VISITOR)).toMatchObject({ ok: true })
+  await close()
+  await rm(dir, { recursive: true, force: true })
 })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { engineConformance } from './engine.ts'
 
 const config = {

@@ -4,7 +4,7 @@ import { type Audio as AudioLine, type PeerConnection as Peer } from 'node-datac
 import { afterAll, afterEach, expect, test } from 'vitest'
 import type { MediaEngineEvent } from '../../src/media/engine.ts'
 import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { until } from '../support/delivery.ts'
 import { IPV6, publishTo, viewFrom } from '../support/rtcPeer.ts'
 

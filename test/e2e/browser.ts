@@ -19,8 +19,25 @@ const ARGUMENTS = [
   '--disable-renderer-backgrounding',
 ]
 
-/** This machine's browser, with a simulated camera and microphone. All `.test` host names resolve to this machine. */
-export function openBrowser(): Promise<Browser> {
+let open: Promise<Browser> | undefined
+
+/**
+ * This machine's browser, with a simulated camera and microphone. All `.test` host names resolve to this machine. The
+ * files of a process share one, which ends with the process; each closes its pages.
+ */
+export async function openBrowser(): Promise<Browser> {
+  const earlier = await open?.catch(() => undefined)
+  if (earlier?.isConnected()) return earlier
+  open = launch()
+  return open
+}
+
+/** Closes all pages, with what they have stored. */
+export async function closePages(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()))
+}
+
+function launch(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1'] })
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 import { workingIn } from '../support/channels.ts'
-import { openBrowser } from './browser.ts'
+import { closePages, openBrowser } from './browser.ts'
 import { servePages } from './pages.ts'
 import { Peer } from './peer.ts'
 
@@ -94,7 +94,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     engine: (id) => workingIn(join(dir, 'channels', id)),
     relays: () => childrenOf(pid).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
-      await browser.close()
+      await closePages(browser)
       await pages.close()
       server.signal('SIGTERM')
       await server.ended

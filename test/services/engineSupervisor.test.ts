@@ -12,7 +12,7 @@ import { createChannel } from '../../src/commands/channels/channels.ts'
 import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { unrenewed } from '../support/leases.ts'
 
 /** Does nothing by itself; a test sends its events. */

@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import { createLogger } from '../../src/base/log.ts'
+import type { PasswordCost } from '../../src/base/password.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { startServing } from '../../src/app/server.ts'
+import { silentLog } from './log.ts'
+import { CHEAP_PASSWORDS } from './passwords.ts'
 
 export interface RunningApp {
   app: App
@@ -39,12 +41,13 @@ export interface AppSettings {
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
+  /** By default passwords are cheap. */
+  passwordCost?: PasswordCost
 }
 
-export const silentLog = createLogger({ level: 'error', format: 'json' })
-
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
-export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings = {}): Promise<RunningApp> {
+export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
+  const { flags = {}, clock, dataDir, engine, passwordCost = CHEAP_PASSWORDS } = settings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
@@ -56,7 +59,7 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
     },
   })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
+  const app = await openApp({ config: config.value, log: silentLog, passwordCost, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
   const actor = cliActor(account.id)

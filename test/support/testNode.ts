@@ -19,6 +19,7 @@ import type { Cut, Session } from '../../src/media/sessionRegistry.ts'
 import { buildHttp } from '../../src/app/server.ts'
 import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
+import { CHEAP_PASSWORDS } from './passwords.ts'
 
 /** A node without sockets, timers and deliveries: everything happens under the test's control. */
 export interface TestNode {
@@ -76,6 +77,7 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const app = await openApp({
     config: config.value,
     log: quietLog,
+    passwordCost: CHEAP_PASSWORDS,
     ...(clock ? { clock } : {}),
     ...(machineClock ? { machineClock } : {}),
   })

@@ -4,7 +4,7 @@ import { openApp } from '../../src/app/app.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { command, newDirectory } from './cliProcess.ts'
 
 const dir = newDirectory()

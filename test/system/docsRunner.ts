@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
-import { serve, type Served, sluice } from './cliProcess.ts'
+import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -39,8 +39,8 @@ export async function startDocsServer(): Promise<DocsServer> {
   }
   const server = await serve([], settings)
   const [secret, credential] = await Promise.all([
-    sluice(['secret', 'create', '--name', 'docs'], { env: settings }),
-    sluice(['credential', 'create', '--name', 'docs'], { env: settings }),
+    command(['secret', 'create', '--name', 'docs'], { env: settings }),
+    command(['credential', 'create', '--name', 'docs'], { env: settings }),
   ])
   const ports = new Map([
     ['8080', server.port],

@@ -37,7 +37,8 @@ async function npmStart(program = 'npm', argv: readonly string[] = ['start']): P
   const settings = { SLUICE_DATA_DIR: data, SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
   const child = spawn(program, argv, {
     cwd: repository,
-    env: { ...process.env, ...settings },
+    // As without this run: npm start fills the compile cache of its own.
+    env: { ...process.env, ...settings, NODE_COMPILE_CACHE: undefined },
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   })

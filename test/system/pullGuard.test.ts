@@ -19,7 +19,7 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { endChildren, ended, plentyOfRoom, until, workingIn } from '../support/channels.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 

@@ -17,7 +17,7 @@ import { connectMessage, handshake, opening, publishMessage, RtmpClient } from '
 import { audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
 import { LIMITS, listenFor, type Place, Publication, until } from '../media/rtmp/publications.ts'
 import type { RtmpLimits } from '../../src/media/rtmp/types.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 
 let place: Place
 beforeEach(async () => {

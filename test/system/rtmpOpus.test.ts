@@ -8,7 +8,7 @@ import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
 import { webRtcMedia } from '../../src/media/convert/opus.ts'
 import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 
 let place: Place
 let ffmpeg: Ffmpeg

@@ -15,7 +15,7 @@ import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/f
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
-import { silentLog } from '../support/app.ts'
+import { silentLog } from '../support/log.ts'
 import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 

@@ -45,13 +45,18 @@ function filesBelow(place: string): string[] {
 }
 
 export function parse(source: Source): Module {
-  return { ...source, nodes: [...walk(parseAst(source.text, { lang: 'ts' }, source.path) as unknown as SyntaxNode)] }
+  const nodes: SyntaxNode[] = []
+  collect(parseAst(source.text, { lang: 'ts' }, source.path) as unknown as SyntaxNode, nodes)
+  return { ...source, nodes }
 }
 
-function* walk(node: SyntaxNode): Generator<SyntaxNode> {
-  yield node
+/** Into one list, because generators in generators cost several times as much on thousands of files. */
+function collect(node: SyntaxNode, nodes: SyntaxNode[]): void {
+  nodes.push(node)
   for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) if (isNode(child)) yield* walk(child)
+    if (Array.isArray(value)) {
+      for (const child of value as unknown[]) if (isNode(child)) collect(child, nodes)
+    } else if (isNode(value)) collect(value, nodes)
   }
 }
 

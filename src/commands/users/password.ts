@@ -22,7 +22,7 @@ export async function changePassword(
   const user = await ctx.store.read.users.get(accountId, id)
   if (!user) return err(ENDED)
   if (!(await verifyPassword(input.oldPassword, user.passwordHash))) return err(WRONG)
-  const passwordHash = await hashPassword(input.newPassword, ctx.random)
+  const passwordHash = await hashPassword(input.newPassword, ctx)
   return ctx.store.transaction(async (tx) => {
     const current = await tx.users.lock(accountId, id)
     if (!current) return err(ENDED)

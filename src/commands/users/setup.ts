@@ -51,7 +51,7 @@ export async function redeemSetupCode(
     accountId: found.accountId,
     role: found.role,
     email,
-    passwordHash: await hashPassword(password, ctx.random),
+    passwordHash: await hashPassword(password, ctx),
   }
   try {
     return await ctx.store.transaction((tx) => redeem(ctx, tx, { ...found, hash }, draft, visitor))

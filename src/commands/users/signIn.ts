@@ -1,12 +1,9 @@
-import { verifyPassword } from '../../base/password.ts'
+import { unmatchedHash, verifyPassword } from '../../base/password.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { emailOf } from '../../core/users/rules.ts'
 import type { CommandContext } from '../context.ts'
 import { beginSession, type FreshSession, type Visitor } from './sessions.ts'
-
-/** As costly to check as a real one, so that the time of an answer does not say which addresses have a user. */
-const NO_USER = `$scrypt$ln=15,r=8,p=3$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 const WRONG = failure('unauthorized', 'Unauthorized: no user has this e-mail address and this password.')
 
@@ -17,7 +14,8 @@ export async function signIn(
   visitor: Visitor,
 ): Promise<Result<FreshSession, Failure>> {
   const user = await ctx.store.read.users.findByEmail(emailOf(input.email))
-  const isRight = await verifyPassword(input.password, user?.passwordHash ?? NO_USER)
+  // Checked without a user too, so that the time of an answer does not say which addresses have one.
+  const isRight = await verifyPassword(input.password, user?.passwordHash ?? unmatchedHash(ctx.passwordCost))
   if (!user || !isRight) return err(WRONG)
   return ctx.store.transaction(async (tx) => {
     // The user may have been deleted, or have got another password, while this one was checked.

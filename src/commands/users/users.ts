@@ -31,7 +31,7 @@ export async function createUser(
   if (wrongEmail !== null) return err(failure('bad_request', `email ${wrongEmail}`))
   const wrongPassword = passwordProblem(input.password)
   if (wrongPassword !== null) return err(failure('bad_request', `password ${wrongPassword}`))
-  const passwordHash = await hashPassword(input.password, ctx.random)
+  const passwordHash = await hashPassword(input.password, ctx)
   const nowMs = ctx.clock.now()
   const draft = { accountId: actor.accountId, email, passwordHash, role, createdAtMs: nowMs }
   try {

@@ -10,8 +10,12 @@ const LOCK = join(root, 'build/dashboard.lock')
 /** Far longer than a build takes: an older lock was left by a process that was killed. */
 const LOCK_MAX_MS = 120_000
 
+let built: Promise<void> | undefined
+
 /** Builds the dashboard if it is stale, as the setup does. Test files of several processes build it once. */
-export async function buildDashboard(): Promise<void> {
+export const buildDashboard = (): Promise<void> => (built ??= build())
+
+async function build(): Promise<void> {
   mkdirSync(join(root, 'build'), { recursive: true })
   while (!take()) await wait(100)
   try {

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createFfmpeg, type FfmpegJob, type FfmpegProcess } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { Progress } from '../../../src/media/ffmpeg/progress.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 
 const ffmpeg = create()
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 
 /**
  * A process that starts ffmpeg as its child in the requested mode, prints the child's process group, and waits to be

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
 import { Hub } from '../../../src/media/hub.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 
 const open: { stream: HlsStream; processes: { stopped: () => void }[] }[] = []
 afterEach(async () => {

@@ -10,7 +10,7 @@ import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
 import type { SegmentOptions } from '../../../src/media/hls/segments.ts'
 import { fileOf } from '../../../src/edge/http/hls/names.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 })

@@ -9,7 +9,7 @@ import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { RecordingFiles } from '../../../src/media/recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from '../../../src/media/recordings/recordings.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/delivery.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-recorder-'))

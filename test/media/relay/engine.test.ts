@@ -4,7 +4,7 @@ import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createRelayEngine, type RelayConfig } from '../../../src/media/relay/processes/engine.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 import { addressOf, WirePeer } from '../../support/wirePeer.ts'
 
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }

@@ -3,7 +3,7 @@ import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from '../../../src/media/rtmp/types.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 
 export const LIMITS: RtmpLimits = {
   maxMessageBytes: 8 * 1024 * 1024,
