@@ -119,7 +119,7 @@ const NotLive = ({ streamName }: { readonly streamName: string }) =>
         title={text.notLive}
         action={
           canChange() && (
-            <LinkButton icon="goLive" href={linkTo('/live')}>
+            <LinkButton icon="goLive" href={linkTo('/live', { stream: streamName })}>
               {words.frame.goLive}
             </LinkButton>
           )
