@@ -275,16 +275,9 @@ export const en = {
       'Either the encoder is not set to a constant bitrate, or the network does not hold it. In OBS: Output, Rate control CBR.',
     stalled: 'The publisher is connected, and sends no media.',
     player: {
-      label: 'What viewers see',
       watch: 'Watch here',
-      states: {
-        idle: '',
-        connecting: 'Connecting.',
-        waiting: 'Waiting for the broadcast.',
-        live: '',
-        reconnecting: 'Reconnecting.',
-        ended: 'Ended.',
-      },
+      source: (sourceId: string) => `Source ${sourceId}`,
+      missing: 'The server sent no player. Its operator runs npm run build:player.',
     },
     watching: 'Watching',
     watchingCaption: (stream: string) => `Viewers of ${stream}`,
