@@ -17,6 +17,7 @@ test('the page broadcasts a test video, links to it, plays it, and explains refu
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   await page.goto(`${stage.server.url}/demo`)
+  await page.waitForSelector('a:text("Sign in to the dashboard")')
 
   await page.click('text=Go live')
   const notice = page.locator('#broadcast .notice')

@@ -106,7 +106,7 @@ function pageWith(server: string, players: readonly object[]): string {
 }
 
 /** Counts what a player must not leave behind. */
-const WATCH_LEAKS = `
+export const WATCH_LEAKS = `
 globalThis.leaks = { peers: [], timers: new Set() }
 {
   const { RTCPeerConnection: Peer, setTimeout: set, clearTimeout: clear } = globalThis

@@ -1,5 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { sha256 } from '../../src/base/crypto.ts'
+import { type Address, parseAddress } from '../../src/core/access/address.ts'
+import { SignInLimits } from '../../src/edge/http/dashboard/limits.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf, callAs, cookieOf, makeUser, PASSWORD, signInAs } from '../support/dashboard.ts'
 
@@ -192,6 +196,28 @@ test('a wrong password and an unknown address get one answer, and many wrong one
   const right = await Promise.all(Array.from({ length: 6 }, () => tried(email, PASSWORD)))
   expect(right.map(({ status }) => status)).toContain(429)
   expect((await tried(other.email, PASSWORD)).status).toBe(200)
+})
+
+test('passwords are checked one at a time, 32 wait, and further attempts are asked to come later', async () => {
+  let address = ''
+  const limits = new SignInLimits(systemClock, () => parseAddress(address) as Address)
+  const request = { socket: {}, headers: {} } as FastifyRequest
+  const first = Promise.withResolvers<void>()
+  const begun: number[] = []
+  // The limit of one address is lower than the queue, so each attempt comes from an address of its own.
+  const attempts = Array.from({ length: 35 }, (_, index) => {
+    address = `192.0.2.${index}`
+    return limits.attempt(request, `user${index}@example.com`, async () => {
+      begun.push(index)
+      if (index === 0) await first.promise
+      return { ok: true }
+    })
+  })
+  expect(begun).toEqual([0])
+  expect(await Promise.all(attempts.slice(33))).toEqual([1000, 1000])
+  first.resolve()
+  expect(await Promise.all(attempts.slice(0, 33))).toEqual(Array.from({ length: 33 }, () => ({ ok: true })))
+  expect(begun).toHaveLength(33)
 })
 
 test('a body that is not a sign-in is refused with every field, and none of its values', async () => {

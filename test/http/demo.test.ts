@@ -27,7 +27,7 @@ test('the server serves the page and everything that it references, without any 
     expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//)
     expect(text).not.toMatch(/ on[a-z]+="| style="|<script>/)
   }
-  expect(seen.size).toBeGreaterThanOrEqual(12)
+  expect(seen.size).toBeGreaterThanOrEqual(13)
 })
 
 test('a file that the browser has cached is not sent again', async () => {

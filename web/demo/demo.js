@@ -1,4 +1,5 @@
 import { broadcastTab } from './broadcast.js'
+import { leadUsers } from './lead.js'
 import { watchTab } from './watch.js'
 
 const tabs = [...document.querySelectorAll('[role=tab]')]
@@ -36,3 +37,4 @@ function follow() {
 
 follow()
 addEventListener('hashchange', follow)
+void leadUsers()

@@ -181,7 +181,10 @@ export class SluicePlayer extends HTMLElement {
   #applyLook(): void {
     const { frame } = this.#screen
     frame.classList.toggle('bare', this.getAttribute('controls') === 'off')
-    frame.setAttribute('aria-label', WORDS.player(this.getAttribute('stream') ?? this.getAttribute('src') ?? ''))
+    const stream = this.getAttribute('stream') ?? this.getAttribute('src') ?? ''
+    // Players of several sources of one stream need names of their own.
+    const source = this.getAttribute('source') ?? ''
+    frame.setAttribute('aria-label', WORDS.player(source === '' ? stream : `${stream}, ${source}`))
     this.#showSettings()
   }
 

@@ -113,6 +113,18 @@ test('a token whose origins leave out the dashboard says so, and takes it in', a
   await isLive()
 })
 
+test('the demo page leads a user here with the stream of its address, and to the page of a stream', async () => {
+  await page.goto(`${dashboard.server.url}/demo?stream=morning`)
+  await page.waitForURL(`${dashboard.home}#/live?stream=morning`)
+  // The newest token, of match, would be offered otherwise.
+  await page.waitForSelector('button:has-text("Go live as morning")')
+  const watched = encodeURIComponent(`${dashboard.accountId}/morning`)
+  await page.goto(`${dashboard.server.url}/demo#watch=${watched}`)
+  await page.waitForURL(`${dashboard.home}#/streams/morning`)
+  await page.goto(`${dashboard.server.url}/demo#watch=another%2Fshow`)
+  await page.waitForURL(`${dashboard.server.url}/watch/another/show`)
+})
+
 test('an encoder gets its addresses, as the server says how it is reached', async () => {
   const { data } = await dashboard.api('GET', '/api/server')
   await page.click('text=OBS or an encoder')

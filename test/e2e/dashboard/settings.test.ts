@@ -26,11 +26,12 @@ const confirm = (verb: string) => dialog().getByRole('button', { name: verb, exa
 async function signInAs(
   user: { email: string; password: string },
   context?: BrowserContext,
+  home = dashboard.home,
 ): Promise<{ context: BrowserContext; page: Page }> {
   const used = context ?? (await dashboard.newContext())
   if (!context) onTestFinished(() => used.close())
   const opened = await used.newPage()
-  await opened.goto(`${dashboard.home}#/settings/security`)
+  await opened.goto(`${home}#/settings/security`)
   await opened.getByLabel('E-mail').fill(user.email)
   await opened.getByLabel('Password').fill(user.password)
   await opened.getByRole('button', { name: 'Sign in', exact: true }).click()
@@ -254,6 +255,85 @@ test('what was typed arrives after the session has ended and the user has signed
   expect(((await response.json()) as { data: { name: string }[] }).data.map(({ name }) => name)).toContain(
     'Typed before',
   )
+})
+
+test('a passkey is added, signs in alone, also in an older browser, and is deleted', async () => {
+  const context = await dashboard.newContext()
+  onTestFinished(() => context.close())
+  // Browsers keep passkeys for names, not for addresses.
+  const home = dashboard.home.replace('127.0.0.1', 'localhost')
+  page = (await signInAs(ADMIN, context, home)).page
+  const devices = await context.newCDPSession(page)
+  await devices.send('WebAuthn.enable')
+  await devices.send('WebAuthn.addVirtualAuthenticator', { options: PHONE })
+  const passkeys = card('Your passkeys')
+  await passkeys.getByText('No passkey yet.').waitFor()
+  await button('Add a passkey').click()
+  await dialog().getByLabel('Name').fill(HOSTILE)
+  await confirm('Add a passkey')
+  await passkeys.getByText('for localhost · Last used: not yet').waitFor()
+  expect(await passkeys.locator('li b').allTextContents()).toEqual([HOSTILE])
+  expect(await axe(page)).toEqual([])
+
+  await signOut()
+  expect(await axe(page)).toEqual([])
+  await button('Sign in with a passkey').click()
+  await passkeys.getByText(/Last used: \d/).waitFor()
+
+  // The same without what browsers have had for a short time only.
+  await page.addInitScript(() => {
+    for (const name of ['parseCreationOptionsFromJSON', 'parseRequestOptionsFromJSON'])
+      Reflect.deleteProperty((globalThis as unknown as InPage).PublicKeyCredential, name)
+    Reflect.deleteProperty((globalThis as unknown as InPage).PublicKeyCredential.prototype, 'toJSON')
+  })
+  await page.reload()
+  await button('Add a passkey').click()
+  await dialog().getByLabel('Name').fill('Again')
+  await confirm('Add a passkey')
+  await dialog().getByText('This device has a passkey of yours already.').waitFor()
+  await page.keyboard.press('Escape')
+  await signOut()
+  await button('Sign in with a passkey').click()
+
+  await button(`Delete ${HOSTILE}`).click()
+  await confirm('Delete')
+  await passkeys.getByText('No passkey yet.').waitFor()
+  expect(((await (await context.request.get(`${home}api/passkeys`)).json()) as { data: unknown }).data).toEqual([])
+  await signOut()
+  await button('Sign in with a passkey').click()
+  await page.getByText('this passkey does not open the dashboard').waitFor()
+})
+
+/** What a phone does with a passkey, with a person who always agrees. */
+const PHONE = {
+  protocol: 'ctap2',
+  transport: 'internal',
+  hasResidentKey: true,
+  hasUserVerification: true,
+  isUserVerified: true,
+  automaticPresenceSimulation: true,
+} as const
+
+interface InPage {
+  readonly PublicKeyCredential: { readonly prototype: object }
+}
+
+async function signOut(): Promise<void> {
+  await page.locator('.who').getByRole('button').click()
+  await page.getByText('Sign out', { exact: true }).click()
+  await button('Sign in with a passkey').waitFor()
+}
+
+test('a page without https, and one at an address, says that it has no passkeys', async () => {
+  const context = await dashboard.newContext()
+  onTestFinished(() => context.close())
+  page = await context.newPage()
+  await page.goto(dashboard.home.replace('127.0.0.1', 'tv.test'))
+  await page.getByText('open the dashboard over https, or at localhost').waitFor()
+  expect(await button('Sign in with a passkey').count()).toBe(0)
+  await open('/settings/security')
+  await card('Your passkeys').getByText('Browsers keep passkeys for host names and not for IP addresses').waitFor()
+  expect(await button('Add a passkey').count()).toBe(0)
 })
 
 test('signing out everywhere ends each session of the user, and of no other', async () => {

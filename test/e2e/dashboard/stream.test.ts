@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Peer } from '../peer.ts'
+import { buildPlayer, WATCH_LEAKS } from '../playerPage.ts'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
@@ -12,6 +13,7 @@ const SOON = { timeout: 30_000, interval: 100 }
 const streams = [{ streamName: 'talk' }]
 
 beforeAll(async () => {
+  buildPlayer()
   dashboard = await openDashboard()
   publisher = await dashboard.peer()
   viewer = await dashboard.peer()
@@ -27,6 +29,19 @@ const goLive = async (token: string): Promise<void> => {
   expect(await publisher.publish({ url: dashboard.whip('talk'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
 }
 
+/** What the players of the page have: their state, and how the media comes. */
+const players = (): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('sluice-player')].map((one) => one.state + ' ' + one.delivery)`)
+
+async function plays(at = 0): Promise<void> {
+  const frames = () =>
+    page.evaluate<number>(
+      `document.querySelectorAll('sluice-player')[${at}].video.getVideoPlaybackQuality().totalVideoFrames`,
+    )
+  const before = await frames()
+  await expect.poll(frames, SOON).toBeGreaterThan(before)
+}
+
 test('a page of a stream waits for it, plays it, ends a viewer and the broadcast', async () => {
   await page.waitForSelector('h2:text-is("Not live now")')
   const { token } = await dashboard.token('publish', { label: 'Studio 1', streams })
@@ -36,10 +51,14 @@ test('a page of a stream waits for it, plays it, ends a viewer and the broadcast
   await expect.poll(() => page.textContent('section:has(h2:text-is("Publisher"))'), SOON).toMatch(/VP8, 640 × 360/)
   expect(await page.textContent('section:has(h2:text-is("Publisher"))')).toContain('127.0.0.1')
 
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  expect(await page.evaluate(`customElements.get('sluice-player') === undefined`)).toBe(true)
   await page.click('text=Watch here')
-  await page.waitForSelector('.screen .st[data-s=live]')
-  const played = () => page.evaluate<number>(`document.querySelector('video').currentTime`)
-  await expect.poll(played, SOON).toBeGreaterThan(0)
+  await expect.poll(players, SOON).toEqual(['playing whep'])
+  await plays()
+  expect(requested).toContain('/player.js')
+  expect(requested.filter((path) => path.includes('hls'))).toEqual([])
 
   expect(await viewer.watch({ url: dashboard.whep('talk') })).toBe('ok')
   const rows = page.locator('section:has(h2:has-text("Watching")) tbody tr')
@@ -72,6 +91,38 @@ test('it shows the addresses, and why viewers were refused', async () => {
   expect(await axe(page)).toEqual([])
 })
 
+test('every source has a player, which takes HLS when that is chosen, and another page leaves nothing of them', async () => {
+  const { token } = await dashboard.token('publish', { streams })
+  const sources = [
+    { peer: publisher, sourceId: 'left' },
+    { peer: viewer, sourceId: 'right' },
+  ]
+  const request = { url: dashboard.whip('talk'), token, codec: 'h264', scale: 0.25 } as const
+  onTestFinished(async () => void (await Promise.all([publisher.stop(), viewer.stop()])))
+  for (const { peer, sourceId } of sources) expect(await peer.publish({ ...request, sourceId })).toBe('ok')
+  await page.addInitScript(WATCH_LEAKS)
+  await page.reload()
+  await page.click('text=Watch here')
+  // On a busy machine one of them may have taken HLS already.
+  const playing = expect.stringMatching(/^playing/) as string
+  await expect.poll(players, SOON).toEqual([playing, playing])
+  expect(await page.locator('.player figcaption').allTextContents()).toEqual(['Source left', 'Source right'])
+  const second = page.locator('sluice-player').nth(1)
+  await second.getByRole('button', { name: 'Settings' }).click()
+  await second.getByLabel('HLS').click()
+  await expect.poll(players, SOON).toEqual([playing, 'playing hls'])
+  await Promise.all([plays(0), plays(1)])
+  expect(await axe(page)).toEqual([])
+
+  await page.click('.crumb')
+  await page.waitForSelector('h1:text-is("Overview")')
+  const viewers = async () => (await dashboard.api('GET', '/api/sessions?action=view')).data
+  await expect.poll(viewers, SOON).toEqual([])
+  const peers = await page.evaluate<string[]>('leaks.peers.map(({ connectionState }) => connectionState)')
+  expect(peers.length).toBeGreaterThan(1)
+  expect(new Set(peers)).toEqual(new Set(['closed']))
+})
+
 test('a stream that needs a token is played with one of the account, or says that there is none', async () => {
   const { token } = await dashboard.token('publish', { streams, subscribeRequiresAuth: true })
   await goLive(token)
@@ -79,6 +130,6 @@ test('a stream that needs a token is played with one of the account, or says tha
   await dashboard.token('subscribe', { streams })
   await page.reload()
   await page.click('text=Watch here')
-  await page.waitForSelector('.screen .st[data-s=live]')
+  await expect.poll(players, SOON).toEqual(['playing whep'])
   expect(dashboard.complaints).toEqual([])
 })

@@ -15,8 +15,11 @@ const FAILED_OF_USER_PER_MINUTE = 10
 /** Each takes about 100 bytes. */
 const KEYS_MAX = 20_000
 
-/** A check of a password takes 32 MiB and a thread of the four that also read files. */
-const PASSWORDS = { atOnce: 2, waitingMax: 32 }
+/**
+ * A check of a password takes 32 MiB and a whole core for as long as it runs. One at a time, so that a flood of attempts
+ * leaves the second core of a small machine to media. The last of the queue waits for a few seconds.
+ */
+const PASSWORDS = { atOnce: 1, waitingMax: 32 }
 
 /**
  * Limits attempts to sign in, before the password is checked: an attempt counts until it succeeded. Sessions that exist

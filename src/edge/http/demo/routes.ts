@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { sendFile, type StaticType } from '../staticFile.ts'
 
 const PAGE = new URL('../../../../web/demo/', import.meta.url)
-const SCRIPTS = ['demo', 'panel', 'broadcast', 'watch', 'webrtc', 'figures', 'picture', 'words']
+const SCRIPTS = ['demo', 'lead', 'panel', 'broadcast', 'watch', 'webrtc', 'figures', 'picture', 'words']
 
 /** Path below `/demo`, file, type. */
 const FILES: readonly (readonly [path: string, file: () => URL, type: StaticType])[] = [
@@ -28,7 +28,7 @@ const policy = (media: string): string =>
   ].join('; ')
 
 /**
- * The demo page at `/demo` to broadcast and to watch. Sluice reads its files for each request and does not cache them.
+ * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there. Sluice reads its files for each request and does not cache them.
  * With `hasNodes` the page may follow a redirect to another node.
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {

@@ -4,6 +4,7 @@ import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { PasskeySignIn } from '../passkeys/signInButton.tsx'
 import { session, signIn } from '../session.ts'
 import { words } from '../words/words.ts'
 
@@ -57,6 +58,7 @@ export function SignInPage() {
             {text.submit}
           </Button>
         </form>
+        <PasskeySignIn done={() => undefined} />
         <p class="note">
           {text.noAccount} <code>{text.command}</code>.
         </p>
@@ -85,6 +87,7 @@ export function SignInAgain() {
         <b>{text.expired}</b> {text.expiredText}
       </Notice>
       <Fields {...signing} />
+      <PasskeySignIn done={signedInAgain} />
     </Dialog>
   )
 }

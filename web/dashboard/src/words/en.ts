@@ -81,6 +81,31 @@ export const en = {
     command: 'sluice user create',
   },
 
+  // Passkeys
+  passkeys: {
+    title: 'Your passkeys',
+    signIn: 'Sign in with a passkey',
+    add: 'Add a passkey',
+    nameHint: 'Which device keeps it, for example Phone. The browser then asks which device to use.',
+    added: (name: string) => `Passkey ${name} added`,
+    none: 'No passkey yet. With one you sign in without e-mail address and password.',
+    at: (host: string) => `for ${host}`,
+    deleteText: 'It signs you in no more. This cannot be undone. Your device keeps its part until you remove it there.',
+    obstacles: {
+      insecure: 'Browsers use passkeys in secure pages only: open the dashboard over https, or at localhost.',
+      address:
+        'Browsers keep passkeys for host names and not for IP addresses: open the dashboard at its domain over https, or at localhost.',
+      unsupported: 'This browser has no passkeys.',
+    },
+    refusals: {
+      NotAllowedError: 'The browser used no passkey: it was cancelled, took too long, or there is none for this page.',
+      InvalidStateError: 'This device has a passkey of yours already.',
+      SecurityError: 'The browser allows no passkeys at this address.',
+      NotSupportedError: 'This device cannot make a passkey that Sluice accepts.',
+    },
+    failed: (reason: string) => `The browser could not use a passkey: ${reason}.`,
+  },
+
   // First run
   setup: {
     title: 'Welcome. Who are you?',
@@ -250,16 +275,9 @@ export const en = {
       'Either the encoder is not set to a constant bitrate, or the network does not hold it. In OBS: Output, Rate control CBR.',
     stalled: 'The publisher is connected, and sends no media.',
     player: {
-      label: 'What viewers see',
       watch: 'Watch here',
-      states: {
-        idle: '',
-        connecting: 'Connecting.',
-        waiting: 'Waiting for the broadcast.',
-        live: '',
-        reconnecting: 'Reconnecting.',
-        ended: 'Ended.',
-      },
+      source: (sourceId: string) => `Source ${sourceId}`,
+      missing: 'The server sent no player. Its operator runs npm run build:player.',
     },
     watching: 'Watching',
     watchingCaption: (stream: string) => `Viewers of ${stream}`,

@@ -34,7 +34,7 @@ import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { type Choices, MediaFields } from './form.tsx'
-import { firstNameOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
+import { firstNameOf, namesOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
 
 const text = words.goLive
 
@@ -48,7 +48,7 @@ export function GoLivePage({ query }: PageArgs) {
       {!tokens.data && !tokens.error && <Bones rows={5} />}
       {tokens.data?.length === 0 && <NoToken />}
       {tokens.data && tokens.data.length > 0 && (
-        <WithToken tokens={tokens.data} onTokens={tokens.set} asked={query.get('token')} from={from} />
+        <WithToken tokens={tokens.data} onTokens={tokens.set} asked={askedIn(query)} from={from} />
       )}
     </Page>
   )
@@ -81,18 +81,29 @@ const NoToken = () => (
   </section>
 )
 
+/** What the page's address asks for: the id of a token, or the name of a stream. */
+interface Asked {
+  readonly tokenId: string | null
+  readonly streamName: string
+}
+
+const askedIn = (query: URLSearchParams): Asked => ({
+  tokenId: query.get('token'),
+  streamName: query.get('stream') ?? '',
+})
+
 interface WithTokenProps {
   readonly tokens: readonly PublishToken[]
   readonly onTokens: (tokens: readonly PublishToken[]) => void
-  /** The id in the page's address. */
-  readonly asked: string | null
+  readonly asked: Asked
   readonly from: 'browser' | 'encoder'
 }
 
 function WithToken({ tokens, onTokens, asked, from }: WithTokenProps) {
-  const [tokenId, setTokenId] = useState(asked)
+  const naming = asked.streamName === '' ? undefined : tokens.find((one) => namesOf(one).includes(asked.streamName))
+  const [tokenId, setTokenId] = useState(asked.tokenId ?? String(naming?.id ?? ''))
   const token = tokens.find(({ id }) => String(id) === tokenId) ?? tokens[0]
-  const [typed, setTyped] = useState<string | null>(null)
+  const [typed, setTyped] = useState(naming ? asked.streamName : null)
   if (!token) return null
   const streamName = typed ?? firstNameOf(token)
   const take = (chosen: PublishToken): void => {

@@ -22,7 +22,8 @@ export async function usableTokens(signal: AbortSignal): Promise<readonly Publis
   return all.filter(({ isActive, expiresOn }) => isActive && (!expiresOn || Date.parse(expiresOn) > Date.now()))
 }
 
-const namesOf = ({ streams }: PublishToken): string[] =>
+/** The names that a token admits, without its patterns. */
+export const namesOf = ({ streams }: PublishToken): string[] =>
   streams.filter(({ isRegex }) => !isRegex).map(({ streamName }) => streamName)
 
 const patternOf = ({ streams }: PublishToken): string | undefined => streams.find(({ isRegex }) => isRegex)?.streamName

@@ -12,10 +12,11 @@ import { Time } from '../../parts/values.tsx'
 import { session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
 import { words } from '../../words/words.ts'
+import { Passkeys } from './passkeys.tsx'
 
 const text = words.settings
 
-/** The signed-in user: role, theme, password, sessions. */
+/** The signed-in user: role, theme, password, passkeys, sessions. */
 export function You() {
   const { value } = session
   const [asked, setAsked] = useState<'password' | 'everywhere' | null>(null)
@@ -57,6 +58,7 @@ export function You() {
           </Confirm>
         )}
       </Card>
+      <Passkeys />
       <Sessions />
     </>
   )

@@ -16,9 +16,10 @@ import type { PageArgs } from '../pages.ts'
 import { PastBroadcasts } from './broadcasts.tsx'
 import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
-import { Player } from './player.tsx'
+import { Players } from './player.tsx'
 import { Embed, Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Watching } from './watching.tsx'
+import './stream.css'
 
 const text = words.stream
 
@@ -73,7 +74,7 @@ const Tags = ({ stream: { startedOn, health, protocol, tokenLabel } }: { readonl
 )
 
 function Live({ stream }: { readonly stream: StreamOnAir }) {
-  const { streamName, streamId, secured, health, bitrateLowest = 0, bitrateHighest = 0 } = stream
+  const { streamName, secured, health, bitrateLowest = 0, bitrateHighest = 0 } = stream
   const token = useLoad(
     (signal) => (secured ? tokenFor(streamName, signal) : Promise.resolve('')),
     [streamName, secured],
@@ -85,7 +86,7 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
           {text.needsToken} <a href={linkTo('/tokens/subscribe/new')}>{words.goLive.makeToken}</a>
         </Notice>
       ) : (
-        token.data !== undefined && <Player streamId={streamId} token={token.data} />
+        token.data !== undefined && <Players stream={stream} token={token.data} />
       )}
       {health === 'uneven' && (
         <Notice kind="warn">
@@ -119,7 +120,7 @@ const NotLive = ({ streamName }: { readonly streamName: string }) =>
         title={text.notLive}
         action={
           canChange() && (
-            <LinkButton icon="goLive" href={linkTo('/live')}>
+            <LinkButton icon="goLive" href={linkTo('/live', { stream: streamName })}>
               {words.frame.goLive}
             </LinkButton>
           )

@@ -1,54 +1,85 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { type ClientState, type SluiceError, WhepViewer } from '../../../../client/index.ts'
+import { h } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { listSessions } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import type { StreamOnAir } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
-import { State } from '../../parts/state.tsx'
 import { words } from '../../words/words.ts'
 
 const text = words.stream.player
 
-interface Shown {
-  readonly state: ClientState
-  readonly reason: SluiceError | null
-}
+/** More players at once would only compete for the processor of the user. */
+const SOURCES_MAX = 4
 
-/** Plays a stream over WHEP. It counts as a viewer, so it begins when the user asks for it. */
-export function Player({ streamId, token }: { readonly streamId: string; readonly token: string }) {
-  const video = useRef<HTMLVideoElement>(null)
+/**
+ * Plays a stream as viewers get it, each of its sources. Every player counts as a viewer, so they begin when the user asks
+ * for them.
+ */
+export function Players({ stream, token }: { readonly stream: StreamOnAir; readonly token: string }) {
   const [isOn, setOn] = useState(false)
-  const [{ state, reason }, setShown] = useState<Shown>({ state: 'idle', reason: null })
-  useEffect(() => {
-    if (!isOn) return undefined
-    const url = new URL(`../api/whep/${streamId.split('/').map(encodeURIComponent).join('/')}`, document.baseURI).href
-    const viewer = new WhepViewer({
-      url,
-      token,
-      onState: (next, why) => setShown({ state: next, reason: why }),
-      onMedia: (media) => {
-        if (video.current) video.current.srcObject = media
-      },
-    })
-    void viewer.start().catch(() => undefined)
-    return () => void viewer.stop()
-  }, [isOn, streamId, token])
+  const { streamName, streamId, sources } = stream
+  const named = useLoad((signal) => (sources > 1 ? sourcesOf(streamName, signal) : ONE), [streamName, sources])
+  if (!isOn) return <Closed onOpen={() => setOn(true)} />
   return (
-    <div class="screen">
-      <video ref={video} aria-label={text.label} controls={isOn} muted autoplay playsInline />
-      {state === 'live' && isOn ? (
-        <div class="tl">
-          <State kind="live" look="solid">
-            {words.goLive.live}
-          </State>
-        </div>
-      ) : (
-        <div class="middle">
-          {isOn && <p role="status">{reason ? `${text.states[state]} ${reason.message}` : text.states[state]}</p>}
-          {(!isOn || state === 'ended') && (
-            <Button look="primary" icon="play" onClick={() => setOn(true)}>
-              {text.watch}
-            </Button>
-          )}
-        </div>
-      )}
+    <div class={sources > 1 ? 'players several' : 'players'}>
+      {named.data?.map((source) => (
+        <Player key={source} stream={streamId} source={source} token={token} />
+      ))}
     </div>
   )
 }
+
+/** The one without a source id, or the oldest. */
+const ONE = Promise.resolve<readonly string[]>([''])
+
+async function sourcesOf(streamName: string, signal: AbortSignal): Promise<readonly string[]> {
+  const query = { streamName, action: 'publish', limit: SOURCES_MAX } as const
+  const publishers = await call(listSessions, { query }, { signal })
+  return publishers.map(({ sourceId = '' }) => sourceId).toSorted()
+}
+
+const Closed = ({ onOpen }: { readonly onOpen: () => void }) => (
+  <div class="screen">
+    <div class="middle">
+      <Button look="primary" icon="play" onClick={onOpen}>
+        {text.watch}
+      </Button>
+    </div>
+  </div>
+)
+
+interface PlayerProps {
+  /** `accountId/streamName` */
+  readonly stream: string
+  readonly source: string
+  readonly token: string
+}
+
+/** The player that pages of others embed, too. Its script is loaded when the first one is shown. */
+function Player({ stream, source, token }: PlayerProps) {
+  const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading')
+  useEffect(() => {
+    loadPlayer().then(
+      () => setState('ready'),
+      () => setState('failed'),
+    )
+  }, [])
+  if (state === 'ready')
+    return (
+      <figure class="player">
+        {h('sluice-player', { stream, source, token, muted: '' })}
+        {source !== '' && <figcaption class="note">{text.source(source)}</figcaption>}
+      </figure>
+    )
+  return (
+    <div class="screen">
+      <p class="middle" role="status">
+        {state === 'failed' ? text.missing : words.parts.loading}
+      </p>
+    </div>
+  )
+}
+
+/** From the server, at any prefix of a proxy, so that there is one player and one hls.js in the browser's cache. */
+const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ new URL('../player.js', document.baseURI).href)
