@@ -150,6 +150,67 @@ test('a distribution is switched off and on, and its rules are saved together', 
   })
 })
 
+interface Keys {
+  readonly security: { readonly tokenRequired: boolean; readonly keys: readonly { id: string; name?: string }[] }
+}
+
+test('viewer keys are added, replaced and deleted, and the distribution is opened to all again', async () => {
+  const { id, distributions } = await channel('Signed')
+  const names = async () => {
+    const { security } = (await dashboard.v2('GET', `/distributions/${distributions[0]?.id}`)) as Keys
+    return security.tokenRequired
+      ? security.keys.map(({ name = '' }) => name).toSorted((one, other) => one.localeCompare(other))
+      : 'open'
+  }
+  const chooseKey = async (key: string, item: string) => {
+    await button(`More for ${key}`).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  await open(`/channels/${id}`)
+  await button('Add a key Web').click()
+  const secret = field('Shared secret').locator('input')
+  const drawn = await secret.inputValue()
+  expect(drawn).toMatch(/^[\w-]{43}$/)
+  await dialog().getByLabel('Name').fill(HOSTILE)
+  await secret.fill('too short')
+  await confirm('Add a key')
+  await field('Shared secret').locator('.err', { hasText: '16 characters' }).waitFor()
+  await secret.fill(drawn)
+  expect(await axe(page)).toEqual([])
+  await confirm('Add a key')
+  await toast('Key added').waitFor()
+  expect(await names()).toEqual([HOSTILE])
+  await page.locator('.rows b', { hasText: HOSTILE }).waitFor()
+  expect(await page.locator('main').textContent()).not.toContain(drawn)
+
+  await chooseKey(HOSTILE, 'Replace')
+  await dialog().getByLabel('Name').fill('second')
+  await confirm('Add a key')
+  await expect.poll(names, SOON).toEqual([HOSTILE, 'second'])
+  await page.locator('.rows b', { hasText: 'second' }).waitFor()
+  expect(await button('Add a key Web').count()).toBe(0)
+  await chooseKey(HOSTILE, 'Delete key')
+  await confirm('Delete key')
+  await expect.poll(names, SOON).toEqual(['second'])
+
+  await chooseKey('second', 'Replace')
+  await dialog().getByLabel('Name').fill('third')
+  await dialog().locator('.switch', { hasText: 'Delete the old key at once' }).click()
+  await confirm('Add a key')
+  await expect.poll(names, SOON).toEqual(['third'])
+  await page.locator('.rows b', { hasText: 'third' }).waitFor()
+  await chooseKey('third', 'Delete key')
+  await dialog().getByText('refuses every viewer until').waitFor()
+  await confirm('Delete key')
+  await page.getByText('Its last key was deleted').waitFor()
+  expect(await names()).toEqual([])
+  expect(await axe(page)).toEqual([])
+  await button('Open to all Web').click()
+  await confirm('Open to all')
+  await expect.poll(names, SOON).toBe('open')
+  await page.getByText('No key: open to all').waitFor()
+})
+
 test('a scheduler is added after a refusal, and deleted', async () => {
   const { id } = await channel('Timed')
   const read = async () => (await dashboard.v2('GET', '/schedulers')) as { name: string; recurrence: string | null }[]

@@ -144,6 +144,9 @@ test('a viewer is made and sees neither a secret nor a control that changes some
 
   const { token } = await dashboard.token('publish', { label: HOSTILE, streams: [{ streamName: 'show' }] })
   const { data: webhook } = await dashboard.api('POST', '/api/webhooks', { url: 'https://hooks.example.com/in' })
+  const url = 'https://hooks.example.com/a-key-in-the-path'
+  const ofChannels = await dashboard.v2('POST', '/webhooks', { name: 'Ops', url, events: ['*'] })
+  const { secret } = await dashboard.v2('GET', `/webhooks/${ofChannels.id}/secret`)
   const channel = await dashboard.v2('POST', '/channels', {
     name: 'Shown',
     ingests: [{ name: 'Source', type: 'rtmp-push', region: 'local' }],
@@ -171,13 +174,14 @@ test('a viewer is made and sees neither a secret nor a control that changes some
     expect.stringContaining('Copy URL'),
   ])
   expect(await axe(viewer.page)).toEqual([])
+  expect(await controls('/webhooks/channels', 'Ops')).toEqual([expect.stringContaining('Copy URL')])
   expect(await controls('/tokens/publish', HOSTILE)).not.toContainEqual(expect.stringMatching(/Switch|Delete /))
   expect(await controls('/recordings', 'No recordings')).toEqual([])
   expect(await controls('/settings/audit', 'user.create')).not.toContainEqual(expect.stringMatching(/Delete|New/))
   await expect.poll(() => answers.length, SOON).toBeGreaterThan(7)
-  for (const secret of [token, webhook.secret, ingest.streamKey, dashboard.secret]) {
-    expect(secret).toMatch(/.{16}/)
-    expect(answers.join()).not.toContain(secret)
+  for (const hidden of [token, webhook.secret, secret, 'a-key-in-the-path', ingest.streamKey, dashboard.secret]) {
+    expect(hidden).toMatch(/.{16}/)
+    expect(answers.join()).not.toContain(hidden)
   }
 })
 

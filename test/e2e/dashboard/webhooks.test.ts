@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { receive, type Receiver } from './receiver.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
 const SOON = { timeout: 30_000, interval: 100 }
@@ -17,33 +16,6 @@ afterAll(async () => {
   receiver.close()
   await dashboard.close()
 })
-
-interface Receiver {
-  readonly url: string
-  /** The bodies so far. */
-  readonly received: string[]
-  /** What it answers from now on. */
-  answer: { status: number; body: string }
-  close(): void
-}
-
-/** A server of an integrator, which answers what the test wants. */
-async function receive(): Promise<Receiver> {
-  const received: string[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      received.push(Buffer.concat(chunks).toString())
-      response.writeHead(one.answer.status, { 'content-type': 'text/html' }).end(one.answer.body)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}/`
-  const one: Receiver = { url, received, answer: { status: 200, body: 'ok' }, close: () => void server.close() }
-  return one
-}
 
 let page: Page
 async function open(path: string): Promise<void> {
@@ -135,8 +107,12 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
   await page.locator('tbody tr', { hasText: '500' }).first().waitFor()
   const row = page.locator('tbody tr').last()
   await row.getByRole('button', { name: /^feeds/ }).click()
-  const answer = page.locator('.block pre')
+  const answer = page.getByLabel('Answered')
   await expect.poll(() => answer.textContent(), SOON).toBe(`500\n\n${HOSTILE}<script>alert(2)</script>`)
+  const [arrived = ''] = receiver.received.slice(before)
+  expect(JSON.parse((await page.getByLabel('Body', { exact: true }).textContent()) ?? '')).toEqual(JSON.parse(arrived))
+  expect(await page.getByLabel('Headers').textContent()).toContain('content-type: application/json')
+  await page.getByText(`${Buffer.byteLength(arrived)} bytes.`).waitFor()
   expect(await page.locator('main img, main script').count()).toBe(0)
   expect(await axe(page)).toEqual([])
   expect(receiver.received.length - before).toBe(1)
@@ -152,6 +128,56 @@ test('a test reaches the receiver of this webhook alone, and its hostile answer 
     .getByRole('button', { name: /^feeds/ })
     .click()
   await page.getByText('Redelivery of').waitFor()
+  const attempts = page.locator('.attempts li')
+  expect(await attempts.allTextContents()).toEqual([
+    expect.stringContaining('204Sent again by a person'),
+    expect.stringContaining('500First time'),
+  ])
+  await attempts.last().getByRole('button').click()
+  await page.reload()
+  await expect.poll(() => answer.textContent(), SOON).toContain('500')
+})
+
+test('deliveries are filtered, and those that did not arrive are sent again together after a question', async () => {
+  const before = receiver.received.length
+  const { id } = await made(receiver.url)
+  const states = async (query = '') =>
+    ((await dashboard.api('GET', `/api/webhooks/${id}/deliveries${query}`)).data as { state: string }[]).map(
+      ({ state }) => state,
+    )
+  receiver.answer = { status: 500, body: '' }
+  for (const type of ['Feeds', 'Feeds', 'Media']) await dashboard.api('POST', `/api/webhooks/${id}/test/${type}`, {})
+  await expect.poll(() => states('?state=failed'), SOON).toHaveLength(3)
+  receiver.answer = { status: 204, body: '' }
+  await open(`/webhooks/${id}?state=delivered`)
+  const rows = page.locator('tbody tr')
+  await page.getByText('No delivery matches.').waitFor()
+  expect(await button('Send all again').count()).toBe(0)
+  await page.getByLabel('State').selectOption('No answer')
+  await expect.poll(() => rows.count(), SOON).toBe(3)
+  await page.getByLabel('Event', { exact: true }).selectOption('Feeds')
+  await page.getByLabel('Time').selectOption('Last hour')
+  await expect.poll(() => rows.count(), SOON).toBe(2)
+  expect(page.url()).toContain('state=failed&type=feeds&range=hour')
+  await button('Send all again').click()
+  await dialog().getByText('Only: Feeds, Last hour.').waitFor()
+  expect(await axe(page)).toEqual([])
+  await button('Cancel').click()
+  expect(receiver.received.length - before).toBe(3)
+  await button('Send all again').click()
+  await confirm('Send all again')
+  await toast('2 deliveries are sent again').waitFor()
+  await expect.poll(() => states('?state=delivered'), SOON).toHaveLength(2)
+  expect(receiver.received.length - before).toBe(5)
+
+  await page.getByLabel('State').selectOption('Delivered')
+  await expect.poll(() => rows.count(), SOON).toBe(2)
+  await page.getByLabel('State').selectOption('Any state')
+  await page.getByLabel('Event', { exact: true }).selectOption('Any event')
+  await button('Send all again').click()
+  await confirm('Send all again')
+  await toast('1 delivery is sent again').waitFor()
+  await expect.poll(() => states('?state=delivered'), SOON).toHaveLength(3)
 })
 
 test('a webhook is deleted after a question, and another one is shown', async () => {
@@ -180,11 +206,154 @@ test('a change that is refused is said, and the switch goes back', async () => {
   await expect.poll(() => page.getByRole('link', { name: 'refused.example.com' }).count(), SOON).toBe(0)
 })
 
+interface ChannelRecord {
+  readonly id: string
+  readonly name: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly active: boolean
+}
+const channelRecords = (): Promise<ChannelRecord[]> => dashboard.v2('GET', '/webhooks')
+const check = (event: string) =>
+  dialog()
+    .locator('.check', { hasText: new RegExp(`^${event}$`) })
+    .click()
+
+test('a webhook of channels is made after refusals at their fields, and edited', async () => {
+  await open('/webhooks/channels')
+  await page.getByRole('heading', { name: 'No webhook of channels yet' }).waitFor()
+  expect(await axe(page)).toEqual([])
+  await button('New webhook').click()
+  await dialog().getByLabel('Name').fill(HOSTILE)
+  await dialog().getByLabel('URL').fill('ftp://hooks.example.com/')
+  await confirm('New webhook')
+  await dialog().locator('.field', { hasText: 'URL' }).locator('.err').waitFor()
+  await dialog().getByLabel('URL').fill(receiver.url)
+  await dialog().getByText('Schedulers').click()
+  await check('scheduler.active')
+  expect(await axe(page)).toEqual([])
+  await confirm('New webhook')
+  await page.getByRole('heading', { level: 2, name: HOSTILE }).waitFor()
+  const events = ['engine.playing', 'engine.stopped', 'engine.error', 'scheduler.active']
+  expect(await channelRecords()).toMatchObject([{ name: HOSTILE, url: receiver.url, active: true, events }])
+  expect(await page.locator('main img').count()).toBe(0)
+
+  await choose('Edit')
+  await dialog().getByLabel('Name').fill('Ops')
+  await dialog().getByText('Engines').click()
+  await check('engine.stopped')
+  await confirm('Save')
+  await page.getByRole('heading', { level: 2, name: 'Ops' }).waitFor()
+  const left = events.filter((event) => event !== 'engine.stopped')
+  expect(await channelRecords()).toMatchObject([{ name: 'Ops', events: left, active: true }])
+  await choose('Edit')
+  await dialog().locator('.switch', { hasText: 'All events' }).click()
+  await confirm('Save')
+  await expect.poll(async () => (await channelRecords())[0]?.events, SOON).toEqual(['*'])
+  expect(await axe(page)).toEqual([])
+})
+
+const secretOf = async (id: string): Promise<string> =>
+  ((await dashboard.v2('GET', `/webhooks/${id}/secret`)) as { secret: string }).secret
+
+test('the secret of a webhook of channels comes to the page when it is asked for, and is renewed', async () => {
+  const { id } = await dashboard.v2('POST', '/webhooks', { name: 'Secretive', url: receiver.url, events: ['*'] })
+  const first = await secretOf(id)
+  const answers: string[] = []
+  await open(`/webhooks/channels/${id}`)
+  page.on(
+    'response',
+    (response) =>
+      void response.text().then(
+        (text) => answers.push(text),
+        () => undefined,
+      ),
+  )
+  await page.reload()
+  await page.getByRole('heading', { level: 2, name: 'Secretive' }).waitFor()
+  await page.getByText('No attempt in this time.').waitFor()
+  expect(answers.join()).not.toContain(first)
+  await button('Show Secret').click()
+  await page.locator('.copy code', { hasText: first }).waitFor()
+  await button('Hide Secret').click()
+  await expect.poll(() => page.locator('main').textContent(), SOON).not.toContain(first)
+  await button('Show Secret').click()
+  await choose('Renew the secret')
+  await confirm('Renew the secret')
+  await toast('Secret renewed').waitFor()
+  expect(await page.locator('main').textContent()).not.toContain(first)
+  const second = await secretOf(id)
+  expect(second).not.toBe(first)
+  await button('Show Secret').click()
+  await page.locator('.copy code', { hasText: second }).waitFor()
+})
+
+test('a webhook of channels is tested, its log shows what was sent, and sends it again', async () => {
+  const { id } = await dashboard.v2('POST', '/webhooks', { name: 'Tested', url: receiver.url, events: ['*'] })
+  receiver.answer = { status: 503, body: '' }
+  const before = receiver.received.length
+  const tests = () => receiver.received.slice(before).filter((body) => body.includes('"test":true'))
+  await open(`/webhooks/channels/${id}`)
+  await choose('Send a test')
+  await dialog().getByLabel('Event').selectOption('engine.error')
+  expect(await axe(page)).toEqual([])
+  await dialog().getByRole('button', { name: 'Send a test' }).click()
+  await page.locator('tbody tr', { hasText: '503' }).waitFor()
+  await page.getByRole('button', { name: 'engine.error', exact: true }).click()
+  await expect.poll(() => page.getByLabel('Body', { exact: true }).textContent(), SOON).toContain('"test": true')
+  expect(await axe(page)).toEqual([])
+
+  receiver.answer = { status: 204, body: '' }
+  await button('Send engine.error again').click()
+  await page.locator('tbody tr', { hasText: '204' }).waitFor()
+  expect(await page.locator('.attempts li').allTextContents()).toEqual([
+    expect.stringContaining('204Sent again by a person'),
+    expect.stringContaining('503Attempt 1'),
+  ])
+  const [first, second, ...others] = tests()
+  expect(second).toBe(first)
+  expect(others).toEqual([])
+  await page.getByLabel('Time').selectOption('Last hour')
+  await expect.poll(() => page.locator('tbody tr').count(), SOON).toBe(2)
+})
+
+test('a webhook of channels is switched on and off, and deleted while it is active', async () => {
+  const { id } = await dashboard.v2('POST', '/webhooks', {
+    name: 'Doomed',
+    url: receiver.url,
+    events: ['ingest.created'],
+  })
+  const isActive = async () => (await channelRecords()).find((one) => one.id === id)?.active
+  await open(`/webhooks/channels/${id}`)
+  await flip('Active')
+  await expect.poll(isActive, SOON).toBe(true)
+  await page
+    .locator('.pick li', { hasText: 'Doomed' })
+    .getByText('Off', { exact: false })
+    .waitFor({ state: 'detached' })
+  await flip('Active')
+  await expect.poll(isActive, SOON).toBe(false)
+  await page.locator('.pick li', { hasText: 'Doomed' }).getByText('Off · 1 event').waitFor()
+  await flip('Active')
+  await expect.poll(isActive, SOON).toBe(true)
+  await choose('Delete webhook')
+  await dialog().getByText('Sluice switches it off first').waitFor()
+  await confirm('Delete webhook')
+  await toast('Webhook Doomed deleted').waitFor()
+  expect(await isActive()).toBe(undefined)
+  await expect.poll(() => page.getByRole('link', { name: 'Doomed' }).count(), SOON).toBe(0)
+})
+
 test('a phone shows the same without scrolling sideways', async () => {
-  const phone = await dashboard.open('/webhooks', { width: 390, theme: 'dark' })
-  await phone.getByRole('heading', { name: 'Deliveries' }).waitFor()
-  expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390)
-  await phone.close()
+  for (const [path, heading] of [
+    ['/webhooks', 'Deliveries'],
+    ['/webhooks/channels', 'Log'],
+  ] as const) {
+    const phone = await dashboard.open(path, { width: 390, theme: 'dark' })
+    await phone.getByRole('heading', { name: heading, exact: true }).waitFor()
+    expect(await phone.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
+    await phone.close()
+  }
 })
 
 test('no page broke its policy or its script', () => {

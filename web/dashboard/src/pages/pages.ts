@@ -58,6 +58,14 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/settings/people', load: () => import('./settings/people.tsx').then((module) => module.PeoplePage) },
   { path: '/settings/audit', load: () => import('./settings/audit.tsx').then((module) => module.AuditPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
+  {
+    path: '/webhooks/channels',
+    load: () => import('./webhooks/channelPage.tsx').then((module) => module.ChannelWebhooksPage),
+  },
+  {
+    path: '/webhooks/channels/:id',
+    load: () => import('./webhooks/channelPage.tsx').then((module) => module.ChannelWebhooksPage),
+  },
   { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
 ]
 

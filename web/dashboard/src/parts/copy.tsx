@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
+import { useSubmit } from './form.tsx'
 
 const text = words.parts
 const DONE_MS = 2000
@@ -54,6 +55,30 @@ export function CopyField(props: {
         )}
         <CopyButton value={value} what={what} />
       </div>
+    </div>
+  )
+}
+
+/** A secret that the page does not have until it is asked for; hiding it forgets it. */
+export function AskedSecret({ label, ask }: { readonly label: string; readonly ask: () => Promise<string> }) {
+  const [value, setValue] = useState<string | null>(null)
+  const { isBusy, error, onSubmit } = useSubmit(async () => setValue(await ask()))
+  return (
+    <div class="field">
+      <span class="label">{label}</span>
+      <div class="copy">
+        <code>{value ?? '•'.repeat(24)}</code>
+        <Button
+          icon="show"
+          isBusy={isBusy}
+          aria-label={value === null ? text.showThat(label) : text.hideThat(label)}
+          onClick={() => (value === null ? onSubmit() : setValue(null))}
+        >
+          {value === null ? text.show : text.hide}
+        </Button>
+        {value !== null && <CopyButton value={value} what={label} />}
+      </div>
+      {error && <span class="err">{error.message}</span>}
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import { type PastRange, readPastRange, sinceOf } from '../../parts/pastRange.ts'
 import { setQuery } from '../../router.ts'
 
 /** What the list shows; every part stands in the address, so that a view can be sent to another person. */
@@ -7,18 +8,14 @@ export interface Filters {
   readonly address: string
   readonly outcome: Outcome
   readonly code: string
-  readonly range: Range
+  readonly range: PastRange
   /** The chosen decision. */
   readonly decision: string
 }
 
 export type Outcome = 'all' | 'refused' | 'admitted'
-export type Range = 'hour' | 'day' | 'week' | 'all'
 
-export const RANGES: readonly Range[] = ['hour', 'day', 'week', 'all']
 export const OUTCOMES: readonly Outcome[] = ['all', 'refused', 'admitted']
-
-const HOURS: Readonly<Record<Range, number>> = { hour: 1, day: 24, week: 168, all: 0 }
 
 /** Reads the address. Unknown values of an old link count as absent. */
 export function readFilters(query: URLSearchParams): Filters {
@@ -29,7 +26,7 @@ export function readFilters(query: URLSearchParams): Filters {
     address: (query.get('address') ?? '').slice(0, 64),
     outcome: OUTCOMES.find((one) => one === query.get('outcome')) ?? 'all',
     code: query.get('code') ?? '',
-    range: RANGES.find((one) => one === query.get('range')) ?? 'day',
+    range: readPastRange(query.get('range'), 'day'),
     decision: query.get('decision') ?? '',
   }
 }
@@ -41,15 +38,8 @@ export const setFilters = (changes: Record<string, string | undefined>): void =>
 const SUMMARY_HOURS = 720
 
 /** The start of what is counted: the range, or 30 days, as a summary has a bound. */
-export const countedFrom = (range: Range, nowMs: number): string =>
-  fromOf(range, nowMs) ?? new Date(Math.floor(nowMs / 60_000) * 60_000 - SUMMARY_HOURS * 3_600_000).toISOString()
-
-/** The start of a range; undefined: all that is on record. To the minute, so that a reload asks the same. */
-export function fromOf(range: Range, nowMs: number): string | undefined {
-  const hours = HOURS[range]
-  if (hours === 0) return undefined
-  return new Date(Math.floor(nowMs / 60_000) * 60_000 - hours * 3_600_000).toISOString()
-}
+export const countedFrom = (range: PastRange, nowMs: number): string =>
+  sinceOf(range, nowMs) ?? new Date(Math.floor(nowMs / 60_000) * 60_000 - SUMMARY_HOURS * 3_600_000).toISOString()
 
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)$/i
 

@@ -1,12 +1,14 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Args, listAccessLog, readAccessSummary } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk, type Walked } from '../../api/load.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Segment, Toggle } from '../../parts/form.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
+import { useSince } from '../../parts/pastRange.ts'
+import { PastRangeSelect } from '../../parts/pastRangeSelect.tsx'
+import { SearchField } from '../../parts/search.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { count } from '../../parts/values.tsx'
@@ -16,37 +18,25 @@ import type { PageArgs } from '../pages.ts'
 import { useEvery } from '../tokens/useEvery.ts'
 import { type Decision, DecisionCard, kindOf } from './decision.tsx'
 import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
-import {
-  countedFrom,
-  type Filters,
-  fromOf,
-  OUTCOMES,
-  RANGES,
-  readFilters,
-  searchOf,
-  setFilters,
-  typedOf,
-} from './filters.ts'
+import { countedFrom, type Filters, OUTCOMES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
 import { ReasonsCard } from './reasons.tsx'
 import './access.css'
 
 const text = words.access
 const FRESH_MS = 3000
 const PER_PAGE = 50
-const SEARCH_WAIT_MS = 300
 
 type LogQuery = NonNullable<Args<typeof listAccessLog>['query']>
 
 const ALLOWED = { all: undefined, refused: false, admitted: true } as const
 
-const logQuery = ({ token, stream, address, outcome, code, range }: Filters): LogQuery => ({
+const logQuery = ({ token, stream, address, outcome, code }: Filters): LogQuery => ({
   tokenId: token,
   streamName: stream || undefined,
   address: address || undefined,
   allowed: ALLOWED[outcome],
   // An unknown code of an old link gets the refusal of the server, which names the known ones.
   code: (code || undefined) as LogQuery['code'],
-  from: fromOf(range, Date.now()),
 })
 
 /** Who was let in, who was not, and why; and the dry run. */
@@ -55,9 +45,12 @@ export function AccessPage({ query }: PageArgs) {
   const { decision: _chosen, ...narrowing } = filters
   const key = JSON.stringify(narrowing)
   const [isFollowing, setFollowing] = useState(true)
+  const since = useSince(filters.range)
   const log = useWalk(
-    (cursor, signal) =>
-      callPage(listAccessLog, { query: { ...logQuery(filters), limit: PER_PAGE, cursor } }, { signal }),
+    (cursor, signal) => {
+      const query = { ...logQuery(filters), from: since(cursor), limit: PER_PAGE, cursor }
+      return callPage(listAccessLog, { query }, { signal })
+    },
     [key],
   )
   const summary = useLoad(
@@ -143,21 +136,16 @@ function Tools({ filters, refused }: { readonly filters: Filters; readonly refus
   )
   return (
     <div class="tools">
-      <Search filters={filters} />
-      <select
-        class="select auto"
-        aria-label={text.time}
+      <SearchField
+        label={text.searchLabel}
+        placeholder={text.searchPlaceholder}
+        value={typedOf(filters)}
+        onSearch={(typed) => setFilters(searchOf(typed))}
+      />
+      <PastRangeSelect
         value={filters.range}
-        onChange={({ currentTarget }) =>
-          setFilters({ range: currentTarget.value === 'day' ? undefined : currentTarget.value })
-        }
-      >
-        {RANGES.map((range) => (
-          <option key={range} value={range}>
-            {text.ranges[range]}
-          </option>
-        ))}
-      </select>
+        onChange={(range) => setFilters({ range: range === 'day' ? undefined : range })}
+      />
       <select
         class="select auto"
         aria-label={text.reason}
@@ -181,32 +169,6 @@ function Tools({ filters, refused }: { readonly filters: Filters; readonly refus
             ...(outcome === 'admitted' ? { code: undefined } : {}),
           })
         }
-      />
-    </div>
-  )
-}
-
-/** The search waits for a pause in typing before it changes the address. */
-function Search({ filters }: { readonly filters: Filters }) {
-  const [typed, setTyped] = useState(typedOf(filters))
-  const given = typedOf(filters)
-  useEffect(() => setTyped(given), [given])
-  useEffect(() => {
-    if (typed.trim() === given) return undefined
-    const timer = setTimeout(() => setFilters(searchOf(typed)), SEARCH_WAIT_MS)
-    return () => clearTimeout(timer)
-  }, [typed])
-  return (
-    <div class="search">
-      <Icon name="search" />
-      <input
-        class="input"
-        type="search"
-        maxLength={128}
-        aria-label={text.searchLabel}
-        placeholder={text.searchPlaceholder}
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
       />
     </div>
   )

@@ -1,7 +1,7 @@
 import { Card } from '../../parts/page.tsx'
+import type { PastRange } from '../../parts/pastRange.ts'
 import { count } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
-import type { Range } from './filters.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.access
@@ -12,7 +12,7 @@ const WIDTH = 100
 export function ReasonsCard(props: {
   readonly codes: readonly { readonly code: string; readonly count: number }[]
   /** The time range of the page, for the links. */
-  readonly range: Range
+  readonly range: PastRange
 }) {
   const codes = props.codes.toSorted((a, b) => b.count - a.count).slice(0, SHOWN)
   const most = Math.max(1, ...codes.map((one) => one.count))

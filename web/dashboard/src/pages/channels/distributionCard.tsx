@@ -9,6 +9,7 @@ import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { Security } from './security.tsx'
+import { ViewerKeys } from './viewerKeys.tsx'
 
 const text = words.channel
 
@@ -38,6 +39,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
         {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
         <CopyField label="HLS" what="HLS" value={hlsAddress(id)} />
         <Rules security={security} />
+        {(canChange() || security.tokenRequired) && <ViewerKeys distribution={distribution} onChanged={onChanged} />}
         {canChange() && (
           <Toggle
             label={text.enabled}

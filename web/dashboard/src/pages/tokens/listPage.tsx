@@ -4,6 +4,7 @@ import { Button, LinkButton } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page, Tabs } from '../../parts/page.tsx'
+import { SearchField } from '../../parts/search.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { count } from '../../parts/values.tsx'
 import { linkTo, setQuery } from '../../router.ts'
@@ -14,7 +15,6 @@ import { DeleteTokens } from './deleteTokens.tsx'
 import { columnsOf } from './listColumns.tsx'
 import { NoTokens } from './noTokens.tsx'
 import { listTokens, type SortBy, type TokenQuery, type TokenRecord, type TokenState } from './operations.ts'
-import { SearchField } from './searchField.tsx'
 import { switchTokens } from './switching.ts'
 import type { TokenKind } from './tokenForm.ts'
 import { useEvery } from './useEvery.ts'
@@ -195,7 +195,12 @@ function Tools({ kind, wanted, selected, onDelete, onChanged }: ToolsProps) {
   }
   return (
     <div class="tools">
-      <SearchField value={wanted.search} />
+      <SearchField
+        label={text.searchLabel}
+        placeholder={text.searchPlaceholder}
+        value={wanted.search}
+        onSearch={(search) => setQuery({ search: search || undefined, page: undefined })}
+      />
       <div class="token-states">
         <Segment
           label={text.which}

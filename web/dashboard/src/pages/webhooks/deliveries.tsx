@@ -1,30 +1,27 @@
-import { useEffect, useState } from 'preact/hooks'
-import { type Answer, listWebhookDeliveries, redeliverWebhookEvent } from '#api/tokens.ts'
+import { useEffect } from 'preact/hooks'
+import { listWebhookDeliveries, redeliverWebhookEvent } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
-import { Card, Pairs } from '../../parts/page.tsx'
-import { State, type StateKind } from '../../parts/state.tsx'
+import { Card } from '../../parts/page.tsx'
+import { useSince } from '../../parts/pastRange.ts'
+import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { count, Time } from '../../parts/values.tsx'
+import { setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { type Delivery, DeliveryDetail } from './deliveryDetail.tsx'
+import { hasFilter, readDeliveryFilters } from './deliveryFilters.ts'
+import { FilterTools } from './filterTools.tsx'
 import type { Webhook } from './page.tsx'
+import { RedeliverAll } from './redeliverAll.tsx'
+import { DELIVERY_STATES } from './states.ts'
+import './webhooks.css'
 
 const text = words.webhooks
-
-type Delivery = Answer<typeof listWebhookDeliveries>[number]
-
-const STATES: Readonly<Record<Delivery['state'], StateKind>> = {
-  pending: 'idle',
-  started: 'busy',
-  delivered: 'ok',
-  failed: 'error',
-  skipped: 'off',
-  unknown: 'warn',
-}
 
 /** How often the list is read while a delivery is under way. */
 const LOOK_MS = 1000
@@ -32,19 +29,24 @@ const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || stat
 
 interface DeliveriesProps {
   readonly webhook: Webhook
+  /** The filters and the chosen delivery. */
+  readonly query: URLSearchParams
   /** How many tests this page has sent: the list is read again after each. */
   readonly tests: number
 }
 
 /** What was sent to a webhook, newest first, and what it answered. */
-export function Deliveries({ webhook, tests }: DeliveriesProps) {
+export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
   const path = { webhookId: String(webhook.id) }
+  const filters = readDeliveryFilters(query)
+  const { state, type, range } = filters
+  const since = useSince(range)
   const list = useWalk(
-    (cursor, signal) => callPage(listWebhookDeliveries, { path, query: { cursor } }, { signal }),
-    [webhook.id, tests],
+    (cursor, signal) =>
+      callPage(listWebhookDeliveries, { path, query: { state, type, from: since(cursor), cursor } }, { signal }),
+    [webhook.id, tests, state, type, range],
   )
-  const [chosenId, setChosenId] = useState<string | null>(null)
-  const chosen = list.data?.find(({ id }) => id === chosenId)
+  const chosenId = query.get('delivery') ?? ''
   const { data, reload } = list
   useEffect(() => {
     if (!data?.some(isUnderWay)) return undefined
@@ -60,40 +62,46 @@ export function Deliveries({ webhook, tests }: DeliveriesProps) {
     <Card
       title={text.deliveries}
       isFlush
+      aside={canChange() && <RedeliverAll webhookId={path.webhookId} filters={filters} onSent={list.reload} />}
       foot={
         list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
       }
     >
+      <FilterTools filters={filters} />
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
-      {list.data?.length === 0 && <p class="pad note">{text.noDeliveries}</p>}
+      {list.data?.length === 0 && <p class="pad note">{hasFilter(filters) ? text.noneMatch : text.noDeliveries}</p>}
       {list.data && list.data.length > 0 && (
         <Table
           caption={text.deliveriesCaption}
           rows={list.data}
           keyOf={({ id }) => id}
           isChosen={({ id }) => id === chosenId}
-          columns={columnsOf(({ id }) => setChosenId(id), again)}
+          columns={columnsOf(again)}
         />
       )}
-      {chosen && <Detail delivery={chosen} />}
+      {chosenId !== '' && (
+        <DeliveryDetail webhookId={path.webhookId} id={chosenId} listed={list.data ?? []} onChoose={choose} />
+      )}
     </Card>
   )
 }
 
-function columnsOf(choose: (one: Delivery) => void, again: (one: Delivery) => Promise<void>): Column<Delivery>[] {
+const choose = (id: string): void => setQuery({ delivery: id })
+
+function columnsOf(again: (one: Delivery) => Promise<void>): Column<Delivery>[] {
   return [
     { id: 'time', title: words.parts.time, cell: ({ createdOn }) => <Time at={createdOn} /> },
     {
       id: 'answer',
       title: text.answer,
-      cell: (one) => <State kind={STATES[one.state]}>{one.statusCode ?? text.states[one.state]}</State>,
+      cell: (one) => <State kind={DELIVERY_STATES[one.state]}>{one.statusCode ?? text.states[one.state]}</State>,
     },
     {
       id: 'event',
       title: text.event,
       cell: (one) => (
-        <button type="button" class="row" onClick={() => choose(one)}>
+        <button type="button" class="row" onClick={() => choose(one.id)}>
           <code>
             {one.type} {one.event}
           </code>
@@ -122,26 +130,4 @@ function columnsOf(choose: (one: Delivery) => void, again: (one: Delivery) => Pr
         ),
     },
   ]
-}
-
-function Detail({ delivery }: { readonly delivery: Delivery }) {
-  const { eventId, answer, error, statusCode, redeliveryOf } = delivery
-  const rows = [
-    [text.eventId, <code>{eventId}</code>] as const,
-    ...(redeliveryOf ? [[text.redeliveryOf, <code>{redeliveryOf}</code>] as const] : []),
-    ...(error ? [[text.problem, error] as const] : []),
-  ]
-  return (
-    <div class="pad stack lined">
-      <Pairs rows={rows} />
-      <div class="section">
-        <h3>{text.answered}</h3>
-        <div class="block">
-          <pre tabIndex={0} aria-label={text.answered}>
-            <code>{[statusCode, answer].filter(Boolean).join('\n\n') || text.noAnswer}</code>
-          </pre>
-        </div>
-      </div>
-    </div>
-  )
 }

@@ -6,14 +6,13 @@ import { CopyField } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
-import { Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { hostOf, type Webhook } from './page.tsx'
+import { PausedNotice } from './paused.tsx'
 
 const text = words.webhooks
 
@@ -77,7 +76,9 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
       title={hostOf(webhook)}
       aside={canChange() && <Menu label={words.parts.moreFor(hostOf(webhook))} items={items} />}
     >
-      <Paused webhook={webhook} onResume={() => change({ reEnable: true })} />
+      {webhook.disabled && (
+        <PausedNotice pause={webhook.disabled} note={text.pausedText} onResume={() => change({ reEnable: true })} />
+      )}
       <div class="cols half">
         <div class="form">
           <CopyField label={text.url} what={text.url} value={webhook.url} />
@@ -119,22 +120,6 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
         </Confirm>
       )}
     </Card>
-  )
-}
-
-function Paused({ webhook, onResume }: { readonly webhook: Webhook; readonly onResume: () => Promise<void> }) {
-  const { isBusy, onSubmit } = useSubmit(onResume)
-  if (!webhook.disabled) return null
-  return (
-    <Notice kind="error">
-      <b>{text.paused}:</b> {webhook.disabled.reason}. {text.pausedUntil} <Time at={webhook.disabled.until} />.{' '}
-      {text.pausedText}{' '}
-      {canChange() && (
-        <Button size="small" isBusy={isBusy} onClick={() => onSubmit()}>
-          {text.resume}
-        </Button>
-      )}
-    </Notice>
   )
 }
 

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import { type ChannelWebhook, listChannelWebhooks } from '#api/channels.ts'
+import { callPage } from '../../api/call.ts'
+import { useWalk } from '../../api/load.ts'
+import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import type { StateKind } from '../../parts/state.tsx'
+import { More } from '../../parts/table.tsx'
+import { go, linkTo } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+import { ChannelWebhookCard } from './channelCard.tsx'
+import { ALL_EVENTS } from './channelEvents.ts'
+import { ChannelWebhookForm } from './channelForm.tsx'
+import { ChannelLog } from './channelLog.tsx'
+import { WebhooksFrame } from './frame.tsx'
+import { PickList } from './pickList.tsx'
+
+const text = words.channelWebhooks
+const MOST = 100
+
+/** Webhooks of channels: what each receives, and how its deliveries went. */
+export function ChannelWebhooksPage({ values }: PageArgs) {
+  const list = useWalk(
+    (cursor, signal) => callPage(listChannelWebhooks, { query: { limit: MOST, cursor } }, { signal }),
+    [],
+  )
+  const [isMaking, setMaking] = useState(false)
+  const [awaitedId, setAwaitedId] = useState<string | null>(null)
+  const chosen = list.data?.find(({ id }) => id === values['id']) ?? list.data?.[0]
+  const made = (id: string): void => {
+    list.reload()
+    go(`/webhooks/channels/${id}`)
+  }
+  return (
+    <WebhooksFrame path="/webhooks/channels" sub={text.sub} onCreate={() => setMaking(true)}>
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones rows={4} />}
+      {list.data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
+      {list.data && chosen && (
+        <div class="cols side-list">
+          <div class="stack">
+            <PickList label={words.webhooks.title} rows={list.data.map(toRow)} chosenId={chosen.id} />
+            {list.hasMore && (
+              <div class="actions">
+                <More count={list.data.length} hasMore isBusy={list.isLoading} onMore={list.more} />
+              </div>
+            )}
+          </div>
+          <div class="stack">
+            <ChannelWebhookCard key={chosen.id} webhook={chosen} onChanged={list.reload} onSent={setAwaitedId} />
+            <ChannelLog key={`l${chosen.id}`} webhook={chosen} awaitedId={awaitedId} onSent={setAwaitedId} />
+          </div>
+        </div>
+      )}
+      {isMaking && <ChannelWebhookForm webhook={null} onSaved={made} onClose={() => setMaking(false)} />}
+    </WebhooksFrame>
+  )
+}
+
+const kindOf = ({ active, disabled }: ChannelWebhook): StateKind => (disabled ? 'error' : active ? 'ok' : 'off')
+
+/** How many events a webhook receives, in words. */
+export const eventsOf = ({ events }: ChannelWebhook): string =>
+  events.includes(ALL_EVENTS) ? text.allEvents : text.events(events.length)
+
+const toRow = (webhook: ChannelWebhook) => {
+  const { id, name, active, disabled } = webhook
+  const states = [disabled ? words.webhooks.paused : '', active ? '' : text.inactive, eventsOf(webhook)]
+  return {
+    id,
+    kind: kindOf(webhook),
+    href: linkTo(`/webhooks/channels/${id}`),
+    title: name,
+    note: states.filter(Boolean).join(' · '),
+  }
+}

@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks'
+import { type ChannelWebhook, testChannelWebhook } from '#api/channels.ts'
+import { call } from '../../api/call.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field, useSubmit } from '../../parts/form.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { words } from '../../words/words.ts'
+import { type EventName, testsOf } from './channelEvents.ts'
+
+const text = words.channelWebhooks
+
+interface TestDialogProps {
+  readonly webhook: ChannelWebhook
+  readonly onSent: (logId: string) => void
+  readonly onClose: () => void
+}
+
+/** Asks for an event and sends an example of it, also to a webhook that is off or paused. */
+export function TestDialog({ webhook, onSent, onClose }: TestDialogProps) {
+  const names = testsOf(webhook.events)
+  const [type, setType] = useState<EventName | undefined>(names[0])
+  const { isBusy, error, onSubmit } = useSubmit(async () => {
+    const { id } = await call(testChannelWebhook, { path: { webhookId: webhook.id }, body: { type } })
+    onClose()
+    toast(text.requested)
+    onSent(id)
+  })
+  return (
+    <Dialog
+      title={text.testTitle(webhook.name)}
+      onClose={onClose}
+      onSubmit={onSubmit}
+      foot={
+        <>
+          <Button onClick={onClose}>{words.parts.cancel}</Button>
+          <Button look="primary" type="submit" isBusy={isBusy}>
+            {text.test}
+          </Button>
+        </>
+      }
+    >
+      {error && <Notice kind="error">{error.message}</Notice>}
+      <p>{text.testText}</p>
+      <Field label={text.testEvent}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            class="input"
+            value={type}
+            onChange={({ currentTarget: { value } }) => setType(names.find((name) => name === value))}
+          >
+            {names.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </Dialog>
+  )
+}
