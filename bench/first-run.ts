@@ -21,6 +21,8 @@ import { report } from './lib/report.ts'
 const TOTAL_LIMIT_S = 120
 const WAITING_LIMIT_S = 30
 const LINK = /https?:\/\/\S+#\/setup\?code=[\w-]+/
+/** The video of the viewer's page moves. */
+const PLAYS = `document.querySelector('sluice-player')?.shadowRoot?.querySelector('video')?.currentTime > 0.2`
 /** Longer than anything may take; then the bench fails. */
 const PATIENCE_MS = 180_000
 
@@ -94,9 +96,9 @@ async function inBrowser(page: Page, link: string): Promise<void> {
   })
 }
 
-const PLAYS = `document.querySelector('sluice-player')?.shadowRoot?.querySelector('video')?.currentTime > 0.2`
-
-const heading = (page: Page, text: string) => page.waitForSelector(`h1:text-is("${text}")`)
+async function heading(page: Page, text: string): Promise<void> {
+  await page.waitForSelector(`h1:text-is("${text}")`)
+}
 
 async function look(page: Page, human: Human): Promise<void> {
   await human.read(page)
