@@ -5,6 +5,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { session } from '../../session.ts'
 import { chooseTheme, theme } from '../../theme.ts'
 import { words } from '../../words/words.ts'
+import './firstRun.css'
 
 const text = words.firstRun
 
@@ -17,7 +18,9 @@ export function Solo({ step, title, lead, children }: Heading & { readonly step:
     document.title = `${title} · ${words.product}`
   }, [title])
   useEffect(() => {
-    if (step > 1) main.current?.focus()
+    // The first step begins with typing. The others begin with reading, also for screen readers.
+    const first = step === 1 ? main.current?.querySelector('input') : main.current
+    first?.focus()
   }, [step])
   return (
     <div class="solo">
