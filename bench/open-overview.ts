@@ -113,6 +113,10 @@ function overview({ base, cookie }: Ready, signal: AbortSignal): void {
       await delay(CARDS_EVERY_MS, undefined, { signal })
     }
   }
-  const parts = [get('/events'), get('/analytics/live_series?range=hour'), ...Array.from({ length: CARDS }, (_, at) => card(at))]
+  const parts = [
+    get('/events'),
+    get('/analytics/live_series?range=hour'),
+    ...Array.from({ length: CARDS }, (_, at) => card(at)),
+  ]
   for (const part of parts) part.catch(() => undefined)
 }
