@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { onAir } from '../../onAir.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { session } from '../../session.ts'
 import { chooseTheme, theme } from '../../theme.ts'
+import { chooseLanguage, LANGUAGES, otherLanguages } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
 import './firstRun.css'
 
@@ -32,7 +34,10 @@ export function Solo({ step, title, lead, children }: Heading & { readonly step:
             <span>{text.firstStart}</span>
           </span>
         </span>
-        <Theme />
+        <span class="actions">
+          <Languages />
+          <Theme />
+        </span>
       </header>
       <main class="setup" id="main" tabIndex={-1} ref={main}>
         <Steps current={step} />
@@ -53,6 +58,16 @@ interface Heading {
   readonly title: string
   readonly lead: string
   readonly children: ComponentChildren
+}
+
+/** Not while the browser broadcasts: the page starts again. */
+function Languages() {
+  if (onAir.value !== null) return null
+  return otherLanguages().map((one) => (
+    <Button key={one} look="quiet" size="small" icon="globe" onClick={() => chooseLanguage(one)}>
+      <span lang={one}>{LANGUAGES[one]}</span>
+    </Button>
+  ))
 }
 
 function Theme() {
