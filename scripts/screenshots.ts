@@ -43,12 +43,11 @@ const dashboard = await openDashboard({
   SLUICE_SERVER_PUBLIC_URL: 'https://live.riverside.example',
   SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
 })
-const show = await putOnShow(dashboard, folder)
 try {
+  const show = await putOnShow(dashboard, folder)
   writeHistory(store, dashboard.accountId, Date.now())
-  await shoot(dashboard, pathsOf(show))
+  await shoot(dashboard, pathsOf(show)).finally(show.stop)
 } finally {
-  await show.stop()
   await dashboard.close()
   rmSync(folder, { recursive: true, force: true })
 }

@@ -11,7 +11,7 @@ export interface Show {
   readonly mainToken: number
   readonly channelId: string
   readonly webhookId: number
-  stop(): Promise<void>
+  stop: () => Promise<void>
 }
 
 interface OnAir {
@@ -22,8 +22,8 @@ interface OnAir {
   readonly token: object
 }
 
-const DAY_MS = 86_400_000
-const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString()
+/** In seconds. */
+const days = (count: number): number => count * 86_400
 const only = (streamName: string) => [{ streamName }]
 
 const STREAMS: readonly OnAir[] = [
@@ -37,8 +37,6 @@ const STREAMS: readonly OnAir[] = [
       subscribeRequiresAuth: true,
       record: true,
       enableThumbnails: true,
-      allowedIpAddresses: ['127.0.0.1', '198.51.100.0/24'],
-      allowedOrigins: ['studio.riverside.example'],
     },
   },
   {
@@ -66,11 +64,16 @@ const STREAMS: readonly OnAir[] = [
 
 /** Tokens that nothing uses now. */
 const OTHERS: readonly object[] = [
-  { label: 'Studio B', streams: only('studio-b') },
-  { label: 'Guest cameras', streams: [{ streamName: 'guest-[0-9]+', isRegex: true }], expiresOn: inDays(3) },
+  {
+    label: 'Studio B',
+    streams: only('studio-b'),
+    allowedOrigins: ['studio.riverside.example'],
+    allowedIpAddresses: ['198.51.100.0/24'],
+  },
+  { label: 'Guest cameras', streams: [{ streamName: 'guest-[0-9]+', isRegex: true }], expires: days(3) },
   { label: 'Drone', streams: only('drone'), bindIpsOnUsage: 1 },
   { label: 'Rehearsal', streams: only('rehearsal'), isActive: false },
-  { label: 'Festival 2025', streams: [{ streamName: 'festival-.*', isRegex: true }], expiresOn: inDays(60) },
+  { label: 'Festival 2025', streams: [{ streamName: 'festival-.*', isRegex: true }], expires: days(60) },
 ]
 
 /** Puts a small station on the air: streams with viewers, refusals, webhooks with deliveries, and a channel with runs. */
@@ -93,8 +96,8 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
     streams: [{ streamName: '.*', isRegex: true }],
     trackingId: 'website',
   })
-  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expiresOn: inDays(5) })
-  await until(async () => ((await stage.api('GET', '/api/streams')).data as unknown[]).length === STREAMS.length)
+  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expires: days(5) })
+  await until(async () => ((await stage.api('GET', '/api/streams/live')).data as unknown[]).length === STREAMS.length)
   for (const [at, { stream, viewers }] of STREAMS.entries())
     watchHls(`${stage.hls(stream)}?auth=${viewer.token}`, addresses(at, viewers), leaving.signal)
   await refuse(stage)
@@ -104,7 +107,7 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
     mainToken: ids[0] ?? 1,
     channelId: channel.id,
     webhookId,
-    async stop() {
+    async stop(): Promise<void> {
       leaving.abort()
       for (const encoder of encoders) encoder.kill('SIGKILL')
       await new Promise((resolve) => receiver.close(resolve))
