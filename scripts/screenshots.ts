@@ -46,7 +46,7 @@ const dashboard = await openDashboard({
 try {
   const show = await putOnShow(dashboard, folder)
   writeHistory(store, dashboard.accountId, Date.now())
-  await shoot(dashboard, pathsOf(show)).finally(show.stop)
+  await shoot(dashboard, pathsOf(show)).finally(() => show.stop())
 } finally {
   await dashboard.close()
   rmSync(folder, { recursive: true, force: true })

@@ -446,7 +446,7 @@ export const de: Sentences = {
         create: 'Neuer Publish-Token',
         emptyTitle: 'Noch kann nichts senden',
         emptyText:
-          'Mit einem Publish-Token sendet ein Encoder oder ein Browser unter den Namen, die Sie wählen. Legen Sie einen für jede Person oder jedes Gerät an.',
+          'Mit einem Publish-Token sendet ein Encoder oder Browser unter den Namen, die Sie wählen. Machen Sie einen je Person oder Gerät.',
       },
       subscribe: {
         tab: 'Subscribe',
@@ -455,7 +455,7 @@ export const de: Sentences = {
         create: 'Neuer Subscribe-Token',
         emptyTitle: 'Es gibt noch keinen Subscribe-Token',
         emptyText:
-          'Zuschauer brauchen einen Subscribe-Token nur für gesicherte Streams. Sichern Sie einen Stream in seinem Publish-Token, dann geben Sie jedem Zuschauer einen Token.',
+          'Zuschauer brauchen ihn nur für gesicherte Streams. Sichern Sie einen Stream im Publish-Token, dann bekommt jeder Zuschauer einen.',
       },
     },
     secureStream: 'Stream sichern',
@@ -632,7 +632,7 @@ export const de: Sentences = {
       newValue: 'Neuer Wert',
       newValueTitle: (label) => `${label} einen neuen Wert geben?`,
       newValueText:
-        'Der alte Wert wird sofort abgewiesen, und seine Sitzungen enden. Geben Sie den neuen Wert denen, die ihn benutzen. Das lässt sich nicht rückgängig machen.',
+        'Der alte Wert wird sofort abgewiesen, und seine Sitzungen enden. Der neue geht an alle, die ihn benutzen. Das ist endgültig.',
       newValueDone: 'Neuer Wert. Kopieren Sie ihn für seine Benutzer.',
       liveAs: (names) => `Live als ${names}`,
       viewersNow: (count, isMore) => `${count}${isMore ? ' oder mehr' : ''} Zuschauer jetzt`,
