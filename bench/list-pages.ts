@@ -11,7 +11,8 @@ import { join } from 'node:path'
 import type { Session } from '../src/core/sessions/types.ts'
 import { TOKEN_STATES, type TokenState } from '../src/core/tokens/types.ts'
 import { openStore } from '../src/store/open.ts'
-import type { StoredToken, TokenListQuery } from '../src/store/store.ts'
+import type { TokenListQuery } from '../src/store/store.ts'
+import { listToken } from './lib/listToken.ts'
 import { median } from './lib/report.ts'
 
 const TOKENS = 100_000
@@ -19,6 +20,7 @@ const PAGE = 20
 const ROUNDS = 301
 const TARGET = 1.5
 const FILTERED_TARGET_MS = 100
+const ACCOUNT = 'k9qd2x'
 const NOW = 1_760_000_000_000
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
@@ -26,7 +28,7 @@ const log = { info: () => undefined, warn: console.warn, error: console.error }
 const store = await openStore({ url: join(folder, 'store.db'), log })
 for (let made = 0; made < TOKENS; made += 1_000) {
   await store.transaction(async (tx) => {
-    for (let n = made; n < made + 1_000; n += 1) await tx.tokens.insert(newToken(n))
+    for (let n = made; n < made + 1_000; n += 1) await tx.tokens.insert(listToken(ACCOUNT, n, NOW))
   })
 }
 
@@ -60,7 +62,7 @@ async function compare(sortBy: TokenListQuery['sortBy']): Promise<number> {
 /** Microseconds for the page and its count. */
 async function timePage(sortBy: TokenListQuery['sortBy'], offset: number): Promise<number> {
   const startedAt = performance.now()
-  const list = { accountId: 'k9qd2x', kind: 'publish' as const }
+  const list = { accountId: ACCOUNT, kind: 'publish' as const }
   const page = await store.read.tokens.list({ ...list, sortBy, descending: false, offset, limit: PAGE })
   const total = await store.read.tokens.count(list)
   const took = (performance.now() - startedAt) * 1000
@@ -77,7 +79,7 @@ async function openSessions(): Promise<void> {
 
 /** Milliseconds for the slowest page of one state, with its total: the first, and the last, in any order. */
 async function filtered(state: TokenState): Promise<number> {
-  const list = { accountId: 'k9qd2x', kind: 'publish' as const, only: { nowMs: NOW, state } }
+  const list = { accountId: ACCOUNT, kind: 'publish' as const, only: { nowMs: NOW, state } }
   const total = await store.read.tokens.count(list)
   let slowest = 0
   for (const sortBy of ['AddedOn', 'Name', 'LastUsedOn'] as const) {
@@ -101,7 +103,7 @@ function newSession(tokenId: number): Session {
     id: randomBytes(11).toString('hex'),
     action: 'publish',
     protocol: 'whip',
-    accountId: 'k9qd2x',
+    accountId: ACCOUNT,
     streamName: 'stage',
     sourceId: null,
     tokenId,
@@ -111,32 +113,5 @@ function newSession(tokenId: number): Session {
     origin: null,
     country: null,
     startedAtMs: NOW,
-  }
-}
-
-function newToken(n: number): Omit<StoredToken, 'id' | 'version'> {
-  return {
-    kind: 'publish',
-    accountId: 'k9qd2x',
-    label: `camera ${randomBytes(6).toString('hex')}`,
-    streams: [{ streamName: `stage-${n}`, isRegex: false }],
-    isActive: n % 10 !== 0,
-    allowedOrigins: [],
-    allowedIpAddresses: [],
-    bindIpsOnUsage: 0,
-    allowedCountries: [],
-    deniedCountries: [],
-    endSessionsOnUpdate: true,
-    subscribeRequiresAuth: false,
-    record: false,
-    enableThumbnails: false,
-    multisource: true,
-    priority: null,
-    trackingId: null,
-    addedAtMs: 1_750_000_000_000 + n,
-    expiresAtMs: n % 4 === 0 ? NOW + (n - TOKENS / 2) * 60_000 : null,
-    revokedBeforeMs: null,
-    valueHash: randomBytes(32),
-    valueSealed: randomBytes(60),
   }
 }

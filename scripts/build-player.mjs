@@ -1,33 +1,20 @@
 // Builds build/player/ if it is older than its sources: the player at /player.js, the page at /watch, and the client
-// library at /client.js. Plain JavaScript that runs on Node 20. Without the development packages there is no Vite: then Sluice serves
-// what was built before, or says that it is missing.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+// library at /client.js.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { findNode } from '../bin/runtime.js'
-import { at, changedAtMs } from './compile.mjs'
+import { at } from './compile.mjs'
+import { buildWeb, vite } from './build-web.mjs'
 
-/** Built last. */
-const BUILT = at('build/player/client.js')
-const SOURCES = ['web/player', 'web/client', 'node_modules/hls.js/package.json']
-const MISSING = `setup: the player is not built, because the development packages are missing.
-       /player.js, /client.js and /watch answer 503, and everything else runs. To build it: npm ci && npm run build:player`
-
-export function buildPlayer() {
-  if (changedAtMs(BUILT) >= Math.max(...SOURCES.map((path) => changedAtMs(at(path))))) return
-  const vite = at('node_modules/vite/bin/vite.js')
-  if (existsSync(vite)) build(vite)
-  else if (!existsSync(BUILT)) console.warn(MISSING)
-}
-
-function build(vite) {
-  const isBuilt = ['web/player', 'web/client'].every((folder) => {
-    const args = [vite, 'build', folder, '--logLevel', 'warn']
-    return spawnSync(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' }).status === 0
+export const buildPlayer = () =>
+  buildWeb({
+    name: 'player',
+    // Built last.
+    built: 'build/player/client.js',
+    sources: ['web/player', 'web/client', 'node_modules/hls.js/package.json'],
+    steps: [vite('web/player'), vite('web/client')],
+    without: '/player.js, /client.js and /watch answer 503',
+    finish: compress,
   })
-  if (isBuilt) compress()
-  else console.warn('setup: the player could not be built: npm run build:player')
-}
 
 /** Compressed once here, instead of with every request. */
 function compress() {
@@ -37,4 +24,4 @@ function compress() {
   }
 }
 
-if (process.argv[1] === at('scripts/build-player.mjs')) buildPlayer()
+if (process.argv[1] === at('scripts/build-player.mjs')) await buildPlayer()

@@ -82,12 +82,16 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   process.exitCode = 1
 } else {
   for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
+  // The start is ready when the slowest of these is.
+  const isWarmed = purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined
+  await Promise.all([isWarmed && fillCompileCache(), buildDashboard(), buildPlayer(), buildOthers()])
+}
+
+/** What blocks while it runs: short compilers, beside the processes that were started before. */
+async function buildOthers() {
   buildNative()
   await import('./build-sign.mjs')
   await import('./build-client.mjs')
-  buildDashboard()
-  buildPlayer()
-  if (purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined) await fillCompileCache()
 }
 
 function provide({ what, debian, without, isThere }) {

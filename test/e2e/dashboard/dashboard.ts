@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { vi } from 'vitest'
+import { until } from '../../support/testNode.ts'
 import { setStage, type Stage } from '../sluice.ts'
 import { buildDashboard } from './build.ts'
 
@@ -59,8 +59,11 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
 }
 
 /** The link that the server prints for its first user, once it is there. */
-export const firstRunLink = ({ server }: Stage): Promise<string> =>
-  vi.waitUntil(() => /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.errors())?.[0], { timeout: 30_000 })
+export async function firstRunLink({ server }: Stage): Promise<string> {
+  const find = () => /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.errors())?.[0]
+  await until(() => find() !== undefined)
+  return find() ?? ''
+}
 
 // The policy of the pages forbids code that comes as text, so axe is there before the page is.
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

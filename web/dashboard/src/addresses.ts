@@ -28,6 +28,10 @@ const guessed = (): ServerAddresses => ({
   rtmp: `rtmp://${location.hostname}:1935`,
 })
 
+/** True: the addresses lead every client to its own machine, and nowhere else. */
+export const isOwnMachine = ({ http }: ServerAddresses): boolean =>
+  /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(http).hostname)
+
 const part = (name: string): string => encodeURIComponent(name)
 
 export const whipAddress = ({ http }: ServerAddresses, streamName: string): string =>

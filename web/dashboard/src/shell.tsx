@@ -12,6 +12,7 @@ import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
 import { chooseTheme, theme } from './theme.ts'
+import { chooseLanguage, LANGUAGES, otherLanguages } from './words/language.ts'
 import { words } from './words/words.ts'
 
 const text = words.frame
@@ -68,8 +69,15 @@ function Account({ isShort = false }: { readonly isShort?: boolean }) {
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
   const next = theme.value === 'dark' ? 'light' : 'dark'
+  // A broadcast ends when the page starts again.
+  const languages = onAir.value === null ? otherLanguages() : []
   const items = [
     { icon: 'theme' as IconName, text: words.frame.theme[next], onSelect: () => chooseTheme(next) },
+    ...languages.map((one) => ({
+      icon: 'globe' as IconName,
+      text: LANGUAGES[one],
+      onSelect: () => chooseLanguage(one),
+    })),
     { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
     { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
   ]

@@ -101,6 +101,9 @@ function openTone(): Source {
   const oscillator = new OscillatorNode(audio, { frequency: 660 })
   oscillator.connect(gain).connect(target)
   oscillator.start()
+  // Browsers keep audio still until the user has clicked somewhere in the page.
+  const resume = (): void => void audio.resume()
+  addEventListener('click', resume, { once: true })
   let last = 0
   const timer = setInterval(() => {
     const second = Math.floor(Date.now() / 1000)
@@ -111,6 +114,7 @@ function openTone(): Source {
     media: target.stream,
     stop() {
       clearInterval(timer)
+      removeEventListener('click', resume)
       void audio.close()
     },
   }

@@ -1,4 +1,4 @@
-/** Every sentence of the dashboard. A translation is a file beside this one with the same shape. */
+/** Every sentence of the dashboard. A translation is a file beside this one with the same shape, such as de.ts. */
 export const en = {
   locale: 'en-GB',
   product: 'Sluice',
@@ -33,6 +33,7 @@ export const en = {
     notFoundText: 'The address may be old. The navigation leads to every page.',
     noAnswer: 'The server does not answer.',
     status: (status: number) => `The server answered ${status}.`,
+    language: 'Language',
   },
 
   // Parts that every page uses
@@ -159,6 +160,9 @@ export const en = {
     sendLink: 'Send this link',
     link: 'Link for viewers',
     openLink: 'Open it in another tab',
+    qr: 'QR code of the link',
+    scan: 'Or scan the code with a phone.',
+    onlyHere: 'This address works on this computer only. For others, open the dashboard at an address that they reach.',
     next: 'What next?',
     toOverview: 'To the overview',
     sending: 'Sending',

@@ -61,7 +61,11 @@ export function AirStep({ at }: { readonly at: Progress }) {
 function FromBrowser({ streamName, token }: { readonly streamName: string; readonly token: string | undefined }) {
   const [isBusy, setBusy] = useState(false)
   const source = useSource({ quality: FIRST_QUALITY, label: streamName })
-  useEffect(() => release, [])
+  // It asks for no permission, so the page shows at once what "Go live" would send.
+  useEffect(() => {
+    if (!preview.value.source) void source.choose('test')
+    return release
+  }, [])
   const start = async (): Promise<void> => {
     setBusy(true)
     if (!preview.value.source) await source.choose('test')

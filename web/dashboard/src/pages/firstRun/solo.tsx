@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import { onAir } from '../../onAir.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { session } from '../../session.ts'
 import { chooseTheme, theme } from '../../theme.ts'
+import { chooseLanguage, LANGUAGES, otherLanguages } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
+import './firstRun.css'
 
 const text = words.firstRun
 
@@ -17,7 +20,9 @@ export function Solo({ step, title, lead, children }: Heading & { readonly step:
     document.title = `${title} · ${words.product}`
   }, [title])
   useEffect(() => {
-    if (step > 1) main.current?.focus()
+    // The first step begins with typing. The others begin with reading, also for screen readers.
+    const first = step === 1 ? main.current?.querySelector('input') : main.current
+    first?.focus()
   }, [step])
   return (
     <div class="solo">
@@ -29,7 +34,10 @@ export function Solo({ step, title, lead, children }: Heading & { readonly step:
             <span>{text.firstStart}</span>
           </span>
         </span>
-        <Theme />
+        <span class="actions">
+          <Languages />
+          <Theme />
+        </span>
       </header>
       <main class="setup" id="main" tabIndex={-1} ref={main}>
         <Steps current={step} />
@@ -50,6 +58,16 @@ interface Heading {
   readonly title: string
   readonly lead: string
   readonly children: ComponentChildren
+}
+
+/** Not while the browser broadcasts: the page starts again. */
+function Languages() {
+  if (onAir.value !== null) return null
+  return otherLanguages().map((one) => (
+    <Button key={one} look="quiet" size="small" icon="globe" onClick={() => chooseLanguage(one)}>
+      <span lang={one}>{LANGUAGES[one]}</span>
+    </Button>
+  ))
 }
 
 function Theme() {

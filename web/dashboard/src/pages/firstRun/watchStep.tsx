@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import { readSubscribeToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { ownAddresses, watchAddress } from '../../addresses.ts'
+import { isOwnMachine, ownAddresses, watchAddress } from '../../addresses.ts'
 import { air } from '../../broadcast/broadcast.ts'
 import { Sending } from '../../broadcast/figures.tsx'
 import { AirBadge, Screen } from '../../broadcast/screen.tsx'
@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { Pairs } from '../../parts/page.tsx'
+import { Qr } from '../../parts/qr.tsx'
 import { go, linkTo } from '../../router.ts'
 import { type StreamNow, useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
@@ -103,15 +104,22 @@ function ViewersLink({ at }: { readonly at: Progress }) {
     [subscribeTokenId],
   )
   if (token === undefined) return null
+  const isLoopback = isOwnMachine(ownAddresses())
   const link = watchAddress(ownAddresses(), at.accountId, at.streamName, token)
   return (
     <>
       <CopyField label={text.link} what={text.link} value={link} />
-      <p>
-        <a href={link} target="_blank" rel="noreferrer">
-          {text.openLink}
-        </a>
-      </p>
+      <div class="qr-and-text">
+        {!isLoopback && <Qr value={link} label={text.qr} />}
+        <div class="stack gap-s">
+          <p>
+            <a href={link} target="_blank" rel="noreferrer">
+              {text.openLink}
+            </a>
+          </p>
+          <p class="note">{isLoopback ? text.onlyHere : text.scan}</p>
+        </div>
+      </div>
     </>
   )
 }

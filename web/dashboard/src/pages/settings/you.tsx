@@ -9,8 +9,10 @@ import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
+import { onAir } from '../../onAir.ts'
 import { session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
+import { chooseLanguage, LANGUAGES, type Language, language } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
 import { Passkeys } from './passkeys.tsx'
 
@@ -23,6 +25,7 @@ export function You() {
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
   const themes = (['system', 'light', 'dark'] as const).map((one) => [one, text.themes[one]] as const)
+  const languages = Object.entries(LANGUAGES) as [Language, string][]
   const signOutAll = async (): Promise<void> => {
     await call(signOutEverywhere, {})
     session.value = { kind: 'none' }
@@ -40,6 +43,18 @@ export function You() {
           <span class="label">{text.theme}</span>
           <Segment<Theme> label={text.theme} choices={themes} value={theme.value} isWide onChange={chooseTheme} />
         </div>
+        {onAir.value === null && (
+          <div class="field">
+            <span class="label">{words.frame.language}</span>
+            <Segment<Language>
+              label={words.frame.language}
+              choices={languages}
+              value={language}
+              isWide
+              onChange={chooseLanguage}
+            />
+          </div>
+        )}
         <div class="actions">
           <Button onClick={() => setAsked('password')}>{text.changePassword}</Button>
           <Button look="danger" onClick={() => setAsked('everywhere')}>

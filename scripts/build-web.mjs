@@ -1,0 +1,39 @@
+// Builds a folder of web/ with Vite if what was built is older than its sources. Plain JavaScript that runs on Node 20.
+// Without the development packages there is no Vite: then Sluice serves what was built before, or says that it is
+// missing.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { findNode } from '../bin/runtime.js'
+import { at, changedAtMs } from './compile.mjs'
+
+const VITE = 'node_modules/vite/bin/vite.js'
+
+/**
+ * `built`: the file that is written last. `steps`: the arguments of Node for each program, one after another.
+ * `without`: what does not work while it is missing. `finish` runs after a whole build.
+ */
+export async function buildWeb({ name, built, sources, steps, without, finish = () => undefined }) {
+  if (changedAtMs(at(built)) >= Math.max(...sources.map((path) => changedAtMs(at(path))))) return
+  const command = `npm run build:${name}`
+  if (existsSync(at(VITE))) {
+    if (await runAll(steps)) finish()
+    else console.warn(`setup: the ${name} could not be built: ${command}`)
+  } else if (!existsSync(at(built))) {
+    console.warn(`setup: the ${name} is not built, because the development packages are missing.
+       ${without}, and everything else runs. To build it: npm ci && ${command}`)
+  }
+}
+
+export const vite = (folder) => [VITE, 'build', folder, '--logLevel', 'warn']
+
+async function runAll(steps) {
+  for (const step of steps) if (!(await run(step))) return false
+  return true
+}
+
+async function run(args) {
+  const child = spawn(findNode() ?? process.execPath, args, { cwd: at('.'), stdio: 'inherit' })
+  const [status] = await once(child, 'exit')
+  return status === 0
+}

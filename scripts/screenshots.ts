@@ -1,0 +1,114 @@
+/**
+ * Writes docs/screenshots/: the main pages of the dashboard at three widths, in light and in dark. It starts a server with a
+ * small station on the air: streams that really run, with viewers, refusals, webhooks and a channel. The day before is made
+ * up, because no script can wait for it. Takes two minutes, and needs ffmpeg and Chromium.
+ *
+ *   node scripts/screenshots.ts [--out DIRECTORY] [--pages NAME,…] [--whole]
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Page } from 'playwright-core'
+import { type Dashboard, openDashboard } from '../test/e2e/dashboard/dashboard.ts'
+import { writeHistory } from './screenshots/history.ts'
+import { putOnShow, type Show } from './screenshots/show.ts'
+
+const SIZES = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 860 },
+  { width: 1920, height: 1080 },
+] as const
+const THEMES = ['light', 'dark'] as const
+const FILE_MAX_BYTES = 100_000
+/** For figures that move each two seconds, thumbnails and plots. */
+const SETTLE_MS = 1200
+/** The first minutes of a broadcast have few figures. */
+const WARM_UP_MS = 25_000
+
+const { values } = parseArgs({
+  options: { out: { type: 'string' }, pages: { type: 'string' }, whole: { type: 'boolean', default: false } },
+})
+const out = values.out ?? fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
+mkdirSync(out, { recursive: true })
+const folder = mkdtempSync(join(tmpdir(), 'sluice-screenshots-'))
+
+const store = join(folder, 'sluice.db')
+const dashboard = await openDashboard({
+  SLUICE_STORAGE_URL: store,
+  SLUICE_DATA_DIR: folder,
+  SLUICE_SERVER_PUBLIC_URL: 'https://live.riverside.example',
+  SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+})
+try {
+  const show = await putOnShow(dashboard, folder)
+  writeHistory(store, dashboard.accountId, Date.now())
+  await shoot(dashboard, pathsOf(show)).finally(() => show.stop())
+} finally {
+  await dashboard.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+check()
+
+/** The main pages by the name of their file. */
+function pathsOf({ mainToken, channelId, webhookId }: Show): Record<string, string> {
+  return {
+    overview: '/',
+    'go-live': '/live',
+    stream: '/streams/main-stage',
+    tokens: '/tokens/publish',
+    token: `/tokens/publish/${mainToken}`,
+    access: '/access',
+    channel: `/channels/${channelId}`,
+    webhooks: `/webhooks/${webhookId}`,
+    analytics: '/analytics?span=week',
+  }
+}
+
+async function shoot({ context, home }: Dashboard, paths: Record<string, string>): Promise<void> {
+  const wanted = values.pages?.split(',') ?? Object.keys(paths)
+  const page = await context.newPage()
+  await page.goto(`${home}#/`)
+  await delay(WARM_UP_MS)
+  for (const name of wanted) {
+    await page.goto(`${home}#${paths[name]}`)
+    await prepare(page, name)
+    for (const size of SIZES)
+      for (const theme of THEMES) {
+        await page.setViewportSize(size)
+        await page.emulateMedia({ colorScheme: theme })
+        await delay(SETTLE_MS)
+        await write(page, `${name}-${size.width}-${theme}`)
+      }
+  }
+}
+
+/** What a user does before a page is worth a look. */
+async function prepare(page: Page, name: string): Promise<void> {
+  await page.waitForSelector('main h1')
+  await delay(SETTLE_MS)
+  if (name === 'go-live') await page.getByText('Test', { exact: true }).click()
+  if (name === 'stream') await page.getByRole('button', { name: 'Watch here' }).click()
+  if (name === 'access') await page.locator('main tbody tr a, main tbody tr button').first().click()
+  await delay(SETTLE_MS)
+}
+
+async function write(page: Page, name: string): Promise<void> {
+  const image = join(folder, `${name}.png`)
+  await page.screenshot({ path: image, fullPage: values.whole })
+  const webp = ['-c:v', 'libwebp', '-quality', '80', '-compression_level', '6', join(out, `${name}.webp`)]
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', image, ...webp])
+}
+
+function check(): void {
+  const sizes = readdirSync(out).map((name) => ({ name, bytes: statSync(join(out, name)).size }))
+  const all = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
+  console.log(`${sizes.length} files, ${Math.round(all / 1000)} kB`)
+  for (const { name, bytes } of sizes.filter((one) => one.bytes > FILE_MAX_BYTES)) {
+    console.error(`${name} has ${bytes} bytes, more than ${FILE_MAX_BYTES}`)
+    process.exitCode = 1
+  }
+}

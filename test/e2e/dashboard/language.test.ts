@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN, axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+const title = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor()
+const lang = (page: Page): Promise<string | null> => page.locator('html').getAttribute('lang')
+
+test('the pages speak the language of the browser, until the user chooses another one', async () => {
+  const context = await dashboard.newContext({ locale: 'de-AT' })
+  const page = await context.newPage()
+  await page.goto(dashboard.home)
+  await title(page, 'Anmelden')
+  expect(await lang(page)).toBe('de')
+  await page.fill('input[type=email]', ADMIN.email)
+  await page.fill('input[type=password]', ADMIN.password)
+  await page.click('button[type=submit]')
+  await title(page, 'Übersicht')
+  expect(await axe(page)).toEqual([])
+
+  await page.goto(`${dashboard.home}#/settings/people`)
+  // Times have the form of the language.
+  await page
+    .locator('time', { hasText: /^\d\d:\d\d$|^\d+\. \p{L}+/u })
+    .first()
+    .waitFor()
+  await page.locator('.seg').getByText('English', { exact: true }).click()
+  await title(page, 'Settings')
+  expect(await lang(page)).toBe('en')
+  await page.reload()
+  await title(page, 'Settings')
+  await page.getByRole('button', { name: `${ADMIN.email}, account and theme` }).click()
+  await page.getByRole('menuitem', { name: 'Deutsch' }).click()
+  await title(page, 'Einstellungen')
+  expect(dashboard.complaints).toEqual([])
+})
+
+test('an English page does not load the other language', async () => {
+  const page = await dashboard.context.newPage()
+  const loaded: string[] = []
+  page.on('request', (request) => loaded.push(new URL(request.url()).pathname))
+  await page.goto(dashboard.home)
+  await title(page, 'Overview')
+  expect(await lang(page)).toBe('en')
+  expect(loaded.filter((path) => /\/de-[^/]*\.js$/.test(path))).toEqual([])
+  await page.close()
+})
+
+test('without its file a language is shown in English', async () => {
+  const context = await dashboard.newContext({ locale: 'de-DE' })
+  const page = await context.newPage()
+  await page.route(/\/de-[^/]*\.js$/, (route) => route.abort())
+  await page.goto(dashboard.home)
+  await title(page, 'Sign in')
+  expect(await lang(page)).toBe('en')
+})

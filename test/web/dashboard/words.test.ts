@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { complete } from '../../../web/dashboard/src/words/complete.ts'
+import { de } from '../../../web/dashboard/src/words/de.ts'
+import { en } from '../../../web/dashboard/src/words/en.ts'
+import { firstSpoken } from '../../../web/dashboard/src/words/language.ts'
+
+const LANGUAGES = { de }
+
+/** Sentences that wait for their translation, as `section.name`. The pages show them in English meanwhile. */
+const WAITING: readonly string[] = []
+
+type Leaf = string | ((...args: unknown[]) => string)
+
+/** Every sentence by its name. */
+function leavesOf(words: object, path = ''): [name: string, leaf: Leaf][] {
+  return Object.entries(words).flatMap(([key, value]: [string, object | Leaf]) =>
+    typeof value === 'object' ? leavesOf(value, `${path}${key}.`) : [[`${path}${key}`, value] as const],
+  ) as [string, Leaf][]
+}
+
+/** Stands for an argument, a text or a list, and can be found in the sentence. */
+class Marker extends String {
+  join(): string {
+    return String(this)
+  }
+}
+const MARKERS = ['«a»', '«b»', '«c»', '«d»']
+
+/** Which arguments a sentence shows. */
+function shown(leaf: Leaf): string[] {
+  if (typeof leaf === 'string') return []
+  const sentence = leaf(...MARKERS.map((text) => new Marker(text)))
+  return MARKERS.filter((marker) => sentence.includes(marker))
+}
+
+const english = leavesOf(en)
+
+describe.each(Object.entries(LANGUAGES))('the translation %s', (_name, translation) => {
+  const translated = new Map(leavesOf(translation))
+
+  test('has every sentence; add those that wait to WAITING', () => {
+    expect(english.map(([name]) => name).filter((name) => !translated.has(name))).toEqual(WAITING)
+  })
+
+  test('shows every argument of every sentence', () => {
+    const other = english.filter(([name, leaf]) => {
+      const own = translated.get(name)
+      return own !== undefined && shown(own).join() !== shown(leaf).join()
+    })
+    expect(other.map(([name]) => name)).toEqual([])
+    expect(english.filter(([, leaf]) => shown(leaf).length > 0).length).toBeGreaterThan(80)
+  })
+
+  test('has a locale of its own, for dates and numbers', () => {
+    expect(Intl.DateTimeFormat.supportedLocalesOf([translation.locale ?? ''])).toHaveLength(1)
+    expect(translation.locale).not.toBe(en.locale)
+  })
+})
+
+test('a sentence that a translation lacks is shown in English, also in a list', () => {
+  const all = { a: 'one', b: { c: 'two', d: 'three' }, list: [{ name: 'x', note: 'y' }, { name: 'z' }] }
+  const part = { b: { d: 'drei' }, list: [{ name: 'ix' }] }
+  expect(complete<object>(all, part)).toEqual({
+    a: 'one',
+    b: { c: 'two', d: 'drei' },
+    list: [{ name: 'ix', note: 'y' }, { name: 'z' }],
+  })
+})
+
+test('the language is the first of the browser that the pages speak', () => {
+  expect(firstSpoken(['', 'fr-CH', 'de-CH', 'en'])).toBe('de')
+  expect(firstSpoken(['EN-us', 'de'])).toBe('en')
+  expect(firstSpoken(['deaf', 'fr'])).toBe('en')
+  expect(firstSpoken([])).toBe('en')
+})
