@@ -1,5 +1,6 @@
 import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
+import { backupCommands } from './backup.ts'
 import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
@@ -31,5 +32,6 @@ export const COMMANDS: readonly CliCommand[] = [
   ...ingestCommands,
   ...channelWebhookCommands,
   listenCommand,
+  ...backupCommands,
   doctorCommand,
 ]
