@@ -32,7 +32,7 @@ export async function publish(partial: string, path: string): Promise<void> {
 }
 
 /** Without this, a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   if (process.platform !== 'win32') await withFile(folder, 'r', (handle) => handle.sync())
 }
 

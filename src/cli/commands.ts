@@ -8,6 +8,7 @@ import type { CliCommand } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
 import { ingestCommands } from './ingest.ts'
+import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
@@ -33,5 +34,6 @@ export const COMMANDS: readonly CliCommand[] = [
   ...channelWebhookCommands,
   listenCommand,
   ...backupCommands,
+  ...keyCommands,
   doctorCommand,
 ]

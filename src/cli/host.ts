@@ -38,6 +38,13 @@ export interface Backups {
   restore(config: Config, file: string): Promise<Result<RestoredFacts, string>>
 }
 
+/** A finished rotation of the sealing key. */
+export interface RotatedKey {
+  readonly keyId: string
+  /** How many values the old key had sealed. */
+  readonly values: number
+}
+
 /** A request that claims to be from a webhook. */
 export interface ReceivedCallback {
   readonly body: Uint8Array
@@ -71,6 +78,8 @@ export interface Host {
   openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
   startServing(app: OpenedApp): Promise<{ port: number; stop(): Promise<void> }>
   backups(): Promise<Backups>
+  /** Seals everything with a new key. The error is a sentence for the operator. */
+  rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */
   verifyCallback(callback: ReceivedCallback): Promise<Result<{ id: string | null }, Mismatch>>
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openApp } from '../../src/app/app.ts'
 import { backups } from '../../src/app/backups.ts'
+import { rotateSealingKey } from '../../src/app/keyRotation.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -86,6 +87,7 @@ async function inThisProcess(
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),
     backups: async () => backups,
+    rotateSealingKey,
     verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,
     openApp,
