@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { exists } from '../base/files.ts'
 import { replaceKeyFile } from '../base/keyfile.ts'
 import { systemClock } from '../base/clock.ts'
@@ -9,8 +10,9 @@ import { VERSION } from '../base/version.ts'
 import { hostKeyOf, isPostgres, previousKeyFile, recordingsDir, sealingKeyFile, storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { BackupFacts, Backups, RestoredFacts } from '../cli/host.ts'
+import type { Reset } from '../store/backup/afterRestore.ts'
 import { withBackupFile, type OpenBackup } from '../store/backup/backupFile.ts'
-import { makeBackup, sentenceOf, sqliteSource } from '../store/backup/make.ts'
+import { type BackupSource, makeBackup, sentenceOf, sqliteSource } from '../store/backup/make.ts'
 import type { Manifest } from '../store/backup/manifest.ts'
 import { restoreSqlite, schemaProblem } from '../store/backup/restore.ts'
 import { targetProblem } from '../store/backup/sqlite.ts'
@@ -26,11 +28,17 @@ async function createBackup(config: Config, file: string, withKey: boolean): Pro
   if (withKey && ring.value.length === 0)
     return err(`there is no sealing key: ${sealingKeyFile(config)} does not exist`)
   const request = { file, version: VERSION, nowMs: systemClock.now(), keys: withKey ? ring.value.slice(0, 2) : [] }
-  const database = storageUrl(config)
-  if (isPostgres(config)) return err('not yet')
-  if (!(await exists(database))) return err(`there is no database ${database}; see storage.url and data.dir`)
-  const made = await makeBackup(request, await sqliteSource(database))
+  const source = await sourceOf(config)
+  if (!source.ok) return source
+  const made = await makeBackup(request, source.value)
   return made.ok ? ok(factsOf(made.value, ring.value)) : made
+}
+
+async function sourceOf(config: Config): Promise<Result<BackupSource, string>> {
+  const database = storageUrl(config)
+  if (isPostgres(config)) return (await import('../store/backup/postgres.ts')).postgresSource(database)
+  if (await exists(database)) return ok(await sqliteSource(database))
+  return err(`there is no database ${database}; see storage.url and data.dir`)
 }
 
 /** Reads the whole file, and compares it with its checksums. */
@@ -47,7 +55,7 @@ function verifyBackup(config: Config, file: string): Promise<Result<BackupFacts,
 
 /** Restores a backup to the configured place, where no database is yet. */
 async function restoreBackup(config: Config, file: string): Promise<Result<RestoredFacts, string>> {
-  const occupied = isPostgres(config) ? null : await targetProblem(storageUrl(config))
+  const occupied = await occupiedBy(config)
   if (occupied !== null) return err(occupied)
   return readable(file, async (backup) => {
     const { engine } = backup.manifest
@@ -56,15 +64,32 @@ async function restoreBackup(config: Config, file: string): Promise<Result<Resto
     if (newer !== null) return err(newer)
     const keys = await keysFor(config, backup)
     if (!keys.ok) return keys
-    const request = {
-      sealer: new Sealer(keys.value.all, systemRandom),
-      nowMs: systemClock.now(),
-      recordingsHostKey: hostKeyOf(recordingsDir(config)),
-      writeKeys: () => writeKeys(config, keys.value.toWrite),
-    }
-    const ended = await restoreSqlite(backup, { ...request, database: storageUrl(config) })
+    const ended = await restoreTo(config, backup, keys.value)
     return ended.ok ? ok({ ...factsOf(backup.manifest, keys.value.all), ended: ended.value }) : ended
   })
+}
+
+const occupiedBy = async (config: Config): Promise<string | null> =>
+  isPostgres(config)
+    ? (await import('../store/backup/postgres.ts')).databaseProblem(storageUrl(config))
+    : targetProblem(storageUrl(config))
+
+async function restoreTo(config: Config, backup: OpenBackup, keys: RestoreKeys): Promise<Result<Reset, string>> {
+  const nowMs = systemClock.now()
+  if (!isPostgres(config)) {
+    return restoreSqlite(backup, {
+      database: storageUrl(config),
+      sealer: new Sealer(keys.all, systemRandom),
+      nowMs,
+      recordingsHostKey: hostKeyOf(recordingsDir(config)),
+      writeKeys: () => writeKeys(config, keys.toWrite),
+    })
+  }
+  const { restorePostgres } = await import('../store/backup/postgres.ts')
+  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  // Before the database: a server must never find the database without its key, because it would make one.
+  writeKeys(config, keys.toWrite)
+  return restorePostgres(backup, { url: storageUrl(config), nowMs, draft: join(config.data.dir, 'restore') })
 }
 
 async function readable<T>(
