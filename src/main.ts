@@ -14,6 +14,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
   startServing: async (opened) => (await import('./app/server.ts')).startServing(opened as App),
+  backups: async () => (await import('./app/backups.ts')).backups,
+  rotateSealingKey: async (options) => (await import('./app/keyRotation.ts')).rotateSealingKey(options),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')
     return verifySignature({ ...received, profile: headerProfile(headerPrefix) })

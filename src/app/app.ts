@@ -4,7 +4,6 @@ import { addressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openCountryDatabase } from '../base/geoip.ts'
-import { loadOrCreateKeyFile } from '../base/keyfile.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
@@ -19,7 +18,7 @@ import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
-import { sealingKeyFile, storageUrl } from '../config/places.ts'
+import { storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { Mac } from '../core/pages/cursor.ts'
 import { SessionSlots } from '../core/sessions/slots.ts'
@@ -34,6 +33,7 @@ import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
+import { type Keyring, openKeyring } from './keyring.ts'
 
 /** Events in this process that several parts of it listen to. */
 export interface ProcessEvents {
@@ -80,11 +80,13 @@ const WRONG_CLOCK_MS = 2_000
 export async function openApp(options: AppOptions): Promise<App> {
   const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
-  const key = sealingKey(config, random)
-  const sealer = new Sealer([key], random)
+  const keys = keyring(config, random)
+  const [key] = keys
+  const sealer = new Sealer(keys, random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
   const bus = new Bus<ProcessEvents>()
-  const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
+  const { poolSize, migrationCopies } = config.storage
+  const opened = await openStore({ url: storageUrl(config), poolSize, migrationCopies, log })
   const store = notifyingStore(opened, () => bus.emit('toDeliver', undefined))
   const time = await timeOf(opened, options)
   const clock = options.clock ?? time.clock
@@ -178,11 +180,10 @@ async function timeOf(store: Store, { machineClock = systemClock, log }: AppOpti
   return time
 }
 
-function sealingKey(config: Config, random: Random): Buffer {
-  if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
-  const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
-  if (!file.ok) throw new CannotStart(file.error)
-  return file.value
+function keyring(config: Config, random: Random): Keyring {
+  const keys = openKeyring(config, random)
+  if (!keys.ok) throw new CannotStart(keys.error)
+  return keys.value
 }
 
 function openCountries(path: string, log: Logger): ReturnType<typeof openCountryDatabase> {

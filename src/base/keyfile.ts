@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   type Stats,
   writeSync,
@@ -30,6 +31,30 @@ export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer
     return err(`the key file ${path} cannot be used: ${String(cause)}`)
   }
 }
+
+/** Reads the key in `path`; null when there is no such file. */
+export function readKeyFile(path: string): Result<Buffer | null, string> {
+  try {
+    return readKey(path) ?? ok(null)
+  } catch (cause) {
+    return err(`the key file ${path} cannot be used: ${String(cause)}`)
+  }
+}
+
+/** Writes a key to `path` in one step, durably, in place of a key that was there. */
+export function replaceKeyFile(path: string, key: Uint8Array, random: Random): void {
+  const draft = `${path}.${random.bytes(8).toString('hex')}`
+  try {
+    writeDurably(draft, keyText(key))
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncDirectory(dirname(path))
+}
+
+/** The text of a key file. */
+export const keyText = (key: Uint8Array): string => `${Buffer.from(key).toString('base64')}\n`
 
 /** Undefined when the file does not exist. */
 function readKey(path: string): Result<Buffer, string> | undefined {
@@ -80,7 +105,7 @@ function createKey(path: string, random: Random): Result<Buffer, string> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${random.bytes(8).toString('hex')}`
   try {
-    writeDurably(draft, `${random.bytes(SEALING_KEY_BYTES).toString('base64')}\n`)
+    writeDurably(draft, keyText(random.bytes(SEALING_KEY_BYTES)))
     linkUnlessExists(draft, path)
   } finally {
     rmSync(draft, { force: true })

@@ -58,7 +58,7 @@ export class Sealer {
 
   #add(key: Uint8Array): string {
     if (key.length !== SEALING_KEY_BYTES) throw new Error(`a sealing key has ${SEALING_KEY_BYTES} bytes`)
-    const id = sha256(Buffer.concat([Buffer.from('sluice sealing key id:'), key])).toString('hex', 0, KEY_ID_BYTES)
+    const id = sealingKeyId(key)
     this.#keys.set(id, createSecretKey(key))
     return id
   }
@@ -69,6 +69,13 @@ export class Sealer {
     return key
   }
 }
+
+/** Names a key without revealing it: 8 hexadecimal digits. */
+export const sealingKeyId = (key: Uint8Array): string =>
+  sha256(Buffer.concat([Buffer.from('sluice sealing key id:'), key])).toString('hex', 0, KEY_ID_BYTES)
+
+/** The place of the key's id in a sealed value: its first byte and its length. */
+export const KEY_ID_PLACE = { at: 1, bytes: KEY_ID_BYTES } as const
 
 const authenticated = (head: Uint8Array, context: string): Buffer => Buffer.concat([head, Buffer.from(context, 'utf8')])
 

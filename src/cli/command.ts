@@ -39,6 +39,8 @@ export interface Call<F extends Flags = Flags, A extends Flags = Flags> {
 export interface CliCommand {
   /** `['secret', 'create']` */
   readonly path: readonly string[]
+  /** The last word of the path may be left out. */
+  readonly isVerbOptional?: true
   /** One line: its purpose. */
   readonly summary: string
   /** Further facts for the user. */
@@ -53,6 +55,7 @@ export interface CliCommand {
 
 interface Definition<F extends Flags, A extends Flags> {
   path: readonly string[]
+  isVerbOptional?: true
   summary: string
   detail?: string
   args?: A

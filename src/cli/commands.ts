@@ -1,5 +1,6 @@
 import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
+import { backupCommands } from './backup.ts'
 import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
@@ -7,6 +8,7 @@ import type { CliCommand } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
 import { ingestCommands } from './ingest.ts'
+import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
@@ -31,5 +33,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...ingestCommands,
   ...channelWebhookCommands,
   listenCommand,
+  ...backupCommands,
+  ...keyCommands,
   doctorCommand,
 ]

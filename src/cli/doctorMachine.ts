@@ -6,7 +6,6 @@ import { childEnvironment } from '../base/childEnvironment.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Result } from '../base/result.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
-import { storageUrl } from '../config/places.ts'
 import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import type { CliRefusal } from './refusal.ts'
@@ -85,9 +84,6 @@ export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Find
     return [found('FAIL', check, `${caFile} cannot be read as certificates: ${message}; see webhooks.caFile`)]
   }
 }
-
-/** Whether the database is PostgreSQL. SQLite keeps its file in a directory of this machine. */
-export const isPostgres = (config: Config): boolean => /^postgres(ql)?:/.test(storageUrl(config))
 
 const run = promisify(execFile)
 

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { readAttention } from '../commands/attention.ts'
 import type { Context } from '../commands/context.ts'
 import { listTokens } from '../commands/tokens/readTokens.ts'
-import { sealingKeyFile, storageUrl } from '../config/places.ts'
+import { isPostgres, sealingKeyFile, storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { Call } from './command.ts'
-import { type Finding, found, isPostgres } from './doctorMachine.ts'
+import { type Finding, found } from './doctorMachine.ts'
 import { quietLogger } from './session.ts'
 
 /** Opens the store as a server would: runs its migrations, reads and writes it, and opens a sealed value. */

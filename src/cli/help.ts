@@ -4,6 +4,8 @@ import { GLOBAL_FLAGS } from './globals.ts'
 
 /** The purpose of each group. */
 export const GROUPS: Readonly<Record<string, string>> = {
+  key: 'The key that seals token values and other secrets',
+  backup: 'Backups of the database; `sluice backup FILE` is short for `sluice backup create FILE`',
   account: 'Accounts: the owners of tokens and streams; the first start creates one',
   secret: 'API secrets: credentials of programs that manage tokens and check access',
   credential: 'Basic credentials (key:secret) of the channels API',

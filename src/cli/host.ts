@@ -12,6 +12,39 @@ export interface OpenedApp {
   close(): Promise<void>
 }
 
+/** What a backup says of itself, and which of its keys are known here. */
+export interface BackupFacts {
+  readonly version: string
+  readonly engine: 'sqlite' | 'postgres'
+  readonly createdAt: string
+  readonly accounts: number
+  readonly tokens: number
+  readonly files: Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>
+  /** Ids of keys. */
+  readonly sealedBy: readonly string[]
+  readonly missingKeys: readonly string[]
+  readonly hasKey: boolean
+}
+
+/** What a restore ended, because the server that the backup is of went on. */
+export interface RestoredFacts extends BackupFacts {
+  readonly ended: { readonly sessions: number; readonly deliveries: number }
+}
+
+/** Backups of the configured database. Errors are sentences for the operator. */
+export interface Backups {
+  create(config: Config, file: string, withKey: boolean): Promise<Result<BackupFacts, string>>
+  verify(config: Config, file: string): Promise<Result<BackupFacts, string>>
+  restore(config: Config, file: string): Promise<Result<RestoredFacts, string>>
+}
+
+/** A finished rotation of the sealing key. */
+export interface RotatedKey {
+  readonly keyId: string
+  /** How many values the old key had sealed. */
+  readonly values: number
+}
+
 /** A request that claims to be from a webhook. */
 export interface ReceivedCallback {
   readonly body: Uint8Array
@@ -44,6 +77,9 @@ export interface Host {
   }): Result<Config, ConfigProblem[]>
   openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
   startServing(app: OpenedApp): Promise<{ port: number; stop(): Promise<void> }>
+  backups(): Promise<Backups>
+  /** Seals everything with a new key. The error is a sentence for the operator. */
+  rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */
   verifyCallback(callback: ReceivedCallback): Promise<Result<{ id: string | null }, Mismatch>>
 }

@@ -32,7 +32,8 @@ export interface Misuse {
 /** Parses a command line. Flags may stand anywhere. The error is a sentence for the user. */
 export function parse(commands: readonly CliCommand[], argv: readonly string[]): Result<Request, Misuse> {
   if (argv.length > MAX_ARGUMENTS) return err({ message: `more than ${MAX_ARGUMENTS} arguments`, path: [] })
-  const { words, typed, problem } = split(commands, argv)
+  const { words: written, typed, problem } = split(commands, argv)
+  const words = withVerb(commands, written)
   const json = typed.has('json')
   if (typed.has('version') && words.length === 0) return ok({ kind: 'version', json })
   const [first, ...rest] = words
@@ -116,6 +117,14 @@ const startsWith = (path: readonly string[], words: readonly string[]): boolean 
 
 const find = (commands: readonly CliCommand[], words: readonly string[]): CliCommand | undefined =>
   commands.find(({ path }) => startsWith(words, path))
+
+/** The words with the verb that a group lets its users leave out: `backup FILE` is `backup create FILE`. */
+function withVerb(commands: readonly CliCommand[], words: readonly string[]): readonly string[] {
+  if (words.length < 2 || find(commands, words)) return words
+  const [group = '', ...rest] = words
+  const silent = commands.find(({ path, isVerbOptional }) => path[0] === group && isVerbOptional)
+  return silent ? [...silent.path, ...rest] : words
+}
 
 const isGroup = (commands: readonly CliCommand[], words: readonly string[]): boolean =>
   commands.some(({ path }) => startsWith(path, words))

@@ -19,3 +19,11 @@ export const earlierChannelsDir = (config: Config): string => join(config.data.d
 
 /** The file with the sealing key; used when `secrets.sealingKey` is empty. */
 export const sealingKeyFile = (config: Config): string => join(config.data.dir, 'sealing.key')
+
+/** The next key while a rotation is under way. */
+export const nextKeyFile = (config: Config): string => `${sealingKeyFile(config)}.next`
+
+/** The key before the last rotation. Backups from then need it. */
+export const previousKeyFile = (config: Config): string => `${sealingKeyFile(config)}.previous`
+
+export const isPostgres = (config: Config): boolean => /^postgres(ql)?:\/\//.test(storageUrl(config))

@@ -114,6 +114,13 @@ const schema = {
       max: 500,
       about: 'The most connections in the PostgreSQL pool of one process; a server opens two more outside the pool.',
     }),
+    migrationCopies: integer({
+      default: 2,
+      min: 0,
+      max: 20,
+      about:
+        'The most backups that Sluice keeps of a SQLite database from before a new version migrated it; 0 makes none.',
+    }),
   },
   data: {
     dir: text({
@@ -132,6 +139,13 @@ const schema = {
       rule: base64Of32Bytes,
       about:
         'The key that seals token values; empty means the file `<data.dir>/sealing.key`, which Sluice creates at first start.',
+    }),
+    previousSealingKey: text({
+      default: '',
+      secret: true,
+      allowed: 'empty, or the base64 of 32 bytes',
+      rule: base64Of32Bytes,
+      about: 'A second key that opens values and seals none, for a rotation; only together with `secrets.sealingKey`.',
     }),
   },
   geoip: {

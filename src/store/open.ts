@@ -7,16 +7,19 @@ export interface StoreOptions {
   log: StoreLog
   /** Connections to PostgreSQL. */
   poolSize?: number
+  /** The most backups to keep of a SQLite file from before its migrations; 0 makes none. */
+  migrationCopies?: number
 }
 
 /**
  * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
  * @throws DatabaseTooNew when a newer version wrote it
+ * @throws NoMigrationCopy when no backup could be made before a migration
  */
-export async function openStore({ url, log, poolSize = 10 }: StoreOptions): Promise<Store> {
+export async function openStore({ url, log, poolSize = 10, migrationCopies = 0 }: StoreOptions): Promise<Store> {
   const isServer = /^postgres(ql)?:\/\//.test(url)
-  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url)
+  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, migrationCopies)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store
 }
@@ -27,7 +30,7 @@ async function postgres(url: string, poolSize: number, log: StoreLog): Promise<S
   return openPostgres(url, poolSize, log)
 }
 
-async function sqlite(path: string): Promise<Store> {
+async function sqlite(path: string, migrationCopies: number): Promise<Store> {
   const { openSqlite } = await import('./sqlite/store.ts')
-  return openSqlite(path)
+  return openSqlite(path, migrationCopies)
 }

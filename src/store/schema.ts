@@ -44,6 +44,8 @@ export interface DB extends ChannelTables, UserTables {
   delivery_nodes: { id: string; alive_until_ms: number }
   /** Processes that serve. */
   serving_nodes: NodeTable
+  /** The id of the key that a serving node seals with. */
+  node_keys: { node_id: string; key_id: string }
   sessions: SessionTable
   feeds: FeedTable
   feed_reports: FeedReportTable

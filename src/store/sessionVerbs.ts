@@ -16,7 +16,16 @@ import {
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
 import { pastBroadcasts } from './tables/broadcasts.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
-import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
+import {
+  deleteNode,
+  giveUpNode,
+  lockSharedNode,
+  insertNode,
+  listNodes,
+  nodeKeys,
+  renewNode,
+  setNodeKey,
+} from './tables/nodes.ts'
 import {
   attachFeed,
   countSessions,
@@ -39,6 +48,7 @@ export const sessionTxOf = (
 ): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
+    setKey: (id, keyId) => setNodeKey(executor, id, keyId),
     renew: (id, leaseMs) => renewNode(executor, id, leaseMs),
     lockShared: (id) => lockSharedNode(executor, id),
     giveUp: (id, isKnownDead) => giveUpNode(executor, id, isKnownDead),
@@ -80,7 +90,7 @@ export const sessionTxOf = (
 export const sessionReadsOf = (
   executor: Executor,
 ): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
-  nodes: { list: () => listNodes(executor) },
+  nodes: { list: () => listNodes(executor), keys: () => nodeKeys(executor) },
   sessions: {
     get: (id) => getSession(executor, id),
     page: (query) => pageSessions(executor, query),

@@ -226,6 +226,8 @@ export interface FeedReads {
 
 export interface NodeReads {
   list(): Promise<Node[]>
+  /** The ids of the keys that nodes seal with, by node. Nodes of earlier versions are missing. */
+  keys(): Promise<ReadonlyMap<string, string>>
 }
 
 export interface ViewingReads {
@@ -236,6 +238,8 @@ export interface ViewingReads {
 export interface NodeTx {
   /** Inserts the node with a lease of this length. */
   insert(node: NewNode, leaseMs: number): Promise<void>
+  /** Records the id of the key that a new node seals with. */
+  setKey(id: string, keyId: string): Promise<void>
   /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
   /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */

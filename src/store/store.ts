@@ -1,4 +1,5 @@
 import type { ActorIdentity } from '../core/actor.ts'
+import type { SealedKind } from '../core/sealed.ts'
 import type { AttentionReads } from './attention.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
@@ -200,6 +201,22 @@ export interface AuditQuery {
   limit: number
 }
 
+/** A sealed value of any table, and the row that it is in. */
+export interface SealedValue {
+  readonly id: string | number
+  readonly sealed: Uint8Array
+}
+
+/** Sealed values of one kind, for the rotation of their key. */
+export interface SealedTx {
+  /** Locks values that another key than this one sealed, by id. */
+  lockOthers(
+    kind: SealedKind,
+    query: { keyId: string; after: SealedValue['id'] | null; limit: number },
+  ): Promise<SealedValue[]>
+  replace(kind: SealedKind, value: SealedValue): Promise<void>
+}
+
 /** Reads return undefined for what does not exist; they do not throw for it. */
 export interface Reads extends ChannelReads, RunReads, PeopleReads {
   accounts: {
@@ -281,6 +298,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
     take(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
   webhooks: WebhookTx
+  sealed: SealedTx
   nodes: NodeTx
   sessions: SessionTx
   feeds: FeedTx

@@ -33,6 +33,7 @@ import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret, touchSecret } from './tables/secrets.ts'
+import { lockOtherSealed, replaceSealed } from './tables/sealed.ts'
 import { userTxOf } from './usersVerbs.ts'
 import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken, touchTokens } from './tables/tokens.ts'
 import {
@@ -93,6 +94,10 @@ export function txOf(executor: Executor): Tx {
     },
     outbox: { append: (event) => appendOutbox(executor, event), take: (limit) => takeOutbox(executor, limit) },
     webhooks: webhookVerbs(executor),
+    sealed: {
+      lockOthers: (kind, query) => lockOtherSealed(executor, kind, query),
+      replace: (kind, value) => replaceSealed(executor, kind, value),
+    },
     deliveries: deliveryVerbs(executor),
     leftSources: {
       ofAudit: (limit) => left.removeAuditSources(executor, limit),

@@ -24,6 +24,8 @@ export async function run(argv: readonly string[], world: Partial<Host> & { inpu
     loadConfig: () => ok({ data: { dir: '/nowhere' } } as OpenedApp['config']),
     openApp: () => Promise.reject(new Error('no store here')),
     startServing: () => Promise.reject(new Error('no server here')),
+    backups: () => Promise.reject(new Error('no backups here')),
+    rotateSealingKey: () => Promise.reject(new Error('no keys here')),
     verifyCallback: () => Promise.reject(new Error('no callbacks here')),
     ...rest,
   }

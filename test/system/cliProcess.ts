@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openApp } from '../../src/app/app.ts'
+import { backups } from '../../src/app/backups.ts'
+import { rotateSealingKey } from '../../src/app/keyRotation.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -84,6 +86,8 @@ async function inThisProcess(
     stderrIsTerminal: false,
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),
+    backups: async () => backups,
+    rotateSealingKey,
     verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,
     openApp,

@@ -3,8 +3,9 @@ import type { Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
 import type { ChannelContext, CommandContext } from '../context.ts'
 import { newId } from './channelCommand.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
-const KEY_CONTEXT = 'distribution:key'
+const { context: KEY_CONTEXT } = SEALED_COLUMNS.distributionKey
 
 /** A distribution key as stored: its text is sealed. */
 export function newKey(ctx: ChannelContext, distribution: Distribution, { key, name }: NewKey): DistributionKey {

@@ -21,8 +21,9 @@ import {
   withChannel,
   withPart,
 } from './channelCommand.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
-const SECRET_CONTEXT = 'ingest:secret'
+const { context: SECRET_CONTEXT } = SEALED_COLUMNS.ingest
 /** 128 bits, as 32 characters that every encoder accepts. */
 const KEY_BYTES = 16
 

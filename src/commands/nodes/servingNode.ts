@@ -58,7 +58,10 @@ class HoldingNode implements ServingNode {
     const { hostKey, pid, leaseMs, url, leases } = this.#options
     const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
     const node: NewNode = { id, hostKey, pid, url }
-    await this.#ctx.store.transaction((tx) => tx.nodes.insert(node, leaseMs))
+    await this.#ctx.store.transaction(async (tx) => {
+      await tx.nodes.insert(node, leaseMs)
+      await tx.nodes.setKey(id, this.#ctx.sealer.keyId)
+    })
     this.#ctx.sessions.node = id
     this.#isLost = false
     leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost())

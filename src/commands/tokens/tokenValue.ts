@@ -1,8 +1,9 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { AccessContext, CommandContext } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
-const CONTEXT = 'token:value'
+const { context: CONTEXT } = SEALED_COLUMNS.token
 
 /** A fresh token value, 64 lower-case hex characters of 32 random bytes, with the two forms in which it is stored. */
 export function newTokenValue(ctx: AccessContext): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {

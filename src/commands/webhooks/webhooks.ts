@@ -6,12 +6,13 @@ import type { WebhookRecord } from '../../core/webhooks/schema.ts'
 import type { Webhook } from '../../core/webhooks/types.ts'
 import type { StoredWebhook } from '../../store/store.ts'
 import { type Actor, type CommandContext, type WebhookContext, audit } from '../context.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
 
 const SECRET_BYTES = 32
-const SECRET_CONTEXT = 'webhook:secret'
+const { context: SECRET_CONTEXT } = SEALED_COLUMNS.webhook
 
 /** The refusal for an unknown webhook id. Another account's webhook gets exactly the same refusal. */
 export const noWebhook = (id: number | string): Failure =>

@@ -19,6 +19,7 @@ import * as dashboard from './0017_dashboard.ts'
 import * as feedReports from './0018_feed_reports.ts'
 import * as operations from './0019_operations.ts'
 import * as hostKeys from './0020_host_keys.ts'
+import * as nodeKeys from './0022_node_keys.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -40,6 +41,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0018_feed_reports': feedReports.up,
   '0019_operations': operations.up,
   '0020_host_keys': hostKeys.up,
+  '0022_node_keys': nodeKeys.up,
 }
 
 /** The names of all migrations of this version. */

@@ -10,6 +10,7 @@ import {
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
+import { copyBeforeMigration } from '../backup/migrationCopy.ts'
 import { migrate } from '../migrations/migrate.ts'
 import { SqliteConnection } from './connection.ts'
 import { isBusy, translateSqliteError } from './errors.ts'
@@ -21,13 +22,14 @@ const RETRY_MS = 20
 /**
  * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
  * because all migrations are one transaction.
- * @throws DatabaseTooNew
+ * @param copies the most backups from before migrations to keep; 0 makes none
+ * @throws DatabaseTooNew, NoMigrationCopy
  */
-export async function migrateFile(file: string): Promise<void> {
+export async function migrateFile(file: string, copies = 0): Promise<void> {
   const giveUpAt = performance.now() + WAIT_MS
   for (;;) {
     try {
-      await migrateOnce(file)
+      await migrateOnce(file, copies)
       return
     } catch (raw) {
       const error = translateSqliteError(raw)
@@ -37,9 +39,10 @@ export async function migrateFile(file: string): Promise<void> {
   }
 }
 
-async function migrateOnce(file: string): Promise<void> {
+async function migrateOnce(file: string, copies: number): Promise<void> {
   const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
-  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }) })
+  const begun = (): Promise<void> => (copies === 0 ? Promise.resolve() : copyBeforeMigration(file, copies))
+  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, begun) })
   try {
     await migrate(db, 'sqlite')
   } finally {
@@ -50,14 +53,16 @@ async function migrateOnce(file: string): Promise<void> {
 
 class MigrationDialect extends SqliteDialect {
   readonly #config: SqliteDialectConfig
+  readonly #begun: () => Promise<void>
 
-  constructor(config: SqliteDialectConfig) {
+  constructor(config: SqliteDialectConfig, begun: () => Promise<void>) {
     super(config)
     this.#config = config
+    this.#begun = begun
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver(this.#config)
+    return new ImmediateDriver(this.#config, this.#begun)
   }
 
   override createAdapter(): SqliteAdapter {
@@ -67,8 +72,17 @@ class MigrationDialect extends SqliteDialect {
 
 /** Takes the write lock at once, so that of two processes one migrates and the other then finds nothing to do. */
 class ImmediateDriver extends SqliteDriver {
+  readonly #begun: () => Promise<void>
+
+  constructor(config: SqliteDialectConfig, begun: () => Promise<void>) {
+    super(config)
+    this.#begun = begun
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+    // While the lock is held, no other process changes or copies what the migration will change.
+    await this.#begun()
   }
 }
 

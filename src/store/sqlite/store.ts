@@ -15,15 +15,15 @@ import { migrateFile } from './migrator.ts'
 
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
- * @throws StoreUnavailable, DatabaseTooNew
+ * @throws StoreUnavailable, DatabaseTooNew, NoMigrationCopy
  */
-export async function openSqlite(file: string): Promise<SqliteStore> {
+export async function openSqlite(file: string, migrationCopies = 0): Promise<SqliteStore> {
   if (file === '' || file.includes(':memory:')) {
     throw new Error('SQLite needs a file: reads and writes go over two connections')
   }
   createFile(file)
   try {
-    await migrateFile(file)
+    await migrateFile(file, migrationCopies)
     return new SqliteStore(file)
   } catch (error) {
     throw translateSqliteError(error)

@@ -54,6 +54,14 @@ const giveUp = statement((db, p: { id: string }) =>
 
 const remove = statement((db, p: { id: string }) => db.deleteFrom('serving_nodes').where('id', '=', p.id))
 
+const insertKey = statement((db, p: { id: string; keyId: string }) =>
+  db.insertInto('node_keys').values({ node_id: p.id, key_id: p.keyId }),
+)
+
+const removeKey = statement((db, p: { id: string }) => db.deleteFrom('node_keys').where('node_id', '=', p.id))
+
+const keys = statement((db, _none: object) => db.selectFrom('node_keys').selectAll())
+
 const list = statement((db, _none: object, engine) =>
   db
     .selectFrom('serving_nodes')
@@ -82,7 +90,16 @@ export async function giveUpNode(executor: Executor, id: string, isKnownDead: bo
 }
 
 export async function deleteNode(executor: Executor, id: string): Promise<void> {
+  await executor.run(removeKey, { id })
   await executor.run(remove, { id })
+}
+
+export async function setNodeKey(executor: Executor, id: string, keyId: string): Promise<void> {
+  await executor.run(insertKey, { id, keyId })
+}
+
+export async function nodeKeys(executor: Executor): Promise<ReadonlyMap<string, string>> {
+  return new Map((await executor.all(keys, {})).map((row) => [row.node_id, row.key_id]))
 }
 
 export async function listNodes(executor: Executor): Promise<Node[]> {

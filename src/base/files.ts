@@ -1,0 +1,67 @@
+import { constants } from 'node:fs'
+import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isRunning } from './processes.ts'
+
+const MARK = '.partial-'
+
+/** The name of an unfinished file beside `path`. It names the process that writes it, so that others can tell what is left over. */
+export const partialOf = (path: string, part: string): string => `${path}${MARK}${process.pid}-${part}`
+
+/** Removes unfinished files beside `path` that a process which no longer runs has left. */
+export async function removeLeftPartials(path: string): Promise<void> {
+  const folder = dirname(path)
+  for (const name of await readdir(folder)) {
+    const [, pid] = name.startsWith(`${basename(path)}${MARK}`) ? (/\.partial-(\d+)-[^/]*$/.exec(name) ?? []) : []
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(folder, name), { force: true })
+  }
+}
+
+/** Gives a complete file its name, at once, and never in place of another file. @throws EEXIST */
+export async function publish(partial: string, path: string): Promise<void> {
+  try {
+    await link(partial, path)
+  } catch (error) {
+    if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error
+    // A file system without links. Its rename would replace a file.
+    if (await exists(path)) throw Object.assign(new Error(`${path} exists`), { code: 'EEXIST' })
+    await rename(partial, path)
+  }
+  await rm(partial, { force: true })
+  await syncFolder(dirname(path))
+}
+
+/** Without this, a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform !== 'win32') await withFile(folder, 'r', (handle) => handle.sync())
+}
+
+export async function syncFile(path: string): Promise<void> {
+  await withFile(path, 'r+', (handle) => handle.sync())
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => !hasCode(error, 'ENOENT', 'ENOTDIR'),
+  )
+}
+
+/** A new file that only its owner can read. */
+export const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR
+
+export async function withFile<T>(
+  path: string,
+  flags: string | number,
+  work: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
+  const handle = await open(path, flags, 0o600)
+  try {
+    return await work(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+export const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code))

@@ -1,0 +1,51 @@
+/** What a restored database has to forget, as counts for the operator. */
+export interface Reset {
+  readonly sessions: number
+  readonly deliveries: number
+}
+
+/**
+ * The statements that make a copy of a database that was in use into one that no process uses. The server that the backup
+ * is of went on: it sent what was waiting, and its sessions ended there. So nothing that was waiting is sent from here,
+ * ends are written without events, and nothing is leased. All are one transaction, in words that both dialects have.
+ * @param nowMs the time of the restore
+ * @param backupMs the time of the backup: the last known time of what was under way
+ */
+export function resetStatements(nowMs: number, backupMs: number): string[] {
+  const atLeast = (column: string) => `case when ${column} > ${backupMs} then ${column} else ${backupMs} end`
+  return [
+    // A delivery without the number of its attempt is never retried.
+    `update deliveries set state = 'unknown', ended_at_ms = ${nowMs}, attempt = null, not_before_ms = null,
+      error = 'restored from a backup before it was sent; the original server may have sent it'
+      where state in ('pending', 'waiting', 'started')`,
+    'delete from outbox',
+    // The probe at the end of a pause would send the newest missed event again.
+    'update webhooks set disabled_until_ms = null, disabled_reason = null, probed_at_ms = null, failures_in_row = 0',
+    `update sessions set ended_at_ms = ${atLeast('started_at_ms')}, end_reason = 'lost', kick = null where ended_at_ms is null`,
+    `update feeds set ended_at_ms = ${atLeast('started_at_ms')} where ended_at_ms is null`,
+    'update feed_reports set reading = null where reading is not null',
+    'update viewing set viewed = 0 where viewed = 1',
+    `update recordings set state = 'error', ended_at_ms = coalesce(ended_at_ms, ${atLeast('started_at_ms')}),
+      problem = 'the database was restored from a backup of this moment' where state in ('recording', 'processing')`,
+    `update runs set ended_at_ms = heartbeat_at_ms, stop_type = 'error', stop_id = '' where ended_at_ms is null`,
+    'update engine_states set node = null, alive_until_ms = null',
+    `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
+    `update channels set status = 'stopped' where status <> 'stopped'`,
+    'delete from serving_nodes',
+    'delete from node_keys',
+    'delete from delivery_nodes',
+    // Users may have signed out, and links may have been used, after the backup.
+    'delete from dashboard_sessions',
+    'delete from setup_codes where used_at_ms is null',
+    // Positions of another database server mean nothing here.
+    'delete from changes',
+    `update meta set value = 0 where key = 'changes_floor'`,
+    `insert into audit (account_id, at_ms, actor, action, subject)
+      select id, ${nowMs}, 'cli', 'backup.restore', '${new Date(backupMs).toISOString()}' from accounts`,
+  ]
+}
+
+/** Counts what `resetStatements` will end; one row with `sessions` and `deliveries`. */
+export const COUNT_UNDER_WAY = `select
+  (select count(*) from sessions where ended_at_ms is null) as sessions,
+  (select count(*) from deliveries where state in ('pending', 'waiting', 'started')) + (select count(*) from outbox) as deliveries`

@@ -1,0 +1,92 @@
+import { rm, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { exists, hasCode, partialOf, publish, removeLeftPartials } from '../../base/files.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { translateSqliteError } from '../sqlite/errors.ts'
+import { StoreUnavailable } from '../store.ts'
+import { writeBackupFile } from './backupFile.ts'
+import type { Manifest } from './manifest.ts'
+import { copySqlite } from './sqlite.ts'
+
+export interface BackupRequest {
+  /** The backup to make. */
+  readonly file: string
+  /** The version of Sluice that makes it. */
+  readonly version: string
+  readonly nowMs: number
+  /** Keys to put into it, the one that seals first. */
+  readonly keys: readonly Uint8Array[]
+}
+
+/** What a backup takes from a database. */
+export interface BackupSource {
+  readonly engine: Manifest['engine']
+  /** About the size of the data. 0: unknown. */
+  readonly bytes: number
+  /** Writes the data to a new file. */
+  copyTo(file: string): Promise<Result<Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>, string>>
+}
+
+/** Room for headers and for what is written meanwhile. */
+const SPARE_BYTES = 4 * 1024 * 1024
+
+/** Makes a backup file. It appears complete or not at all. @returns its manifest, or a sentence */
+export async function makeBackup(request: BackupRequest, source: BackupSource): Promise<Result<Manifest, string>> {
+  const { file } = request
+  const [data, archive] = [partialOf(file, 'data'), partialOf(file, 'backup')]
+  try {
+    if (await exists(file)) return err(`${file} exists; choose another name, or delete it first`)
+    await removeLeftPartials(file)
+    // The data, and the archive with a copy of it.
+    const room = await roomProblem(dirname(file), 2 * source.bytes + SPARE_BYTES)
+    if (room !== null) return err(room)
+    const facts = await source.copyTo(data)
+    if (!facts.ok) return facts
+    const manifest = await writeBackupFile(archive, {
+      data,
+      keys: request.keys,
+      manifest: aboutOf(request, source, facts.value),
+    })
+    await publish(archive, file)
+    return ok(manifest)
+  } catch (error) {
+    return err(sentenceOf(error, file))
+  } finally {
+    for (const partial of [data, `${data}-journal`, archive]) await rm(partial, { force: true })
+  }
+}
+
+const aboutOf = (
+  { version, nowMs }: BackupRequest,
+  { engine }: BackupSource,
+  facts: Omit<Manifest, 'version' | 'engine' | 'createdAt' | 'files'>,
+): Omit<Manifest, 'files'> => ({ version, engine, createdAt: new Date(nowMs).toISOString(), ...facts })
+
+/** A SQLite database as the source of a backup. */
+export async function sqliteSource(database: string): Promise<BackupSource> {
+  const { size } = await stat(database)
+  const log = await stat(`${database}-wal`).catch(() => ({ size: 0 }))
+  return { engine: 'sqlite', bytes: size + log.size, copyTo: async (to) => ok(copySqlite(database, to)) }
+}
+
+/** Why `bytes` do not fit into a folder; null if they do. */
+export async function roomProblem(folder: string, bytes: number): Promise<string | null> {
+  const { bavail, bsize } = await statfs(folder)
+  const freeBytes = bavail * bsize
+  if (freeBytes >= bytes) return null
+  return `the disk of ${folder} has ${megabytes(freeBytes)} MB left, and this needs ${megabytes(bytes)} MB: make room, or choose another disk`
+}
+
+const megabytes = (bytes: number): number => Math.ceil(bytes / 1_000_000)
+
+/** A sentence for what the machine refused. Rethrows a mistake of ours. */
+export function sentenceOf(raw: unknown, path: string): string {
+  const error = translateSqliteError(raw)
+  if (error instanceof StoreUnavailable) return `${error.message}: ${path}`
+  if (hasCode(error, 'EEXIST')) return `${path} exists; choose another name, or delete it first`
+  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return `the directory of ${path} does not exist`
+  if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return `this user may not write ${path}`
+  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return `the disk is full: ${path} was not written`
+  if (hasCode(error, 'EIO', 'EISDIR', 'ENAMETOOLONG')) return `${path} cannot be used: ${(error as Error).message}`
+  throw error
+}

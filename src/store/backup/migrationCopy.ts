@@ -1,0 +1,55 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { err, type Result } from '../../base/result.ts'
+import { VERSION } from '../../base/version.ts'
+import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
+import { makeBackup, sqliteSource } from './make.ts'
+import { onSqlite, schemaOf } from './sqlite.ts'
+
+/** The database was not migrated, because no backup of it could be made. */
+export class NoMigrationCopy extends Error {
+  override readonly name = 'NoMigrationCopy'
+}
+
+const NAME = /^before-.*\.tar$/
+/** What a killed process left of one. The lock lets only one process write here. */
+const UNFINISHED = /^before-.*\.partial-/
+
+/** The directory of the backups that migrations make. */
+const copiesFolder = (database: string): string => join(dirname(database), 'backups')
+
+/**
+ * Makes a backup of a database that is about to be migrated, and keeps the last `keep` of them. A new database, and one
+ * that is up to date, get none. The caller holds the lock for writing.
+ * @throws NoMigrationCopy
+ */
+export async function copyBeforeMigration(database: string, keep: number): Promise<void> {
+  const schema = onSqlite(database, { readOnly: true }, schemaOf)
+  const pending = [...KNOWN_MIGRATIONS].filter((name) => !schema.includes(name))
+  if (schema.length === 0 || pending.length === 0) return
+  const folder = copiesFolder(database)
+  const made = await makeCopy(database, folder, pending[0] ?? '').catch((error: Error) => err(error.message))
+  if (made.ok) return removeMatching(folder, NAME, keep)
+  throw new NoMigrationCopy(
+    `The database was not migrated, because no backup of it could be made first: ${made.error}. ` +
+      'To migrate without one, set storage.migrationCopies to 0.',
+  )
+}
+
+async function makeCopy(database: string, folder: string, migration: string): Promise<Result<unknown, string>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await removeMatching(folder, UNFINISHED, 0)
+  const nowMs = Date.now()
+  const request = { file: join(folder, nameOf(migration, nowMs)), version: VERSION, nowMs, keys: [] }
+  return makeBackup(request, await sqliteSource(database))
+}
+
+/** Sorts by time. */
+const nameOf = (migration: string, nowMs: number): string =>
+  `before-${new Date(nowMs).toISOString().replaceAll(/[-:]/g, '')}-${migration}.tar`
+
+/** Removes all but the last `keep`. */
+async function removeMatching(folder: string, pattern: RegExp, keep: number): Promise<void> {
+  const found = (await readdir(folder)).filter((name) => pattern.test(name)).toSorted()
+  for (const name of found.slice(0, Math.max(0, found.length - keep))) await rm(join(folder, name), { force: true })
+}

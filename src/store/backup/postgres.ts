@@ -1,0 +1,210 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { rm } from 'node:fs/promises'
+import { Client } from 'pg'
+import { childEnvironment } from '../../base/childEnvironment.ts'
+import { hasCode, partialOf } from '../../base/files.ts'
+import { KEY_ID_PLACE } from '../../base/sealer.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
+import { translatePostgresError } from '../postgres/errors.ts'
+import { types } from '../postgres/pool.ts'
+import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
+import type { OpenBackup } from './backupFile.ts'
+import { type BackupSource, sentenceOf } from './make.ts'
+import type { Manifest } from './manifest.ts'
+
+type Facts = Pick<Manifest, 'schema' | 'sealedBy' | 'accounts' | 'tokens'>
+
+/** A connection for programs of PostgreSQL: its address without the password, which no process list shows then. */
+interface Target {
+  readonly url: string
+  readonly env: Record<string, string | undefined>
+}
+
+function targetOf(url: string): Target {
+  const address = new URL(url)
+  const { password } = address
+  address.password = ''
+  return {
+    url: address.href,
+    env: { ...childEnvironment(), ...(password ? { PGPASSWORD: decodeURIComponent(password) } : {}) },
+  }
+}
+
+const DUMP = ['--format=custom', '--no-owner', '--no-privileges']
+
+/** A PostgreSQL database as the source of a backup; `pg_dump` reads it. */
+export async function postgresSource(url: string): Promise<Result<BackupSource, string>> {
+  return connected(url, async (client) => {
+    const { rows } = await client.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes')
+    return ok({ engine: 'postgres', bytes: rows[0]?.bytes ?? 0, copyTo: (file: string) => dump(url, file) })
+  })
+}
+
+/** Dumps the state of one moment, which the facts are of, too. */
+const dump = (url: string, file: string): Promise<Result<Facts, string>> =>
+  connected(url, async (client) => {
+    await client.query('begin isolation level repeatable read read only')
+    const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id')
+    const facts = await factsOf(client)
+    const { url: address, env } = targetOf(url)
+    const args = [...DUMP, `--snapshot=${rows[0]?.id ?? ''}`, `--file=${file}`, `--dbname=${address}`]
+    const dumped = await finished('pg_dump', spawn('pg_dump', args, { env, stdio: ['ignore', 'ignore', 'pipe'] }))
+    if (dumped.ok) return ok(facts)
+    return err(
+      dumped.error === null ? missing('pg_dump', `pg_dump ${DUMP.join(' ')} --file=FILE '${address}'`) : dumped.error,
+    )
+  })
+
+async function factsOf(client: Client): Promise<Facts> {
+  const names = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name)
+  const count = async (table: string) =>
+    (await client.query<{ n: number }>(`select count(*) as n from ${table}`)).rows[0]?.n ?? 0
+  const keys = Object.values(SEALED_COLUMNS).map(
+    ({ table, column }) =>
+      `select encode(substr(${column}, ${KEY_ID_PLACE.at + 1}, ${KEY_ID_PLACE.bytes}), 'hex') as name from ${table}`,
+  )
+  return {
+    schema: await names('select name from kysely_migration order by name'),
+    sealedBy: await names(`${keys.join(' union ')} order by name`),
+    accounts: await count('accounts'),
+    tokens: await count('tokens'),
+  }
+}
+
+/** Why nothing can be restored to this database; null if it can. */
+export async function databaseProblem(url: string): Promise<string | null> {
+  const found = await connected(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      'select table_name as name from information_schema.tables where table_schema = current_schema()',
+    )
+    if (rows.length === 0) return ok(null)
+    const isOurs = rows.some(({ name }) => name === 'serving_nodes')
+    return ok((isOurs && (await servingProblem(client))) || notEmpty(rows.length))
+  })
+  return found.ok ? found.value : found.error
+}
+
+const notEmpty = (tables: number): string =>
+  `the database of storage.url has ${tables} tables already; restore to a new, empty database`
+
+async function servingProblem(client: Client): Promise<string | null> {
+  const { rows } = await client.query<{ host_key: string; pid: number }>(
+    'select host_key, pid from serving_nodes where alive_until_ms >= extract(epoch from clock_timestamp()) * 1000 limit 1',
+  )
+  const [node] = rows
+  return node
+    ? `a server (process ${node.pid} at ${node.host_key}) runs on the database of storage.url; stop it first`
+    : null
+}
+
+/** Restores to an empty database, and resets it, in one transaction. @param draft the name of the file that is written meanwhile */
+export async function restorePostgres(
+  backup: OpenBackup,
+  { url, nowMs, draft }: { url: string; nowMs: number; draft: string },
+): Promise<Result<Reset, string>> {
+  const data = partialOf(draft, 'restore')
+  try {
+    const problem = await databaseProblem(url)
+    if (problem !== null) return err(problem)
+    const extracted = await backup.extract(data)
+    if (!extracted.ok) return extracted
+    const reset = resetStatements(nowMs, Date.parse(backup.manifest.createdAt))
+    return await pipeToPsql(targetOf(url), data, [`reset search_path`, COUNT_UNDER_WAY, ...reset])
+  } catch (error) {
+    return err(sentenceOf(error, data))
+  } finally {
+    await rm(data, { force: true })
+  }
+}
+
+/**
+ * `pg_restore` writes the script, and `psql` runs it with our statements behind it in one transaction. So no server can
+ * find a restored database that was not reset.
+ */
+async function pipeToPsql(
+  { url, env }: Target,
+  data: string,
+  statements: readonly string[],
+): Promise<Result<Reset, string>> {
+  const args = [
+    '--no-psqlrc',
+    '--quiet',
+    '--tuples-only',
+    '--no-align',
+    '--single-transaction',
+    '--set=ON_ERROR_STOP=1',
+  ]
+  const psql = spawn('psql', [...args, '--file=-', `--dbname=${url}`], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  // When psql stops early, its error says why.
+  psql.stdin.on('error', () => undefined)
+  const said = tail(psql.stdout)
+  const ended = finished('psql', psql)
+  const script = spawn('pg_restore', ['--no-owner', '--no-privileges', '--file=-', data], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  script.stdout.pipe(psql.stdin, { end: false })
+  // If psql ends first, nothing reads the script any more.
+  void ended.then(() => script.kill())
+  const scripted = await finished('pg_restore', script)
+  // Without its end, psql does not commit.
+  if (scripted.ok) psql.stdin.end(`${statements.join(';\n')};\n`)
+  else psql.kill('SIGKILL')
+  const restored = await ended
+  if (!scripted.ok && (scripted.error === null || restored.ok)) return err(scripted.error ?? missing('pg_restore'))
+  if (!restored.ok) return err((scripted.ok ? restored.error : (scripted.error ?? restored.error)) ?? missing('psql'))
+  const [sessions = 0, deliveries = 0] = (said().trim().split('\n').at(-1) ?? '').split('|').map(Number)
+  return ok({ sessions, deliveries })
+}
+
+const missing = (program: string, command?: string): string =>
+  `${program} was not found: install the client programs of PostgreSQL, of the version of the server` +
+  (command === undefined ? '' : `, or run this where they are, with the password in PGPASSWORD: ${command}`)
+
+/** Waits for a program. The error is its last line, or null if there is no such program. */
+function finished(
+  name: string,
+  child: ChildProcessByStdio<Writable | null, Readable | null, Readable>,
+): Promise<Result<void, string | null>> {
+  const errors = tail(child.stderr)
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(err(hasCode(error, 'ENOENT') ? null : `${name}: ${error.message}`)))
+    child.once('close', (code) =>
+      resolve(code === 0 ? ok(undefined) : err(`${name} failed: ${firstError(errors(), code)}`)),
+    )
+  })
+}
+
+const firstError = (text: string, code: number | null): string =>
+  text.split('\n').find((line) => /error|fatal/i.test(line)) ??
+  (text.trim().split('\n').at(-1) || `exit status ${code}`)
+
+const TAIL_MAX = 16_384
+
+/** The last characters of a stream. */
+function tail(stream: Readable): () => string {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-TAIL_MAX)
+  })
+  return () => text
+}
+
+async function connected<T>(
+  url: string,
+  work: (client: Client) => Promise<Result<T, string>>,
+): Promise<Result<T, string>> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, types: types() })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work(client)
+  } catch (raw) {
+    const error = translatePostgresError(raw)
+    return err(error instanceof Error ? error.message : String(error))
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { command } from './cliProcess.ts'
+
+/** Whether this machine has the client programs. In CI it has. */
+const hasPrograms = ['pg_dump', 'pg_restore', 'psql'].every((name) => {
+  try {
+    execFileSync(name, ['--version'])
+    return true
+  } catch {
+    return false
+  }
+})
+
+describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backup of a PostgreSQL database', () => {
+  const root = mkdtempSync(join(tmpdir(), 'sluice-pgbackup-'))
+  const source = join(root, 'source')
+  const file = join(root, 'backup.tar')
+  const databases: { url: string; drop: () => Promise<void> }[] = []
+  const newDatabase = async (): Promise<string> => {
+    const database = await freshDatabase()
+    databases.push(database)
+    return database.url
+  }
+  const at = (dir: string, url: string, ...argv: string[]) =>
+    command(['--data', dir, ...argv], { env: { SLUICE_STORAGE_URL: url } })
+  async function query(url: string, sql: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  let url: string
+  let token: string
+  beforeAll(async () => {
+    url = await newDatabase()
+    token = (await at(source, url, 'token', 'create', '--label', 'one', '--stream', 'show')).stdout.trim()
+    await query(
+      url,
+      `insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
+      insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, bytes_in, bytes_out)
+        select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0 from accounts`,
+    )
+    expect(await at(source, url, 'backup', file)).toMatchObject({ status: 0 })
+  })
+  afterAll(async () => {
+    for (const database of databases) await database.drop()
+    rmSync(root, { recursive: true })
+  })
+
+  function newTarget(): string {
+    const dir = join(root, `target-${databases.length}`)
+    mkdirSync(dir, { mode: 0o700 })
+    copyFileSync(join(source, 'sealing.key'), join(dir, 'sealing.key'))
+    return dir
+  }
+
+  test('admits the same tokens in another database, and has nothing left to send and no open session', async () => {
+    const [dir, target] = [newTarget(), await newDatabase()]
+    expect(await at(dir, target, 'backup', 'verify', file)).toMatchObject({ status: 0 })
+    const restored = await at(dir, target, 'restore', file)
+    expect(restored).toMatchObject({ status: 0 })
+    expect(restored.stderr).toContain('Ended 1 sessions, and gave up 1 deliveries and events')
+    expect((await at(dir, target, 'token', 'show', '1')).stdout).toContain(token)
+    const check = ['check', '--action', 'publish', '--stream', 'show', '--ip', '192.0.2.1', '--token', token]
+    expect(await at(dir, target, ...check)).toMatchObject({ status: 0 })
+    const left = `select (select count(*)::int from outbox) as outbox, (select count(*)::int from sessions where ended_at_ms is null) as sessions`
+    expect(await query(target, left)).toEqual([{ outbox: 0, sessions: 0 }])
+    expect(await query(url, left)).toEqual([{ outbox: 1, sessions: 1 }])
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dir)).toEqual(['sealing.key'])
+  })
+
+  test('is not restored to a database with tables, nor beside a server', async () => {
+    expect((await at(source, url, 'restore', file)).stderr).toMatch(/has \d+ tables already/)
+    await query(
+      url,
+      `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n', 'far', 7, 1, 99999999999999)`,
+    )
+    expect((await at(source, url, 'restore', file)).stderr).toContain('a server (process 7 at far) runs')
+    await query(url, 'delete from serving_nodes')
+  })
+
+  test('leaves the database empty when it cannot be restored whole', async () => {
+    const content = readFileSync(file)
+    const position = content.indexOf('"createdAt"') - 20_000
+    content[position] = (content[position] ?? 0) ^ 1
+    const damaged = join(root, 'damaged.tar')
+    writeFileSync(damaged, content)
+    const [dir, target] = [newTarget(), await newDatabase()]
+    expect((await at(dir, target, 'restore', damaged)).stderr).toContain('damaged')
+    expect(
+      await query(target, `select table_name from information_schema.tables where table_schema = 'public'`),
+    ).toEqual([])
+    expect(existsSync(join(dir, 'restore'))).toBe(false)
+  })
+
+  test('without pg_dump is refused with the command to run, which does not show the password', async () => {
+    const path = process.env['PATH']
+    process.env['PATH'] = '/nowhere'
+    const address = new URL(url)
+    address.password ||= 'pa55word'
+    try {
+      const refused = await at(source, address.href, 'backup', join(root, 'none.tar'))
+      expect(refused.stderr).toContain('pg_dump --format=custom --no-owner --no-privileges --file=FILE')
+      expect(refused.stderr).not.toContain(address.password)
+    } finally {
+      process.env['PATH'] = path
+    }
+    expect(readdirSync(root).filter((name) => name.includes('none'))).toEqual([])
+  })
+})
