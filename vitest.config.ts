@@ -11,9 +11,7 @@ const LONG = [
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
 /** Media of WebRTC suffer when others want the processor: they come last, and fewer at once. */
-const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-)
+const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map((name) => `test/e2e/${name}.test.ts`)
 
 /**
  * Units come first: a process serves the files of one project in a row. Then by rank, and within a rank by what is known

@@ -5,7 +5,7 @@ import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/fra
 import { createRelayEngine, type RelayProcess } from '../../../src/media/relay/processes/engine.ts'
 import type { ToRelay } from '../../../src/media/relay/processes/messages.ts'
 import type { WorkerOptions } from '../../../src/media/relay/processes/worker.ts'
-import { silentLog } from '../../support/app.ts'
+import { silentLog } from '../../support/log.ts'
 
 const VIDEO: TrackInfo = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }
 const KEY = { kind: 'video', key: true, timeUs: 0, decodeTimeUs: 0, data: Buffer.alloc(1) } as const
