@@ -11,7 +11,7 @@ import {
 import { notFound, type Failure } from '../../core/errors.ts'
 import type { UserRole } from '../../core/users/types.ts'
 import type { DashboardSession, Tx, User } from '../../store/store.ts'
-import { audit, type Actor, type SessionContext } from '../context.ts'
+import { audit, type Actor, type CommandContext, type SessionContext } from '../context.ts'
 
 /** A signed-in user, with the session of this browser. */
 export interface SignedIn {
@@ -59,7 +59,7 @@ export async function findSignedIn(
 }
 
 /** Whether the session of this value is still open. To ask is no use of it. */
-export async function isSignedIn(ctx: SessionContext, value: string): Promise<boolean> {
+export async function isSignedIn(ctx: CommandContext, value: string): Promise<boolean> {
   const found = isValue(value) ? await ctx.store.read.dashboardSessions.find(sha256(value)) : undefined
   return found !== undefined && expiryOf(found.session, ctx.clock.now()) === null
 }
@@ -75,7 +75,7 @@ async function noteUse(ctx: SessionContext, { id, seenAtMs }: DashboardSession, 
 }
 
 /** Begins a session with a value that was never used before, in the transaction that admits the user. */
-export async function beginSession(ctx: SessionContext, tx: Tx, user: User, visitor: Visitor): Promise<FreshSession> {
+export async function beginSession(ctx: CommandContext, tx: Tx, user: User, visitor: Visitor): Promise<FreshSession> {
   const nowMs = ctx.clock.now()
   const value = ctx.random.bytes(32).toString('base64url')
   await endPrevious(tx, visitor)
@@ -105,14 +105,14 @@ async function makeRoom(tx: Tx, userId: number): Promise<void> {
 }
 
 /** Ends this session. */
-export async function signOut(ctx: SessionContext, actor: Actor, { id, session }: SignedIn): Promise<void> {
+export async function signOut(ctx: CommandContext, actor: Actor, { id, session }: SignedIn): Promise<void> {
   await ctx.store.transaction(async (tx) => {
     if (await tx.dashboardSessions.delete(id, session.id)) await auditEnd(ctx, tx, actor, id, session.id)
   })
 }
 
 /** Ends all sessions of a user, this one too. Returns how many there were. */
-export async function signOutEverywhere(ctx: SessionContext, actor: Actor, { id }: SignedIn): Promise<number> {
+export async function signOutEverywhere(ctx: CommandContext, actor: Actor, { id }: SignedIn): Promise<number> {
   return ctx.store.transaction(async (tx) => {
     const count = await tx.dashboardSessions.deleteOf(id, null)
     const before = { sessions: count }
@@ -122,14 +122,14 @@ export async function signOutEverywhere(ctx: SessionContext, actor: Actor, { id 
 }
 
 /** The sessions of a user that are valid, newest first. */
-export async function listOwnSessions(ctx: SessionContext, { id }: SignedIn): Promise<DashboardSession[]> {
+export async function listOwnSessions(ctx: CommandContext, { id }: SignedIn): Promise<DashboardSession[]> {
   const nowMs = ctx.clock.now()
   return (await ctx.store.read.dashboardSessions.list(id)).filter((session) => expiryOf(session, nowMs) === null)
 }
 
 /** Ends one of the user's own sessions. */
 export async function endOwnSession(
-  ctx: SessionContext,
+  ctx: CommandContext,
   actor: Actor,
   { id }: SignedIn,
   sessionId: number,
@@ -145,7 +145,7 @@ export async function endOwnSession(
 export const noOwnSession = (id: number | string): Failure =>
   notFound('sessionId', `You have no session with id: ${String(id).slice(0, 32)}`)
 
-function auditEnd(ctx: SessionContext, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
+function auditEnd(ctx: CommandContext, tx: Tx, actor: Actor, userId: number, sessionId: number): Promise<void> {
   const before = { sessionId }
   return audit(tx, actor, ctx.clock.now(), { action: 'session.delete', subject: String(userId), before })
 }
