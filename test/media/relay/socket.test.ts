@@ -38,6 +38,14 @@ describe('a port', () => {
     expect([never.bound.length, never.open.size]).toEqual([10, 0])
   })
 
+  it('that is taken at a later address is given back at the earlier ones', async () => {
+    const { parts, bound, open } = binder((address) => address !== bound[0]?.split(' ')[0])
+    const { addresses } = await onOnePort({ host: '', port: 0 }, binder(() => false).parts)
+    const bind = onOnePort({ host: '', port: 8081 }, parts)
+    await (addresses.length > 1 ? expect(bind).rejects.toThrow('taken') : bind)
+    expect(open.size).toBe(addresses.length > 1 ? 0 : 1)
+  })
+
   it('that was asked for is tried once', async () => {
     const { parts, bound } = binder(() => true)
     await expect(onOnePort({ host: '127.0.0.1', port: 8081 }, parts)).rejects.toThrow('taken')

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
-import { messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
+import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
 import { freeUdpPort } from '../../support/lossyUdp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
@@ -83,6 +83,33 @@ test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
     await expect.poll(isOpen, { interval: 2, timeout: 8000 }).toBe(false)
   },
 )
+
+test('each connection has a number of its own, which is no socket of UDP, and its place is free when it ends', async () => {
+  const { tcp, came, join } = await portOf(2)
+  const [one, two] = [await join(), await join()]
+  for (const { socket } of [one, two]) {
+    socket.write(framed(Buffer.alloc(4096, 'x')))
+    await expect.poll(() => came.at(-1)?.from.port, { interval: 2 }).toBe(socket.localPort)
+  }
+  expect(came.map(({ text, from }) => [text.length, isTcp(from), from.address])).toEqual([
+    [4096, true, '127.0.0.1'],
+    [4096, true, '127.0.0.1'],
+  ])
+  expect(came[0]?.from.via).not.toBe(came[1]?.from.via)
+  for (const { from } of came) tcp.send(Buffer.from('answer'), from)
+  one.socket.destroy()
+  await expect
+    .poll(
+      async () => {
+        const { socket } = await join()
+        socket.write(framed(Buffer.from('late')))
+        return came.at(-1)?.text
+      },
+      { interval: 2 },
+    )
+    .toBe('late')
+  expect(two.isOpen()).toBe(true)
+})
 
 test('where every connection has an answer, one more is closed, and the others stay', async () => {
   const { tcp, came, join } = await portOf(1)
