@@ -172,7 +172,8 @@ it('a handshake takes a bounded number of records', () => {
   const { certPem, privateKey, signatureHash } = identity.certificate
   const client = new DtlsClient({ cert: certPem, key: privateKey, signatureHash, transport, srtpProfiles: [1] })
   closers.push(() => client.close())
-  void client.connect()
+  // It gets no answer and gives up, long after this test.
+  client.connect().catch(() => undefined)
   return expect
     .poll(() => hello.length)
     .toBeGreaterThan(0)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { openPort } from '../../../src/media/relay/transport/port.ts'
-import { addressesOf, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
+import { preferredAddresses, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
 
 /** Sockets that are numbers. `isTaken` says which port cannot be bound at which address. */
 function binder(isTaken: (address: string, port: number) => boolean) {
@@ -95,7 +95,7 @@ describe('the addresses of this machine', () => {
     internal,
     family: address.includes(':') ? 'IPv6' : 'IPv4',
   })
-  type Interfaces = Parameters<typeof addressesOf>[0]
+  type Interfaces = Parameters<typeof preferredAddresses>[0]
 
   it('come in the order in which others reach them, the loopback last', () => {
     const interfaces = {
@@ -104,11 +104,11 @@ describe('the addresses of this machine', () => {
       eth1: [at('192.0.2.2')],
       none: undefined,
     } as unknown as Interfaces
-    expect(addressesOf(interfaces)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1', '127.0.0.1', '::1'])
+    expect(preferredAddresses(interfaces)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1', '127.0.0.1', '::1'])
   })
 
   it('are sixteen at most, and the loopback where there is none', () => {
     const many = { eth0: Array.from({ length: 17 }, (_, index) => at(`192.0.2.${index}`)) } as unknown as Interfaces
-    expect([addressesOf(many).length, addressesOf({})]).toEqual([16, ['127.0.0.1']])
+    expect([preferredAddresses(many).length, preferredAddresses({})]).toEqual([16, ['127.0.0.1']])
   })
 })
