@@ -5,6 +5,9 @@ import { loadNative } from '../../../src/media/relay/transport/nativeAddon.ts'
 import { openPort } from '../../../src/media/relay/transport/port.ts'
 import { preferredAddresses, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
 
+/** Often, and however busy the machine is. */
+const POLL = { interval: 2, timeout: 20_000 }
+
 /** Sockets that are numbers. `isTaken` says which port cannot be bound at which address. */
 function binder(isTaken: (address: string, port: number) => boolean) {
   let next = 5000
@@ -63,17 +66,17 @@ describe('a UDP port of Node', () => {
     const to = { address: '127.0.0.1', port: peer.address().port, via: 0 }
     try {
       port.send(Buffer.from('one'), to)
-      await expect.poll(() => came, { interval: 2 }).toEqual(['one'])
+      await expect.poll(() => came, POLL).toEqual(['one'])
       port.send(Buffer.from('x'), { ...to, via: 7 })
       // Those of one turn leave at its end, or when 64 wait.
       const many = Array.from({ length: 130 }, (_, at) => String(at))
       for (const text of many) port.send(Buffer.from(text), to)
-      await expect.poll(() => came.slice(1), { interval: 2 }).toEqual(many)
+      await expect.poll(() => came.slice(1), POLL).toEqual(many)
       port.send(Buffer.from('last'), to)
     } finally {
       await port.close()
     }
-    await expect.poll(() => came.at(-1), { interval: 2 }).toBe('last')
+    await expect.poll(() => came.at(-1), POLL).toBe('last')
     peer.close()
   })
 })

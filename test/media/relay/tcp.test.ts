@@ -7,6 +7,9 @@ import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '..
 import { freeUdpPort } from '../../support/lossyUdp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
+/** Often, and however busy the machine is. */
+const POLL = { interval: 2, timeout: 20_000 }
+
 const open: { close(): unknown }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close()
@@ -80,7 +83,7 @@ test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
   async (over) => {
     const { isOpen } = await (await portOf(3, over)).join()
     // The other time is longer than this.
-    await expect.poll(isOpen, { interval: 2, timeout: 8000 }).toBe(false)
+    await expect.poll(isOpen, { ...POLL, timeout: 8000 }).toBe(false)
   },
 )
 
@@ -89,7 +92,7 @@ test('each connection has a number of its own, which is no socket of UDP, and it
   const [one, two] = [await join(), await join()]
   for (const { socket } of [one, two]) {
     socket.write(framed(Buffer.alloc(4096, 'x')))
-    await expect.poll(() => came.at(-1)?.from.port, { interval: 2 }).toBe(socket.localPort)
+    await expect.poll(() => came.at(-1)?.from.port, POLL).toBe(socket.localPort)
   }
   expect(came.map(({ text, from }) => [text.length, isTcp(from), from.address])).toEqual([
     [4096, true, '127.0.0.1'],
@@ -99,14 +102,11 @@ test('each connection has a number of its own, which is no socket of UDP, and it
   for (const { from } of came) tcp.send(Buffer.from('answer'), from)
   one.socket.destroy()
   await expect
-    .poll(
-      async () => {
-        const { socket } = await join()
-        socket.write(framed(Buffer.from('late')))
-        return came.at(-1)?.text
-      },
-      { interval: 2 },
-    )
+    .poll(async () => {
+      const { socket } = await join()
+      socket.write(framed(Buffer.from('late')))
+      return came.at(-1)?.text
+    }, POLL)
     .toBe('late')
   expect(two.isOpen()).toBe(true)
 })
@@ -115,13 +115,13 @@ test('where every connection has an answer, one more is closed, and the others s
   const { tcp, came, join } = await portOf(1)
   const known = await join()
   known.socket.write(framed(Buffer.from('known')))
-  await expect.poll(() => came.length, { interval: 2 }).toBe(1)
+  await expect.poll(() => came.length, POLL).toBe(1)
   tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
   const late = await join()
-  await expect.poll(late.isOpen, { interval: 2 }).toBe(false)
+  await expect.poll(late.isOpen, POLL).toBe(false)
   expect(known.isOpen()).toBe(true)
   known.socket.write(framed(Buffer.alloc(4097)))
-  await expect.poll(known.isOpen, { interval: 2 }).toBe(false)
+  await expect.poll(known.isOpen, POLL).toBe(false)
   // There is no such connection any more.
   tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
   tcp.release(came[0]?.from ?? addressOf(0))
