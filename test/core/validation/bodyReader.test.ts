@@ -34,7 +34,7 @@ describe('a body', () => {
     ])
   })
 
-  test('has every wrong part named, and the right ones are read all the same', () => {
+  test('has every wrong part named, and the right ones are still read', () => {
     const { reader, errors } = read({ label: 'abcd', entry: 5, entries: [{ name: '' }, { name: 'b' }], lable: 1 })
     expect(errors).toEqual({
       label: ['must be a string of 0 to 3 characters or null'],

@@ -10,6 +10,9 @@ import {
 import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 
+/** Often, and however busy the machine is. */
+const POLL = { interval: 2, timeout: 20_000 }
+
 let identity: Identity
 const closers: (() => void)[] = []
 beforeAll(async () => {
@@ -53,7 +56,7 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
   closers.push(() => ours.close())
   void client.connect()
   await connected
-  await expect.poll(() => keys.length + problems.length, { interval: 2 }).toBe(1)
+  await expect.poll(() => keys.length + problems.length, POLL).toBe(1)
   if (problems.length > 0) throw new Error(problems.join())
   const profile = profileOf(client.srtp.srtpProfile)
   const { localKey, localSalt } = client.extractSessionKeys(profile?.keyBytes ?? 0, profile?.saltBytes ?? 0)
@@ -172,7 +175,8 @@ it('a handshake takes a bounded number of records', () => {
   const { certPem, privateKey, signatureHash } = identity.certificate
   const client = new DtlsClient({ cert: certPem, key: privateKey, signatureHash, transport, srtpProfiles: [1] })
   closers.push(() => client.close())
-  void client.connect()
+  // It gets no answer and gives up, long after this test.
+  client.connect().catch(() => undefined)
   return expect
     .poll(() => hello.length)
     .toBeGreaterThan(0)

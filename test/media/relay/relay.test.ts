@@ -81,7 +81,9 @@ describe('a publisher and its viewer', () => {
       { kind: 'tracks', sessionId: 'publisher', tracks: [expect.objectContaining({ kind: 'video', codec: 'vp8' })] },
       { kind: 'connected', sessionId: 'viewer', address: '192.0.2.1' },
     ])
-    const offer = `${viewer.offer('recvonly').replace('BUNDLE 0', 'BUNDLE 0 1')}m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\na=recvonly\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n`
+    const audio = 'm=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:1\r\na=recvonly\r\na=rtcp-mux\r\n'
+    const video = viewer.offer('recvonly').replace('BUNDLE 0', 'BUNDLE 0 1')
+    const offer = `${video}${audio}a=rtpmap:111 opus/48000/2\r\n`
     const answer = net.relay.view({ sessionId: 'with audio', room: 'a/show', sourceId: null, offer })
     expect(answer.ok ? answer.answer.match(/a=(sendonly|inactive)/g) : answer).toEqual(['a=sendonly', 'a=inactive'])
     net.relay.end('with audio')

@@ -3,9 +3,12 @@ import { connect, type Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
-import { messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
+import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
 import { freeUdpPort } from '../../support/lossyUdp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+/** Often, and however busy the machine is. */
+const POLL = { interval: 2, timeout: 20_000 }
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
@@ -80,21 +83,45 @@ test.each([{ unknownMs: 20 }, { silentMs: 20 }])(
   async (over) => {
     const { isOpen } = await (await portOf(3, over)).join()
     // The other time is longer than this.
-    await expect.poll(isOpen, { interval: 2, timeout: 8000 }).toBe(false)
+    await expect.poll(isOpen, { ...POLL, timeout: 8000 }).toBe(false)
   },
 )
+
+test('each connection has a number of its own, which is no socket of UDP, and its place is free when it ends', async () => {
+  const { tcp, came, join } = await portOf(2)
+  const [one, two] = [await join(), await join()]
+  for (const { socket } of [one, two]) {
+    socket.write(framed(Buffer.alloc(4096, 'x')))
+    await expect.poll(() => came.at(-1)?.from.port, POLL).toBe(socket.localPort)
+  }
+  expect(came.map(({ text, from }) => [text.length, isTcp(from), from.address])).toEqual([
+    [4096, true, '127.0.0.1'],
+    [4096, true, '127.0.0.1'],
+  ])
+  expect(came[0]?.from.via).not.toBe(came[1]?.from.via)
+  for (const { from } of came) tcp.send(Buffer.from('answer'), from)
+  one.socket.destroy()
+  await expect
+    .poll(async () => {
+      const { socket } = await join()
+      socket.write(framed(Buffer.from('late')))
+      return came.at(-1)?.text
+    }, POLL)
+    .toBe('late')
+  expect(two.isOpen()).toBe(true)
+})
 
 test('where every connection has an answer, one more is closed, and the others stay', async () => {
   const { tcp, came, join } = await portOf(1)
   const known = await join()
   known.socket.write(framed(Buffer.from('known')))
-  await expect.poll(() => came.length, { interval: 2 }).toBe(1)
+  await expect.poll(() => came.length, POLL).toBe(1)
   tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
   const late = await join()
-  await expect.poll(late.isOpen, { interval: 2 }).toBe(false)
+  await expect.poll(late.isOpen, POLL).toBe(false)
   expect(known.isOpen()).toBe(true)
   known.socket.write(framed(Buffer.alloc(4097)))
-  await expect.poll(known.isOpen, { interval: 2 }).toBe(false)
+  await expect.poll(known.isOpen, POLL).toBe(false)
   // There is no such connection any more.
   tcp.send(Buffer.from('answer'), came[0]?.from ?? addressOf(0))
   tcp.release(came[0]?.from ?? addressOf(0))

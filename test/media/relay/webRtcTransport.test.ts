@@ -107,7 +107,7 @@ describe('a transport', () => {
   })
 
   it('takes feedback only from where its media goes, and no more than a peer has to say', async () => {
-    const { wire, peer, happened, transport } = await connected()
+    const { wire, peer, happened, transport, checksTo } = await connected()
     peer.sendRtcp(writeReceiverReport(1), addressOf(9))
     expect(happened).toEqual(['connected'])
     for (let times = 0; times < 600; times++) peer.sendRtcp(writeReceiverReport(1))
@@ -123,6 +123,9 @@ describe('a transport', () => {
       expect(transport.receiveStray(stray, from, wire.nowMs + 201)).toBe(false)
     }
     expect(happened).not.toContain('rtp')
+    wire.nowMs += 201
+    peer.sendFrame(1, true, from)
+    expect([happened.filter((event) => event === 'rtp').length, checksTo(2)]).toEqual([1, 1])
   })
 
   it('takes a replayed packet once', async () => {

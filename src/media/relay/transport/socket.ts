@@ -64,7 +64,7 @@ export async function onOnePort<S>(
   { host, port }: { host: string; port: number },
   binder: Binder<S>,
 ): Promise<OnePort<S>> {
-  const addresses = host === '' ? addressesOf(networkInterfaces()) : [host]
+  const addresses = host === '' ? preferredAddresses(networkInterfaces()) : [host]
   for (let attempt = 1; ; attempt++) {
     try {
       return await bindAll(addresses, port, binder)
@@ -168,7 +168,7 @@ async function closeAll<S>(sockets: readonly S[], close: (socket: S) => Promise<
 }
 
 /** Those that others reach first, IPv4 before IPv6; the loopback last. Link-local IPv6 needs a zone and is left out. */
-export function addressesOf(byName: ReturnType<typeof networkInterfaces>): string[] {
+export function preferredAddresses(byName: ReturnType<typeof networkInterfaces>): string[] {
   const all = Object.values(byName).flatMap((interfaces) => interfaces ?? [])
   const usable = all.filter(({ address }) => !address.startsWith('fe80:'))
   const rank = ({ internal, family }: { internal: boolean; family: string }): number =>
