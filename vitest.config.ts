@@ -83,6 +83,7 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000,
+          hookTimeout: 30_000,
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 0 },
         },
