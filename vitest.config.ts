@@ -7,13 +7,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|hlsPlayers))\./,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|playerFirefox|hlsPlayers))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
 /** Media of WebRTC suffer when others want the processor: they come last, and fewer at once. */
-const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-)
+const DELICATE = ['loss', 'webrtc', 'transport'].map((name) => `test/e2e/${name}.test.ts`)
 
 /**
  * Units come first: a process serves the files of one project in a row. Then by rank, and within a rank by what is known
