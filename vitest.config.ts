@@ -6,26 +6,28 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
+  /\/test\/(fuzz\/|(mutants|tidy)\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|hlsPlayers))\./,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|playerFirefox|hlsPlayers))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
-/** Media of WebRTC suffer when others want the processor: they come last, and fewer at once. */
-const DELICATE = ['loss', 'webrtc', 'transport', 'firefox', 'playerFirefox'].map((name) => `test/e2e/${name}.test.ts`)
+/** WebRTC media suffers when other tests want the processor: it comes last, in fewer files at once. */
+const DELICATE = ['loss', 'webrtc', 'transport'].map((name) => `test/e2e/${name}.test.ts`)
 
 /**
- * Units come first: a process serves the files of one project in a row. Then by rank, and within a rank by what is known
- * of the time, or by size. Files with browsers are spread over the whole run, because they need the most of the processor.
+ * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
+ * the time of an earlier run, or by size. Files with browsers are spread over the run: they need most of the processor.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const of = (name: string) => sorted.filter(({ project }) => project.name === name)
-    const ranked = of('system').toSorted((a, b) => rankOf(a) - rankOf(b))
+    const of = (name: string) =>
+      sorted.filter(({ project }) => project.name === name).toSorted((a, b) => rankOf(a) - rankOf(b))
+    const system = of('system')
     const isBrowser = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/e2e/')
     const spread = between(
-      ranked.filter((file) => !isBrowser(file)),
-      ranked.filter(isBrowser),
+      system.filter((file) => !isBrowser(file)),
+      system.filter(isBrowser),
     )
     const others = sorted.filter(({ project: { name } }) => name !== 'unit' && name !== 'system')
     return [...of('unit'), ...spread, ...others]
@@ -81,6 +83,7 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000,
+          hookTimeout: 30_000,
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 0 },
         },

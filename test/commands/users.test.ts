@@ -133,7 +133,8 @@ it('a server that is given no other cost hashes passwords at the full one, and s
   const dir = await mkdtemp(join(tmpdir(), 'sluice-users-'))
   const config = loadConfig({ env: {}, flags: { data: { dir } } })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const { ctx, close } = await openApp({ config: config.value, log: silentLog })
+  const app = await openApp({ config: config.value, log: silentLog })
+  const { ctx } = app
   const [account] = await ctx.store.read.accounts.list()
   const user = { email: 'ann@example.com', password: PASSWORD }
   const made = await createUser(ctx, cliActor(account?.id ?? ''), { ...user, role: 'admin' })
@@ -141,6 +142,6 @@ it('a server that is given no other cost hashes passwords at the full one, and s
   const cost = `$scrypt$ln=${costLog2},r=${blockSize},p=${parallel}$`
   expect(made).toMatchObject({ ok: true, value: { passwordHash: expect.stringContaining(cost) as string } })
   expect(await signIn(ctx, user, VISITOR)).toMatchObject({ ok: true })
-  await close()
+  await app.close()
   await rm(dir, { recursive: true, force: true })
 })

@@ -19,6 +19,9 @@ const LADDER = {
   ],
 }
 
+/** Larger than any rendition. Four encoders and five engines share the machine. */
+const SIZE = '480x270'
+
 /** A ladder that this stage's ffmpeg cannot encode in real time as a whole. */
 const HEAVY = { ...LADDER, video: LADDER.video.map((rung) => ({ ...rung, bitrate: rung.bitrate - 1 })) }
 const SLOW = `#!/bin/sh
@@ -63,7 +66,7 @@ test.concurrent('an encoder pushes into a channel; hls.js plays it in two sizes 
     distributions: [{ name: 'all' }, { name: 'small', maxBitrate: 400_000, security: { keys: [{ key: SECRET }] } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const statusOf = async () => (await stage.v2('GET', `/channels/${channel.id}`)).status
   await expect.poll(statusOf, SOON).toBe('playing')
 
@@ -133,7 +136,7 @@ test.concurrent('a viewer in hls.js keeps playing when bandwidth drops and recov
   const playing = (id: string) =>
     expect.poll(async () => (await stage.v2('GET', `/engines/${id}`)).status, SOON).toBe('playing')
   await stage.v2('POST', `/engines/${main}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
   await playing(main)
 
   const viewer = await stage.peer()
@@ -170,7 +173,7 @@ test.concurrent('a viewer in hls.js keeps playing when the ffmpeg of the only en
     distributions: [{ name: 'all', latencies: { hls: 6 } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const viewer = await stage.peer()
   const segment = segmentOf(viewer)
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
@@ -202,7 +205,7 @@ test.concurrent('a viewer in hls.js continues in the smaller size when an overlo
     distributions: [{ name: 'all', latencies: { hls: 6 } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const viewer = await stage.peer()
   const segment = segmentOf(viewer)
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`

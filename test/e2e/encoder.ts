@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /** An encoder with usual settings: H.264 and AAC over RTMP, a keyframe per second. */
-export function encoder(url: string): { ended: Promise<string>; stop(): Promise<unknown> } {
+export function encoder(url: string, size = '640x360'): { ended: Promise<string>; stop(): Promise<unknown> } {
   const input = [
     '-re',
     '-f',
     'lavfi',
     '-i',
-    'testsrc2=size=640x360:rate=25',
+    `testsrc2=size=${size}:rate=25`,
     '-re',
     '-f',
     'lavfi',

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { endServers, listen, newDirectory, serve, sluice, type Listening, type Served } from './cliProcess.ts'
+import { command, endServers, listen, newDirectory, serve, type Listening, type Served } from './cliProcess.ts'
 
 const dir = newDirectory()
 const env = { SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' }
-const at = (...argv: string[]) => sluice(['--data', dir, ...argv], { env })
+const at = (...argv: string[]) => command(['--data', dir, ...argv], { env })
 const json = async (...argv: string[]) => JSON.parse((await at(...argv, '--json')).stdout) as Record<string, unknown>
 const states = async (id: unknown) =>
   (JSON.parse((await at('webhook', 'deliveries', String(id), '--json')).stdout) as { id: string; state: string }[]).map(
