@@ -9,13 +9,16 @@ export interface StoreOptions {
   poolSize?: number
 }
 
+/** Whether a URL of the configuration names a PostgreSQL server; else it is a file of SQLite. */
+export const isServerUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)
+
 /**
  * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
  * @throws DatabaseTooNew when a newer version wrote it
  */
 export async function openStore({ url, log, poolSize = 10 }: StoreOptions): Promise<Store> {
-  const isServer = /^postgres(ql)?:\/\//.test(url)
+  const isServer = isServerUrl(url)
   const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store

@@ -1145,6 +1145,29 @@ export const en = {
     after: 'After',
   },
 
+  // Nodes
+  nodes: {
+    title: 'Nodes',
+    node: 'Node',
+    state: 'State',
+    states: { serving: 'Serving', silent: 'Not seen lately' },
+    thisOne: 'this one',
+    version: 'Version',
+    since: 'Since',
+    sessions: 'Sessions',
+    sessionsOf: (publishers: string, viewers: string) =>
+      `${publishers} ${publishers === '1' ? 'publisher' : 'publishers'}, ${viewers} ${viewers === '1' ? 'viewer' : 'viewers'}`,
+    loadName: 'Traffic',
+    load: (into: string, out: string) => `${into} in, ${out} out`,
+    seen: 'Last seen',
+    one: 'One node serves all',
+    oneText: {
+      sqlite: 'Its data is in SQLite on this machine. To add nodes on other machines, move to PostgreSQL.',
+      postgres:
+        'Its data is in PostgreSQL. To add a node, start Sluice elsewhere with the same database and sealing key.',
+    },
+  },
+
   // Search
   palette: {
     hits: 'Places',
