@@ -866,6 +866,15 @@ export const en = {
       error: 'Error',
       shutdown: 'Restart of the server',
     },
+    ends: {
+      api: 'A program stopped it over the API.',
+      dashboard: 'A user stopped it.',
+      scheduler: 'Its scheduled time was over.',
+      timeout: 'No source came for as long as the channel waits.',
+      error: 'Its node was lost without stopping it.',
+      deleted: 'Its engine was deleted while it ran.',
+      shutdown: 'The server stopped.',
+    },
   },
   schedules: {
     title: 'Schedule',
