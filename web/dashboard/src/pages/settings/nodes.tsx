@@ -22,7 +22,7 @@ const AGAIN_MS = 5000
 export function NodesPage() {
   const list = useLoad((signal) => call(listNodes, {}, { signal }), [])
   useEffect(() => {
-    const timer = setInterval(list.reload, AGAIN_MS)
+    const timer = setInterval(() => document.visibilityState === 'visible' && list.reload(), AGAIN_MS)
     return () => clearInterval(timer)
   }, [])
   return (
