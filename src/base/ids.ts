@@ -24,6 +24,13 @@ export function timeOrderedId(nowMs: number, random: Random): string {
   return base58(id)
 }
 
+/** Epoch milliseconds: when an id of `timeOrderedId` was made. */
+export function timeOfId(id: string): number {
+  let value = 0n
+  for (const character of id) value = value * 58n + BigInt(BASE58.indexOf(character))
+  return Number(value >> RANDOM_BITS)
+}
+
 /** Checks the form of an id. Text of another form names nothing and never reaches the store. */
 export const isTimeOrderedId = (text: string): boolean => /^[1-9A-HJ-NP-Za-km-z]{22}$/.test(text)
 

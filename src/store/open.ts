@@ -11,6 +11,9 @@ export interface StoreOptions {
   migrationCopies?: number
 }
 
+/** Whether a URL of the configuration names a PostgreSQL server; else it is a file of SQLite. */
+export const isServerUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)
+
 /**
  * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
@@ -18,7 +21,7 @@ export interface StoreOptions {
  * @throws NoMigrationCopy when no backup could be made before a migration
  */
 export async function openStore({ url, log, poolSize = 10, migrationCopies = 0 }: StoreOptions): Promise<Store> {
-  const isServer = /^postgres(ql)?:\/\//.test(url)
+  const isServer = isServerUrl(url)
   const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, migrationCopies)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store

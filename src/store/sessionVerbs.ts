@@ -16,6 +16,7 @@ import {
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
 import { pastBroadcasts } from './tables/broadcasts.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
+import { nodeActivity } from './tables/nodeActivity.ts'
 import {
   deleteNode,
   giveUpNode,
@@ -90,7 +91,11 @@ export const sessionTxOf = (
 export const sessionReadsOf = (
   executor: Executor,
 ): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
-  nodes: { list: () => listNodes(executor), keys: () => nodeKeys(executor) },
+  nodes: {
+    list: () => listNodes(executor),
+    keys: () => nodeKeys(executor),
+    activity: (query) => nodeActivity(executor, query),
+  },
   sessions: {
     get: (id) => getSession(executor, id),
     page: (query) => pageSessions(executor, query),

@@ -228,6 +228,22 @@ export interface NodeReads {
   list(): Promise<Node[]>
   /** The ids of the keys that nodes seal with, by node. Nodes of earlier versions are missing. */
   keys(): Promise<ReadonlyMap<string, string>>
+  /** What each node does for an account; nodes that do nothing are left out. */
+  activity(query: ActivityQuery): Promise<NodeActivity[]>
+}
+
+/** The minutes whose bytes count: from the first, before the last. */
+export interface ActivityQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** Open sessions, and the bytes of the queried minutes. */
+export interface NodeActivity extends Bytes {
+  readonly node: string
+  readonly publishers: number
+  readonly viewers: number
 }
 
 export interface ViewingReads {

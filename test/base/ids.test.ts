@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { accountId, isTimeOrderedId, timeOrderedId } from '../../src/base/ids.ts'
+import { accountId, isTimeOrderedId, timeOfId, timeOrderedId } from '../../src/base/ids.ts'
 import { type Random, systemRandom } from '../../src/base/random.ts'
 
 /** A source of its own: ids rise per source. */
@@ -19,6 +19,11 @@ describe('a time-ordered id', () => {
     fc.assert(fc.property(time, (ms) => isTimeOrderedId(timeOrderedId(ms, newSource()))))
     for (const text of ['', 'x', '0'.repeat(22), 'l'.repeat(22), '1'.repeat(21), '1'.repeat(23), `${'1'.repeat(22)}\n`])
       expect(isTimeOrderedId(text)).toBe(false)
+  })
+
+  test('tells its time', () => {
+    const time = fc.nat({ max: 2 ** 48 - 1 })
+    fc.assert(fc.property(time, (ms) => timeOfId(timeOrderedId(ms, newSource())) === ms))
   })
 
   test('sorts as text by its time, whichever source it is from', () => {

@@ -326,6 +326,28 @@ export function sessionsSuite(stores: Stores): void {
       expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
+    test('count the open sessions and the bytes of an account, at each of them', async () => {
+      const other = newAccount()
+      const minute = { minuteMs: 60_000, viewers: 1, bytesIn: 100, bytesOut: 900 }
+      await write(async (tx) => {
+        await tx.sessions.insert(session({ accountId: other, action: 'publish' }), 'one')
+        for (const node of ['one', 'two', 'two']) await tx.sessions.insert(session({ accountId: other }), node)
+        const over = session({ accountId: other })
+        await tx.sessions.insert(over, 'one')
+        await tx.sessions.end([ending(over.id, 2000, 'left')])
+        await tx.minutes.put([
+          { ...minute, accountId: other, node: 'two' },
+          { ...minute, accountId: other, node: 'two', minuteMs: 120_000 },
+          { ...minute, accountId, node: 'two' },
+        ])
+      })
+      const found = await stores.other.read.nodes.activity({ accountId: other, fromMs: 60_000, untilMs: 120_000 })
+      expect(found.toSorted((a, b) => (a.node < b.node ? -1 : 1))).toEqual([
+        { node: 'one', publishers: 1, viewers: 1, bytesIn: 0, bytesOut: 0 },
+        { node: 'two', publishers: 0, viewers: 2, bytesIn: 100, bytesOut: 900 },
+      ])
+    })
+
     test('that are given up never come back, even while their sessions are still being ended', async () => {
       const made = node()
       await write((tx) => tx.nodes.insert(made, 60_000))

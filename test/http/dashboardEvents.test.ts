@@ -83,6 +83,24 @@ describe('GET /dashboard/api/events', () => {
     }
   })
 
+  it('says that there are decisions, dry runs too, when the access log has them', async () => {
+    const stream = await follow()
+    await stream.next('reset')
+    const question = {
+      action: 'publish',
+      protocol: 'whip',
+      streamName: 'asked',
+      ip: '192.0.2.9',
+      token: 'x'.repeat(64),
+    }
+    expect((await sluice.call('POST', '/api/access/check', question)).json.data.allowed).toBe(false)
+    // The job of a server does it every second.
+    await sluice.app.ctx.recorder.reconcile()
+    expect((await stream.next('decisions')).data).toEqual({ count: 1 })
+    const { json } = await sluice.call('GET', '/api/access/log?streamName=asked')
+    expect(json.data).toMatchObject([{ streamName: 'asked', source: 'check', allowed: false }])
+  })
+
   it('folds refusals by reason', async () => {
     const stream = await follow()
     await stream.next('reset')

@@ -47,6 +47,10 @@ const RING_MAX_CHARACTERS = 1_000_000
 export class AccountUpdates {
   readonly readers = new Set<UpdateReader>()
   readonly refused = new Tally()
+  /** Decisions that were recorded since the last round. */
+  decided = 0
+  /** Those of the round before: the access log has them now. */
+  #logged = 0
   /** Monotonic milliseconds of the last time when there was a reader. */
   usedAtMs = 0
   readonly #epoch: string
@@ -86,6 +90,7 @@ export class AccountUpdates {
     for (const update of figureUpdates(this.#figures, streams)) this.#publish(update)
     this.#figures = streams
     this.#publishRefusals()
+    this.#publishDecisions()
   }
 
   slowFactsAre(facts: SlowFacts): void {
@@ -120,6 +125,14 @@ export class AccountUpdates {
     if (counts.length === 0) return
     this.refused.clear()
     this.#publish({ name: 'refusals', data: { counts } })
+  }
+
+  /** The access log is written every second, so that what was decided in the round before can be read. */
+  #publishDecisions(): void {
+    const count = this.#logged
+    this.#logged = this.decided
+    this.decided = 0
+    if (count > 0) this.#publish({ name: 'decisions', data: { count } })
   }
 
   #publish({ name, data }: Update): void {

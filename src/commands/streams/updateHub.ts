@@ -40,7 +40,10 @@ export class UpdateHub {
         if (kind === 'feed' || kind === 'all') this.#wake()
       }),
       ctx.recorder.watch(({ accountId, source, allowed, code }) => {
-        if (source === 'live' && !allowed) this.#accounts.get(accountId)?.refused.add(code ?? 'other')
+        const updates = this.#accounts.get(accountId)
+        if (updates === undefined) return
+        updates.decided += 1
+        if (source === 'live' && !allowed) updates.refused.add(code ?? 'other')
       }),
     ]
   }

@@ -59,6 +59,7 @@ export type Update =
   | { readonly name: 'streamEnded'; readonly data: { readonly streamName: string } }
   | { readonly name: 'figures'; readonly data: Totals & { readonly streams: readonly StreamFigures[] } }
   | { readonly name: 'refusals'; readonly data: { readonly counts: readonly { code: string; count: number }[] } }
+  | { readonly name: 'decisions'; readonly data: { readonly count: number } }
   | { readonly name: 'webhookPaused'; readonly data: { readonly webhookId: string; readonly until: string } }
   | { readonly name: 'webhookResumed'; readonly data: { readonly webhookId: string } }
   | {

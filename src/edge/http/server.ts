@@ -7,6 +7,7 @@ import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { attentionRoutes } from './about/attention.ts'
+import { nodeRoutes } from './about/nodes.ts'
 import { storageRoutes } from './about/storage.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
@@ -179,6 +180,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   serverRoutes(api, ctx, options.facts)
   attentionRoutes(api, ctx, recordings.diskSpace)
   storageRoutes(api, ctx, recordings.diskSpace)
+  nodeRoutes(api, ctx, options.facts)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }

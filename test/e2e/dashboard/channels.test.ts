@@ -97,6 +97,8 @@ test('a channel is started and stopped from its page and from the list', async (
   await page.getByRole('searchbox').fill('nothing like it')
   await page.keyboard.press('Enter')
   await page.getByText('No channel matches.').waitFor()
+  await page.goto(`${dashboard.home}#/channels/${id}`)
+  await page.locator('main td', { hasText: 'A user stopped it.' }).waitFor()
 })
 
 test('the stream key is covered, shown and renewed, with the address of the server', async () => {

@@ -25,6 +25,13 @@ test('an empty overview teaches the next step', async () => {
   await page.waitForSelector('.side-foot .st:has-text("Live updates on")')
   await page.waitForSelector('.plot-canvas canvas')
   expect(await axe(page)).toEqual([])
+  // Without a chosen theme the plots follow the system, too.
+  await page.evaluate(
+    `document.querySelectorAll('.plot-canvas canvas').forEach((one) => (one.dataset.theme = 'light'))`,
+  )
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.waitForSelector('.plot-canvas canvas:not([data-theme])')
+  await page.waitForSelector('.plot-canvas canvas[data-theme]', { state: 'detached' })
   await page.click('text=Addresses for OBS')
   await page.waitForURL(({ hash }) => hash === '#/live?from=encoder')
   await page.close()
@@ -67,6 +74,9 @@ test('streams appear and leave by themselves, with their figures, and a hostile 
   await viewer.stop()
   await publisher.stop()
   await page.waitForSelector('h2:text-is("The gate is closed")')
+  // What was before the page was opened is there too, with the reason of the end.
+  await page.reload()
+  await rowOf(page, 'Just happened', `${HOSTILE} endedit was stopped`).waitFor()
   await page.close()
 })
 

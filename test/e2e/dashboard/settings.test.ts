@@ -238,6 +238,32 @@ test('the audit log names the user, and shows a change before and after', async 
   await page.getByText('No change matches.').waitFor()
 })
 
+test('the nodes page shows the only node clearly, and several as a list', async () => {
+  await open('/settings/nodes')
+  const only = card('One node serves all')
+  await only.getByText('Its data is in SQLite on this machine.').waitFor()
+  const { version, node } = (await dashboard.api('GET', '/api/server')).data as { version: string; node: string }
+  const values = await only.locator('dd').allTextContents()
+  expect(values[0]).toBe(version)
+  expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0 bit/s in, 0 bit/s out'])
+  expect(values[5]).toBe(node)
+  expect(await axe(page)).toEqual([])
+
+  await page.route('**/dashboard/api/nodes', async (route) => {
+    const answer = await route.fetch()
+    const { status, data } = (await answer.json()) as { status: string; data: { nodes: object[] } }
+    const { version: _, ...other } = { ...data.nodes[0], version: '' }
+    const url = 'https://node2.example.com'
+    const nodes = [...data.nodes, { ...other, id: 'two', isThis: false, state: 'silent', url, viewers: 1 }]
+    await route.fulfill({ json: { status, data: { database: 'postgres', nodes } } })
+  })
+  const rows = page.locator('tbody tr')
+  await expect.poll(() => rows.count(), SOON).toBe(2)
+  expect(await rows.first().textContent()).toContain('this one')
+  expect(await rows.last().textContent()).toMatch(/node2\.example\.com.*Not seen lately.*0 publishers, 1 viewer/)
+  expect(await axe(page)).toEqual([])
+})
+
 test('what was typed arrives after the session has ended and the user has signed in again', async () => {
   await open('/settings/security')
   await button('New secret').click()
@@ -329,7 +355,8 @@ async function signOut(): Promise<void> {
 }
 
 test('a page without https, and one at an address, says that it has no passkeys', async () => {
-  const context = await dashboard.newContext()
+  // The browser complains about a page without https by itself, so this context is not watched.
+  const context = await dashboard.browser.newContext()
   onTestFinished(() => context.close())
   page = await context.newPage()
   await page.goto(dashboard.home.replace('127.0.0.1', 'tv.test'))

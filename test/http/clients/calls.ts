@@ -83,6 +83,7 @@ const SESSIONS: readonly Call[] = [
   call('readServer'),
   call('readAttention'),
   call('readStorage'),
+  call('listNodes'),
   call('listSessions', { action: 'view', limit: 1 }, { session: 'data.0.id' }),
   call('endSession', { sessionId: '$session' }),
   call('stopStream', { body: { streamId: '$stream' } }),

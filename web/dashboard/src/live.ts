@@ -11,7 +11,8 @@ export type Updates = 'connecting' | 'on' | 'polling' | 'off'
 /** Something that happened while the page was open. */
 export interface Happening {
   readonly id: number
-  readonly atMs: number
+  /** By the clock of this browser; a start by that of the server. */
+  readonly at: string
   readonly what: 'started' | 'ended' | 'uneven' | 'stalled' | 'steady'
   readonly streamName: string
   readonly detail: string
@@ -24,11 +25,20 @@ export const streams = signal<readonly StreamOnAir[] | null>(null)
 export const happenings = signal<readonly Happening[]>([])
 /** Grows with each refusal that the server reports, so that counts are loaded again. */
 export const refusals = signal(0)
+/** Grows with decisions that the access log has now, at the node that this page talks to. */
+export const decisions = signal(0)
+/** Grows when sessions begin, end or move bytes. */
+export const sessionNews = signal(0)
 /** Grows when a webhook or an engine changes. */
 export const changes = signal(0)
 
 /** The bitrate of each stream in the last five minutes. */
 export const bitrates = signal<ReadonlyMap<string, readonly number[]>>(new Map())
+
+/** Changes when a stream begins or ends, or has another number of viewers. */
+export const audiences = computed(() =>
+  (streams.value ?? []).map(({ streamName, viewers }) => `${streamName} ${viewers}`).join('\n'),
+)
 
 export const totals = computed(() => {
   const all = streams.value ?? []
@@ -106,7 +116,8 @@ const TAKE = {
   reset: ({ streams: all }: { streams: readonly StreamOnAir[] }) => replace(all),
   streamStarted: (stream: StreamOnAir) => {
     put(stream)
-    note('started', stream.streamName, [stream.tokenLabel, stream.protocol.toUpperCase()].filter(Boolean).join(', '))
+    const detail = [stream.tokenLabel, stream.protocol.toUpperCase()].filter(Boolean).join(', ')
+    note('started', stream.streamName, detail, stream.startedOn)
   },
   streamChanged: (stream: StreamOnAir) => {
     const before = (streams.value ?? []).find(({ streamName }) => streamName === stream.streamName)
@@ -115,15 +126,20 @@ const TAKE = {
   },
   streamEnded: ({ streamName }: { streamName: string }) => {
     streams.value = (streams.value ?? []).filter((one) => one.streamName !== streamName)
+    sessionNews.value += 1
     note('ended', streamName, '')
   },
   figures: ({ streams: changed }: { streams: readonly Figures[] }) => {
     const byName = new Map(changed.map((one) => [one.streamName, one]))
     streams.value = (streams.value ?? []).map((one) => ({ ...one, ...byName.get(one.streamName) }))
+    sessionNews.value += 1
     sample()
   },
   refusals: () => {
     refusals.value += 1
+  },
+  decisions: () => {
+    decisions.value += 1
   },
   webhookPaused: changed,
   webhookResumed: changed,
@@ -137,14 +153,17 @@ function changed(): void {
 const byName = (all: readonly StreamOnAir[]): StreamOnAir[] =>
   all.toSorted((a, b) => (a.streamName < b.streamName ? -1 : 1))
 
+/** Takes the whole state, after which anything may have changed. */
 function replace(all: readonly StreamOnAir[]): void {
   streams.value = byName(all)
+  for (const news of [sessionNews, decisions, refusals]) news.value += 1
   sample()
 }
 
 function put(stream: StreamOnAir): void {
   const others = (streams.value ?? []).filter(({ streamName }) => streamName !== stream.streamName)
   streams.value = byName([...others, stream])
+  sessionNews.value += 1
 }
 
 function sample(): void {
@@ -157,7 +176,7 @@ function sample(): void {
 
 let count = 0
 
-function note(what: Happening['what'], streamName: string, detail: string): void {
-  const happening = { id: (count += 1), atMs: Date.now(), what, streamName, detail }
+function note(what: Happening['what'], streamName: string, detail: string, at = new Date().toISOString()): void {
+  const happening = { id: (count += 1), at, what, streamName, detail }
   happenings.value = [happening, ...happenings.value].slice(0, HAPPENINGS_MAX)
 }

@@ -11,6 +11,7 @@ import { sendResult } from '../problem.ts'
 /** What a server tells about itself. */
 export interface ServerFacts {
   readonly version: string
+  readonly database: 'sqlite' | 'postgres'
   /** Empty: not configured. */
   readonly publicUrl: string
   readonly nodeUrl: string

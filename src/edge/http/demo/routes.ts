@@ -28,7 +28,8 @@ const policy = (media: string): string =>
   ].join('; ')
 
 /**
- * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there. Sluice reads its files for each request and does not cache them.
+ * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there.
+ * Sluice reads its files for each request and does not cache them.
  * With `hasNodes` the page may follow a redirect to another node.
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {

@@ -903,6 +903,15 @@ export const en = {
       error: 'Error',
       shutdown: 'Restart of the server',
     },
+    ends: {
+      api: 'A program stopped it over the API.',
+      dashboard: 'A user stopped it.',
+      scheduler: 'Its scheduled time was over.',
+      timeout: 'No source came for as long as the channel waits.',
+      error: 'Its node was lost without stopping it.',
+      deleted: 'Its engine was deleted while it ran.',
+      shutdown: 'The server stopped.',
+    },
   },
   schedules: {
     title: 'Schedule',
@@ -1277,6 +1286,29 @@ export const en = {
     address: 'Address',
     before: 'Before',
     after: 'After',
+  },
+
+  // Nodes
+  nodes: {
+    title: 'Nodes',
+    node: 'Node',
+    state: 'State',
+    states: { serving: 'Serving', silent: 'Not seen lately' },
+    thisOne: 'this one',
+    version: 'Version',
+    since: 'Since',
+    sessions: 'Sessions',
+    sessionsOf: (publishers: string, viewers: string) =>
+      `${publishers} ${publishers === '1' ? 'publisher' : 'publishers'}, ${viewers} ${viewers === '1' ? 'viewer' : 'viewers'}`,
+    loadName: 'Traffic',
+    load: (into: string, out: string) => `${into} in, ${out} out`,
+    seen: 'Last seen',
+    one: 'One node serves all',
+    oneText: {
+      sqlite: 'Its data is in SQLite on this machine. To add nodes on other machines, move to PostgreSQL.',
+      postgres:
+        'Its data is in PostgreSQL. To add a node, start Sluice elsewhere with the same database and sealing key.',
+    },
   },
 
   // Search

@@ -1,7 +1,9 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Args, listAccessLog, readAccessSummary } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk, type Walked } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { decisions } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Segment, Toggle } from '../../parts/form.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
@@ -15,7 +17,6 @@ import { count } from '../../parts/values.tsx'
 import { linkTo, route } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
-import { useEvery } from '../tokens/useEvery.ts'
 import { type Decision, DecisionCard, kindOf } from './decision.tsx'
 import { DryRunCard, emptyQuestion, type Question } from './dryRun.tsx'
 import { countedFrom, type Filters, OUTCOMES, readFilters, searchOf, setFilters, typedOf } from './filters.ts'
@@ -23,7 +24,8 @@ import { ReasonsCard } from './reasons.tsx'
 import './access.css'
 
 const text = words.access
-const FRESH_MS = 3000
+/** The server writes the counts of repeated refusals this late. */
+const COUNTS_MS = 12_000
 const PER_PAGE = 50
 
 type LogQuery = NonNullable<Args<typeof listAccessLog>['query']>
@@ -58,15 +60,19 @@ export function AccessPage({ query }: PageArgs) {
     [filters.range, isFollowing ? log.data : null],
   )
   const follow = (): void => {
-    if (isFollowing && !log.isLoading) log.reload()
+    if (isFollowing) log.reload()
   }
-  useEvery(FRESH_MS, useLatest(follow))
+  const setAndFollow = (isOn: boolean): void => {
+    setFollowing(isOn)
+    if (isOn) log.reload()
+  }
+  useFollow(decisions, follow, COUNTS_MS)
   const chosen = log.data?.find(({ id }) => id === filters.decision)
   return (
     <Page
       title={text.title}
       sub={text.sub}
-      actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setFollowing} />}
+      actions={<Toggle label={text.follow} isOn={isFollowing} onChange={setAndFollow} />}
     >
       <div class="cols form-side">
         <section class="card access-decisions" aria-label={text.decisions}>
@@ -93,13 +99,6 @@ export function AccessPage({ query }: PageArgs) {
       </div>
     </Page>
   )
-}
-
-/** A function that stays the same and does what the latest one does. */
-function useLatest(action: () => void): () => void {
-  const latest = useRef(action)
-  latest.current = action
-  return useRef(() => latest.current()).current
 }
 
 const hasFilter = ({ token, stream, address, outcome, code, range }: Filters): boolean =>

@@ -62,9 +62,21 @@ const columnsOf = (engines: readonly Engine[]): Column<RunRecord>[] => [
   {
     id: 'end',
     title: text.end,
-    cell: ({ end, stopType, stopName }) => {
+    cell: (run) => {
+      const { end, stopType = 'api', stopName } = run
       if (!end) return <State kind="live">{text.running}</State>
-      return <State kind={stopType === 'error' ? 'error' : 'off'}>{stopName ?? text.causes[stopType ?? 'api']}</State>
+      return (
+        <>
+          <State kind={stopType === 'error' ? 'error' : 'off'}>{stopName ?? text.causes[stopType]}</State>
+          <span class="sub">{reasonOf(run, engines)}</span>
+        </>
+      )
     },
   },
 ]
+
+/** A run ends with an error in two ways only: its node was lost, or its engine was deleted. */
+function reasonOf({ engineId, stopType = 'api' }: RunRecord, engines: readonly Engine[]): string {
+  const isDeleted = stopType === 'error' && !engines.some(({ id }) => id === engineId)
+  return isDeleted ? text.ends.deleted : text.ends[stopType]
+}

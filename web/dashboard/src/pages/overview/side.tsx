@@ -1,14 +1,15 @@
-import { readAccessSummary, readAttention } from '#api/tokens.ts'
+import { type Answer, listBroadcasts, readAccessSummary, readAttention } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { changes, happenings, type Happening, refusals, streams, totals } from '../../live.ts'
 import { LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
-import { count, Time } from '../../parts/values.tsx'
+import { count, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { type Need, needOf } from './attention.ts'
+import { timelineOf } from './timeline.ts'
 
 const text = words.overview
 
@@ -122,34 +123,39 @@ const KINDS: Readonly<Record<Happening['what'], StateKind>> = {
   steady: 'ok',
 }
 
-/** What happened while the page was open, the newest first; below it the streams that were there before. */
+const LINES_MAX = 12
+
+/** What happened lately, the newest first: starts, ends with their reason, and changes of health while the page is open. */
 export function JustHappened() {
-  const began = (streams.value ?? [])
-    .map(({ streamName, startedOn, tokenLabel = '' }) => ({
-      streamName,
-      atMs: Date.parse(startedOn),
-      detail: tokenLabel,
-    }))
-    .filter(
-      ({ streamName }) => !happenings.value.some((one) => one.what === 'started' && one.streamName === streamName),
-    )
-    .map((one, index) => ({ ...one, id: -1 - index, what: 'started' as const }))
-  const all = [...happenings.value, ...began].toSorted((a, b) => b.atMs - a.atMs).slice(0, 12)
+  const ends = happenings.value.filter(({ what }) => what === 'ended').length
+  const past = useLoad((signal) => call(listBroadcasts, { query: { limit: LINES_MAX } }, { signal }), [ends])
+  const lines = timelineOf(happenings.value, streams.value ?? [], past.data ?? [], LINES_MAX)
   return (
     <Card title={text.happened}>
-      {all.length === 0 && <p class="note">{text.nothingHappened}</p>}
+      {past.error && <LoadError error={past.error} onRetry={past.reload} />}
+      {past.data && lines.length === 0 && <p class="note">{text.nothingHappened}</p>}
       <ol class="timeline">
-        {all.map(({ id, atMs, what, streamName, detail }) => (
-          <li key={id}>
-            <Time at={new Date(atMs).toISOString()} />
+        {lines.map(({ key, at, what, streamName, tokenLabel, broadcast }) => (
+          <li key={key}>
+            <Time at={at} />
             <Shape kind={KINDS[what]} />
             <div>
               {text.happenings[what](streamName)}
-              {detail !== '' && <p>{detail}</p>}
+              {broadcast ? <p>{endOf(broadcast)}</p> : tokenLabel !== '' && <p>{tokenLabel}</p>}
             </div>
           </li>
         ))}
       </ol>
     </Card>
   )
+}
+
+function endOf({
+  startedOn,
+  endedOn,
+  mostViewers,
+  endReason = 'unknown',
+}: Answer<typeof listBroadcasts>[number]): string {
+  const length = duration((Date.parse(endedOn) - Date.parse(startedOn)) / 1000)
+  return `${words.stream.endReasons[endReason]} · ${length} · ${words.stream.mostViewers(mostViewers)}`
 }

@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { audiences } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
@@ -17,13 +19,10 @@ import { NoTokens } from './noTokens.tsx'
 import { listTokens, type SortBy, type TokenQuery, type TokenRecord, type TokenState } from './operations.ts'
 import { switchTokens } from './switching.ts'
 import type { TokenKind } from './tokenForm.ts'
-import { useEvery } from './useEvery.ts'
 import './tokens.css'
 
 const text = words.tokens
 const PER_PAGE = 50
-/** Which tokens are live changes by itself, so the list is read again this often. */
-const FRESH_MS = 15_000
 const STATES: readonly (TokenState | '')[] = ['', 'live', 'expiring', 'off', 'expired']
 const SORTS: readonly SortBy[] = ['Name', 'AddedOn', 'LastUsedOn']
 /** One page of live tokens tells which rows are live. */
@@ -69,7 +68,8 @@ function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query:
     async (signal) => ({ publish: await countAll('publish', signal), subscribe: await countAll('subscribe', signal) }),
     [kind, list.data?.total],
   )
-  useEvery(FRESH_MS, list.reload)
+  // Which tokens are live changes by itself.
+  useFollow(audiences, list.reload)
   const isNarrowed = wanted.search !== '' || wanted.state !== undefined
   const isEmpty = list.data?.total === 0 && !isNarrowed
   return (

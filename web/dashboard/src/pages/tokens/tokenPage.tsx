@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { sessionNews } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -24,12 +26,9 @@ import { SignCard } from './signCard.tsx'
 import { expiresSoon, TokenStateMark, until } from './state.tsx'
 import { switchTokens } from './switching.ts'
 import type { TokenKind } from './tokenForm.ts'
-import { useEvery } from './useEvery.ts'
 import './tokens.css'
 
 const text = words.tokens
-/** Sessions and the state of the token are read again this often. */
-const FRESH_MS = 5000
 const SESSIONS_SHOWN = 20
 
 export type Session = Answer<typeof listSessions>[number]
@@ -52,7 +51,7 @@ function TokenPage({ kind, id, rule }: TokenPageProps) {
     (signal) => call(listSessions, { query: { tokenId: id, limit: SESSIONS_SHOWN } }, { signal }),
     [kind, id],
   )
-  useEvery(FRESH_MS, sessions.reload)
+  useFollow(sessionNews, sessions.reload)
   const crumb = { text: text.kinds[kind].list, href: linkTo(`/tokens/${kind}`) }
   if (token.data === undefined) {
     if (token.error?.status === 404 || token.error?.status === 400) return <NoToken kind={kind} />

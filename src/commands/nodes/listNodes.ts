@@ -1,0 +1,52 @@
+import { timeOfId } from '../../base/ids.ts'
+import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
+import type { Node, NodeActivity } from '../../store/store.ts'
+import type { SessionContext } from '../context.ts'
+
+/** A node, and what it does for one account. */
+export interface ListedNode {
+  readonly id: string
+  /** It answers this request. */
+  readonly isThis: boolean
+  readonly url: string | null
+  /** `silent`: its lease has expired. The others end its sessions. */
+  readonly state: 'serving' | 'silent'
+  readonly startedAtMs: number
+  /** The last renewal of its lease. */
+  readonly seenAtMs: number
+  readonly publishers: number
+  readonly viewers: number
+  /** Bits per second, over the last whole minute. */
+  readonly bitrateIn: number
+  readonly bitrateOut: number
+}
+
+/** The processes that serve, the oldest first. Sessions and bitrates are those of the account. */
+export async function listNodes(ctx: SessionContext, accountId: string): Promise<ListedNode[]> {
+  const { store, clock, sessions } = ctx
+  const untilMs = Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS
+  const [nodes, activity] = await Promise.all([
+    store.read.nodes.list(),
+    store.read.nodes.activity({ accountId, fromMs: untilMs - MINUTE_MS, untilMs }),
+  ])
+  const byNode = new Map(activity.map((one) => [one.node, one]))
+  return nodes.map((node) => listed(node, byNode.get(node.id), sessions.node))
+}
+
+const SECONDS = MINUTE_MS / 1000
+
+function listed({ id, url, isExpired, seenAtMs }: Node, does: NodeActivity | undefined, own: string): ListedNode {
+  const { publishers = 0, viewers = 0, bytesIn = 0, bytesOut = 0 } = does ?? {}
+  return {
+    id,
+    isThis: id === own,
+    url,
+    state: isExpired ? 'silent' : 'serving',
+    startedAtMs: timeOfId(id),
+    seenAtMs,
+    publishers,
+    viewers,
+    bitrateIn: Math.round((bytesIn * 8) / SECONDS),
+    bitrateOut: Math.round((bytesOut * 8) / SECONDS),
+  }
+}

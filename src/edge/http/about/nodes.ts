@@ -1,0 +1,58 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
+import { listNodes, type ListedNode } from '../../../commands/nodes/listNodes.ts'
+import type { Context } from '../../../commands/context.ts'
+import { accountOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { sendResult } from '../problem.ts'
+import type { ServerFacts } from './server.ts'
+
+/** The processes that serve, and what they do for the account. */
+export function nodeRoutes(app: FastifyInstance, ctx: Context, { version, database }: ServerFacts): void {
+  app.get(
+    '/api/nodes',
+    document('server', 'The nodes that serve, the oldest first, with your sessions and bitrates at each', {
+      operationId: 'listNodes',
+      data: Nodes,
+    }),
+    async (request, reply) => {
+      const nodes = await listNodes(ctx, accountOf(request))
+      return sendResult(reply, ok({ database, nodes: nodes.map((node) => toRecord(node, version)) }))
+    },
+  )
+}
+
+const toRecord = ({ url, startedAtMs, seenAtMs, ...node }: ListedNode, version: string) => ({
+  ...node,
+  ...(url === null ? {} : { url }),
+  ...(node.isThis ? { version } : {}),
+  startedOn: new Date(startedAtMs).toISOString(),
+  lastSeenOn: new Date(seenAtMs).toISOString(),
+})
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+const date = (description: string) => Type.String({ format: 'date-time', description })
+
+const NodeRecord = Type.Object({
+  id: Type.String({ description: 'New at each start.' }),
+  isThis: Type.Boolean({ description: 'It answers this request.' }),
+  url: Type.Optional(
+    Type.String({ description: 'Where clients reach it (`server.nodeUrl`); absent: not configured.' }),
+  ),
+  version: Type.Optional(Type.String({ description: 'Of Sluice; only of the node that answers.' })),
+  state: Type.Enum(['serving', 'silent'], {
+    description: '`silent`: its lease has expired, so the other nodes end its sessions.',
+  }),
+  startedOn: date('Since when it serves without a break.'),
+  lastSeenOn: date('When it last renewed its lease, by the clock of the database.'),
+  publishers: count('Open sessions of your account.'),
+  viewers: count('Open sessions of your account.'),
+  bitrateIn: count('Bits per second of your account, over the last whole minute.'),
+  bitrateOut: count('Bits per second of your account, over the last whole minute.'),
+})
+
+const Nodes = Type.Object({
+  database: Type.Enum(['sqlite', 'postgres'], { description: 'With SQLite, all nodes are on one machine.' }),
+  nodes: Type.Array(NodeRecord),
+})

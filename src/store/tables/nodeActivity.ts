@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import { type Executor, statement } from '../executor.ts'
+import type { ActivityQuery, NodeActivity } from '../store.ts'
+
+const openSessions = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('sessions')
+    .select(['node', 'action'])
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('account_id', '=', p.accountId)
+    .where('ended_at_ms', 'is', null)
+    .groupBy(['node', 'action']),
+)
+
+const bytes = statement((db, p: ActivityQuery) =>
+  db
+    .selectFrom('account_minutes')
+    .select('node')
+    .select([
+      sql<number>`cast(sum(bytes_in) as bigint)`.as('bytes_in'),
+      sql<number>`cast(sum(bytes_out) as bigint)`.as('bytes_out'),
+    ])
+    .where('account_id', '=', p.accountId)
+    .where('minute_ms', '>=', p.fromMs)
+    .where('minute_ms', '<', p.untilMs)
+    .groupBy('node'),
+)
+
+/** What each node does for an account. Nodes that do nothing are left out. */
+export async function nodeActivity(executor: Executor, query: ActivityQuery): Promise<NodeActivity[]> {
+  const [sessions, sums] = await Promise.all([executor.all(openSessions, query), executor.all(bytes, query)])
+  const names = new Set([...sessions, ...sums].map(({ node }) => node))
+  return [...names].map((node) => {
+    const ofNode = sums.find((row) => row.node === node)
+    const count = (action: string): number => sessions.find((row) => row.node === node && row.action === action)?.n ?? 0
+    return {
+      node,
+      publishers: count('publish'),
+      viewers: count('view'),
+      bytesIn: ofNode?.bytes_in ?? 0,
+      bytesOut: ofNode?.bytes_out ?? 0,
+    }
+  })
+}

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { timeOfId } from '../../src/base/ids.ts'
+import { VERSION } from '../../src/base/version.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+
+let place: Place
+let clock: ManualClock
+let at: TestNode
+beforeAll(async () => {
+  place = await newPlace('SQLite')
+  clock = new ManualClock()
+  at = await startTestNode({ url: place.url, clock })
+})
+afterAll(async () => {
+  await at.close()
+  await place.remove()
+})
+
+test('the nodes are listed with their start, last renewal, sessions and bitrates', async () => {
+  const silent = await startTestNode({ url: place.url, clock, hostKey: 'other', leaseMs: -1 })
+  const { token } = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: token })
+  await view(at)
+  const minutes = at.ctx.accountMinutes
+  minutes.sample()
+  countBytes(at.ctx, publisher.session.id, { bytesIn: 75_000, bytesOut: 0 })
+  minutes.sample()
+  await minutes.write(at.ctx.store)
+  clock.advance(60_000)
+
+  const { status, json } = await at.call('GET', '/api/nodes')
+  expect(status).toBe(200)
+  const time = expect.stringMatching(/^\d{4}-.*Z$/) as string
+  expect(json.data).toEqual({
+    database: 'sqlite',
+    nodes: [
+      {
+        id: at.ctx.sessions.node,
+        isThis: true,
+        version: VERSION,
+        state: 'serving',
+        startedOn: new Date(timeOfId(at.ctx.sessions.node)).toISOString(),
+        lastSeenOn: time,
+        publishers: 1,
+        viewers: 1,
+        bitrateIn: 10_000,
+        bitrateOut: 0,
+      },
+      {
+        id: silent.ctx.sessions.node,
+        isThis: false,
+        state: 'silent',
+        startedOn: new Date(timeOfId(silent.ctx.sessions.node)).toISOString(),
+        lastSeenOn: time,
+        publishers: 0,
+        viewers: 0,
+        bitrateIn: 0,
+        bitrateOut: 0,
+      },
+    ],
+  })
+  // Host and data directory are nothing for a client.
+  expect(JSON.stringify(json)).not.toMatch(/hostKey|other|pid/)
+  await silent.close()
+})

@@ -1,0 +1,99 @@
+import { useEffect } from 'preact/hooks'
+import { type Answer, listNodes } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Bones, LoadError } from '../../parts/notice.tsx'
+import { Card, Pairs } from '../../parts/page.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { bitrate, count, Since, Time } from '../../parts/values.tsx'
+import { words } from '../../words/words.ts'
+import { SettingsFrame } from './tabs.tsx'
+
+const text = words.nodes
+
+type Listed = Answer<typeof listNodes>
+type Node = Listed['nodes'][number]
+
+/** Nodes renew their leases every few seconds. */
+const AGAIN_MS = 5000
+
+/** The processes that serve: who they are, and what they do. */
+export function NodesPage() {
+  const list = useLoad((signal) => call(listNodes, {}, { signal }), [])
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === 'visible' && list.reload(), AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <SettingsFrame path="/settings/nodes">
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {!list.data && !list.error && <Bones />}
+      {list.data && <Nodes {...list.data} />}
+    </SettingsFrame>
+  )
+}
+
+function Nodes({ database, nodes }: Listed) {
+  const [only, ...others] = nodes
+  if (only && others.length === 0) return <OnlyNode node={only} database={database} />
+  return (
+    <Card title={text.title} aside={<span class="note num">{nodes.length}</span>} isFlush>
+      <Table caption={text.title} rows={nodes} keyOf={({ id }) => id} isChosen={isThis} columns={COLUMNS} />
+    </Card>
+  )
+}
+
+const isThis = (node: Node): boolean => node.isThis
+
+const NodeState = ({ state }: Pick<Node, 'state'>) => (
+  <State kind={state === 'serving' ? 'ok' : 'error'}>{text.states[state]}</State>
+)
+
+const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitrateIn), bitrate(bitrateOut))
+
+const sessions = ({ publishers, viewers }: Node): string => text.sessionsOf(count(publishers), count(viewers))
+
+/** The whole server is one node. `database` decides whether more are possible. */
+function OnlyNode({ node, database }: { readonly node: Node; readonly database: Listed['database'] }) {
+  return (
+    <Card title={text.one} aside={<NodeState state={node.state} />}>
+      <p class="note">{text.oneText[database]}</p>
+      <Pairs
+        rows={[
+          [text.version, node.version ?? '–'],
+          [text.since, <Running key="since" node={node} />],
+          [text.sessions, sessions(node)],
+          [text.loadName, load(node)],
+          [text.seen, <Time key="seen" at={node.lastSeenOn} isWhole />],
+          [text.node, <code key="id">{node.id}</code>],
+        ]}
+      />
+    </Card>
+  )
+}
+
+const Running = ({ node: { startedOn } }: { readonly node: Node }) => (
+  <>
+    <Time at={startedOn} isWhole /> · <Since since={startedOn} />
+  </>
+)
+
+const COLUMNS: readonly Column<Node>[] = [
+  {
+    id: 'node',
+    title: text.node,
+    cell: (node) => (
+      <>
+        <b>{node.url ?? <code>{node.id}</code>}</b> {node.isThis && <span class="tag">{text.thisOne}</span>}
+        <span class="sub only-narrow">{sessions(node)}</span>
+      </>
+    ),
+  },
+  { id: 'state', title: text.state, cell: NodeState },
+  { id: 'version', title: text.version, priority: 3, cell: ({ version }) => version ?? <span class="faint">–</span> },
+  { id: 'since', title: text.since, priority: 3, cell: ({ startedOn }) => <Since since={startedOn} /> },
+  { id: 'sessions', title: text.sessions, priority: 2, cell: sessions },
+  { id: 'load', title: text.loadName, priority: 2, cell: load },
+  { id: 'seen', title: text.seen, priority: 2, cell: ({ lastSeenOn }) => <Time at={lastSeenOn} isWhole /> },
+]
