@@ -235,6 +235,66 @@ test('a scheduler is added after a refusal, and deleted', async () => {
   expect(await read()).toEqual([])
 })
 
+test('a calendar shows when schedulers start a channel, in both zones, and begins, ends and switches them', async () => {
+  const { id } = await channel('Planned')
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const daily = { startTime: '20:15', endTime: '21:00', recurrence: 'RRULE:FREQ=DAILY', timeZone: 'Pacific/Honolulu' }
+  const body = { name: HOSTILE, startDate: tomorrow, ...daily, channels: [{ channelId: id }] }
+  const { id: schedulerId } = (await dashboard.v2('POST', '/schedulers', body)) as { id: string }
+  const read = () =>
+    dashboard.v2('GET', `/schedulers/${schedulerId}`) as Promise<{
+      status: string
+      enabled: boolean
+      nextStart: string
+    }>
+  const zone = await dashboard.context.newPage()
+  const clock = await zone.evaluate(
+    (at) => {
+      const format = { hour: '2-digit', minute: '2-digit' } as const
+      return new Intl.DateTimeFormat('en-GB', format).format(new Date(at))
+    },
+    (await read()).nextStart,
+  )
+  await zone.close()
+  await open(`/channels/${id}?calendar=month`)
+  await page.locator('.slot').first().waitFor()
+  expect(await page.locator('.calendar > div').count()).toBeGreaterThanOrEqual(28)
+  await button('The month after').click()
+  await expect.poll(() => page.locator('.calendar > div:not(.outside) .slot').count(), SOON).toBeGreaterThanOrEqual(28)
+  const slot = page.locator('.slot').nth(10)
+  expect(await slot.getAttribute('title')).toMatch(`${clock}–`)
+  expect(await slot.getAttribute('title')).toContain(`${HOSTILE} · 20:15–21:00 in Pacific/Honolulu`)
+  expect(page.url()).toContain('calendar=month&day=')
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280)
+  expect(await axe(page)).toEqual([])
+  await page.getByText('Week', { exact: true }).click()
+  await expect.poll(() => page.locator('.calendar > div').count(), SOON).toBe(7)
+  expect(await page.locator('main img').count()).toBe(0)
+
+  const act = async (item: string) => {
+    await button(`More for ${HOSTILE}`).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  await act('Begin now')
+  await expect.poll(async () => (await read()).status, SOON).toBe('active')
+  await page.getByText('Under way', { exact: true }).waitFor()
+  await page.locator('.run').first().waitFor()
+  await page.getByRole('img', { name: /: ran 0:\d\d:\d\d$/ }).waitFor()
+  await act('End now')
+  await expect.poll(async () => (await read()).status, SOON).toBe('idle')
+  await page.getByText('Under way', { exact: true }).waitFor({ state: 'detached' })
+  await act('Switch off')
+  await expect.poll(async () => (await read()).enabled, SOON).toBe(false)
+  await page.getByText('Off: what comes due is skipped').waitFor()
+
+  const phone = await dashboard.open(`/channels/${id}?calendar=month&day=2031-05-05`, { width: 390, theme: 'dark' })
+  await phone.locator('.slot').first().waitFor()
+  expect(await phone.locator('.slot-whole').nth(3).innerText()).toContain('in Pacific/Honolulu')
+  expect(await phone.locator('.calendar > .free').first().isVisible()).toBe(false)
+  expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  await phone.close()
+})
+
 test('a channel that runs is deleted only after its name is written', async () => {
   const { id } = await channel('Doomed')
   await dashboard.v2('POST', `/channels/${id}/start`)

@@ -310,6 +310,7 @@ test('a webhook of channels is tested, its log shows what was sent, and sends it
     expect.stringContaining('204Sent again by a person'),
     expect.stringContaining('503Attempt 1'),
   ])
+  await page.getByText('1 of the latest 2 attempts were delivered').waitFor()
   const [first, second, ...others] = tests()
   expect(second).toBe(first)
   expect(others).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DELIVERY_STATES, HOOK_TYPES } from '../../../src/core/webhooks/deliveryQuery.ts'
-import { readPastRange, sinceOf } from '../../../web/dashboard/src/parts/pastRange.ts'
+import { readPastRange, sinceOf, sinceOfPages } from '../../../web/dashboard/src/parts/pastRange.ts'
 import {
   hasFilter,
   lostStates,
@@ -38,6 +38,15 @@ describe('the filters of deliveries', () => {
     expect(sinceOf('week', nowMs)).toBe('2025-12-26T12:30:00.000Z')
     expect(sinceOf('all', nowMs)).toBe(undefined)
     expect(readPastRange(null, 'day')).toBe('day')
+  })
+
+  test('ask for a further page from the same time on, because its cursor is refused with another one', () => {
+    const [nowMs, minuteMs] = [Date.UTC(2026, 0, 2, 12), 60_000]
+    const since = sinceOfPages()
+    const first = since('hour', undefined, nowMs)
+    expect(since('hour', 'cursor', nowMs + 5 * minuteMs)).toBe(first)
+    expect(since('hour', undefined, nowMs + 5 * minuteMs)).toBe(sinceOf('hour', nowMs + 5 * minuteMs))
+    expect(since('hour', 'cursor', nowMs + 9 * minuteMs)).toBe(sinceOf('hour', nowMs + 5 * minuteMs))
   })
 })
 

@@ -14,16 +14,25 @@ export function sinceOf(range: PastRange, nowMs: number): string | undefined {
   return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - hours * 60 * MINUTE_MS).toISOString()
 }
 
+type SinceOfPage = (range: PastRange, cursor: string | undefined, nowMs: number) => string | undefined
+
 /**
- * The start of a range for each page of a list. A cursor goes with the filters of its first page, so all pages of one
- * walk have the same start, also when a minute has passed in between.
+ * Gives the start of a range for each page of a list. A cursor goes with the filters of its first page, so all pages of
+ * one walk have the same start, also when a minute has passed in between.
  */
-export function useSince(range: PastRange): (cursor: string | undefined) => string | undefined {
-  const since = useRef<string | undefined>(undefined)
-  return (cursor) => {
-    if (cursor === undefined) since.current = sinceOf(range, Date.now())
-    return since.current
+export function sinceOfPages(): SinceOfPage {
+  let since: string | undefined
+  return (range, cursor, nowMs) => {
+    if (cursor === undefined) since = sinceOf(range, nowMs)
+    return since
   }
+}
+
+/** `sinceOfPages` for a page that is drawn many times. */
+export function useSince(range: PastRange): (cursor: string | undefined) => string | undefined {
+  const ofPage = useRef<SinceOfPage | null>(null)
+  ofPage.current ??= sinceOfPages()
+  return (cursor) => ofPage.current?.(range, cursor, Date.now())
 }
 
 /** The range that a text names, as one of an old link; another text gives `otherwise`. */

@@ -1083,6 +1083,14 @@ export const en = {
     byHour: 'Traffic by hour',
     byDay: 'Traffic by day',
     byCountry: 'Out to viewers, by country',
+    byProtocol: 'By protocol',
+    protocolWay: {
+      out: (protocol: string) => `${protocol}, sent`,
+      in: (protocol: string) => `${protocol}, received`,
+    },
+    byToken: 'By token',
+    token: 'Token',
+    noToken: 'Without a token',
     byTrackingId: 'By tracking id',
     trackingId: 'Tracking id',
     searchTracking: 'Beginning of an id, then Enter',
@@ -1221,6 +1229,10 @@ export const en = {
     log: 'Log',
     logCaption: 'Attempts to deliver, newest first',
     noLog: 'No attempt in this time.',
+    health: (delivered: number, all: number) =>
+      all === 1
+        ? `The only attempt was ${delivered === 1 ? '' : 'not '}delivered`
+        : `${delivered} of the latest ${all} attempts were delivered`,
     attempt: 'Attempt',
     attemptOf: (attempt: number) => `Attempt ${attempt}`,
     again: (what: string) => `Send ${what} again`,

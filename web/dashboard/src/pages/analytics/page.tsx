@@ -1,7 +1,6 @@
 import { readAccountUsage, readAccountUsageByCountry, readAccountUsageSeries } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { Button } from '../../parts/button.tsx'
 import { Segment, TextField } from '../../parts/form.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
@@ -10,8 +9,11 @@ import { bytes } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
-import { saveCsv } from './csv.ts'
+import { BytesBars } from './bytesBars.tsx'
+import { CsvButton } from './csvButton.tsx'
+import { Protocols } from './protocols.tsx'
 import { type Range, rangeOf, type Span, stepsOf } from './range.ts'
+import { Tokens } from './tokens.tsx'
 import { TrackingIds } from './trackingIds.tsx'
 
 const text = words.analytics
@@ -22,7 +24,7 @@ const spanOf = (query: URLSearchParams): Span => {
   return asked === 'today' || asked === 'month' || asked === 'own' ? asked : 'week'
 }
 
-/** Bytes that went in and out, by time and country. */
+/** Bytes that went in and out, by time, protocol, country, token and tracking id. */
 export function AnalyticsPage({ query }: PageArgs) {
   const span = spanOf(query)
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
@@ -50,8 +52,14 @@ export function AnalyticsPage({ query }: PageArgs) {
       {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
       {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
       {data && !isQuiet && <Traffic series={data.series} range={data.range} />}
+      {data && !isQuiet && (
+        <div class="cols half">
+          <Protocols range={data.range} />
+          <Countries geo={data.geo} />
+        </div>
+      )}
+      {data && !isQuiet && <Tokens range={data.range} />}
       {data && !isQuiet && <TrackingIds range={data.range} />}
-      {data && !isQuiet && <Countries geo={data.geo} />}
     </Page>
   )
 }
@@ -104,15 +112,7 @@ function Traffic({ series, range }: { readonly series: Traffic; readonly range: 
   return (
     <Card
       title={title}
-      aside={
-        <Button
-          size="small"
-          icon="download"
-          onClick={() => saveCsv('sluice-traffic.csv', [['time', 'bytesOut', 'bytesIn'], ...rows])}
-        >
-          {text.csv}
-        </Button>
-      }
+      aside={<CsvButton name="sluice-traffic.csv" rows={[['time', 'bytesOut', 'bytesIn'], ...rows]} />}
     >
       <Plot
         sentence={title}
@@ -134,32 +134,19 @@ const COUNTRIES = 12
 function Countries({ geo }: { readonly geo: Traffic }) {
   const rows = Object.entries(geo).toSorted(([, one], [, other]) => other.bytesOut - one.bytesOut)
   if (rows.length === 0) return null
-  const most = Math.max(1, rows[0]?.[1].bytesOut ?? 0)
   const csv = rows.map(([country, { bytesOut, bytesIn }]) => [country, bytesOut, bytesIn])
   return (
     <Card
       title={text.byCountry}
-      aside={
-        <Button
-          size="small"
-          icon="download"
-          onClick={() => saveCsv('sluice-countries.csv', [['country', 'bytesOut', 'bytesIn'], ...csv])}
-        >
-          {text.csv}
-        </Button>
-      }
+      aside={<CsvButton name="sluice-countries.csv" rows={[['country', 'bytesOut', 'bytesIn'], ...csv]} />}
     >
-      <ul class="bars">
-        {rows.slice(0, COUNTRIES).map(([country, { bytesOut }]) => (
-          <li key={country}>
-            <span>{country === 'ZZ' ? text.unknown : (regions.of(country) ?? country)}</span>
-            <span class="n">{bytes(bytesOut)}</span>
-            <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="f1" width={(bytesOut / most) * 100} height="6" />
-            </svg>
-          </li>
-        ))}
-      </ul>
+      <BytesBars
+        rows={rows.slice(0, COUNTRIES).map(([country, { bytesOut }]) => ({
+          key: country,
+          label: country === 'ZZ' ? text.unknown : (regions.of(country) ?? country),
+          bytes: bytesOut,
+        }))}
+      />
     </Card>
   )
 }

@@ -31,6 +31,7 @@ import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
+import './channels.css'
 import { DistributionCard } from './distributionCard.tsx'
 import { EngineCard } from './engineCard.tsx'
 import { IngestCard } from './ingestCard.tsx'
@@ -70,7 +71,7 @@ async function loadWhole(channelId: string, signal: AbortSignal): Promise<Whole>
 }
 
 /** One channel, drawn from the encoder to the viewer. */
-export function ChannelPage({ values }: PageArgs) {
+export function ChannelPage({ values, query }: PageArgs) {
   const channelId = values['id'] ?? ''
   const load = useLoad((signal) => loadWhole(channelId, signal), [channelId])
   const { data, reload } = load
@@ -95,10 +96,8 @@ export function ChannelPage({ values }: PageArgs) {
     >
       {load.error && <LoadError error={load.error} onRetry={reload} />}
       <Flow whole={data} onChanged={reload} />
-      <div class="cols half">
-        <Runs channelId={channelId} engines={data.engines} />
-        <Schedules channel={data.channel} />
-      </div>
+      <Schedules channel={data.channel} query={query} />
+      <Runs channelId={channelId} engines={data.engines} />
     </Page>
   )
 }

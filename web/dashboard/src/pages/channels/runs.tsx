@@ -7,6 +7,7 @@ import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { duration, Since, Time } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
+import { RunTimeline } from './runTimeline.tsx'
 
 const text = words.runs
 
@@ -31,6 +32,7 @@ export function Runs({ channelId, engines }: RunsProps) {
     >
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
+      <RunTimeline engines={engines} />
       {list.data?.length === 0 && <p class="pad note">{text.none}</p>}
       {list.data && list.data.length > 0 && (
         <Table caption={text.title} rows={list.data} keyOf={({ id }) => id} columns={columnsOf(engines)} />

@@ -1,29 +1,45 @@
 import { useState } from 'preact/hooks'
-import { type Channel, createScheduler, deleteScheduler, listSchedulers, type Scheduler } from '#api/channels.ts'
+import {
+  type Channel,
+  deleteScheduler,
+  listSchedulers,
+  type Scheduler,
+  startScheduler,
+  stopScheduler,
+  updateScheduler,
+} from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
-import { Field, TextField, useSubmit } from '../../parts/form.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Menu } from '../../parts/menu.tsx'
-import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
+import { Menu, type MenuItem } from '../../parts/menu.tsx'
+import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
+import { State } from '../../parts/state.tsx'
+import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { Calendar } from './calendar.tsx'
+import { NewScheduler } from './newScheduler.tsx'
 
 const text = words.schedules
 const MOST = 100
 
-/** The schedulers of one channel, in their own zones. */
-export function Schedules({ channel }: { readonly channel: Channel }) {
+interface SchedulesProps {
+  readonly channel: Channel
+  /** The view of the calendar. */
+  readonly query: URLSearchParams
+}
+
+/** The schedulers of one channel: a calendar in the zone of the viewer, and each of them in its own. */
+export function Schedules({ channel, query }: SchedulesProps) {
   const list = useLoad(
-    async (signal) => {
-      const { rows } = await callPage(listSchedulers, { query: { limit: MOST } }, { signal })
-      return rows.filter(({ channels }) => channels.some(({ channelId }) => channelId === channel.id))
-    },
-    [channel.id],
+    (signal) =>
+      callPage(listSchedulers, { query: { limit: MOST, channelId: channel.id } }, { signal }).then(({ rows }) => rows),
+    // A scheduler begins and ends with its channel.
+    [channel.id, channel.status],
   )
   const [isMaking, setMaking] = useState(false)
   return (
@@ -41,7 +57,8 @@ export function Schedules({ channel }: { readonly channel: Channel }) {
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && <p class="pad note">{text.none}</p>}
-      <ul class="rows">
+      {list.data && list.data.length > 0 && <Calendar schedulers={list.data} query={query} status={channel.status} />}
+      <ul class="rows lined">
         {list.data?.map((one) => (
           <Row key={one.id} scheduler={one} onChanged={list.reload} />
         ))}
@@ -51,8 +68,13 @@ export function Schedules({ channel }: { readonly channel: Channel }) {
   )
 }
 
-function Row({ scheduler, onChanged }: { readonly scheduler: Scheduler; readonly onChanged: () => void }) {
-  const { id, name, nextStart, startTime, endTime, timeZone, recurrence, skipped } = scheduler
+interface RowProps {
+  readonly scheduler: Scheduler
+  readonly onChanged: () => void
+}
+
+function Row({ scheduler, onChanged }: RowProps) {
+  const { id, name, enabled, status, nextStart, startTime, endTime, timeZone, recurrence, skipped } = scheduler
   const [isAsking, setAsking] = useState(false)
   const remove = async (): Promise<void> => {
     await call(deleteScheduler, { path: { schedulerId: id } })
@@ -63,10 +85,11 @@ function Row({ scheduler, onChanged }: { readonly scheduler: Scheduler; readonly
     <li>
       <Icon name="calendar" />
       <div class="grow">
-        <b>{name}</b>
+        <b>{name}</b> {status === 'active' && <State kind="live">{text.active}</State>}
         <p>
           {text.times(startTime, endTime ?? '', timeZone)} {recurrence && <code>{recurrence}</code>}
         </p>
+        {!enabled && <p>{text.off}</p>}
         <p>
           {nextStart ? text.next : text.over} {nextStart && <Time at={nextStart} isWhole />}
         </p>
@@ -75,7 +98,10 @@ function Row({ scheduler, onChanged }: { readonly scheduler: Scheduler; readonly
       {canChange() && (
         <Menu
           label={words.parts.moreFor(name)}
-          items={[{ icon: 'trash', text: text.delete, isDanger: true, onSelect: () => setAsking(true) }]}
+          items={[
+            ...actionsOf(scheduler, onChanged),
+            { icon: 'trash', text: text.delete, isDanger: true, onSelect: () => setAsking(true) },
+          ]}
         />
       )}
       {isAsking && (
@@ -87,113 +113,31 @@ function Row({ scheduler, onChanged }: { readonly scheduler: Scheduler; readonly
   )
 }
 
-type Repeats = 'once' | 'daily' | 'weekdays' | 'weekly'
-const RULES: Readonly<Record<Repeats, string | undefined>> = {
-  once: undefined,
-  daily: 'RRULE:FREQ=DAILY',
-  weekdays: 'RRULE:FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
-  weekly: 'RRULE:FREQ=WEEKLY',
-}
-
-const today = (): string => new Date().toISOString().slice(0, 10)
-
-interface NewSchedulerProps {
-  readonly channel: Channel
-  readonly onMade: () => void
-  readonly onClose: () => void
-}
-
-function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
-  const { timeZone: ownZone } = Intl.DateTimeFormat().resolvedOptions()
-  const [draft, setDraft] = useState({
-    name: channel.name,
-    startDate: today(),
-    startTime: '20:00',
-    endTime: '21:00',
-    timeZone: ownZone,
-  })
-  const [repeats, setRepeats] = useState<Repeats>('once')
-  const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes })
-  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
-    await call(createScheduler, {
-      body: { ...draft, recurrence: RULES[repeats], channels: [{ channelId: channel.id }] },
-    })
-    onClose()
-    onMade()
-  })
-  return (
-    <Dialog
-      title={text.add}
-      onClose={onClose}
-      onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.add}
-          </Button>
-        </>
-      }
-    >
-      {error && <Notice kind="error">{error.message}</Notice>}
-      <TextField
-        label={text.name}
-        required
-        error={fields['name']}
-        value={draft.name}
-        onValue={(name) => change({ name })}
-      />
-      <div class="pair">
-        <TextField
-          label={text.date}
-          type="date"
-          required
-          error={fields['startDate']}
-          value={draft.startDate}
-          onValue={(startDate) => change({ startDate })}
-        />
-        <Field label={text.repeats}>
-          {(attributes) => (
-            <select
-              {...attributes}
-              class="input"
-              value={repeats}
-              onChange={(event) => setRepeats(event.currentTarget.value as Repeats)}
-            >
-              {(Object.keys(RULES) as Repeats[]).map((one) => (
-                <option key={one} value={one}>
-                  {text.rules[one]}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-      </div>
-      <div class="pair">
-        <TextField
-          label={text.from}
-          type="time"
-          required
-          error={fields['startTime']}
-          value={draft.startTime}
-          onValue={(startTime) => change({ startTime })}
-        />
-        <TextField
-          label={text.to}
-          type="time"
-          required
-          error={fields['endTime']}
-          value={draft.endTime}
-          onValue={(endTime) => change({ endTime })}
-        />
-      </div>
-      <TextField
-        label={text.zone}
-        required
-        error={fields['timeZone']}
-        value={draft.timeZone}
-        onValue={(timeZone) => change({ timeZone })}
-      />
-    </Dialog>
-  )
+/** What a scheduler can do now: begin or end by hand, and be switched on or off. */
+function actionsOf({ id, name, enabled, status }: Scheduler, onChanged: () => void): readonly MenuItem[] {
+  const path = { schedulerId: id }
+  const then = (change: Promise<unknown>, said: string): Promise<void> =>
+    orToast(
+      change.then(() => {
+        if (said !== '') toast(said)
+        onChanged()
+      }),
+    )
+  const stop: MenuItem = {
+    icon: 'stop',
+    text: text.stop,
+    onSelect: () => void then(call(stopScheduler, { path }), text.stopped(name)),
+  }
+  const begin: MenuItem = {
+    icon: 'play',
+    text: text.begin,
+    onSelect: () => void then(call(startScheduler, { path }), text.began(name)),
+  }
+  const toggle: MenuItem = {
+    icon: enabled ? 'pause' : 'clock',
+    text: enabled ? text.switchOff : text.switchOn,
+    onSelect: () => void then(call(updateScheduler, { path, body: { enabled: !enabled } }), ''),
+  }
+  if (status === 'terminated') return []
+  return [status === 'active' ? stop : begin, toggle]
 }

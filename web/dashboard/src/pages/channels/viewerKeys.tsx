@@ -39,7 +39,7 @@ export function ViewerKeys({ distribution, onChanged }: ViewerKeysProps) {
       <span class="label">{text.title}</span>
       {tokenRequired && keys.length === 0 && <Notice kind="warn">{text.closed}</Notice>}
       {keys.length > 0 && (
-        <ul class="rows">
+        <ul class="rows viewer-keys">
           {keys.map((key) => (
             <li key={key.id}>
               <Icon name="locked" />

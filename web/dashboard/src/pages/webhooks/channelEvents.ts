@@ -55,6 +55,19 @@ export const GROUPS = Object.keys(EVENTS) as readonly EventGroup[]
 /** Every event, in the order of the groups. */
 export const EVERY_EVENT: readonly EventName[] = GROUPS.flatMap((group) => [...EVENTS[group]])
 
+/** How the latest attempts went: `ok` if all were delivered, `error` if none was. Skipped events are no attempts. */
+export function healthOf(rows: readonly { readonly state: string }[]): {
+  readonly kind: 'ok' | 'warn' | 'error'
+  readonly delivered: number
+  readonly all: number
+} | null {
+  const attempts = rows.filter(({ state }) => state !== 'skipped')
+  const delivered = attempts.filter(({ state }) => state === 'delivered').length
+  if (attempts.length === 0) return null
+  const kind = delivered === attempts.length ? 'ok' : delivered === 0 ? 'error' : 'warn'
+  return { kind, delivered, all: attempts.length }
+}
+
 /** The events that a test of a webhook may send, those that it receives first. */
 export function testsOf(events: readonly string[]): readonly EventName[] {
   const wanted = EVERY_EVENT.filter((name) => events.includes(name))

@@ -20,6 +20,7 @@ import { count, Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { Attempts } from './attempts.tsx'
+import { healthOf } from './channelEvents.ts'
 import { DELIVERY_STATES } from './states.ts'
 import './webhooks.css'
 
@@ -66,6 +67,7 @@ export function ChannelLog({ webhook, awaitedId, onSent }: ChannelLogProps) {
       {list.error && <LoadError error={list.error} onRetry={list.reload} />}
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && <p class="pad note">{text.noLog}</p>}
+      {list.data && <Health rows={list.data} />}
       {list.data && list.data.length > 0 && (
         <Table
           caption={text.logCaption}
@@ -77,6 +79,16 @@ export function ChannelLog({ webhook, awaitedId, onSent }: ChannelLogProps) {
       )}
       {chosen && <Detail entry={chosen} all={list.data ?? []} onChoose={setChosenId} />}
     </Card>
+  )
+}
+
+function Health({ rows }: { readonly rows: readonly LogEntry[] }) {
+  const health = healthOf(rows)
+  if (health === null) return null
+  return (
+    <p class="pad">
+      <State kind={health.kind}>{text.health(health.delivered, health.all)}</State>
+    </p>
   )
 }
 
