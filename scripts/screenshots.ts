@@ -92,7 +92,7 @@ async function prepare(page: Page, name: string): Promise<void> {
   const first: Record<string, Locator> = {
     'go-live': page.locator('.seg').getByText('Test', { exact: true }),
     stream: page.getByRole('button', { name: 'Watch here' }),
-    access: page.locator('main tbody tr button').first(),
+    access: page.locator('main tbody tr .row').first(),
   }
   // A page that has changed is still worth a look.
   await first[name]?.click({ timeout: 5000 }).catch((error: Error) => console.error(`${name}: ${error.message}`))
