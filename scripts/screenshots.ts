@@ -45,7 +45,11 @@ const dashboard = await openDashboard({
 try {
   const show = await putOnShow(dashboard, folder)
   writeHistory(store, dashboard.accountId, Date.now())
-  await shoot(dashboard, pathsOf(show)).finally(() => show.stop())
+  try {
+    await shoot(dashboard, pathsOf(show))
+  } finally {
+    await show.stop()
+  }
 } finally {
   await dashboard.close()
   rmSync(folder, { recursive: true, force: true })
