@@ -37,7 +37,7 @@ export class Human {
 
   /** Reads what stands above a control, in the order of the page. What was read on a page before is known. */
   async #readTo(target: Locator): Promise<void> {
-    const texts = await target.evaluate<string[]>(ABOVE)
+    const texts = (await target.evaluate(ABOVE)) as string[]
     for (const text of texts.filter((one) => !this.#known.has(one))) {
       this.#known.add(text)
       this.tookS += text.split(/\s+/).filter(Boolean).length * WORD_S
