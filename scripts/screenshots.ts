@@ -23,6 +23,8 @@ const SIZES = [
 ] as const
 const THEMES = ['light', 'dark'] as const
 const FILE_MAX_BYTES = 100_000
+/** The first one that keeps a file small enough. */
+const QUALITIES = [80, 65, 50]
 /** For figures that move each two seconds, thumbnails and plots. */
 const SETTLE_MS = 800
 /** The first minutes of a broadcast have few figures. */
@@ -105,10 +107,13 @@ async function prepare(page: Page, name: string): Promise<void> {
 
 async function write(page: Page, name: string): Promise<void> {
   const devtools = await page.context().newCDPSession(page)
-  const options = { format: 'webp', quality: 80, captureBeyondViewport: values.whole } as const
-  const clip = values.whole ? { clip: await wholeOf(page) } : {}
-  const { data } = await devtools.send('Page.captureScreenshot', { ...options, ...clip })
-  writeFileSync(join(out, `${name}.webp`), Buffer.from(data, 'base64'))
+  const clip = values.whole ? { clip: await wholeOf(page), captureBeyondViewport: true } : {}
+  for (const quality of QUALITIES) {
+    const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality, ...clip })
+    const image = Buffer.from(data, 'base64')
+    writeFileSync(join(out, `${name}.webp`), image)
+    if (image.length < FILE_MAX_BYTES) break
+  }
   await devtools.detach()
 }
 

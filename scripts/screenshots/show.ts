@@ -91,16 +91,16 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
     encoders.push(push(files.get(scene) ?? '', stage.rtmp(stream, made.token)))
   }
   for (const token of OTHERS) await stage.token('publish', token)
+  await refuse(stage)
+  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expires: days(5) })
   const viewer = await stage.token('subscribe', {
     label: 'Website',
     streams: [{ streamName: '.*', isRegex: true }],
     tracking: { trackingId: 'website' },
   })
-  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expires: days(5) })
   await until(async () => ((await stage.api('GET', '/api/streams/live')).data as unknown[]).length === STREAMS.length)
   for (const [at, { stream, viewers }] of STREAMS.entries())
     watchHls(`${stage.hls(stream)}?auth=${viewer.token}`, addresses(at, viewers), leaving.signal)
-  await refuse(stage)
   const channel = await runChannel(stage, files.get('match') ?? '')
   encoders.push(channel.encoder)
   return {

@@ -16,6 +16,9 @@ test('the pages speak the language of the browser, until the user chooses anothe
   const page = await context.newPage()
   await page.goto(dashboard.home)
   await title(page, 'Anmelden')
+  // The reset of the styles stands below the parts, whichever file the browser loads first.
+  const ground = await page.evaluate('getComputedStyle(document.querySelector("button[type=submit]")).backgroundColor')
+  expect(ground).not.toBe('rgba(0, 0, 0, 0)')
   expect(await lang(page)).toBe('de')
   await page.fill('input[type=email]', ADMIN.email)
   await page.fill('input[type=password]', ADMIN.password)
