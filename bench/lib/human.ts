@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 
 /**
  * What a person needs for an action, in seconds: the keystroke-level model of Card, Moran and Newell (1980) with its
@@ -12,9 +12,19 @@ const HOMING_S = 0.4
 const THINK_S = 1.35
 const WORD_S = 60 / 238
 
+/** The texts of the page before an element. */
+const ABOVE = `(target) => {
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  const texts = []
+  while (walker.nextNode() && target.compareDocumentPosition(walker.currentNode) === Node.DOCUMENT_POSITION_PRECEDING)
+    texts.push(walker.currentNode.textContent)
+  return texts
+}`
+
 /** A person at a page. `tookS` grows with what they do. */
 export class Human {
   tookS = 0
+  readonly #known = new Set<string>()
 
   type(text: string): void {
     this.tookS += THINK_S + HOMING_S + text.length * KEY_S
@@ -25,19 +35,24 @@ export class Human {
     this.tookS += THINK_S + HOMING_S + POINT_S + CLICK_S
   }
 
-  /** Reads every word that the page shows now. */
-  async read(page: Page): Promise<void> {
-    const text = await page.locator('main').innerText()
-    this.tookS += text.split(/\s+/).filter(Boolean).length * WORD_S
+  /** Reads what stands above a control, in the order of the page. What was read on a page before is known. */
+  async #readTo(target: Locator): Promise<void> {
+    const texts = (await target.evaluate(ABOVE)) as string[]
+    for (const text of texts.filter((one) => !this.#known.has(one))) {
+      this.#known.add(text)
+      this.tookS += text.split(/\s+/).filter(Boolean).length * WORD_S
+    }
   }
 
   async click(target: Locator): Promise<void> {
+    await this.#readTo(target)
     this.point()
     await target.click()
   }
 
   async fill(field: Locator, text: string): Promise<void> {
-    this.tookS += HOMING_S + POINT_S + CLICK_S
+    await this.#readTo(field)
+    this.point()
     this.type(text)
     await field.fill(text)
   }

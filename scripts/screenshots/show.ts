@@ -72,7 +72,7 @@ const OTHERS: readonly object[] = [
   },
   { label: 'Guest cameras', streams: [{ streamName: 'guest-[0-9]+', isRegex: true }], expires: days(3) },
   { label: 'Drone', streams: only('drone'), bindIpsOnUsage: 1 },
-  { label: 'Rehearsal', streams: only('rehearsal'), isActive: false },
+  { label: 'Rehearsal', streams: only('rehearsal') },
   { label: 'Festival 2025', streams: [{ streamName: 'festival-.*', isRegex: true }], expires: days(60) },
 ]
 
@@ -91,16 +91,16 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
     encoders.push(push(files.get(scene) ?? '', stage.rtmp(stream, made.token)))
   }
   for (const token of OTHERS) await stage.token('publish', token)
+  await refuse(stage)
+  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expires: days(5) })
   const viewer = await stage.token('subscribe', {
     label: 'Website',
     streams: [{ streamName: '.*', isRegex: true }],
-    trackingId: 'website',
+    tracking: { trackingId: 'website' },
   })
-  await stage.token('subscribe', { label: 'Partner station', streams: only('main-stage'), expires: days(5) })
   await until(async () => ((await stage.api('GET', '/api/streams/live')).data as unknown[]).length === STREAMS.length)
   for (const [at, { stream, viewers }] of STREAMS.entries())
     watchHls(`${stage.hls(stream)}?auth=${viewer.token}`, addresses(at, viewers), leaving.signal)
-  await refuse(stage)
   const channel = await runChannel(stage, files.get('match') ?? '')
   encoders.push(channel.encoder)
   return {
@@ -119,11 +119,11 @@ const addresses = (block: number, count: number): string[] =>
   Array.from({ length: count }, (_, at) => `203.0.113.${10 + block * 40 + at}`)
 
 export async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < 900; tries++) {
     if (await isTrue()) return
     await delay(100)
   }
-  throw new Error('waited for a minute in vain')
+  throw new Error('waited for a minute and a half in vain')
 }
 
 /** A server of an integrator: now and then it is too busy. */
@@ -191,7 +191,10 @@ async function runChannel(stage: Stage, file: string): Promise<{ id: string; enc
     ingests: [{ name: 'West pitch', type: 'rtmp-push', engines }],
     distributions: [{ name: 'Website' }],
   })) as Channel
-  await stage.v2('POST', '/channels', { name: 'Town hall', ingests: [{ name: 'Council room', type: 'rtmp-push' }] })
+  await stage.v2('POST', '/channels', {
+    name: 'Town hall',
+    ingests: [{ name: 'Council room', type: 'rtmp-push', engines }],
+  })
   const url = stage.ingest(channel.ingests[0]?.streamKey ?? '')
   const isPlaying = async () =>
     ((await stage.v2('GET', `/channels/${channel.id}`)) as { status: string }).status === 'playing'

@@ -9,8 +9,10 @@ export function watchHls(url: string, addresses: readonly string[], signal: Abor
 
 async function play(url: string, address: string, signal: AbortSignal): Promise<void> {
   const get = (from: string | URL) => fetch(from, { headers: { 'x-forwarded-for': address }, signal })
+  // The address that a player is given is its session.
+  const { url: own } = await follow(url, get)
   while (!signal.aborted) {
-    const playlist = await follow(url, get)
+    const playlist = await follow(own, get)
     const segment = playlist.text.split('\n').findLast((line) => line !== '' && !line.startsWith('#'))
     if (segment !== undefined) await (await get(new URL(segment, playlist.url))).arrayBuffer()
     await delay(LOOK_MS)

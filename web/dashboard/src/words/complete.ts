@@ -6,7 +6,7 @@ export function complete<T>(all: T, part: Partly<T> | undefined): T {
   if (part === undefined) return all
   if (typeof all !== 'object' || all === null) return part as T
   const entries = Object.entries(all).map(
-    ([key, value]) => [key, complete(value, (part as Record<string, Partly<unknown>>)[key])] as const,
+    ([key, value]) => [key, complete(value, (part as Record<string, never>)[key])] as const,
   )
   return (Array.isArray(all) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T
 }
