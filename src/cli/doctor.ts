@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { ok } from '../base/result.ts'
 import { command } from './command.ts'
 import { checkClock } from './doctorClock.ts'
@@ -10,7 +11,9 @@ import {
   checkWebhookCertificates,
   type Finding,
 } from './doctorMachine.ts'
-import { checkPort } from './doctorPort.ts'
+import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from './doctorDisk.ts'
+import { checkMediaPorts, checkProxy, checkPublicAddress } from './doctorNetwork.ts'
+import { checkPort, isServing } from './doctorPort.ts'
 import { checkStore } from './doctorStore.ts'
 import { table } from './print.ts'
 import { readConfig } from './session.ts'
@@ -22,7 +25,8 @@ export const doctorCommand = command({
   summary: 'Check the installation and suggest remedies',
   detail:
     'The exit status is 1 if a line says FAIL. You can run it beside a server. Like any start it migrates the tables ' +
-    'of an older version; it changes nothing else.',
+    'of an older version; it changes nothing else. To find the public address it asks the stun: servers of ' +
+    '`webrtc.iceServers`. Each check ends within seconds.',
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
   run: async (call) => {
     const findings = await examine(call)
@@ -44,6 +48,10 @@ async function examine(call: Call): Promise<Finding[]> {
   const usable = directory.every((finding) => finding.outcome === 'ok')
   const store = usable ? await checkStore(call, config.value) : []
   const clock = usable ? checkClock(config.value) : []
+  const disk =
+    usable && existsSync(config.value.data.dir)
+      ? [...checkDiskSpace(config.value), ...checkDiskSpeed(config.value)]
+      : []
   const certificates = checkWebhookCertificates(config.value)
   return [
     ...machine,
@@ -51,8 +59,14 @@ async function examine(call: Call): Promise<Finding[]> {
     ...checkOpenFiles(config.value),
     ...store,
     ...clock,
+    ...disk,
     ...certificates,
+    ...checkCountryDatabase(config.value),
     await checkPort(config.value),
+    ...(await checkMediaPorts(config.value, await isServing(config.value))),
+    await checkPublicAddress(config.value),
+    ...checkProxy(config.value),
+    ...checkKernelBuffers(),
     ...(await checkTools(config.value)),
   ]
 }

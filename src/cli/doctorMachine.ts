@@ -91,10 +91,32 @@ const run = promisify(execFile)
 export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
     const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
-    return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
+    const version = /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found'
+    return [found('ok', 'ffmpeg', version), await checkEncoders(ffmpeg.path)]
   } catch {
     return [
       found('warn', 'ffmpeg', 'not found: only tokens and access work without it; install ffmpeg, or set ffmpeg.path'),
     ]
   }
+}
+
+/** Encoders that Sluice uses, with what does not work without each. */
+const ENCODERS: Readonly<Record<string, string>> = {
+  libx264: 'channels, and video with B-frames over WebRTC',
+  aac: 'HLS and recordings of browsers',
+  libopus: 'the audio of RTMP over WebRTC',
+}
+
+async function checkEncoders(path: string): Promise<Finding> {
+  const check = 'encoders'
+  const { stdout } = await run(path, ['-hide_banner', '-encoders'], {
+    timeout: 5000,
+    maxBuffer: 4 * 1024 * 1024,
+    env: childEnvironment(),
+  }).catch(() => ({ stdout: '' }))
+  const known = new Set([...stdout.matchAll(/^ [VAS][\w.]{5} (\S+)/gm)].map(([, name]) => name))
+  const missing = Object.entries(ENCODERS).filter(([name]) => !known.has(name))
+  if (missing.length === 0) return found('ok', check, Object.keys(ENCODERS).join(', '))
+  const what = missing.map(([name, use]) => `${name} (${use})`).join(', ')
+  return found('warn', check, `ffmpeg lacks ${what}: install a build with them, or set ffmpeg.path`)
 }

@@ -14,6 +14,11 @@ export async function checkPort(config: Config): Promise<Finding> {
   return found('FAIL', 'port', problem.message)
 }
 
+/** Whether a Sluice answers on the configured port. */
+export async function isServing({ server: { host, port } }: Config): Promise<boolean> {
+  return port !== 0 && (await answers(reachableUrl(host, port)))
+}
+
 async function answers(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/healthz`, {

@@ -71,11 +71,19 @@ async function openOneOfEach(ctx: Context, accountId: string): Promise<number> {
 async function checkConnections({ store }: Context): Promise<Finding[]> {
   const connections = await store.connections()
   if (connections === null) return []
-  const { ours, open, most } = connections
+  const { ours, open, most, isDurable } = connections
   const check = 'connections'
   const detail = `a node opens up to ${ours}; the database server takes ${most}, and ${open} are open`
-  if (most - open >= ours) return [found('ok', check, detail)]
-  return [found('warn', check, `${detail}; for one more node raise max_connections or lower storage.poolSize`)]
+  const settings = isDurable
+    ? found('ok', 'database settings', 'a commit waits for the disk')
+    : found(
+        'warn',
+        'database settings',
+        'fsync or synchronous_commit is off, so a crash loses what Sluice acknowledged: switch both on',
+      )
+  if (most - open >= ours) return [found('ok', check, detail), settings]
+  const crowded = `${detail}; for one more node raise max_connections or lower storage.poolSize`
+  return [found('warn', check, crowded), settings]
 }
 
 const OFF_MS = 2_000

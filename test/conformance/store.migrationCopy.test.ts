@@ -90,16 +90,23 @@ test('without a copy there is no migration, unless the operator wants none', asy
   await open(0)
 })
 
-test.skipIf(process.getuid?.() !== 0)(
-  'a disk without room for a copy is named, with the room that it needs',
-  async () => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', folder])
-    try {
-      await open(2)
-      downgrade()
-      await expectNoMigration(/has \d+ MB left, and this needs \d+ MB/)
-    } finally {
-      execFileSync('umount', ['--lazy', folder])
-    }
-  },
-)
+test('a disk without room for a copy is named, with the room that it needs', async ({ skip }) => {
+  if (!mountSmallDisk(folder)) return skip('no file system could be mounted')
+  try {
+    await open(2)
+    downgrade()
+    await expectNoMigration(/has \d+ MB left, and this needs \d+ MB/)
+  } finally {
+    execFileSync('umount', ['--lazy', folder])
+  }
+})
+
+/** Only root can, and not in every container. */
+function mountSmallDisk(at: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', at], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -159,7 +159,8 @@ describe('a store of its own', () => {
     const blocker = createServer()
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
     const { port } = blocker.address() as AddressInfo
-    const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0' }
+    const ports = { SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
+    const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0', ...ports }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
     const otherKey = Buffer.alloc(32, 7).toString('base64')
     await at('token', 'create', '--label', 'Press', '--stream', 's', '--expires', '86400')
@@ -288,6 +289,7 @@ it.skipIf(!postgresUrl())('the doctor counts the connections of PostgreSQL and c
     /^ok +connections +a node opens up to 5; the database server takes \d+, and \d+ are open$/m,
   )
   expect(fits.stdout).toMatch(/^ok +clock and database +/m)
+  expect(fits.stdout).toMatch(/^(ok|warn) +database settings +/m)
   expect((await doctor(400)).stdout).toMatch(/^warn +connections +a node opens up to 402; .*lower storage\.poolSize$/m)
   await database.drop()
 })

@@ -28,4 +28,6 @@ export interface PoolConnections {
   readonly open: number
   /** The most connections that the database server allows clients without special rights. */
   readonly most: number
+  /** Whether a commit waits for the disk of the server. */
+  readonly isDurable: boolean
 }

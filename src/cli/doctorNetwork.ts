@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { createSocket, type Socket } from 'node:dgram'
+import { isIP } from 'node:net'
+import { availableParallelism, networkInterfaces } from 'node:os'
+import type { Config } from '../config/schema.ts'
+import { type Finding, found } from './doctorMachine.ts'
+import { portProblem } from './port.ts'
+
+const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
+
+/** Whether RTMP and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
+export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
+  if (isServing) return [found('ok', 'media ports', 'not checked, because a server runs and uses them')]
+  return [...(await checkRtmpPort(config)), await checkUdpPorts(config)]
+}
+
+async function checkRtmpPort({ rtmp: { enabled, host, port } }: Config): Promise<Finding[]> {
+  if (!enabled) return []
+  const problem = await portProblem(host, port, RTMP_INSTEAD)
+  return [
+    problem === null
+      ? found('ok', 'RTMP port', `${host} port ${port} is free`)
+      : found('FAIL', 'RTMP port', problem.message),
+  ]
+}
+
+/** One port for each media process. */
+async function checkUdpPorts({ webrtc }: Config): Promise<Finding> {
+  const check = 'UDP ports'
+  if (webrtc.port === 0) return found('ok', check, 'any free ones (webrtc.port is 0)')
+  const count = webrtc.processes || Math.max(1, availableParallelism() - 1)
+  const ports = Array.from({ length: count }, (_, at) => webrtc.port + at)
+  const problems = (await Promise.all(ports.map((port) => udpProblem(webrtc.host || '::', port)))).filter(
+    (one) => one !== null,
+  )
+  if (problems.length === 0) return found('ok', check, `${range(ports)} ${count === 1 ? 'is' : 'are'} free`)
+  return found('FAIL', check, `${problems.join('; ')}: end what uses them, or set webrtc.port`)
+}
+
+const range = (ports: readonly number[]): string =>
+  ports.length === 1 ? `port ${ports[0]}` : `ports ${ports[0]} to ${ports.at(-1)}`
+
+async function udpProblem(host: string, port: number): Promise<string | null> {
+  const bound = await bind(host, port)
+  if (typeof bound === 'string') return `UDP port ${port}: ${bound}`
+  bound.close()
+  return null
+}
+
+/** The bound socket, or why there is none. */
+function bind(host: string, port: number): Promise<Socket | string> {
+  // Without IPv6, `::` cannot be bound.
+  const type = isIP(host) === 4 ? 'udp4' : 'udp6'
+  const socket = createSocket({ type })
+  return new Promise((resolve) => {
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      socket.close()
+      if (error.code === 'EAFNOSUPPORT' && type === 'udp6') resolve(bind('0.0.0.0', port))
+      else resolve(error.code ?? error.message)
+    })
+    socket.bind({ address: host, port, exclusive: true }, () => resolve(socket))
+  })
+}
+
+const ANSWER_MS = 2000
+const SERVERS_MAX = 4
+
+/**
+ * Asks the configured STUN servers (RFC 8489) from which address this machine's packets come, and compares that with what
+ * Sluice announces to publishers and viewers.
+ */
+export async function checkPublicAddress({ webrtc }: Config): Promise<Finding> {
+  const check = 'public address'
+  const servers = webrtc.iceServers.flatMap((server) => stunAddress(server) ?? []).slice(0, SERVERS_MAX)
+  if (servers.length === 0)
+    return found('ok', check, 'not checked: webrtc.iceServers has no stun: server to ask which address others see')
+  const answers = await Promise.all(servers.map((server) => mappedAddress(server)))
+  const seen = [...new Set(answers.filter((answer) => answer !== null))]
+  if (seen.length === 0) {
+    const names = servers.map(({ host, port }) => `${host}:${port}`).join(', ')
+    return found(
+      'warn',
+      check,
+      `no answer over UDP from ${names} within 2 s: a firewall may block UDP, or webrtc.iceServers is wrong`,
+    )
+  }
+  return judgeAddresses(seen, webrtc.publicAddresses)
+}
+
+function judgeAddresses(seen: readonly string[], announced: readonly string[]): Finding {
+  const check = 'public address'
+  const own = Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address))
+  const strange = seen.filter((address) => !(announced.length > 0 ? announced : own).includes(address))
+  if (strange.length === 0)
+    return found('ok', check, `others see ${seen.join(', ')}, which Sluice announces; UDP gets out and back`)
+  const remedy =
+    announced.length > 0
+      ? `webrtc.publicAddresses has ${announced.join(', ')}: correct it`
+      : 'this machine is behind NAT: set webrtc.publicAddresses to it'
+  return found('warn', check, `others see ${strange.join(', ')}; ${remedy}, and forward the UDP ports of webrtc.port`)
+}
+
+interface StunServer {
+  readonly host: string
+  readonly port: number
+}
+
+/** The address in `stun:HOST:PORT`; null for other kinds of servers. */
+function stunAddress(server: string): StunServer | null {
+  const [, host, port = '3478'] = /^stun:(\[[^\]]+\]|[^:\s]+)(?::(\d+))?$/.exec(server) ?? []
+  return host === undefined ? null : { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}
+
+/** The address that the server sees; null without an answer. Sends three times, because UDP may lose one. */
+async function mappedAddress({ host, port }: StunServer): Promise<string | null> {
+  const socket = createSocket({ type: isIP(host) === 6 ? 'udp6' : 'udp4' })
+  const id = randomBytes(12)
+  const request = Buffer.concat([Buffer.from([0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]), id])
+  const timers: NodeJS.Timeout[] = []
+  try {
+    return await new Promise<string | null>((resolve) => {
+      socket.on('message', (message) => {
+        const address = readMapped(message, id)
+        if (address !== null) resolve(address)
+      })
+      socket.on('error', () => resolve(null))
+      const send = (): void => socket.send(request, port, host, (error) => error && resolve(null))
+      timers.push(
+        ...[0, 500, 1000].map((afterMs) => setTimeout(send, afterMs)),
+        setTimeout(() => resolve(null), ANSWER_MS),
+      )
+    })
+  } finally {
+    for (const timer of timers) clearTimeout(timer)
+    socket.close()
+  }
+}
+
+const XOR_MAPPED_ADDRESS = 0x0020
+const HEADER_BYTES = 20
+
+/** The IPv4 address in a success answer to this request; null for anything else. */
+export function readMapped(message: Buffer, id: Buffer): string | null {
+  if (message.length < HEADER_BYTES || message.readUInt16BE(0) !== 0x0101 || !message.subarray(8, 20).equals(id))
+    return null
+  for (let at = HEADER_BYTES; at + 4 <= message.length; ) {
+    const [type, length] = [message.readUInt16BE(at), message.readUInt16BE(at + 2)]
+    const value = message.subarray(at + 4, at + 4 + length)
+    if (type === XOR_MAPPED_ADDRESS) return unmask(value, message.subarray(4, HEADER_BYTES))
+    at += 4 + Math.ceil(length / 4) * 4
+  }
+  return null
+}
+
+/** The address is masked with the cookie and the id of the transaction (RFC 8489 section 14.2). */
+function unmask(value: Buffer, mask: Buffer): string | null {
+  const bytes = [...value.subarray(4)].map((byte, at) => byte ^ (mask[at] ?? 0))
+  if (value[1] === 1 && bytes.length === 4) return bytes.join('.')
+  if (value[1] !== 2 || bytes.length !== 16) return null
+  const groups = Array.from({ length: 8 }, (_, n) =>
+    (((bytes[2 * n] ?? 0) << 8) | (bytes[2 * n + 1] ?? 0)).toString(16),
+  )
+  return new URL(`http://[${groups.join(':')}]`).hostname.replace(/^\[|\]$/g, '')
+}
+
+/** What a proxy in front changes, as far as the configuration shows it. */
+export function checkProxy({ server }: Config): Finding[] {
+  const isProxied = server.publicUrl.startsWith('https:') || server.nodeUrl.startsWith('https:')
+  if (!isProxied) return []
+  const check = 'proxy'
+  if (server.trustedProxies.length > 0)
+    return [found('ok', check, `X-Forwarded-For of ${server.trustedProxies.join(', ')} is trusted`)]
+  return [
+    found(
+      'warn',
+      check,
+      'a public URL has https, so a proxy is in front, but server.trustedProxies is empty: ' +
+        'Sluice takes all clients for the proxy. List its addresses',
+    ),
+  ]
+}

@@ -1,0 +1,154 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
+import { checkTools } from '../../src/cli/doctorMachine.ts'
+import { checkMediaPorts, checkProxy, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Config, PartialConfig } from '../../src/config/schema.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+function configOf(flags: PartialConfig): Config {
+  const config = loadConfig({ env: {}, flags: { data: { dir }, ...flags } })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  return config.value
+}
+
+/** A success answer to this request, that says which IPv4 address it came from. */
+function answerTo(request: Buffer, address: string): Buffer {
+  const head = Buffer.concat([Buffer.from([0x01, 0x01, 0, 12]), request.subarray(4, 20)])
+  const masked = address.split('.').map((byte, at) => Number(byte) ^ (request[4 + at] ?? 0))
+  return Buffer.concat([head, Buffer.from([0, 0x20, 0, 8, 0, 1, 0, 0, ...masked])])
+}
+
+/** A STUN server on loopback. `lost` requests get no answer first. */
+async function stunServer(address: string, lost = 0): Promise<{ url: string; socket: Socket }> {
+  const socket = createSocket('udp4')
+  let requests = 0
+  socket.on('message', (request, from) => {
+    requests += 1
+    if (requests > lost) socket.send(answerTo(request, address), from.port, from.address)
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  return { url: `stun:127.0.0.1:${socket.address().port}`, socket }
+}
+
+async function publicAddress(seen: string, webrtc: PartialConfig['webrtc'] = {}, lost = 0) {
+  const { url, socket } = await stunServer(seen, lost)
+  try {
+    return await checkPublicAddress(configOf({ webrtc: { ...webrtc, iceServers: [url] } }))
+  } finally {
+    socket.close()
+  }
+}
+
+describe('the public address', () => {
+  test('is fine when it is one of this machine, also when an answer is lost', async () => {
+    expect(await publicAddress('127.0.0.1', {}, 1)).toMatchObject({ outcome: 'ok' })
+  })
+
+  test('behind NAT needs webrtc.publicAddresses, and the right one', async () => {
+    const behind = await publicAddress('198.51.100.7')
+    expect(behind).toMatchObject({ outcome: 'warn' })
+    expect(behind.detail).toContain('others see 198.51.100.7; this machine is behind NAT: set webrtc.publicAddresses')
+    expect(await publicAddress('198.51.100.7', { publicAddresses: ['198.51.100.7'] })).toMatchObject({ outcome: 'ok' })
+    const wrong = await publicAddress('198.51.100.7', { publicAddresses: ['198.51.100.8'] })
+    expect(wrong.detail).toContain('webrtc.publicAddresses has 198.51.100.8: correct it')
+  })
+
+  test('is unknown without an answer, which the check does not wait for long, and without a server', async () => {
+    const { url, socket } = await stunServer('127.0.0.1', 99)
+    const silent = await checkPublicAddress(configOf({ webrtc: { iceServers: [url] } }))
+    socket.close()
+    expect(silent).toMatchObject({ outcome: 'warn', detail: expect.stringContaining('no answer over UDP') as string })
+    expect(await checkPublicAddress(configOf({}))).toMatchObject({ outcome: 'ok' })
+  })
+
+  test('is not taken from an answer to another request, or from one that is cut', () => {
+    const request = Buffer.from([0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, ...Array.from({ length: 12 }, (_, n) => n)])
+    const id = request.subarray(8)
+    const answer = answerTo(request, '192.0.2.9')
+    expect(readMapped(answer, id)).toBe('192.0.2.9')
+    expect(readMapped(answer, Buffer.alloc(12, 9))).toBeNull()
+    for (let length = 0; length < answer.length; length += 1)
+      expect(readMapped(answer.subarray(0, length), id)).toBeNull()
+  })
+})
+
+describe('the ports of media', () => {
+  test('fail when another program has one, and are not checked while a server runs', async () => {
+    const tcp = createServer().listen(0, '0.0.0.0')
+    const udp = createSocket('udp6').bind(0, '::')
+    await Promise.all([once(tcp, 'listening'), once(udp, 'listening')])
+    const config = configOf({
+      rtmp: { port: (tcp.address() as AddressInfo).port },
+      webrtc: { port: udp.address().port, processes: 1 },
+    })
+    const findings = await checkMediaPorts(config, false)
+    expect(findings.map(({ check, outcome }) => [check, outcome])).toEqual([
+      ['RTMP port', 'FAIL'],
+      ['UDP ports', 'FAIL'],
+    ])
+    expect(findings[1]?.detail).toContain('EADDRINUSE')
+    expect(await checkMediaPorts(config, true)).toMatchObject([{ outcome: 'ok' }])
+    tcp.close()
+    udp.close()
+    const free = await checkMediaPorts(configOf({ rtmp: { enabled: false }, webrtc: { port: 0 } }), false)
+    expect(free).toMatchObject([{ check: 'UDP ports', outcome: 'ok' }])
+  })
+})
+
+describe('the machine', () => {
+  test('has too small UDP buffers if the kernel says so, and nothing is said where it does not say', () => {
+    const sized = (bytes: number) => checkKernelBuffers(() => `${bytes}\n`)
+    expect(sized(212_992)).toMatchObject([{ outcome: 'warn' }])
+    expect(sized(212_992)[0]?.detail).toContain('sysctl -w net.core.rmem_max=4194304 net.core.wmem_max=4194304')
+    expect(sized(8_388_608)).toMatchObject([{ outcome: 'ok' }])
+    const nothing = checkKernelBuffers(() => {
+      throw new Error('no such file')
+    })
+    expect(nothing).toEqual([])
+  })
+
+  test('has room and a disk that was measured, without leaving the trial behind', () => {
+    expect(checkDiskSpace(configOf({}))[0]?.detail).toMatch(/^\d+ MB left in /)
+    expect(checkDiskSpeed(configOf({}))[0]?.detail).toMatch(/^a durable write takes \d+\.\d ms/)
+    const full = checkDiskSpace(configOf({ recordings: { dir, minFreeMegabytes: 1_000_000 } }))
+    expect(full.at(-1)?.detail).toContain('recordings.minFreeMegabytes')
+  })
+
+  test('has an ffmpeg with the encoders, or the doctor names those that it lacks', async () => {
+    const path = join(dir, 'ffmpeg')
+    writeFileSync(path, '#!/bin/sh\necho "ffmpeg version 9.9"\necho " A....D aac  AAC"\n')
+    chmodSync(path, 0o755)
+    const findings = await checkTools(configOf({ ffmpeg: { path } }))
+    expect(findings).toMatchObject([{ outcome: 'ok', detail: '9.9' }, { outcome: 'warn' }])
+    expect(findings[1]?.detail).toMatch(/lacks libx264 \(.*\), libopus \(.*\):/)
+  })
+
+  test('has a country database that is old, missing, or not configured', () => {
+    const database = join(dir, 'countries.mmdb')
+    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'FAIL' }])
+    writeFileSync(database, 'x')
+    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'ok' }])
+    utimesSync(database, 0, 0)
+    expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'warn' }])
+    expect(checkCountryDatabase(configOf({}))).toMatchObject([{ outcome: 'ok' }])
+  })
+
+  test('is behind a proxy that is not trusted', () => {
+    const server = { publicUrl: 'https://live.example.com' }
+    expect(checkProxy(configOf({ server }))).toMatchObject([{ outcome: 'warn' }])
+    expect(checkProxy(configOf({ server: { ...server, trustedProxies: ['10.0.0.1'] } }))).toMatchObject([
+      { outcome: 'ok' },
+    ])
+    expect(checkProxy(configOf({}))).toEqual([])
+  })
+})
