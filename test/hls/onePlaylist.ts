@@ -23,11 +23,18 @@ interface HlsParser {
 
 const parser = createRequire(import.meta.url)('hls-parser') as HlsParser
 
+/**
+ * hls-parser requires CAN-BLOCK-RELOAD wherever there is EXT-X-SERVER-CONTROL. A playlist without parts may have the tag
+ * only for HOLD-BACK (draft-pantos-hls-rfc8216bis section 4.4.3.8), so it is parsed without it; V2 and V5 judge the tag.
+ */
+const parsable = (text: string): string =>
+  text.includes('#EXT-X-PART') ? text : text.replace(/^#EXT-X-SERVER-CONTROL:(?!.*CAN-BLOCK-RELOAD=YES).*\n/m, '')
+
 /** What hls-parser refuses in its strict mode. */
 export function strictly(text: string, where: string): Violation[] {
   parser.setOptions({ strictMode: true })
   try {
-    parser.parse(text)
+    parser.parse(parsable(text))
     return []
   } catch (error) {
     return unless(false, 'strict', where, 'a playlist that hls-parser accepts', String(error))

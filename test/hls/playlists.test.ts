@@ -12,9 +12,11 @@ const read = (text: string) => readMediaPlaylist(text)
 describe('one playlist', () => {
   const judge = (text: string): Rule[] => rulesOf(checkPlaylist(read(text), 'v0'))
 
-  test('a good one breaks no rule: full, delta update, just after a segment, ended', () => {
+  test('a good one breaks no rule: full, delta update, just after a segment, ended, without parts', () => {
     const ended = samplePlaylist(65).replace(/#EXT-X-PRELOAD-HINT.*\n/, '#EXT-X-ENDLIST\n')
     for (const text of [TEXT, samplePlaylist(67, true), samplePlaylist(65), ended]) expect(judge(text)).toEqual([])
+    const plain = TEXT.replace(/^#EXT-X-SERVER-CONTROL.*$/m, '#EXT-X-SERVER-CONTROL:HOLD-BACK=3')
+    expect(judge(plain.replaceAll(/#EXT-X-(PART|PRELOAD).*\n/g, ''))).toEqual([])
   })
 
   const last = (from: string, to: string): string => {
