@@ -86,6 +86,8 @@ export type Tamper = (sent: Sent, path: string, viewer: string) => void
 
 export interface SampleServer {
   readonly url: string
+  /** Refuses connections for this long. The stream goes on. */
+  restart(pauseMs: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -116,13 +118,25 @@ export async function sampleServer(tamper: Tamper = () => undefined): Promise<Sa
     send(sent, request, response)
   }
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve) => void server.listen(port, '127.0.0.1', resolve))
+  const stop = async (): Promise<void> => {
+    const stopped = new Promise((resolve) => server.close(resolve))
+    server.closeAllConnections()
+    await stopped
+  }
+  await listen(0)
+  const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/index.m3u8`,
+    url: `http://127.0.0.1:${port}/index.m3u8`,
+    async restart(pauseMs) {
+      await stop()
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      await listen(port)
+    },
     async close() {
       clearInterval(going)
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await stop()
     },
   }
 }

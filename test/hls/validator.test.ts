@@ -90,6 +90,25 @@ describe('a running stream', () => {
     expect(rulesOf(violations)).toContain(rule)
   })
 
+  test.concurrent.each([
+    ['an outage is found', 0, true],
+    ['an outage that is allowed is no violation', 30_000, false],
+  ])('%s', async (_, outageMs, isFound) => {
+    const server = await sampleServer()
+    const states = { before: 0, isBack: false }
+    const isEnough = ({ seen }: Report): boolean => {
+      if (states.before === 0 && seen.segments > 2) {
+        states.before = seen.playlists
+        void server.restart(200).then(() => (states.isBack = true))
+      }
+      return states.isBack && seen.playlists > states.before + 5
+    }
+    const { violations } = await validateHls({ url: server.url, seconds: 30, graceSeconds: 30, outageMs, isEnough })
+    await server.close()
+    expect(rulesOf(violations).includes('answer')).toBe(isFound)
+    expect(isFound ? [] : violations).toEqual([])
+  })
+
   test('a server that is not there is one violation, and no error', async () => {
     const server = await sampleServer()
     await server.close()
