@@ -75,7 +75,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{base,config,core,fuzz,cli,services,store,web}/**/*.test.ts',
+            'test/{base,config,core,fuzz,cli,hls,services,store,web}/**/*.test.ts',
             'test/media/{*,{codecs,convert,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],

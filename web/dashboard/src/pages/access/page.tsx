@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { type Args, listAccessLog, readAccessSummary } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk, type Walked } from '../../api/load.ts'

@@ -1,0 +1,71 @@
+import type { Answer, Kind } from './answers.ts'
+
+/** A page of another origin, as most players are on. */
+const ORIGIN = 'https://player.example'
+/** Longer than any blocking request may take. */
+const ANSWER_MAX_MS = 30_000
+const RETRY_MS = 100
+
+export interface ClientOptions {
+  /** How long a server may be away, without a connection, before that counts. */
+  readonly outageMs: number
+  readonly signal: AbortSignal
+}
+
+/** Requests what a player requests. */
+export class Client {
+  readonly #options: ClientOptions
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+  }
+
+  get isOver(): boolean {
+    return this.#options.signal.aborted
+  }
+
+  /** The answer, whatever its status; null: there was no connection for longer than an outage, or the watch is over. */
+  async get(kind: Kind, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
+    const untilMs = Date.now() + this.#options.outageMs
+    while (!this.isOver) {
+      const answer = await this.#once(kind, url, headers)
+      if (answer !== null || Date.now() > untilMs) return answer
+      await this.sleep(RETRY_MS)
+    }
+    return null
+  }
+
+  async #once(kind: Kind, url: string, headers: Readonly<Record<string, string>>): Promise<Answer | null> {
+    const signal = AbortSignal.any([this.#options.signal, AbortSignal.timeout(ANSWER_MAX_MS)])
+    try {
+      const asked = { Origin: ORIGIN, 'Accept-Encoding': 'gzip', ...headers }
+      const response = await fetch(url, { headers: asked, signal })
+      const body = Buffer.from(await response.arrayBuffer())
+      return { kind, status: response.status, headers: new Map(response.headers), body }
+    } catch {
+      return null
+    }
+  }
+
+  /** Ends early when the watch is over. */
+  async sleep(ms: number): Promise<void> {
+    const { signal } = this.#options
+    if (signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal.addEventListener('abort', done)
+    })
+  }
+}
+
+/** `url` with these parameters set. */
+export function withQuery(url: string, parameters: Readonly<Record<string, string | number>>): string {
+  const asked = new URL(url)
+  for (const [name, value] of Object.entries(parameters)) asked.searchParams.set(name, String(value))
+  return asked.href
+}

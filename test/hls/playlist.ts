@@ -1,0 +1,179 @@
+/** Reads playlists as they are, without judging them, so that the rules can judge. */
+
+export interface Part {
+  readonly uri: string
+  readonly durationSeconds: number
+  readonly independent: boolean
+}
+
+export interface Segment {
+  readonly number: number
+  readonly uri: string
+  readonly durationSeconds: number
+  /** The date that stands before this segment. */
+  readonly dateMs: number | null
+  /** An `EXT-X-DISCONTINUITY` stands before this segment. */
+  readonly discontinuity: boolean
+  /** The number of its discontinuity: `EXT-X-DISCONTINUITY-SEQUENCE` and the discontinuities up to this segment. */
+  readonly discontinuityNumber: number
+  /** The init segment in force. Null: none was named in this playlist. */
+  readonly mapUri: string | null
+  readonly parts: readonly Part[]
+}
+
+/** The segment that is not complete yet: only its parts are listed. */
+export type OpenSegment = Omit<Segment, 'uri' | 'durationSeconds'>
+
+export interface MediaPlaylist {
+  readonly text: string
+  readonly version: number | null
+  readonly targetSeconds: number
+  readonly partTargetSeconds: number | null
+  readonly canBlockReload: boolean
+  readonly canSkipUntilSeconds: number | null
+  readonly holdBackSeconds: number | null
+  readonly partHoldBackSeconds: number | null
+  readonly mediaSequence: number
+  readonly discontinuitySequence: number
+  readonly independentSegments: boolean
+  readonly ended: boolean
+  /** Segments that a delta update leaves out. Those that it lists are numbered as if these stood before them. */
+  readonly skipped: number
+  readonly segments: readonly Segment[]
+  readonly open: OpenSegment | null
+  /** Addresses of parts in `EXT-X-PRELOAD-HINT`. */
+  readonly hints: readonly string[]
+}
+
+export interface Variant {
+  readonly uri: string
+  readonly bandwidth: number | null
+  readonly averageBandwidth: number | null
+  readonly codecs: readonly string[]
+  readonly resolution: string | null
+  readonly frameRate: number | null
+}
+
+interface Pending {
+  dateMs: number | null
+  discontinuity: boolean
+  durationSeconds: number | null
+  parts: Part[]
+}
+
+const fresh = (): Pending => ({ dateMs: null, discontinuity: false, durationSeconds: null, parts: [] })
+
+export function readMediaPlaylist(text: string): MediaPlaylist {
+  const lines = text.split('\n').map((line) => line.trim())
+  const control = attributesOf(valueOf(lines, '#EXT-X-SERVER-CONTROL') ?? '')
+  const skipped = numberIn(attributesOf(valueOf(lines, '#EXT-X-SKIP') ?? '').get('SKIPPED-SEGMENTS')) ?? 0
+  const mediaSequence = numberIn(valueOf(lines, '#EXT-X-MEDIA-SEQUENCE')) ?? 0
+  const discontinuitySequence = numberIn(valueOf(lines, '#EXT-X-DISCONTINUITY-SEQUENCE')) ?? 0
+  return {
+    text,
+    version: numberIn(valueOf(lines, '#EXT-X-VERSION')),
+    targetSeconds: numberIn(valueOf(lines, '#EXT-X-TARGETDURATION')) ?? Number.NaN,
+    partTargetSeconds: numberIn(attributesOf(valueOf(lines, '#EXT-X-PART-INF') ?? '').get('PART-TARGET')),
+    canBlockReload: control.get('CAN-BLOCK-RELOAD') === 'YES',
+    canSkipUntilSeconds: numberIn(control.get('CAN-SKIP-UNTIL')),
+    holdBackSeconds: numberIn(control.get('HOLD-BACK')),
+    partHoldBackSeconds: numberIn(control.get('PART-HOLD-BACK')),
+    mediaSequence,
+    discontinuitySequence,
+    independentSegments: lines.includes('#EXT-X-INDEPENDENT-SEGMENTS'),
+    ended: lines.includes('#EXT-X-ENDLIST'),
+    skipped,
+    ...segmentsOf(lines, mediaSequence + skipped, discontinuitySequence),
+    hints: lines.flatMap(hintOf),
+  }
+}
+
+function hintOf(line: string): string[] {
+  const attributes = attributesOf(line.startsWith('#EXT-X-PRELOAD-HINT:') ? line.slice(20) : '')
+  const uri = attributes.get('URI')
+  return attributes.get('TYPE') === 'PART' && uri !== undefined ? [uri] : []
+}
+
+function segmentsOf(lines: readonly string[], first: number, discontinuitySequence: number) {
+  const segments: Segment[] = []
+  let [pending, mapUri, discontinuityNumber] = [fresh(), null as string | null, discontinuitySequence]
+  const about = () => {
+    const { dateMs, discontinuity, parts } = pending
+    return { number: first + segments.length, dateMs, discontinuity, discontinuityNumber, mapUri, parts }
+  }
+  for (const line of lines) {
+    if (line === '#EXT-X-DISCONTINUITY') {
+      pending.discontinuity = true
+      discontinuityNumber += 1
+    } else if (line.startsWith('#EXT-X-MAP:')) mapUri = attributesOf(line.slice(11)).get('URI') ?? null
+    else if (line !== '' && !line.startsWith('#')) {
+      segments.push({ ...about(), uri: line, durationSeconds: pending.durationSeconds ?? Number.NaN })
+      pending = fresh()
+    } else readTag(line, pending)
+  }
+  const open: OpenSegment | null = pending.parts.length === 0 ? null : about()
+  return { segments, open }
+}
+
+function readTag(line: string, pending: Pending): void {
+  if (line.startsWith('#EXTINF:')) pending.durationSeconds = Number.parseFloat(line.slice(8))
+  else if (line.startsWith('#EXT-X-PROGRAM-DATE-TIME:')) pending.dateMs = Date.parse(line.slice(25))
+  else if (line.startsWith('#EXT-X-PART:')) pending.parts.push(partOf(attributesOf(line.slice(12))))
+}
+
+const partOf = (attributes: ReadonlyMap<string, string>): Part => ({
+  uri: attributes.get('URI') ?? '',
+  durationSeconds: Number(attributes.get('DURATION')),
+  independent: attributes.get('INDEPENDENT') === 'YES',
+})
+
+/** The variants of a master playlist. */
+export function readMaster(text: string): Variant[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.flatMap((line, index): Variant[] => {
+    if (!line.startsWith('#EXT-X-STREAM-INF:')) return []
+    const attributes = attributesOf(line.slice(18))
+    return [
+      {
+        uri: lines[index + 1] ?? '',
+        bandwidth: numberIn(attributes.get('BANDWIDTH')),
+        averageBandwidth: numberIn(attributes.get('AVERAGE-BANDWIDTH')),
+        codecs: attributes.get('CODECS')?.split(',') ?? [],
+        resolution: attributes.get('RESOLUTION') ?? null,
+        frameRate: numberIn(attributes.get('FRAME-RATE')),
+      },
+    ]
+  })
+}
+
+function valueOf(lines: readonly string[], tag: string): string | undefined {
+  return lines.find((line) => line.startsWith(`${tag}:`))?.slice(tag.length + 1)
+}
+
+function attributesOf(list: string): Map<string, string> {
+  const pairs = [...list.matchAll(/([A-Z0-9-]+)=("[^"]*"|[^,]*)/g)]
+  return new Map(pairs.map(([, name = '', value = '']) => [name, value.replaceAll('"', '')]))
+}
+
+function numberIn(text: string | undefined): number | null {
+  const value = text === undefined ? Number.NaN : Number(text)
+  return Number.isFinite(value) ? value : null
+}
+
+/** The number of the segment, and of the part in it, that comes next. */
+export function nextOf({ mediaSequence, skipped, segments, open }: MediaPlaylist): { msn: number; part: number } {
+  return { msn: mediaSequence + skipped + segments.length, part: open?.parts.length ?? 0 }
+}
+
+/** All listed parts, the oldest first. */
+export const partsIn = ({ segments, open }: MediaPlaylist): Part[] => [
+  ...segments.flatMap(({ parts }) => parts),
+  ...(open?.parts ?? []),
+]
+
+/** The playing time of what is listed. */
+export const playingSeconds = ({ segments, open }: MediaPlaylist): number =>
+  segments.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0) + sumOf(open?.parts ?? [])
+
+export const sumOf = (parts: readonly Part[]): number =>
+  parts.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0)

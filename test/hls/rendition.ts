@@ -1,0 +1,187 @@
+import { type Answer, checkAnswer, checkCompressed, checkMissing, checkRange, checkSameBytes } from './answers.ts'
+import { type Client, withQuery } from './client.ts'
+import { RenditionMedia } from './renditionMedia.ts'
+import { checkPlaylist } from './onePlaylist.ts'
+import {
+  type MediaPlaylist,
+  nextOf,
+  playingSeconds,
+  readMediaPlaylist,
+  type Segment,
+  type Variant,
+} from './playlist.ts'
+import type { Report } from './report.ts'
+import { checkBlocking, checkDelta, checkNews, checkSameText, checkSuccessor, type Request } from './twoPlaylists.ts'
+import { unless } from './violation.ts'
+
+export interface RenditionOptions {
+  readonly client: Client
+  readonly report: Report
+  readonly variant: Variant
+  /** The media playlist, as two viewers got its address. */
+  readonly urls: readonly [string, string]
+  /** How late a busy machine may be, seconds. */
+  readonly graceSeconds: number
+  readonly name: string
+}
+
+/** A failing playlist is requested again after this. */
+const FAILED_MS = 500
+/** Every tenth playlist is compared with a delta update. */
+const DELTA_EVERY = 10
+/** A blocking request that took this part of a part target had to wait. */
+const WAITED = 0.3
+const MATCHES_TRIED = 5
+const LOOK_MS = 100
+
+/** Follows one rendition as a player does, and reports what breaks a rule. */
+export class Rendition {
+  readonly media: RenditionMedia
+  readonly #options: RenditionOptions
+  #before: MediaPlaylist | null = null
+  #changedAtMs = Date.now()
+  #count = 0
+  #untilMs = 0
+  #lateCheck: Promise<void> | null = null
+
+  constructor(options: RenditionOptions) {
+    this.#options = options
+    this.media = new RenditionMedia(options)
+  }
+
+  /** Resolves at `untilMs`, when the playlist ends, or when it is enough. */
+  async watch(untilMs: number, isEnough: () => boolean): Promise<void> {
+    const { client } = this.#options
+    this.#untilMs = untilMs
+    while (Date.now() < untilMs && !client.isOver && this.#before?.ended !== true && !isEnough()) {
+      const request = this.#before?.canBlockReload ? nextOf(this.#before) : null
+      const playlist = await this.#load(request)
+      if (playlist === null) await client.sleep(FAILED_MS)
+      else await this.#take(playlist)
+    }
+    this.#untilMs = 0
+    await this.media.settled()
+  }
+
+  async #load(request: Request | null): Promise<MediaPlaylist | null> {
+    const { client, report, urls, name, graceSeconds } = this.#options
+    const url = request ? withQuery(urls[0], { _HLS_msn: request.msn, _HLS_part: request.part }) : urls[0]
+    const sentAtMs = Date.now()
+    const answer = await client.get(request ? 'blocking' : 'playlist', url)
+    if (client.isOver) return null
+    const at = `${name} media playlist`
+    report.add(unless(answer?.status === 200, 'answer', at, '200', answer?.status ?? 'no connection'))
+    if (answer?.status !== 200) return null
+    const playlist = readMediaPlaylist(answer.body.toString())
+    report.add(checkAnswer(answer, playlist.targetSeconds, at))
+    report.add(playlist.text.length > 1024 ? checkCompressed(answer.headers, at) : [])
+    if (request !== null) {
+      const partSeconds = playlist.partTargetSeconds ?? playlist.targetSeconds
+      const waited = Date.now() - sentAtMs > partSeconds * 1000 * WAITED
+      const graceParts = Math.ceil(graceSeconds / partSeconds)
+      report.add(checkBlocking(request, playlist, { waited, graceParts }, name))
+      report.seen.blocking += 1
+    }
+    return playlist
+  }
+
+  async #take(playlist: MediaPlaylist): Promise<void> {
+    const { client, report, name, graceSeconds } = this.#options
+    const before = this.#before
+    this.#before = playlist
+    this.#count += 1
+    report.seen.playlists += 1
+    report.add(checkPlaylist(playlist, name))
+    const waitedSeconds = (Date.now() - this.#changedAtMs) / 1000
+    report.add(
+      before
+        ? [...checkSuccessor(before, playlist, name), ...checkNews(playlist, waitedSeconds, graceSeconds, name)]
+        : [],
+    )
+    if (before?.text !== playlist.text) this.#changedAtMs = Date.now()
+    this.media.take(playlist)
+    if (before) this.#watchRemoved(before, playlist)
+    if (before === null) this.media.background(this.#compareViewers(playlist))
+    if (before && playlist.canSkipUntilSeconds !== null && this.#count % DELTA_EVERY === 0)
+      this.media.background(this.#compareDelta(before, playlist))
+    if (!playlist.canBlockReload) await client.sleep(playlist.targetSeconds * 250)
+  }
+
+  /** V15 */
+  async #compareDelta(before: MediaPlaylist, full: MediaPlaylist): Promise<void> {
+    const { client, report, urls, name } = this.#options
+    const answer = await client.get('playlist', withQuery(urls[0], { _HLS_skip: 'YES' }))
+    if (answer?.status !== 200) return
+    report.seen.deltas += 1
+    report.add(checkDelta(before, readMediaPlaylist(answer.body.toString()), full, name))
+  }
+
+  /** V13. Once when a segment has left the playlist, and once more just before it may be removed. */
+  #watchRemoved(before: MediaPlaylist, after: MediaPlaylist): void {
+    const removed = before.segments.find(({ number }) => number < after.mediaSequence)
+    if (removed === undefined || this.#lateCheck !== null) return
+    this.#lateCheck = this.#stillThere(removed, playingSeconds(before)).finally(() => (this.#lateCheck = null))
+    this.media.background(this.#lateCheck)
+  }
+
+  async #stillThere(segment: Segment, listedSeconds: number): Promise<void> {
+    const { client, name } = this.#options
+    const seconds = Math.max(0, segment.durationSeconds + listedSeconds - 1)
+    await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed just now`)
+    const lateAtMs = Date.now() + seconds * 1000
+    while (Date.now() < Math.min(lateAtMs, this.#untilMs)) await client.sleep(LOOK_MS)
+    if (Date.now() < lateAtMs) return
+    await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed ${seconds.toFixed(1)} s ago`)
+  }
+
+  async #checkThere(uri: string, where: string): Promise<void> {
+    const { client, report, urls } = this.#options
+    const answer = await client.get('media', new URL(uri, urls[0]).href, { Range: 'bytes=0-0' })
+    if (client.isOver) return
+    report.seen.removed += 1
+    report.add(unless(answer !== null && answer.status < 300, 'V13', where, 'the segment', answer?.status))
+  }
+
+  /** V25, and those of V23 and V24 that need a request of their own. */
+  async #compareViewers(playlist: MediaPlaylist): Promise<void> {
+    const { client, urls } = this.#options
+    for (let tries = 0; tries < MATCHES_TRIED; tries++) {
+      const [one, other] = await Promise.all(urls.map((url) => client.get('playlist', url)))
+      if (one?.status === 200 && other?.status === 200 && this.#comparePlaylists(one, other)) break
+    }
+    const last = playlist.segments.at(-1)
+    if (last === undefined) return
+    await this.#compareMedia(last.uri)
+    if (last.mapUri !== null) await this.#compareMedia(last.mapUri)
+    const missing = last.uri.replace(/\d+(?=\D*$)/, '999999999')
+    const answer = await client.get('media', new URL(missing, urls[0]).href)
+    if (answer !== null) this.#options.report.add(checkMissing(answer, this.#options.name))
+  }
+
+  /** False: one of them is newer, so they cannot be compared. */
+  #comparePlaylists(one: Answer, other: Answer): boolean {
+    const { report, name } = this.#options
+    const [a, b] = [one.body.toString(), other.body.toString()]
+    const [first, second] = [nextOf(readMediaPlaylist(a)), nextOf(readMediaPlaylist(b))]
+    if (first.msn !== second.msn || first.part !== second.part) return false
+    report.seen.compared += 1
+    report.add(checkSameText(a, b, `${name} media playlist`))
+    return true
+  }
+
+  async #compareMedia(uri: string): Promise<void> {
+    const { client, report, urls, name } = this.#options
+    const [one, other] = urls.map((url) => new URL(uri, url).href) as [string, string]
+    const [mine, theirs, range] = await Promise.all([
+      client.get('media', one),
+      client.get('media', other),
+      client.get('media', one, { Range: 'bytes=10-19' }),
+    ])
+    if (mine?.status !== 200 || range === null) return
+    const at = `${name} ${uri.split('?')[0]}`
+    report.add(checkRange(range, mine.body, 10, 19, at))
+    if (theirs?.status !== 200) return
+    report.seen.compared += 1
+    report.add(checkSameBytes(mine.body, theirs.body, at))
+  }
+}

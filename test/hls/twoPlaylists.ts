@@ -1,0 +1,190 @@
+import { type MediaPlaylist, nextOf, type OpenSegment, partsIn, playingSeconds, type Segment } from './playlist.ts'
+import { inSeconds, unless, type Violation } from './violation.ts'
+
+/** The rules for two full playlists of one rendition, the earlier one first: V9 to V12. */
+export function checkSuccessor(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
+  return [
+    ...constants(before, after, where),
+    ...keepsSegments(before, after, where),
+    ...countsDiscontinuities(before, after, where),
+    ...keepsHint(before, after, where),
+  ]
+}
+
+/** V9. Media without a discontinuity between them share their init segment. */
+function constants(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
+  const fixed = ['targetSeconds', 'partTargetSeconds', 'version'] as const
+  const changed = fixed.flatMap((name) =>
+    unless(before[name] === after[name], 'V9', `${where} ${name}`, String(before[name]), after[name]),
+  )
+  const [last] = before.segments.slice(-1)
+  const next = after.segments.find(({ number }) => number === (last?.number ?? 0) + 1)
+  if (!last || !next || next.discontinuity) return changed
+  const at = `${where} segment ${next.number} EXT-X-MAP`
+  return [...changed, ...unless(next.mapUri === last.mapUri, 'V9', at, String(last.mapUri), next.mapUri)]
+}
+
+/** What must not change while a segment is listed. */
+const identityOf = ({ uri, durationSeconds, dateMs, mapUri }: Segment): Record<string, string | number | null> => ({
+  uri,
+  durationSeconds,
+  dateMs,
+  mapUri,
+})
+
+/** V10 */
+function keepsSegments(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
+  const [was, is] = [nextOf(before).msn, nextOf(after).msn]
+  const at = `${where} EXT-X-MEDIA-SEQUENCE`
+  const falls = [
+    ...unless(
+      after.mediaSequence >= before.mediaSequence,
+      'V10',
+      at,
+      `at least ${before.mediaSequence}`,
+      after.mediaSequence,
+    ),
+    ...unless(is >= was, 'V10', `${where} last segment`, `at least ${was - 1}`, is - 1),
+  ]
+  const earlier = new Map(before.segments.map((segment) => [segment.number, segment]))
+  return [...falls, ...after.segments.flatMap((segment) => changesOf(earlier.get(segment.number), segment, where))]
+}
+
+function changesOf(before: Segment | undefined, after: Segment, where: string): Violation[] {
+  if (before === undefined) return []
+  const is = identityOf(after)
+  return Object.entries(identityOf(before)).flatMap(([name, was]) =>
+    unless(
+      was === is[name] || isUndated(name, was, is[name]),
+      'V10',
+      `${where} segment ${after.number} ${name}`,
+      String(was),
+      is[name],
+    ),
+  )
+}
+
+/** The first segment of a playlist needs a date, also one that had none before. */
+const isUndated = (name: string, ...dates: unknown[]): boolean => name === 'dateMs' && dates.includes(null)
+
+/** V11. A segment keeps the number of its discontinuity; after a restart that lists only new segments it does not fall. */
+function countsDiscontinuities(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
+  const earlier = new Map(listedIn(before).map((segment) => [segment.number, segment.discontinuityNumber]))
+  const shared = listedIn(after).find(({ number }) => earlier.has(number))
+  const at = `${where} EXT-X-DISCONTINUITY-SEQUENCE`
+  if (shared === undefined) {
+    const least = Math.max(before.discontinuitySequence, ...earlier.values())
+    const is = after.discontinuitySequence
+    return unless(is >= least, 'V11', at, `at least ${least}`, is)
+  }
+  const was = earlier.get(shared.number) ?? 0
+  const found = shared.discontinuityNumber
+  return unless(found === was, 'V11', at, `discontinuity ${was} at segment ${shared.number}`, found)
+}
+
+const listedIn = ({ segments, open }: MediaPlaylist): OpenSegment[] => [...segments, ...(open ? [open] : [])]
+
+/** V12. What was hinted comes next, under the same address. */
+function keepsHint(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
+  const [hint] = before.hints
+  const parts = partsIn(after).map(({ uri }) => uri)
+  const lastBefore = partsIn(before).at(-1)?.uri
+  const at = lastBefore === undefined ? -1 : parts.indexOf(lastBefore)
+  const next = parts[at + 1]
+  if (hint === undefined || at < 0 || next === undefined) return []
+  return unless(next === hint, 'V12', `${where} part after ${lastBefore}`, hint, next)
+}
+
+/** V14. @param waitedSeconds since the previous change @param graceSeconds for a busy machine */
+export function checkNews(
+  playlist: MediaPlaylist,
+  waitedSeconds: number,
+  graceSeconds: number,
+  where: string,
+): Violation[] {
+  const most = playlist.targetSeconds * 1.5
+  const holds = playlist.ended || waitedSeconds <= most + graceSeconds
+  return unless(holds, 'V14', where, `a change within ${inSeconds(most)}`, `none for ${inSeconds(waitedSeconds)}`)
+}
+
+/** V15. A delta update, applied to an earlier playlist, lists what the full playlist lists. */
+export function checkDelta(
+  before: MediaPlaylist,
+  delta: MediaPlaylist,
+  full: MediaPlaylist,
+  where: string,
+): Violation[] {
+  const at = `${where} delta update`
+  const known = new Map([...before.segments, ...delta.segments].map((segment) => [segment.number, segment]))
+  const numbers = Array.from({ length: delta.skipped }, (_, index) => delta.mediaSequence + index)
+  const missing = numbers.filter((number) => !known.has(number))
+  const inBoth = full.segments.filter(({ number }) => number >= delta.mediaSequence && number < nextOf(delta).msn)
+  return [
+    ...unless(missing.length === 0, 'V15', at, 'only known segments left out', `unknown ones: ${missing.join(' ')}`),
+    ...inBoth.flatMap((segment) => differences(known.get(segment.number), segment, at)),
+    ...skipsOldOnes(delta, full, at),
+  ]
+}
+
+function differences(merged: Segment | undefined, full: Segment, where: string): Violation[] {
+  const at = `${where} segment ${full.number}`
+  if (merged === undefined) return unless(false, 'V15', at, 'the segment', null)
+  const { mapUri: _inherited, ...expected } = identityOf(full)
+  return Object.entries(expected).flatMap(([name, value]) =>
+    unless(identityOf(merged)[name] === value, 'V15', `${at} ${name}`, String(value), identityOf(merged)[name]),
+  )
+}
+
+function skipsOldOnes({ skipped, mediaSequence }: MediaPlaylist, full: MediaPlaylist, where: string): Violation[] {
+  const kept = full.segments.filter(({ number }) => number >= mediaSequence + skipped)
+  const keptSeconds = playingSeconds({ ...full, segments: kept })
+  const least = full.canSkipUntilSeconds ?? 0
+  const holds = skipped === 0 || keptSeconds >= least - full.targetSeconds
+  return unless(holds, 'V15', where, `at least the last ${inSeconds(least)}`, inSeconds(keptSeconds))
+}
+
+/** A blocking request: the segment and the part that it waits for. */
+export interface Request {
+  readonly msn: number
+  readonly part: number
+}
+
+/** What a blocking request met. */
+export interface Waiting {
+  /** The part did not exist when the request was sent, so the answer should come with it. */
+  readonly waited: boolean
+  /** How many parts later a busy machine may answer. */
+  readonly graceParts: number
+}
+
+/** V16 */
+export function checkBlocking(
+  { msn, part }: Request,
+  answer: MediaPlaylist,
+  { waited, graceParts }: Waiting,
+  where: string,
+): Violation[] {
+  const at = `${where} _HLS_msn=${msn}&_HLS_part=${part}`
+  const next = nextOf(answer)
+  const holds = answer.ended || next.msn > msn || (next.msn === msn && next.part > part)
+  const later = partsAfter({ msn, part }, answer)
+  const isInTime = !waited || later <= 1 + graceParts
+  return [
+    ...unless(holds, 'V16', at, 'an answer that lists it', `segment ${next.msn} with ${next.part} parts`),
+    ...unless(isInTime, 'V16', at, 'an answer at most one part late', `${later} parts after it`),
+  ]
+}
+
+function partsAfter({ msn, part }: Request, { segments, open }: MediaPlaylist): number {
+  return [...segments, ...(open ? [open] : [])]
+    .filter(({ number }) => number >= msn)
+    .reduce((sum, { number, parts }) => sum + (number === msn ? Math.max(0, parts.length - part - 1) : parts.length), 0)
+}
+
+/** V25. Two viewers at the same moment: anything but the same text keeps caches from serving both. */
+export function checkSameText(first: string, second: string, where: string): Violation[] {
+  if (first === second) return []
+  const [a, b] = [first.split('\n'), second.split('\n')]
+  const line = a.findIndex((text, index) => text !== b[index])
+  return unless(false, 'V25', `${where} line ${line + 1}`, `the same for all viewers: ${a[line] ?? ''}`, b[line])
+}
