@@ -25,9 +25,10 @@ export class Waiters {
   /** Resolves when the condition holds (true), and after `ms` or with `stop` at the latest. */
   until(holds: () => boolean, ms: number): Promise<boolean> {
     if (this.#stopped || ms <= 0 || holds()) return Promise.resolve(holds())
+    const untilMs = this.#clock.monotonic() + ms
     return new Promise((resolve) => {
-      this.#waiting.add({ holds, resolve, untilMs: this.#clock.monotonic() + ms })
-      this.#arm()
+      this.#waiting.add({ holds, resolve, untilMs })
+      if (untilMs < this.#timerEndsMs) this.#arm(untilMs)
     })
   }
 
@@ -48,13 +49,10 @@ export class Waiters {
       this.#waiting.delete(waiter)
       waiter.resolve(waiter.holds())
     }
-    this.#arm()
+    if (this.#waiting.size === 0) this.#arm(Number.POSITIVE_INFINITY)
   }
 
-  /** Sleeps until the first of them has waited long enough. */
-  #arm(): void {
-    const endsMs = Math.min(...[...this.#waiting].map(({ untilMs }) => untilMs))
-    if (endsMs === this.#timerEndsMs) return
+  #arm(endsMs: number): void {
     this.#timer.abort()
     this.#timer = new AbortController()
     this.#timerEndsMs = endsMs
@@ -65,9 +63,12 @@ export class Waiters {
     )
   }
 
+  /** The first of them has waited long enough, or was released meanwhile. */
   #expire(): void {
-    this.#timerEndsMs = Number.NaN
     const nowMs = this.#clock.monotonic()
     this.#release(({ untilMs }) => untilMs <= nowMs)
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const { untilMs } of this.#waiting) nextMs = Math.min(nextMs, untilMs)
+    this.#arm(nextMs)
   }
 }
