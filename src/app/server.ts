@@ -125,7 +125,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
     ...(packager
       ? {
-          hls: { hls: packager.hls, handover, ...tickets },
+          hls: { hls: packager.hls, listSegments: hls.listSegments, handover, ...tickets },
           recordings: recordingFiles(packager, recordingsHostKey(config)),
         }
       : {}),

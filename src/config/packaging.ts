@@ -32,13 +32,14 @@ export const packaging = {
     }),
     lowLatency: toggle({
       default: true,
-      about: 'Adds parts of half a second to playlists, for players with low-latency HLS.',
+      about: 'Adds parts of 0.35 to 1 second to playlists, for players with low-latency HLS.',
     }),
     maxStreams: integer({
       default: 16,
       min: 1,
       max: 1024,
-      about: 'The most feeds that are packaged for HLS at a time; each needs an ffmpeg process.',
+      about:
+        'The most feeds that are packaged for HLS at a time; one with other codecs than H.264 and AAC needs ffmpeg.',
     }),
     idleSeconds: integer({
       default: 30,

@@ -37,7 +37,7 @@ async function segmentsListed(): Promise<number> {
   const [media] = /^[^#\s]+$/m.exec(master) ?? []
   if (media === undefined) return 0
   const playlist = await (await fetch(new URL(media, url))).text()
-  return playlist.match(/^segment-/gm)?.length ?? 0
+  return playlist.match(/^s\d+\.m4s/gm)?.length ?? 0
 }
 
 interface Shown {

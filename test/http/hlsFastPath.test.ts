@@ -17,9 +17,9 @@ beforeAll(async () => {
   const playlist = await text(at + media)
   const named = (pattern: RegExp): string => `${at}${media.split('/')[0]}/${pattern.exec(playlist)?.[1]}`
   pieces = {
-    segment: named(/(segment-\S+)\s+(?!.*segment-)/),
+    segment: named(/\n(s\d+\.m4s\S*)\n(?![^]*\ns\d)/),
     init: named(/"(init-[^"]+)/),
-    part: named(/"(part-[^"]+)",INDEPENDENT/),
+    part: named(/"(p\d+[^"]+)",INDEPENDENT/),
   }
   sessionId = sluice.app.ctx.sessions.all().find(({ session }) => playlist.includes(session.id))?.session.id ?? ''
 })
@@ -45,9 +45,9 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   ['a range beyond the end', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
   ['the beginning', () => pieces.init, {}, 'GET', 200],
   ['a part', () => pieces.part, {}, 'GET', 200],
-  ['a missing part', () => pieces.segment.replace(/segment-(\d+)/, 'part-$1-9999'), {}, 'GET', 404],
+  ['the ticket of a segment for a part', () => pieces.segment.replace(/s(\d+\.m4s)/, 'p$1'), {}, 'GET', 401],
   ['the next segment', () => pieces.segment.replace(/\d+(?=\.m4s)/, (n) => `${Number(n) + 1}`), {}, 'GET', 401],
-  ['another spelling', () => pieces.segment.replace('segment-', 'segment-0'), {}, 'GET', 401],
+  ['another spelling', () => pieces.segment.replace(/s(?=\d+\.m4s)/, 's0'), {}, 'GET', 401],
   ['a forged ticket', () => changed(pieces.segment), {}, 'GET', 401],
 ])('the fast path and the framework answer alike: %s', async (_name, path, headers, method, status) => {
   const long = await get(path() + ROUTE, headers, method)
@@ -63,6 +63,11 @@ it('counts the bytes of the fast path for their session', async () => {
   let sent = 0
   for (let times = 0; times < 5; times += 1) sent += Buffer.byteLength((await get(pieces.init)).text)
   await expect.poll(counted).toBeGreaterThanOrEqual(before + sent)
+})
+
+it('the fast path and the framework answer alike: a part that is gone', async () => {
+  await expect.poll(async () => (await get(pieces.part)).status, { timeout: 60_000 }).toBe(404)
+  expect(alike(await get(pieces.part))).toEqual(alike(await get(pieces.part + ROUTE)))
 })
 
 it('the fast path refuses an ended session at once', async () => {

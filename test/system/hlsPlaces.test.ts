@@ -41,8 +41,8 @@ async function admitted(token: string, place: Place = {}, stream = 'show') {
   const playlist = beside(path, /^[^#\s]+$/m.exec(master.text)?.[0] ?? '')
   const { text } = await get(playlist, place)
   const named = (pattern: RegExp): string => beside(playlist, pattern.exec(text)?.[1] ?? '')
-  const [init, part] = [named(/"(init-[^"]+)/), named(/"(part-[^"]+)",INDEPENDENT/)]
-  return { playlist, init, part, segment: named(/(segment-\S+)\s+(?!.*segment-)/) }
+  const [init, part] = [named(/"(init-[^"]+)/), named(/"(p\d+[^"]+)",INDEPENDENT/)]
+  return { playlist, init, part, segment: named(/\n(s\d+\.m4s\S*)\n(?![^]*\ns\d)/) }
 }
 
 type Held = Awaited<ReturnType<typeof admitted>>

@@ -8,12 +8,12 @@ import { Tickets } from '../../src/edge/http/media/tickets.ts'
 
 const tickets = new Tickets(hmacKey(randomBytes(32)))
 const session = timeOrderedId(Date.now(), systemRandom)
-const scope = { opens: 17, feedId: 'f1' } as const
+const scope = { opens: 's17.m4s', feedId: 'f1' } as const
 
 test('a ticket opens only what it was made for, and is the same whenever it is made', () => {
-  for (const opens of ['playlist', 'init', 17] as const) {
+  for (const opens of ['playlist', 'init', 's17.m4s', 'p17.m4s'] as const) {
     const ticket = tickets.make(session, { ...scope, opens })
-    for (const asked of ['playlist', 'init', 17, 18] as const)
+    for (const asked of ['playlist', 'init', 's17.m4s', 'p17.m4s', 's18.m4s'] as const)
       expect(tickets.read(ticket, { ...scope, opens: asked })).toBe(asked === opens ? session : null)
     expect(tickets.read(ticket, { opens, feedId: 'f2' })).toBeNull()
     expect(new Tickets(hmacKey(randomBytes(32))).read(ticket, { ...scope, opens })).toBeNull()
@@ -23,7 +23,8 @@ test('a ticket opens only what it was made for, and is the same whenever it is m
 
 test('the cached tickets of a session are bounded', () => {
   const holder = { sessionId: session, feedId: 'f1', tickets: new Map() }
-  for (let opens = 0; opens < 1000; opens++) {
+  for (let n = 0; n < 1000; n++) {
+    const opens = `s${n}.m4s` as const
     expect(tickets.of(holder, opens)).toBe(tickets.make(session, { opens, feedId: 'f1' }))
     expect(tickets.of(holder, opens)).toBe(tickets.make(session, { opens, feedId: 'f1' }))
   }

@@ -20,7 +20,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
   core: { from: ['base/result.ts', 'type base'], node: 'types', packages: ['re2js', 'temporal-polyfill', 'typebox'] },
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
-  media: { from: ['base', 'type core'], node: 'all' },
+  media: { from: ['base', 'core/hls', 'type core'], node: 'all' },
   delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   services: { from: ['base', 'core', 'store/store.ts', 'type media'], node: 'types' },
   commands: {

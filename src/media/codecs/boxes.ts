@@ -8,7 +8,7 @@ export interface Box {
 const HEADER_BYTES = 8
 
 /** The sequence of boxes in `bytes`. Ends at the first incomplete box. */
-export function* boxesIn(bytes: DataView): Generator<Box> {
+function* boxesIn(bytes: DataView): Generator<Box> {
   for (let at = 0; at + HEADER_BYTES <= bytes.byteLength; ) {
     const size = bytes.getUint32(at)
     if (size < HEADER_BYTES || at + size > bytes.byteLength) return
@@ -33,6 +33,6 @@ export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer
 const slice = (bytes: DataView, from: number, to: number): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset + from, to - from)
 
-export function typeAt(bytes: DataView, at: number): string {
+function typeAt(bytes: DataView, at: number): string {
   return String.fromCharCode(bytes.getUint8(at), bytes.getUint8(at + 1), bytes.getUint8(at + 2), bytes.getUint8(at + 3))
 }

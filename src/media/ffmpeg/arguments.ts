@@ -13,11 +13,14 @@ export const MATROSKA_INPUT: readonly string[] = words(
   '-probesize 500000 -analyzeduration 100000 -fpsprobesize 0 -f matroska -i pipe:0',
 )
 
-/** Keeps the timestamps of the frames: a live source has no fixed rate. */
+/**
+ * Keeps the timestamps of the frames: a live source has no fixed rate. A keyframe every two seconds, and one after a gap:
+ * an expression with `n_forced` would then force one at every frame until it has caught up.
+ */
 const X264_LIVE = [
   ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -crf 23'),
-  ...words('-maxrate 6M -bufsize 12M -fps_mode passthrough -enc_time_base 1:90000'),
-  ...words('-force_key_frames expr:gte(t,n_forced*2)'),
+  ...words('-maxrate 6M -bufsize 12M -fps_mode passthrough -enc_time_base 1:90000 -force_key_frames'),
+  'expr:if(isnan(prev_forced_t),1,gt(floor(t/2+0.01),floor(prev_forced_t/2+0.01)))',
 ]
 
 /** `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. */
@@ -28,12 +31,18 @@ const liveVideo = ({ codec }: VideoTrack): readonly string[] => (codec === 'h264
 
 const liveAudio = ({ codec }: AudioTrack): readonly string[] => (codec === 'aac' ? ['-c:a', 'copy'] : AAC)
 
-/** Writes fragmented MP4 to standard output, with a fragment at each keyframe and at least every half second. */
+/** Added to all times of the output: an encoder's first frame may be a little before those of its source, which begin at 0. */
+export const HLS_OFFSET_MS = 10_000
+
+/**
+ * Makes H.264 and AAC of the tracks, with the times of the source. FLV has one frame in a tag and writes it at once. A
+ * decoder that works on several frames in parallel would hold them back.
+ */
 export const hlsArguments = (tracks: readonly TrackInfo[]): string[] => [
+  ...words('-thread_type slice -copyts'),
   ...MATROSKA_INPUT,
   ...tracks.flatMap((track) => (track.kind === 'video' ? liveVideo(track) : liveAudio(track))),
   // A track without frames delays the other by one second at most.
-  ...words('-max_interleave_delta 1000000'),
-  ...words('-f mp4 -movflags frag_keyframe+empty_moov+default_base_moof -frag_duration 500000'),
-  ...words('-flush_packets 1 pipe:1'),
+  ...words(`-max_interleave_delta 1000000 -output_ts_offset ${HLS_OFFSET_MS / 1000}`),
+  ...words('-f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]

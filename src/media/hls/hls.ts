@@ -3,8 +3,8 @@ import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
-import { HlsStream } from './hlsStream.ts'
-import type { SegmentOptions } from './segments.ts'
+import { FeedStream, type SegmentOptions } from './feedStream.ts'
+import { MemoryStore } from './store.ts'
 
 export interface HlsOptions {
   readonly ffmpeg: Ffmpeg
@@ -24,7 +24,7 @@ const STALL_MS = 15_000
 const FOLLOWED_MAX = 100
 
 interface Packaged {
-  readonly stream: HlsStream
+  readonly stream: FeedStream
   /** The latest feed. */
   feed: ActiveFeed
   /** Ids of all its feeds, the oldest first. */
@@ -34,9 +34,10 @@ interface Packaged {
 /** HLS on demand: packages a feed from its first request until it is idle. */
 export class Hls {
   readonly #options: HlsOptions
+  readonly #store = new MemoryStore()
   readonly #packaged = new Set<Packaged>()
   /** By the id of each of its feeds. */
-  readonly #streams = new Map<string, HlsStream>()
+  readonly #streams = new Map<string, FeedStream>()
 
   constructor(options: HlsOptions) {
     this.#options = options
@@ -48,13 +49,15 @@ export class Hls {
   }
 
   /** The feed as HLS; starts to package it when needed. The refusal is a sentence for the viewer. */
-  open(feed: ActiveFeed): Result<HlsStream, string> {
+  open(feed: ActiveFeed): Result<FeedStream, string> {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
     const { maxStreams, ffmpeg, clock, log, segments } = this.#options
     if (this.size >= maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
-    const stream = new HlsStream({ ffmpeg, clock, log, name, source: feed.media, segments, stallMs: STALL_MS })
+    const { feedId: id, media: source } = feed
+    const store = this.#store
+    const stream = new FeedStream({ ffmpeg, clock, log, name, id, store, source, segments, stallMs: STALL_MS })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)
     this.#name(packaged, feed)
@@ -82,7 +85,7 @@ export class Hls {
   }
 
   /** The stream of a packaged feed. Counts as a request, so it postpones the idle timeout. */
-  find(feedId: string): HlsStream | undefined {
+  find(feedId: string): FeedStream | undefined {
     const stream = this.#streams.get(feedId)
     if (stream) stream.lastRequestMs = this.#options.clock.monotonic()
     return stream

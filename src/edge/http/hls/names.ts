@@ -1,24 +1,12 @@
-import type { Piece } from '../../../media/hls/segments.ts'
+import type { PieceKey } from '../../../core/hls/facts.ts'
+import { kindOf } from '../../../core/hls/numbers.ts'
 
-/** The file name of a piece, in playlists and in requests. */
-export function fileOf(piece: Piece): string {
-  if (piece.kind === 'init') return `init-${piece.run}.mp4`
-  if (piece.kind === 'segment') return `segment-${piece.sequence}.m4s`
-  return `part-${piece.sequence}-${piece.part}.m4s`
-}
+export type Piece = Pick<PieceKey, 'kind' | 'name'>
 
 /** The piece with this file name, or null. */
-export function pieceOf(file: string): Piece | null {
-  const [, kind, first, second] = /^(init|segment|part)-(\d{1,9})(?:-(\d{1,9}))?\.(?:mp4|m4s)$/.exec(file) ?? []
-  const [number, part] = [Number(first), second === undefined ? null : Number(second)]
-  const piece = madeOf(kind, number, part)
-  return piece !== null && fileOf(piece) === file ? piece : null
-}
-
-function madeOf(kind: string | undefined, number: number, part: number | null): Piece | null {
-  if (kind === 'init') return { kind, run: number }
-  if (kind === 'segment') return { kind, sequence: number }
-  return kind === 'part' && part !== null ? { kind, sequence: number, part } : null
+export function pieceOf(name: string): Piece | null {
+  const kind = kindOf(name)
+  return kind === null ? null : { kind, name }
 }
 
 /**
@@ -35,4 +23,4 @@ export function wantedPartOf(query: {
   return { sequence: Number(msn), part: part === undefined ? null : Number(part) }
 }
 
-const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d{1,9}$/.test(text)
+const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d{1,10}$/.test(text)

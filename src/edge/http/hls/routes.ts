@@ -9,8 +9,10 @@ import { countBytes } from '../../../commands/sessions/count.ts'
 import { RequestAccess, type RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
-import type { HlsStream } from '../../../media/hls/hlsStream.ts'
-import type { Piece } from '../../../media/hls/segments.ts'
+import { hlsMaster } from '../../../core/hls/master.ts'
+import { numberOf } from '../../../core/hls/numbers.ts'
+import { hlsPlaylist } from '../../../core/hls/playlist.ts'
+import type { FeedStream } from '../../../media/hls/feedStream.ts'
 import { preflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
@@ -18,8 +20,7 @@ import { attemptOf } from '../webrtc/offer.ts'
 import { plainErrorHandler, type HttpRefusal, sendRefusal } from '../media/refusal.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
 import { hlsFastPath } from './fastPath.ts'
-import { feedMasterPlaylist } from './master.ts'
-import { fileOf, pieceOf, wantedPartOf } from './names.ts'
+import { type Piece, pieceOf, wantedPartOf } from './names.ts'
 import { HLS_MEDIA, type HlsParts, type HlsRouteOptions, requestPlaceOf } from './parts.ts'
 import { opensOf, Tickets } from '../media/tickets.ts'
 import { type HlsViewer, HlsViewers } from './viewers.ts'
@@ -33,8 +34,8 @@ type Child = {
 const MASTER = '/hls/:accountId/:streamName/index.m3u8'
 
 const PLAYLIST = 'application/vnd.apple.mpegurl'
-/** The first request for a stream without viewers waits this long for the first segment. */
-const START_MAX_MS = 6000
+/** New viewers of a stream that begins wait this long for its first segments. */
+const START_MAX_MS = 8000
 const SWEEP_MS = 1000
 /** A blocking request waits this long; then the player gets the current playlist. */
 const BLOCK_MAX_MS = 6000
@@ -45,6 +46,7 @@ const ORIGIN_MAX = 1024
 const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
 const NOT_THERE: HttpRefusal = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
 const TOO_FAR: HttpRefusal = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
+const NOT_NOW: HttpRefusal = { status: 503, text: 'The publisher sends nothing at the moment: try again in a moment' }
 const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 
 /**
@@ -141,11 +143,14 @@ async function openSession(
   return null
 }
 
-function sendMaster(parts: HlsParts, viewer: HlsViewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+function sendMaster(parts: HlsParts, viewer: HlsViewer, stream: FeedStream, reply: FastifyReply): FastifyReply {
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = parts.ctx.clock.monotonic()
   const uri = `${viewer.feedId}/media.m3u8?t=${parts.tickets.of(viewer, 'playlist')}`
-  return reply.type(PLAYLIST).header('Cache-Control', 'no-store').send(feedMasterPlaylist(stream.variant(), uri))
+  return reply
+    .type(PLAYLIST)
+    .header('Cache-Control', 'no-store')
+    .send(hlsMaster(stream.variants(), () => uri))
 }
 
 async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
@@ -166,7 +171,8 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
   if (stream === undefined) return refuse(reply, NOT_THERE)
   if (piece !== null) return sendMedia(parts, viewer, stream, piece, request, reply)
   const next = withOneMore(viewer, requested)
-  if (next && !(await stream.reached(next.sequence, next.part, BLOCK_MAX_MS))) return refuse(reply, TOO_FAR)
+  if (next && (await stream.reached(next.sequence, next.part, BLOCK_MAX_MS)) === 'too_far')
+    return refuse(reply, TOO_FAR)
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
@@ -196,22 +202,29 @@ function withOneMore(viewer: HlsViewer, requested: RequestedPart): RequestedPart
   return { ...requested, part: requested.part + 1 }
 }
 
-function sendPlaylist({ tickets }: HlsParts, viewer: HlsViewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
-  const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${tickets.of(viewer, opensOf(piece))}`)
+function sendPlaylist(parts: HlsParts, viewer: HlsViewer, stream: FeedStream, reply: FastifyReply): FastifyReply {
+  const facts = stream.facts()
+  if (facts === undefined) return refuse(reply, NOT_YET)
+  const uriOf = (name: string): string => {
+    const piece = pieceOf(name)
+    return piece === null ? name : `${name}?t=${parts.tickets.of(viewer, opensOf(piece))}`
+  }
+  const playlist = hlsPlaylist(facts, { window: parts.listSegments, uriOf })
   return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
 }
 
 async function sendMedia(
   { ctx }: HlsParts,
   viewer: HlsViewer,
-  stream: HlsStream,
+  stream: FeedStream,
   piece: Piece,
   request: FastifyRequest<Child>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   // Playlists name the next part in advance, and players request it before it exists.
-  if (piece.kind === 'part') await stream.reached(piece.sequence, piece.part, BLOCK_MAX_MS)
+  const arrival = piece.kind === 'part' ? await stream.reachedPart(numberOf(piece.name), BLOCK_MAX_MS) : 'there'
   if (viewer.isCut) return refuse(reply, NO_TICKET)
+  if (arrival === 'late') return refuse(reply, NOT_NOW)
   viewer.lastAskedMs = ctx.clock.monotonic()
   if (piece.kind === 'init') viewer.hasNewInit = true
   const bytes = stream.piece(piece)

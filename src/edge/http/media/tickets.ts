@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { constantTimeEqual, hmacSha256 } from '../../../base/crypto.ts'
-import type { Piece } from '../../../media/hls/segments.ts'
+import type { PieceKey } from '../../../core/hls/facts.ts'
 
-/** What a ticket opens: the playlist of a session, its init segments, or the segment with this number and its parts. */
-export type Opens = 'playlist' | 'init' | number
+/** What a ticket opens: the playlist of a session, its init segments, or the segment or part with this file name. */
+export type Opens = 'playlist' | 'init' | `s${number}.m4s` | `p${number}.m4s`
 
 export interface TicketScope {
   readonly opens: Opens
@@ -32,15 +32,16 @@ export interface TicketHolder {
 }
 
 /** What the ticket of a piece opens. */
-export const opensOf = (piece: Piece): Opens => (piece.kind === 'init' ? 'init' : piece.sequence)
+export const opensOf = ({ kind, name }: Pick<PieceKey, 'kind' | 'name'>): Opens =>
+  kind === 'init' ? 'init' : (name as Opens)
 
 /**
  * Signs the URLs of one viewing session for players and caches that cannot send a header. A ticket names its session
  * and what it opens. It holds no secret, and its signature prevents changes.
  *
  * A ticket contains no time. A player takes a changed URL for another segment (RFC 8216 section 6.2.1): it fetches the
- * init segment again and shows nothing until the next keyframe. A ticket lives as long as its session, and a segment's
- * ticket no longer than Sluice holds the segment.
+ * init segment again and shows nothing until the next keyframe. A ticket lives as long as its session, and that of a
+ * segment or part no longer than Sluice holds it.
  */
 export class Tickets {
   readonly #key: KeyObject

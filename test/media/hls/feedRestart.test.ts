@@ -1,11 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
-import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
+import { FeedStream } from '../../../src/media/hls/feedStream.ts'
+import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { silentLog } from '../../support/log.ts'
 
-const open: { stream: HlsStream; processes: { stopped: () => void }[] }[] = []
+const open: { stream: FeedStream; processes: { stopped: () => void }[] }[] = []
 afterEach(async () => {
   for (const { stream, processes } of open.splice(0)) {
     for (const process of processes) process.stopped()
@@ -29,11 +30,13 @@ function scripted() {
     return { ok: true, value: process }
   }
   const source = new Hub()
-  const stream = new HlsStream({
+  const stream = new FeedStream({
     ffmpeg: { run } as unknown as Ffmpeg,
     clock,
     log: { ...silentLog, warn: (fields) => void pausesMs.push((fields as { pauseMs: number }).pauseMs) },
     name: 'show',
+    id: 'feed',
+    store: new MemoryStore(),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     stallMs: 15_000,

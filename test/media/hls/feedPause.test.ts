@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
-import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
+import { FeedStream } from '../../../src/media/hls/feedStream.ts'
+import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { silentLog } from '../../support/log.ts'
 
 const STALL_MS = 15_000
@@ -18,11 +19,13 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
   }
   const ffmpeg = { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg
   const source = new Hub()
-  const stream = new HlsStream({
+  const stream = new FeedStream({
     ffmpeg,
     clock,
     log: silentLog,
     name: 'show',
+    id: 'feed',
+    store: new MemoryStore(),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     stallMs: STALL_MS,

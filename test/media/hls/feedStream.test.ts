@@ -7,15 +7,17 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { Frame, FrameSink } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
-import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
-import type { SegmentOptions } from '../../../src/media/hls/segments.ts'
-import { fileOf } from '../../../src/edge/http/hls/names.ts'
+import { hlsPlaylist } from '../../../src/core/hls/playlist.ts'
+import { pieceOf } from '../../../src/edge/http/hls/names.ts'
+import { FeedStream, type SegmentOptions } from '../../../src/media/hls/feedStream.ts'
+import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { silentLog } from '../../support/log.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
+import { type Listed, readPlaylist } from './readPlaylist.ts'
 
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-hls-'))
-const open: { source: Player | Hub; stream: HlsStream }[] = []
+const open: { source: Player | Hub; stream: FeedStream }[] = []
 let h264: Recorded
 let vp8: Recorded
 
@@ -39,11 +41,13 @@ function package_(recorded: Recorded, ffmpegHost = ffmpeg) {
 
 function packageSource(source: Player | Hub, options: Partial<SegmentOptions> = {}, ffmpegHost = ffmpeg) {
   const warnings: string[] = []
-  const stream = new HlsStream({
+  const stream = new FeedStream({
     ffmpeg: ffmpegHost,
     clock: systemClock,
     log: { ...silentLog, warn: (_fields, text) => void warnings.push(text) },
     name: 'test',
+    id: 'feed',
+    store: new MemoryStore(),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: false, ...options },
     stallMs: 700,
@@ -52,56 +56,51 @@ function packageSource(source: Player | Hub, options: Partial<SegmentOptions> = 
   return { stream, warnings }
 }
 
-interface Listed {
-  sequence: number
-  duration: number
-  run: number
+const textOf = (stream: FeedStream): string => {
+  const facts = stream.facts()
+  return facts === undefined ? '' : hlsPlaylist(facts, { window: 60 })
 }
 
-const uriOf = fileOf
-
-function listed(stream: HlsStream): Listed[] {
-  let run = -1
-  let duration = 0
-  return stream
-    .playlist(uriOf)
-    .split('\n')
-    .flatMap((line) => {
-      run = Number(/^#EXT-X-MAP:URI="init-(\d+)\.mp4"/.exec(line)?.[1] ?? run)
-      duration = Number(/^#EXTINF:([\d.]+),/.exec(line)?.[1] ?? duration)
-      const [, sequence] = /^segment-(\d+)/.exec(line) ?? []
-      return sequence === undefined ? [] : [{ sequence: Number(sequence), duration, run }]
-    })
+/** The listed segments. `run` counts the discontinuities since the first of them. */
+function listed(stream: FeedStream): (Listed & { run: number })[] {
+  let run = 0
+  return readPlaylist(textOf(stream)).segments.map((segment) => ({
+    ...segment,
+    run: (run += segment.discontinuity ? 1 : 0),
+  }))
 }
+
+const bytesOf = (stream: FeedStream, name: string): Buffer => stream.piece(pieceOf(name)!)!
 
 /** Decodes the listed segments of one run, as a player would. */
-function probe(stream: HlsStream, segments: Listed[]) {
+function probe(stream: FeedStream, segments: Listed[]) {
   const file = join(folder, `${Math.random()}.mp4`)
-  const parts = segments.map(({ sequence }) => stream.piece({ kind: 'segment', sequence })!)
-  writeFileSync(file, Buffer.concat([stream.piece({ kind: 'init', run: segments[0]!.run })!, ...parts]))
+  const parts = segments.map(({ name }) => bytesOf(stream, name))
+  writeFileSync(file, Buffer.concat([bytesOf(stream, segments[0]!.init), ...parts]))
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', file]
   const { streams, format } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
-    streams: { codec_name: string; nb_read_frames: string; duration: string; width?: number }[]
+    streams: { codec_name: string; nb_read_frames: string; duration: string; start_time: string }[]
     format: { duration: string }
   }
   return { codecs: streams.map((s) => s.codec_name), frames: Number(streams[0]?.nb_read_frames), streams, format }
 }
 
-test('H.264 and AAC are copied into segments of two seconds that play', async () => {
+test('H.264 and AAC are copied into segments of two seconds that play, without a process', async () => {
   const { stream } = package_(h264)
   expect(await stream.ready(6000)).toBe(true)
+  expect(ffmpeg.running).toBe(0)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.15)
   const { codecs, frames } = probe(stream, segments)
   expect(codecs).toEqual(['h264', 'aac'])
   expect(Math.abs(frames - segments.length * 50)).toBeLessThanOrEqual(2)
-  expect(stream.variant()).toMatchObject({
+  expect(stream.variants()[0]).toMatchObject({
     codecs: expect.stringMatching(/^avc1\.[0-9a-f]{6},mp4a\.40\.2$/),
     size: { width: 320, height: 180 },
   })
-  expect(stream.variant().bandwidth).toBeGreaterThan(50_000)
-  expect(stream.playlist(uriOf)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
+  expect(stream.variants()[0]!.bandwidth).toBeGreaterThan(50_000)
+  expect(textOf(stream)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
 })
 
 test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
@@ -113,16 +112,31 @@ test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', asy
   expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
 })
 
+test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () => {
+  const recorded = await encoded({ video: 'h264', audio: 'opus', seconds: 4, gop: 50, size: '320x180' })
+  const { stream } = package_(recorded)
+  expect(await stream.ready(6000)).toBe(true)
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
+  const segments = listed(stream)
+  const { codecs, streams, frames } = probe(stream, segments)
+  expect(codecs).toEqual(['h264', 'aac'])
+  expect(frames).toBe(segments.length * 50)
+  const [video, audio] = streams.map(({ duration }) => Number(duration))
+  expect(Math.abs(video! - audio!)).toBeLessThan(0.3)
+  const sent = recorded.frames.find(({ kind }) => kind === 'video')!
+  expect(bytesOf(stream, segments[0]!.name).includes(Buffer.from(sent.data))).toBe(true)
+})
+
 test('when ffmpeg is killed, the stream continues after a discontinuity with the next numbers', async () => {
-  const { stream } = package_(h264)
+  const { stream } = package_(vp8)
   await stream.ready(6000)
   const before = listed(stream)
   expect(signal('SIGKILL')).toBe(1)
   await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
   const after = listed(stream)
-  expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
-  expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => after[0]!.sequence + index))
-  expect(after[0]!.sequence).toBeGreaterThanOrEqual(before[0]!.sequence)
+  expect(textOf(stream)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-')
+  expect(after.map(({ n }) => n)).toEqual(after.map((_, index) => after[0]!.n + index))
+  expect(after[0]!.n).toBeGreaterThanOrEqual(before[0]!.n)
   expect(
     probe(
       stream,
@@ -132,7 +146,7 @@ test('when ffmpeg is killed, the stream continues after a discontinuity with the
 })
 
 test('when ffmpeg hangs it is killed, and the stream continues', async () => {
-  const { stream } = package_(h264)
+  const { stream } = package_(vp8)
   await stream.ready(6000)
   expect(signal('SIGSTOP')).toBe(1)
   await vi.waitFor(
@@ -169,7 +183,7 @@ test('the end of a source ends the playlist, which still plays to its end', asyn
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   player.end()
-  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
   expect(stream.ended).toBe(true)
   expect(probe(stream, listed(stream)).frames).toBeGreaterThan(50)
 })
@@ -185,17 +199,19 @@ describe.each([
     const { stream } = packageSource(hub, { parts: true, listed: 60 })
     hub.tracks(recorded.tracks)
     await playInto(hub, recorded, ({ kind, timeUs }) => kind === 'audio' || timeUs < fromUs || timeUs >= untilUs)
-    const [, holdBack] = /PART-HOLD-BACK=([\d.]+)/.exec(stream.playlist(uriOf)) ?? []
+    const [, holdBack] = /PART-HOLD-BACK=([\d.]+)/.exec(textOf(stream)) ?? []
     expect(Number(holdBack)).toBeLessThan(2)
     hub.end()
     await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
-    expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
+    expect(textOf(stream)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-')
     const runs = Map.groupBy(listed(stream), ({ run }) => run)
     expect([...runs.keys()]).toEqual([0, 1])
     for (const segments of runs.values()) {
       const said = segments.reduce((sum, { duration }) => sum + duration, 0)
       const { streams } = probe(stream, segments)
-      expect(Math.abs(said - Number(streams[0]?.duration))).toBeLessThan(0.3)
+      const [video] = streams
+      // Times go on over the discontinuity.
+      expect(Math.abs(said - (Number(video?.duration) - Number(video?.start_time)))).toBeLessThan(0.3)
       expect(Math.abs(said - Number(streams[0]?.nb_read_frames) / 25)).toBeLessThan(0.3)
     }
   })
@@ -220,17 +236,17 @@ test('the normal end of a broadcast is not a failure: no restart, and no warning
 })
 
 test('a stream has ended when its publisher leaves just after ffmpeg failed', async () => {
-  const { stream, player } = package_(h264)
+  const { stream, player } = package_(vp8)
   await stream.ready(6000)
   expect(signal('SIGKILL')).toBe(1)
   player.end()
-  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
   expect(ffmpeg.running).toBe(0)
 })
 
 test('without ffmpeg no segment is ready, and the stream has the reason', async () => {
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
-  const { stream } = package_(h264, without)
+  const { stream } = package_(vp8, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
   expect(await stream.ready(100)).toBe(false)
 })

@@ -1,0 +1,213 @@
+import type { Clock } from '../../base/clock.ts'
+import { InStep } from '../convert/inStep.ts'
+import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
+import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import { MuxFeed } from '../ffmpeg/muxFeed.ts'
+import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
+import { FlvFrames } from './flvFrames.ts'
+
+export interface FeedConverterOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly name: string
+  /** Takes H.264 and AAC. Its `end` is called when the last converted frame was read. */
+  readonly out: FrameSink
+  /** A process that takes frames without output for this long is killed, milliseconds. */
+  readonly stallMs: number
+  /** A process ended by itself, or could not be started. `ranMs`: how long it ran. */
+  readonly failed: (problem: string, ranMs: number) => void
+}
+
+/** Longer than any frame interval. */
+const PAUSE_MS = 2000
+const STOP_GRACE_MS = 2000
+/** Video waits this long for the first converted audio. Then it begins without, and audio comes after a discontinuity. */
+const FIRST_AUDIO_MS = 2000
+/** The most frames that wait meanwhile. */
+const HELD_MAX = 1200
+
+const isPlain = ({ codec }: TrackInfo): boolean => codec === 'h264' || codec === 'aac'
+
+/**
+ * Makes H.264 and AAC of a feed. What is H.264 and AAC already passes as it is. Audio alone is converted beside H.264;
+ * other video is converted with its audio, by one process.
+ */
+export class FeedConverter implements FrameSink {
+  readonly #options: FeedConverterOptions
+  readonly #step: InStep
+  #mux: MuxFeed | null = null
+  /** The tracks that are converted. */
+  #foreign: readonly TrackInfo[] = []
+  /** Video that passes beside converted audio. */
+  #video: VideoTrack | null = null
+  /** Frames of that video before the first audio; null: they pass. */
+  #held: Frame[] | null = null
+  #heldUntilMs = 0
+  #process: FfmpegProcess | null = null
+  /** Settles when the output of all earlier processes was read. */
+  #before: Promise<unknown> = Promise.resolve()
+  #latestMs = 0
+  /** Since when the process has taken frames without output; null: it keeps up. */
+  #silentSinceMs: number | null = null
+  #writtenAtMs = 0
+  #stopped = false
+  /** Settles when the process of a source that ended is gone. */
+  #finished: Promise<unknown> = Promise.resolve()
+
+  constructor(options: FeedConverterOptions) {
+    this.#options = options
+    this.#step = new InStep(options.clock, (frame) => options.out.frame(frame))
+  }
+
+  /** A failed conversion can go on with the next frame; otherwise the feed has to begin again at a keyframe. */
+  get continues(): boolean {
+    return this.#video !== null
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    const { out, clock } = this.#options
+    this.#endProcess()
+    this.#step.flush()
+    this.#video = null
+    this.#held = null
+    this.#mux = null
+    if (tracks.every(isPlain)) return out.tracks(tracks)
+    const video = tracks.find((track) => track.kind === 'video')
+    if (video?.codec === 'h264') {
+      this.#video = video
+      this.#held = []
+      this.#heldUntilMs = clock.monotonic() + FIRST_AUDIO_MS
+    }
+    this.#convert(tracks.filter((track) => track !== this.#video))
+  }
+
+  frame(frame: Frame): void {
+    this.#latestMs = Math.max(this.#latestMs, frame.decodeTimeUs / 1000)
+    if (this.#mux === null) this.#options.out.frame(frame)
+    else if (frame.kind === 'audio' || this.#video === null) this.#mux.frame(frame)
+    else if (this.#held === null) this.#step.video(frame)
+    else this.#hold(frame, this.#held, this.#video)
+  }
+
+  end(): void {
+    this.#finished = this.#finish()
+  }
+
+  /** Starts the conversion again, with the next frame. */
+  restart(): void {
+    if (this.#mux !== null) this.#convert(this.#foreign)
+  }
+
+  /** Kills a process that hangs. Call it about every second. True: it did. */
+  checkProgress(): boolean {
+    if (this.#silentSinceMs === null || this.#writtenAtMs - this.#silentSinceMs < this.#options.stallMs) return false
+    this.#silentSinceMs = null
+    void this.#process?.stop(0)
+    return true
+  }
+
+  /** Nothing comes out any more. Resolves when the process is gone. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const process = this.#process
+    this.#process = null
+    await Promise.all([process?.stop(STOP_GRACE_MS), this.#finished])
+  }
+
+  #convert(tracks: readonly TrackInfo[]): void {
+    this.#foreign = tracks
+    this.#mux = new MuxFeed({
+      write: (bytes) => this.#write(bytes),
+      begin: (begun) => this.#begin(begun),
+      end: () => undefined,
+    })
+    this.#mux.tracks(tracks)
+  }
+
+  #hold(frame: Frame, held: Frame[], video: VideoTrack): void {
+    held.push(frame)
+    if (held.length < HELD_MAX && this.#options.clock.monotonic() < this.#heldUntilMs) return
+    this.#options.out.tracks([video])
+    this.#releaseHeld()
+  }
+
+  #releaseHeld(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const frame of held) this.#step.video(frame)
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    const nowMs = this.#options.clock.monotonic()
+    // After a pause of the publisher the process had no input, so the time starts again.
+    if (this.#silentSinceMs === null || nowMs - this.#writtenAtMs > PAUSE_MS) this.#silentSinceMs = nowMs
+    this.#writtenAtMs = nowMs
+    return this.#process?.write(bytes) ?? false
+  }
+
+  #begin(tracks: readonly TrackInfo[]): void {
+    const { ffmpeg, name, failed, clock } = this.#options
+    this.#endProcess()
+    const frames = this.#reader(tracks)
+    const earlier = this.#before
+    const started = ffmpeg.run({
+      name: `hls ${name}`,
+      args: hlsArguments(tracks),
+      stdin: true,
+      stdout: (chunk) => void earlier.then(() => this.#read(frames, chunk)),
+    })
+    this.#process = started.ok ? started.value : null
+    if (!started.ok) return failed(started.error.message, 0)
+    const process = started.value
+    const startedAtMs = clock.monotonic()
+    this.#before = Promise.all([earlier, process.exited])
+    void process.exited.then(({ code, signal, tail }) => {
+      if (this.#process !== process || this.#stopped) return
+      this.#process = null
+      this.#silentSinceMs = null
+      failed(`ffmpeg ended (${signal ?? code}): ${tail}`, clock.monotonic() - startedAtMs)
+    })
+  }
+
+  #reader(tracks: readonly TrackInfo[]): FlvFrames {
+    const kinds = tracks.map(({ kind }) => kind)
+    const out = {
+      tracks: (converted: readonly TrackInfo[]) => this.#converted(converted),
+      frame: (frame: Frame) => (this.#video === null ? this.#options.out.frame(frame) : this.#step.audio(frame)),
+    }
+    // A timestamp has 32 bits; it is near the latest frame.
+    return new FlvFrames(kinds, out, (timestamp) => {
+      const baseMs = Math.round(this.#latestMs)
+      return baseMs + ((timestamp - HLS_OFFSET_MS - baseMs) | 0)
+    })
+  }
+
+  #converted(tracks: readonly TrackInfo[]): void {
+    this.#step.flush()
+    this.#options.out.tracks(this.#video === null ? tracks : [this.#video, ...tracks])
+    this.#releaseHeld()
+  }
+
+  #read(frames: FlvFrames, chunk: Buffer): void {
+    if (this.#stopped) return
+    this.#silentSinceMs = null
+    frames.push(chunk)
+  }
+
+  /** Its remaining output is still read, and its end is not a failure. */
+  #endProcess(): void {
+    this.#process?.end()
+    this.#process = null
+    this.#silentSinceMs = null
+  }
+
+  async #finish(): Promise<void> {
+    const process = this.#process
+    this.#process = null
+    await process?.stop(STOP_GRACE_MS)
+    await this.#before
+    if (this.#stopped) return
+    this.#step.flush()
+    this.#options.out.end()
+  }
+}

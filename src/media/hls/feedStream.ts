@@ -1,0 +1,242 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { MediaDates } from '../../core/hls/dates.ts'
+import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
+import { FeedConverter } from './feedConverter.ts'
+import { FrameSampler } from './frameSampler.ts'
+import { HlsPackager } from './packager.ts'
+import { type Arrival, HlsStream } from './stream.ts'
+
+export interface SegmentOptions {
+  /** A segment ends at the first keyframe after this, seconds. */
+  readonly targetSeconds: number
+  /** How many closed segments a playlist lists. */
+  readonly listed: number
+  /** The most bytes in memory; beyond it the oldest segments are removed. */
+  readonly maxBytes: number
+  /** Whether playlists also list parts of segments (low-latency HLS). */
+  readonly parts: boolean
+}
+
+export interface FeedStreamOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  /** For the log. */
+  readonly name: string
+  /** Identifies its pieces in the store. */
+  readonly id: string
+  readonly store: SegmentStore
+  readonly source: FrameSource
+  readonly segments: SegmentOptions
+  /** A process that takes frames without output for this long is killed and restarted, milliseconds. */
+  readonly stallMs: number
+}
+
+/** The rendition of a feed: it has one. */
+const RENDITION = 'v0'
+
+const BACKOFF_MS = 250
+const BACKOFF_MAX_MS = 10_000
+/** A process that ran for this long resets the back-off. */
+const HEALTHY_MS = 30_000
+
+/** One feed as HLS. Needs a process only for codecs that HLS does not have, and restarts it when it dies. */
+export class FeedStream {
+  readonly #options: FeedStreamOptions
+  readonly #stream: HlsStream
+  readonly #sampler: FrameSampler
+  readonly #stopping = new AbortController()
+  #dates = new MediaDates()
+  #source: FrameSource
+  #converter: FeedConverter
+  #unsubscribe: () => void = () => undefined
+  #failures = 0
+  #problem: string | null = null
+  #ended = false
+  /** Monotonic milliseconds. */
+  lastRequestMs: number
+
+  constructor(options: FeedStreamOptions) {
+    const { id, clock, store, source, segments } = options
+    this.#options = options
+    this.#source = source
+    this.#stream = new HlsStream({ ...segments, id, clock, store, renditions: [RENDITION] })
+    this.#sampler = this.#newSampler(segments)
+    this.#converter = this.#newConverter()
+    this.lastRequestMs = clock.monotonic()
+    this.#subscribe()
+  }
+
+  /** The publisher is gone; the segments so far can still be played. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** A request waits for a segment or a part. */
+  get isAwaited(): boolean {
+    return this.#stream.isAwaited
+  }
+
+  /** Why no new segments come at the moment; a sentence for the log. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** True as soon as players can begin; false when there is nothing to play after `ms`, or the stream is over. */
+  ready(ms: number): Promise<boolean> {
+    return this.#stream.ready(ms)
+  }
+
+  variants(): VariantFacts[] {
+    return this.#stream.variants()
+  }
+
+  facts(): RenditionFacts | undefined {
+    return this.#stream.facts(RENDITION)
+  }
+
+  /** Waits until a playlist lists this segment, or with `part` this part of it, `ms` at most. */
+  reached(n: number, part: number | null, ms: number): Promise<Arrival> {
+    return this.#stream.reached(RENDITION, n, part, ms)
+  }
+
+  /** Waits for the part with this number, when it is the next one. */
+  reachedPart(n: number, ms: number): Promise<Arrival> {
+    return this.#stream.reachedPart(RENDITION, n, ms)
+  }
+
+  piece(key: Pick<PieceKey, 'kind' | 'name'>): Buffer | undefined {
+    return this.#stream.piece({ ...key, rendition: RENDITION })
+  }
+
+  /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
+  follow(source: FrameSource): void {
+    this.#source = source
+    this.#sampler.discontinue()
+    this.#dates = new MediaDates()
+    this.#subscribe()
+  }
+
+  /** Kills a process that hangs; it is started again. Call it about every second. */
+  checkProgress(): void {
+    const { log, name } = this.#options
+    if (this.#converter.checkProgress()) log.warn({ name }, 'the HLS packager hangs and is killed')
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#unsubscribe()
+    this.#stream.stop()
+    await this.#converter.stop()
+  }
+
+  #newSampler({ targetSeconds, parts }: SegmentOptions): FrameSampler {
+    const rendition = this.#stream.rendition(RENDITION)
+    if (rendition === undefined) throw new Error('a feed has no rendition')
+    const options = { segmentSeconds: targetSeconds, parts }
+    return new FrameSampler({
+      packager: new HlsPackager(rendition, options, () => this.#changed()),
+      dateOf: (sourceMs) => this.#dates.dateOf(sourceMs),
+      hasGap: (clockChanged) => (clockChanged ? this.#dates.reset() : this.#dates.release()),
+    })
+  }
+
+  #changed(): void {
+    this.#problem = null
+    this.#stream.changed()
+  }
+
+  #newConverter(): FeedConverter {
+    const { ffmpeg, clock, name, stallMs } = this.#options
+    const converter: FeedConverter = new FeedConverter({
+      ffmpeg,
+      clock,
+      name,
+      stallMs,
+      out: {
+        tracks: (tracks) => this.#sampler.tracks(tracks),
+        frame: (frame) => this.#sampler.frame(frame),
+        end: () => this.#end(converter),
+      },
+      failed: (problem, ranMs) => void this.#failed(converter, problem, ranMs),
+    })
+    return converter
+  }
+
+  /** The source replays its cached keyframe, so a stream that begins again has video at once. */
+  #subscribe(): void {
+    this.#unsubscribe()
+    void this.#converter.stop()
+    this.#sampler.discontinue()
+    const converter = this.#newConverter()
+    this.#converter = converter
+    const input = new DatedInput(converter, this.#dates, this.#options.clock)
+    this.#unsubscribe = this.#source.subscribe(input)
+    input.open()
+  }
+
+  async #failed(converter: FeedConverter, problem: string, ranMs: number): Promise<void> {
+    const { clock, log, name } = this.#options
+    if (this.#converter !== converter || this.#ended || this.#stopping.signal.aborted) return
+    if (ranMs > HEALTHY_MS) this.#failures = 0
+    this.#problem = problem
+    if (!converter.continues) this.#unsubscribe()
+    const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
+    log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')
+    try {
+      await clock.sleep(pauseMs, this.#stopping.signal)
+    } catch {
+      return
+    }
+    if (this.#converter !== converter) return
+    if (converter.continues) converter.restart()
+    else this.#subscribe()
+  }
+
+  #end(converter: FeedConverter): void {
+    // Another publisher has replaced this one meanwhile.
+    if (converter !== this.#converter) return
+    this.#ended = true
+    this.#sampler.end()
+  }
+}
+
+/** Notes when frames arrive. Passes what the source has cached only when all of it has been noted: it arrives late. */
+class DatedInput implements FrameSink {
+  readonly #out: FrameSink
+  readonly #dates: MediaDates
+  readonly #clock: Clock
+  #cached: (() => void)[] | null = []
+
+  constructor(out: FrameSink, dates: MediaDates, clock: Clock) {
+    this.#out = out
+    this.#dates = dates
+    this.#clock = clock
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    this.#pass(() => this.#out.tracks(tracks))
+  }
+
+  frame(frame: Frame): void {
+    this.#dates.observe(frame.timeUs / 1000, this.#clock.now())
+    this.#pass(() => this.#out.frame(frame))
+  }
+
+  end(): void {
+    this.#pass(() => this.#out.end())
+  }
+
+  open(): void {
+    for (const pass of this.#cached ?? []) pass()
+    this.#cached = null
+  }
+
+  #pass(pass: () => void): void {
+    if (this.#cached === null) pass()
+    else this.#cached.push(pass)
+  }
+}

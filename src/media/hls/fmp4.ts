@@ -1,0 +1,204 @@
+import type { Sample } from '../../core/hls/facts.ts'
+import type { AudioTrack, TrackInfo, VideoTrack } from '../frame.ts'
+
+/** A writer of fragmented MP4 (ISO/IEC 14496-12) for H.264 and AAC, with any boundaries between fragments. */
+
+/** A track of an init segment. Its samples count in ticks of this timescale. */
+export interface Mp4Track {
+  /** From 1. */
+  readonly id: number
+  /** Ticks in a second. */
+  readonly timescale: number
+  readonly info: TrackInfo
+}
+
+/** The samples of one track in a fragment, in decode order. */
+export interface TrackSamples {
+  readonly id: number
+  readonly samples: readonly Sample[]
+}
+
+const VIDEO_TIMESCALE = 90_000
+
+/** The tracks in the order that they get in the file: video first. */
+export function mp4Tracks(tracks: readonly TrackInfo[]): Mp4Track[] {
+  const first = [tracks.find(({ kind }) => kind === 'video'), tracks.find(({ kind }) => kind === 'audio')]
+  return first
+    .filter((info) => info !== undefined)
+    .map((info, index) => ({
+      id: index + 1,
+      timescale: info.kind === 'video' ? VIDEO_TIMESCALE : info.sampleRate,
+      info,
+    }))
+}
+
+/** The `ftyp` and `moov` before all fragments. */
+export function initOf(tracks: readonly Mp4Track[]): Buffer {
+  const nextId = Math.max(0, ...tracks.map(({ id }) => id)) + 1
+  const mvhd = full('mvhd', 0, 0, zeros(8), u32(1000), u32(0), u32(0x10000), u16(0x100), zeros(10), MATRIX, zeros(24))
+  return Buffer.concat([
+    box('ftyp', ascii('iso6'), u32(1), ascii('iso6cmfcmp41')),
+    box('moov', join(mvhd, u32(nextId)), ...tracks.map(trak), box('mvex', ...tracks.map(trex))),
+  ])
+}
+
+/** A `moof` with its `mdat`. Tracks without samples are left out. */
+export function partOf(sequence: number, tracks: readonly TrackSamples[]): Buffer {
+  const filled = tracks.filter(({ samples }) => samples.length > 0)
+  const sizes = filled.map(({ samples }) => samples.reduce((sum, { data }) => sum + data.length, 0))
+  const moofOf = (offsets: readonly number[]): Buffer =>
+    box('moof', full('mfhd', 0, 0, u32(sequence)), ...filled.map((track, at) => traf(track, offsets[at] ?? 0)))
+  const head = moofOf([]).length + 8
+  const offsets = sizes.map((_, at) => head + sumOf(sizes.slice(0, at)))
+  const mdat = [u32(sumOf(sizes) + 8), ascii('mdat')]
+  return Buffer.concat([moofOf(offsets), ...mdat, ...filled.flatMap(({ samples }) => samples.map(({ data }) => data))])
+}
+
+/** The RFC 6381 names of the codecs, with commas between them; empty when one is not known. */
+export function codecsOf(tracks: readonly TrackInfo[]): string {
+  const names = tracks.map((track) => (track.kind === 'video' ? avcName(track) : aacName(track)))
+  return names.includes(null) ? '' : names.join(',')
+}
+
+/** Profile, compatibility and level follow the version in an AVCDecoderConfigurationRecord. */
+const avcName = ({ codec, config }: VideoTrack): string | null =>
+  codec === 'h264' && config.length >= 4 ? `avc1.${Buffer.from(config.subarray(1, 4)).toString('hex')}` : null
+
+/** The first five bits are the audio object type (ISO/IEC 14496-3 section 1.6.2.1). */
+const aacName = ({ codec, config }: AudioTrack): string | null =>
+  codec === 'aac' && config[0] !== undefined ? `mp4a.40.${config[0] >> 3}` : null
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+const join = (head: Buffer, ...rest: readonly Uint8Array[]): Buffer => {
+  const joined = Buffer.concat([head, ...rest])
+  joined.writeUInt32BE(joined.length)
+  return joined
+}
+
+const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff])
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value >>> 0)
+  return bytes
+}
+function u64(value: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(value))
+  return bytes
+}
+const zeros = (count: number): Buffer => Buffer.alloc(count)
+const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
+
+function box(type: string, ...content: readonly Uint8Array[]): Buffer {
+  const size = content.reduce((sum, { length }) => sum + length, 8)
+  return Buffer.concat([u32(size), ascii(type), ...content], size)
+}
+
+const full = (type: string, version: number, flags: number, ...content: readonly Uint8Array[]): Buffer =>
+  box(type, u32(version * 0x1000000 + flags), ...content)
+
+/** The identity: no rotation, no scaling. */
+const MATRIX = Buffer.concat([0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].map(u32))
+/** `und`, in three times five bits. */
+const UNDETERMINED = 0x55c4
+
+function trak(track: Mp4Track): Buffer {
+  const { id, timescale, info } = track
+  const isVideo = info.kind === 'video'
+  const { width, height } = isVideo ? info : { width: 0, height: 0 }
+  const tkhd = [zeros(8), u32(id), zeros(16), u16(0), u16(0), u16(isVideo ? 0 : 0x100), u16(0), MATRIX]
+  const handler = isVideo ? 'vide' : 'soun'
+  return box(
+    'trak',
+    // Enabled, in the presentation and in its preview.
+    full('tkhd', 0, 7, ...tkhd, u32(width * 0x10000), u32(height * 0x10000)),
+    box(
+      'mdia',
+      full('mdhd', 0, 0, zeros(8), u32(timescale), u32(0), u16(UNDETERMINED), u16(0)),
+      full('hdlr', 0, 0, u32(0), ascii(handler), zeros(12), ascii('Sluice\0')),
+      box(
+        'minf',
+        isVideo ? full('vmhd', 0, 1, zeros(8)) : full('smhd', 0, 0, zeros(4)),
+        box('dinf', full('dref', 0, 0, u32(1), full('url ', 0, 1))),
+        sampleTable(track),
+      ),
+    ),
+  )
+}
+
+/** Empty tables: all samples are in fragments. */
+const sampleTable = ({ info }: Mp4Track): Buffer =>
+  box(
+    'stbl',
+    full('stsd', 0, 0, u32(1), info.kind === 'video' ? avc1(info) : mp4a(info)),
+    full('stts', 0, 0, u32(0)),
+    full('stsc', 0, 0, u32(0)),
+    full('stsz', 0, 0, u32(0), u32(0)),
+    full('stco', 0, 0, u32(0)),
+  )
+
+const trex = ({ id }: Mp4Track): Buffer => full('trex', 0, 0, u32(id), u32(1), zeros(12))
+
+/** The beginning of a sample entry: the data are in this file. */
+const ENTRY = Buffer.concat([zeros(6), u16(1)])
+
+/** A visual sample entry (section 12.1.3) with the decoder's configuration: 72 dpi, 24 bits of colour. */
+const avc1 = ({ width, height, config }: VideoTrack): Buffer =>
+  box(
+    'avc1',
+    Buffer.concat([ENTRY, zeros(16), u16(width), u16(height), u32(0x480000), u32(0x480000), u32(0), u16(1)]),
+    Buffer.concat([zeros(32), u16(24), u16(0xffff)]),
+    box('avcC', config),
+  )
+
+/** An audio sample entry (section 12.2.3): 16 bits, with the rate as far as its field can hold it. */
+const mp4a = ({ sampleRate, channels, config }: AudioTrack): Buffer =>
+  box(
+    'mp4a',
+    Buffer.concat([ENTRY, zeros(8), u16(channels), u16(16), zeros(4)]),
+    u32(sampleRate < 0x10000 ? sampleRate * 0x10000 : 0),
+    esds(config),
+  )
+
+/** MPEG-4 AAC with its AudioSpecificConfig (ISO/IEC 14496-1 section 7.2.6). */
+function esds(config: Uint8Array): Buffer {
+  const decoder = [Buffer.from([0x40, 0x15]), zeros(3), zeros(8), descriptor(5, config)]
+  return full('esds', 0, 0, descriptor(3, u16(0), zeros(1), descriptor(4, ...decoder), descriptor(6, Buffer.from([2]))))
+}
+
+/** The length has four bytes of seven bits each. */
+function descriptor(tag: number, ...content: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(content)
+  const length = [21, 14, 7, 0].map((shift) => ((body.length >> shift) & 0x7f) | (shift > 0 ? 0x80 : 0))
+  return Buffer.concat([Buffer.from([tag, ...length]), body])
+}
+
+/** Flags of a sample (section 8.8.3.1): depends on no other; or depends on others and is no sync sample. */
+const KEY = 0x2000000
+const NOT_KEY = 0x1010000
+/** `tfhd`: offsets count from the beginning of the `moof`. */
+const BASE_IS_MOOF = 0x20000
+/** `trun`: data offset; durations, sizes and flags; composition offsets. */
+const RUN = 0x1 | 0x100 | 0x200 | 0x400
+const RUN_WITH_OFFSETS = RUN | 0x800
+
+function traf({ id, samples }: TrackSamples, dataOffset: number): Buffer {
+  const reordered = samples.some(({ dts, pts }) => dts !== pts)
+  const size = reordered ? 16 : 12
+  const entries = Buffer.alloc(samples.length * size)
+  for (const [index, { duration, data, key, dts, pts }] of samples.entries()) {
+    const at = index * size
+    entries.writeUInt32BE(duration, at)
+    entries.writeUInt32BE(data.length, at + 4)
+    entries.writeUInt32BE(key ? KEY : NOT_KEY, at + 8)
+    if (reordered) entries.writeInt32BE(pts - dts, at + 12)
+  }
+  const run = [u32(samples.length), u32(dataOffset), entries]
+  return box(
+    'traf',
+    full('tfhd', 0, BASE_IS_MOOF, u32(id)),
+    full('tfdt', 1, 0, u64(samples[0]?.dts ?? 0)),
+    full('trun', 1, reordered ? RUN_WITH_OFFSETS : RUN, ...run),
+  )
+}

@@ -1,0 +1,180 @@
+import { isGap } from '../../core/hls/cutter.ts'
+import type { Sample } from '../../core/hls/facts.ts'
+import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
+import type { HlsPackager } from './packager.ts'
+
+export interface FrameSamplerOptions {
+  readonly packager: HlsPackager
+  /** The date of a time of the source, both in milliseconds. */
+  readonly dateOf: (sourceMs: number) => number
+  /** There was a gap. `clockChanged`: the source has set its clock back. */
+  readonly hasGap: (clockChanged: boolean) => void
+}
+
+const US = 1_000_000
+/** What a frame of video lasts when nothing says it. */
+const USUAL_US = US / 30
+
+/** A frame of the lead whose end is not known yet. */
+interface Pending {
+  readonly frame: Frame
+  /** Microseconds of the stream. */
+  readonly dtsUs: number
+}
+
+/**
+ * Turns the frames of a feed, H.264 and AAC, into samples. The times of the stream go on over every discontinuity; the
+ * last frame before one gets the usual length, and what follows begins with a keyframe.
+ */
+export class FrameSampler implements FrameSink {
+  readonly #options: FrameSamplerOptions
+  #init: Buffer = Buffer.alloc(0)
+  #tracks: readonly Mp4Track[] = []
+  #lead: Mp4Track | undefined
+  #waitsForKey = true
+  #pending: Pending | null = null
+  #usualUs = USUAL_US
+  /** From the frame before the latest to the latest, gaps included. */
+  #stepUs = 0
+  /** Added to a time of the source it gives the time of the stream. */
+  #offsetUs = 0
+  /** Where the stream has got to, microseconds. */
+  #endUs = 0
+  /** How much later the first frame is shown than decoded. */
+  #reorderingUs = 0
+  /** The times of the lead, when it is audio. */
+  #leadClock: AudioClock | null = null
+  #audio: { readonly id: number; readonly clock: AudioClock } | null = null
+
+  constructor(options: FrameSamplerOptions) {
+    this.#options = options
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    const described = mp4Tracks(tracks.every(({ config }) => config.length > 0) ? tracks : [])
+    const init = initOf(described)
+    if (init.equals(this.#init)) return
+    this.discontinue()
+    this.#init = init
+    this.#tracks = described
+    this.#lead = described.find(({ info }) => info.kind === 'video') ?? described[0]
+    this.#leadClock = this.#newLeadClock()
+  }
+
+  /** What comes next begins with a keyframe, after a discontinuity. */
+  discontinue(): void {
+    this.#flush()
+    this.#waitsForKey = true
+    this.#options.packager.discontinue()
+    this.#leadClock = this.#newLeadClock()
+  }
+
+  frame(frame: Frame): void {
+    if (frame.kind === this.#lead?.info.kind) this.#leadFrame(this.#leadClock?.exact(frame) ?? frame, this.#lead)
+    else if (!this.#waitsForKey) this.#audioFrame(frame)
+  }
+
+  end(): void {
+    this.#flush()
+    this.#options.packager.end()
+  }
+
+  #leadFrame(frame: Frame, lead: Mp4Track): void {
+    if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
+    if (this.#waitsForKey && !frame.key) return
+    if (this.#waitsForKey) this.#begin(frame)
+    const startUs = this.#pending === null ? frame.decodeTimeUs + this.#offsetUs : this.#endUs
+    this.#pending = { frame, dtsUs: Math.max(startUs, this.#endUs) }
+  }
+
+  /** The frame lasts until the next one, unless there is a gap. */
+  #settle(pending: Pending, next: Frame, lead: Mp4Track): void {
+    const stepUs = next.decodeTimeUs + this.#offsetUs - pending.dtsUs
+    const stepBeforeUs = this.#stepUs
+    this.#stepUs = stepUs
+    if (isGap(stepUs / US, stepBeforeUs / US, this.#options.packager.targetSeconds)) {
+      this.discontinue()
+      return this.#options.hasGap(stepUs < 0)
+    }
+    // Two frames never have the same time.
+    const lengthUs = Math.max(stepUs, US / 1000)
+    this.#emit(pending, lengthUs, lead)
+    if (stepUs > 0) this.#usualUs = stepUs
+    this.#options.packager.before(next.key)
+  }
+
+  /** What is pending gets the usual length. */
+  #flush(): void {
+    if (this.#pending !== null && this.#lead) this.#emit(this.#pending, this.#usualUs, this.#lead)
+    this.#pending = null
+  }
+
+  #newLeadClock(): AudioClock | null {
+    return this.#lead?.info.kind === 'audio' ? new AudioClock(this.#lead.info) : null
+  }
+
+  #begin({ decodeTimeUs, timeUs, kind }: Frame): void {
+    this.#waitsForKey = false
+    this.#offsetUs = this.#endUs - decodeTimeUs
+    this.#reorderingUs = timeUs - decodeTimeUs
+    const audio = this.#tracks.find(({ info }) => info.kind === 'audio' && kind !== 'audio')
+    this.#audio = audio?.info.kind === 'audio' ? { id: audio.id, clock: new AudioClock(audio.info) } : null
+    const shownUs = this.#reorderingUs - this.#offsetUs
+    this.#options.packager.begin(this.#init, this.#tracks, (mediaMs) => this.#options.dateOf(mediaMs + shownUs / 1000))
+  }
+
+  #emit({ frame, dtsUs }: Pending, lengthUs: number, { id, timescale }: Mp4Track): void {
+    this.#endUs = dtsUs + lengthUs
+    const ticks = (us: number): number => Math.round((us * timescale) / US)
+    const dts = ticks(dtsUs)
+    const { key, data, timeUs } = frame
+    const pts = Math.max(dts, ticks(timeUs + this.#offsetUs))
+    this.#options.packager.add(id, { dts, pts, duration: ticks(this.#endUs) - dts, key, data })
+  }
+
+  /** Audio from before the first frame of a run is left out. */
+  #audioFrame({ timeUs, data }: Frame): void {
+    const at = timeUs + this.#offsetUs
+    const runStartUs = this.#pending === null ? this.#endUs : Number.NEGATIVE_INFINITY
+    if (this.#audio === null || at < Math.max(0, runStartUs)) return
+    const sample = this.#audio.clock.sampleAt(at, data)
+    if (sample !== null) this.#options.packager.add(this.#audio.id, sample)
+  }
+}
+
+/** Bit of an AudioSpecificConfig: frames of 960 samples (ISO/IEC 14496-3 section 4.4.1). */
+const SHORT_FRAMES = 4
+
+/**
+ * Times of audio. Those of RTMP are whole milliseconds, and a frame has an exact number of samples: so a frame follows the
+ * one before it, unless it is further off than a frame.
+ */
+class AudioClock {
+  readonly #rate: number
+  readonly #length: number
+  #next: number | null = null
+
+  constructor({ sampleRate, config }: AudioTrack) {
+    this.#rate = sampleRate
+    this.#length = ((config[1] ?? 0) & SHORT_FRAMES) === 0 ? 1024 : 960
+  }
+
+  /** The frame with its exact time. */
+  exact(frame: Frame): Frame {
+    const sample = this.sampleAt(frame.timeUs, frame.data)
+    if (sample === null) return frame
+    const timeUs = (sample.dts * US) / this.#rate
+    return { ...frame, timeUs, decodeTimeUs: timeUs }
+  }
+
+  /** Null: the frame overlaps the one before it, and is dropped. */
+  sampleAt(us: number, data: Uint8Array): Sample | null {
+    const exact = Math.round((us * this.#rate) / US)
+    const next = this.#next ?? exact
+    if (exact < next - this.#length) return null
+    const dts = exact > next + this.#length ? exact : next
+    this.#next = dts + this.#length
+    return { dts, pts: dts, duration: this.#length, key: true, data }
+  }
+}

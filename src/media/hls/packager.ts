@@ -1,0 +1,186 @@
+import {
+  type CutRules,
+  Cutter,
+  type Lead,
+  longestSegmentOf,
+  partTargetOf,
+  targetDurationOf,
+} from '../../core/hls/cutter.ts'
+import type { Sample } from '../../core/hls/facts.ts'
+import { codecsOf, type Mp4Track, partOf } from './fmp4.ts'
+import type { HlsRendition, Targets } from './rendition.ts'
+
+export interface CutOptions {
+  /** A segment ends at the first keyframe after this, seconds. */
+  readonly segmentSeconds: number
+  /** Whether segments have parts (low-latency HLS). */
+  readonly parts: boolean
+}
+
+/** The date of a media time, both in milliseconds. Called once for each segment. */
+export type DateOf = (mediaMs: number) => number
+
+/** The most samples of other tracks that wait for the lead: 20 seconds of audio. */
+const WAITING_MAX = 1024
+
+/**
+ * Cuts samples into parts and segments. The lead track, video where there is one, decides where; the other track goes
+ * along. The first segment shows how long segments and frames are, and with it the targets are chosen for good.
+ */
+export class HlsPackager {
+  readonly #rendition: HlsRendition
+  readonly #options: CutOptions
+  readonly #changed: () => void
+  #tracks: readonly Mp4Track[] = []
+  #lead: Mp4Track | undefined
+  #dateOf: DateOf = (mediaMs) => mediaMs
+  #cutter: Cutter
+  #waiting: Sample[] = []
+  #others: Sample[] = []
+  #sequence = 0
+  #segmentBegins = true
+
+  /** @param changed called when a playlist has something new */
+  constructor(rendition: HlsRendition, options: CutOptions, changed: () => void) {
+    this.#rendition = rendition
+    this.#options = options
+    this.#changed = changed
+    this.#cutter = this.#newCutter()
+  }
+
+  /** How long segments may be, seconds. */
+  get targetSeconds(): number {
+    return this.#rendition.targets?.targetSeconds ?? 2 * this.#options.segmentSeconds
+  }
+
+  /** A run begins: the first, or another one after a discontinuity. */
+  begin(init: Buffer, tracks: readonly Mp4Track[], dateOf: DateOf): void {
+    this.discontinue()
+    this.#tracks = tracks
+    this.#lead = tracks.find(({ info }) => info.kind === 'video') ?? tracks[0]
+    this.#dateOf = dateOf
+    this.#cutter = this.#newCutter()
+    const infos = tracks.map(({ info }) => info)
+    const video = infos.find((info) => info.kind === 'video')
+    const size = video && video.width > 0 ? { width: video.width, height: video.height } : null
+    this.#rendition.begin(init, { codecs: codecsOf(infos), size })
+  }
+
+  /** Takes the next sample of a track, with its duration. */
+  add(id: number, sample: Sample): void {
+    if (this.#lead === undefined) return
+    if (id !== this.#lead.id) return this.#addOther(sample)
+    const seconds = sample.duration / this.#lead.timescale
+    this.before(sample.key, seconds)
+    this.#cutter.add(seconds, sample.key)
+    this.#waiting.push(sample)
+  }
+
+  /** Says what the next sample of the lead is, so that a part that is complete need not wait for that sample's end. */
+  before(key: boolean, seconds = 0): void {
+    if (this.#cutter.endsSegment(key, seconds)) this.#endSegment()
+    else if (this.#rendition.targets !== null && this.#cutter.endsPart(key, seconds)) this.#endPart()
+  }
+
+  /** What follows does not continue what came before. */
+  discontinue(): void {
+    if (this.#rendition.targets !== null) this.#endSegment()
+    this.#waiting = []
+    this.#others = []
+    this.#cutter.segmentEnded()
+    this.#rendition.discontinue()
+  }
+
+  /** The stream is over. */
+  end(): void {
+    this.#endSegment()
+    this.#rendition.end()
+    this.#changed()
+  }
+
+  #addOther(sample: Sample): void {
+    if (this.#others.length === WAITING_MAX) this.#others.shift()
+    this.#others.push(sample)
+  }
+
+  #endSegment(): void {
+    if (this.#rendition.targets === null) this.#open()
+    if (this.#waiting.length > 0) this.#endPart()
+    this.#rendition.close()
+    this.#cutter.segmentEnded()
+    this.#segmentBegins = true
+    this.#changed()
+  }
+
+  /** Chooses the targets by the first segment, and cuts its parts. */
+  #open(): void {
+    const [first, ...rest] = this.#waiting
+    if (first === undefined || this.#lead === undefined) return
+    this.#rendition.choose(this.#targetsOf([first, ...rest], this.#lead))
+    const samples = this.#waiting
+    this.#waiting = []
+    this.#cutter = this.#newCutter()
+    for (const sample of samples) {
+      const seconds = sample.duration / this.#lead.timescale
+      if (this.#cutter.endsPart(sample.key, seconds)) this.#endPart()
+      this.#cutter.add(seconds, sample.key)
+      this.#waiting.push(sample)
+    }
+  }
+
+  #targetsOf(samples: readonly Sample[], { timescale, info }: Mp4Track): Targets {
+    const { segmentSeconds, parts } = this.#options
+    const seconds = samples.map(({ duration }) => duration / timescale)
+    const length = seconds.reduce((sum, each) => sum + each, 0)
+    return {
+      targetSeconds: targetDurationOf(segmentSeconds, length),
+      partSeconds: parts ? partTargetOf(seconds) : null,
+      frameRate: info.kind === 'video' ? samples.length / length : null,
+    }
+  }
+
+  #newCutter(): Cutter {
+    const { segmentSeconds } = this.#options
+    const lead: Lead = this.#lead?.info.kind ?? 'video'
+    const targets = this.#rendition.targets
+    const rules: CutRules =
+      targets === null
+        ? { segmentSeconds, maxSeconds: 2 * segmentSeconds, partSeconds: null }
+        : { segmentSeconds, maxSeconds: longestSegmentOf(targets.targetSeconds), partSeconds: targets.partSeconds }
+    return new Cutter(rules, lead)
+  }
+
+  #endPart(): void {
+    const [first] = this.#waiting
+    const last = this.#waiting.at(-1)
+    if (first === undefined || last === undefined || this.#lead === undefined) return
+    const { id, timescale } = this.#lead
+    const end = last.dts + last.duration
+    const tracks = this.#tracks.map((track) =>
+      track.id === id
+        ? { id, samples: this.#waiting }
+        : { id: track.id, samples: continuous(this.#takeOthers((end * track.timescale) / timescale)) },
+    )
+    const bytes = partOf(++this.#sequence, tracks)
+    const startMs = this.#segmentBegins ? this.#dateOf((first.dts / timescale) * 1000) : 0
+    this.#segmentBegins = false
+    this.#rendition.add({ bytes, duration: (end - first.dts) / timescale, independent: first.key }, startMs)
+    this.#waiting = []
+    this.#cutter.partEnded()
+    this.#changed()
+  }
+
+  #takeOthers(beforeTicks: number): Sample[] {
+    const found = this.#others.findIndex(({ dts }) => dts >= beforeTicks)
+    return this.#others.splice(0, found === -1 ? this.#others.length : found)
+  }
+}
+
+/** A sample lasts until the next one of its fragment begins: a fragment says only durations. */
+const continuous = (samples: readonly Sample[]): Sample[] =>
+  samples.map((sample, index) => {
+    const next = samples[index + 1]
+    return next === undefined || next.dts === sample.dts + sample.duration
+      ? sample
+      : { ...sample, duration: next.dts - sample.dts }
+  })

@@ -1,0 +1,53 @@
+import type { PieceKey, SegmentFact, SegmentStore } from '../../core/hls/facts.ts'
+import { initName, partName, segmentName } from '../../core/hls/numbers.ts'
+
+interface Shelf {
+  readonly pieces: Map<string, Buffer>
+  /** Facts of the closed segments, the oldest first. */
+  readonly segments: SegmentFact[]
+}
+
+/** Keeps pieces in memory. Its owner bounds them with `forget`. */
+export class MemoryStore implements SegmentStore {
+  readonly #shelves = new Map<string, Shelf>()
+
+  put(key: PieceKey, bytes: Buffer, fact?: SegmentFact): void {
+    const { pieces, segments } = this.#shelfOf(key)
+    pieces.set(key.name, bytes)
+    if (fact === undefined) return
+    segments.push(fact)
+    // No byte stays in memory twice.
+    let at = 0
+    for (const part of fact.parts) pieces.set(partName(part.n), bytes.subarray(at, (at += part.bytes)))
+  }
+
+  peek({ stream, rendition, name }: PieceKey): Buffer | undefined {
+    return this.#shelves.get(`${stream}/${rendition}`)?.pieces.get(name)
+  }
+
+  async read(key: PieceKey): Promise<Buffer | null> {
+    return this.peek(key) ?? null
+  }
+
+  async forget(stream: string, rendition: string, beforeSegment: number): Promise<void> {
+    const name = `${stream}/${rendition}`
+    if (beforeSegment === Number.POSITIVE_INFINITY) this.#shelves.delete(name)
+    const shelf = this.#shelves.get(name)
+    if (shelf === undefined) return
+    const kept = shelf.segments.findIndex(({ n }) => n >= beforeSegment)
+    const gone = shelf.segments.splice(0, kept === -1 ? shelf.segments.length : kept)
+    for (const { n, parts } of gone) {
+      shelf.pieces.delete(segmentName(n))
+      for (const part of parts) shelf.pieces.delete(partName(part.n))
+    }
+    const used = new Set(shelf.segments.map(({ init }) => initName(init)))
+    for (const { init } of gone) if (!used.has(initName(init))) shelf.pieces.delete(initName(init))
+  }
+
+  #shelfOf({ stream, rendition }: PieceKey): Shelf {
+    const name = `${stream}/${rendition}`
+    const shelf = this.#shelves.get(name) ?? { pieces: new Map(), segments: [] }
+    this.#shelves.set(name, shelf)
+    return shelf
+  }
+}

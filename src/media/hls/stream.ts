@@ -1,0 +1,99 @@
+import type { Clock } from '../../base/clock.ts'
+import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
+import { firstNumbers } from '../../core/hls/numbers.ts'
+import { HlsRendition } from './rendition.ts'
+import { Waiters } from './waiters.ts'
+
+export interface HlsStreamOptions {
+  readonly id: string
+  readonly clock: Clock
+  readonly store: SegmentStore
+  /** The renditions, in the order of the master playlist. */
+  readonly renditions: readonly string[]
+  readonly listed: number
+  readonly maxBytes: number
+}
+
+/** `late`: the time is over. `too_far`: it is too far ahead to wait for. */
+export type Arrival = 'there' | 'late' | 'too_far'
+
+/** Players without parts stay three segments behind the end. */
+const PLAYABLE_SEGMENTS = 3
+
+/** The renditions of one live stream, and the requests that wait for them. */
+export class HlsStream {
+  readonly id: string
+  readonly #store: SegmentStore
+  readonly #waiters: Waiters
+  readonly #renditions: ReadonlyMap<string, HlsRendition>
+
+  constructor({ id, clock, store, renditions, listed, maxBytes }: HlsStreamOptions) {
+    this.id = id
+    this.#store = store
+    this.#waiters = new Waiters(clock)
+    const first = firstNumbers(clock.now())
+    const all = renditions.map((name) => new HlsRendition({ stream: id, name, store, first, listed, maxBytes }))
+    this.#renditions = new Map(renditions.flatMap((name, index) => (all[index] ? [[name, all[index]]] : [])))
+  }
+
+  rendition(name: string): HlsRendition | undefined {
+    return this.#renditions.get(name)
+  }
+
+  /** A request waits for a segment or a part. */
+  get isAwaited(): boolean {
+    return this.#waiters.size > 0
+  }
+
+  /**
+   * Waits until players can begin without a stall, `ms` at most. False: there is nothing to play. A stream with parts
+   * needs its first segment, one without three.
+   */
+  async ready(ms: number): Promise<boolean> {
+    const renditions = [...this.#renditions.values()]
+    await this.#waiters.until(() => renditions.every(isPlayable), ms)
+    return renditions.every(({ listed }) => listed > 0)
+  }
+
+  variants(): VariantFacts[] {
+    return [...this.#renditions.values()].map((rendition) => rendition.variant())
+  }
+
+  facts(rendition: string): RenditionFacts | undefined {
+    return this.#renditions.get(rendition)?.facts() ?? undefined
+  }
+
+  /** Waits until a playlist lists this segment, or with `part` this part of it, `ms` at most. */
+  async reached(name: string, n: number, part: number | null, ms: number): Promise<Arrival> {
+    const rendition = this.#renditions.get(name)
+    if (rendition === undefined || n > rendition.current + 1) return 'too_far'
+    return (await this.#waiters.until(() => rendition.has(n, part), ms)) ? 'there' : 'late'
+  }
+
+  /** Waits for the part with this number, when it is the next one. */
+  async reachedPart(name: string, n: number, ms: number): Promise<Arrival> {
+    const rendition = this.#renditions.get(name)
+    if (rendition === undefined || n > rendition.nextPart) return 'too_far'
+    const isOver = (): boolean => n < rendition.nextPart || rendition.ended
+    return (await this.#waiters.until(isOver, ms)) ? 'there' : 'late'
+  }
+
+  /** A piece that is in memory. */
+  piece(key: Omit<PieceKey, 'stream'>): Buffer | undefined {
+    return this.#store.peek({ ...key, stream: this.id })
+  }
+
+  /** Parts or segments were added, or the stream has ended. */
+  changed(): void {
+    this.#waiters.notify()
+  }
+
+  /** Ends all waits, and forgets all pieces. */
+  stop(): void {
+    this.#waiters.stop()
+    for (const name of this.#renditions.keys()) void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
+  }
+}
+
+const isPlayable = ({ listed, targets, ended }: HlsRendition): boolean =>
+  listed >= (targets?.partSeconds === null && !ended ? PLAYABLE_SEGMENTS : 1)
