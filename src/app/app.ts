@@ -85,8 +85,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const sealer = new Sealer(keys, random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
   const bus = new Bus<ProcessEvents>()
-  const { poolSize, migrationCopies } = config.storage
-  const opened = await openStore({ url: storageUrl(config), poolSize, migrationCopies, log })
+  const opened = await openStore({ ...config.storage, url: storageUrl(config), log })
   const store = notifyingStore(opened, () => bus.emit('toDeliver', undefined))
   const time = await timeOf(opened, options)
   const clock = options.clock ?? time.clock
