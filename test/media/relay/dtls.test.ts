@@ -152,7 +152,7 @@ describe('a peer that is connected', () => {
   })
 })
 
-it('a handshake takes a bounded number of records', () => {
+it('a handshake takes a bounded number of records', async () => {
   const sent: Buffer[] = []
   const nothing = (): undefined => undefined
   const records = (count: number, hello: Buffer): number => {
@@ -174,15 +174,11 @@ it('a handshake takes a bounded number of records', () => {
   const transport = createTransport((datagram) => (hello = Buffer.from(datagram)))
   const { certPem, privateKey, signatureHash } = identity.certificate
   const client = new DtlsClient({ cert: certPem, key: privateKey, signatureHash, transport, srtpProfiles: [1] })
-  closers.push(() => client.close())
-  // It gets no answer and gives up, long after this test.
-  client.connect().catch(() => undefined)
-  return expect
-    .poll(() => hello.length)
-    .toBeGreaterThan(0)
-    .then(() => {
-      expect([records(199, hello), records(200, hello)]).toEqual([1, 0])
-    })
+  // It would send its first flight for half a minute, and then throw.
+  closers.push(() => (client.dtls.flight = 3))
+  void client.connect()
+  await expect.poll(() => hello.length, POLL).toBeGreaterThan(0)
+  expect([records(199, hello), records(200, hello)]).toEqual([1, 0])
 })
 
 describe('the handshake of a peer', () => {
