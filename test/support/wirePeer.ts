@@ -214,7 +214,8 @@ export class WirePeer {
     this.#dtls = dtls
     dtls.onConnect.once(() => this.#agree(dtls))
     dtls.onError.subscribe(() => undefined)
-    void dtls.connect()
+    // It gives up after half a minute without an answer.
+    dtls.connect().catch(() => undefined)
   }
 
   take(datagram: Buffer, at: Endpoint): void {
