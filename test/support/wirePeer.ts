@@ -214,7 +214,7 @@ export class WirePeer {
     this.#dtls = dtls
     dtls.onConnect.once(() => this.#agree(dtls))
     dtls.onError.subscribe(() => undefined)
-    // After half a minute without an answer it gives up; a test that wants one waits for it.
+    // It gives up after half a minute without an answer.
     dtls.connect().catch(() => undefined)
   }
 
