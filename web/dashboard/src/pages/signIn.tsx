@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { signedInAgain } from '../api/expiry.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -48,22 +48,35 @@ function Fields({ given, setGiven, error }: SignIn) {
 /** The page for visitors without a session. */
 export function SignInPage() {
   const signing = useSignIn('', () => undefined)
+  useEffect(() => {
+    document.title = `${text.title} · ${words.product}`
+  }, [])
   return (
-    <main id="main">
-      <div class="narrow stack gap-l centre">
-        <h1>{text.title}</h1>
-        <form class="form" onSubmit={signing.onSubmit}>
-          <Fields {...signing} />
-          <Button look="primary" size="big" isWide type="submit" isBusy={signing.isBusy}>
-            {text.submit}
-          </Button>
-        </form>
-        <PasskeySignIn done={() => undefined} />
-        <p class="note">
-          {text.noAccount} <code>{text.command}</code>.
-        </p>
-      </div>
-    </main>
+    <div class="solo">
+      <header>
+        <span class="brand">
+          <img src="./sluice.svg" alt="" width="30" height="30" />
+          <span>
+            <b>{words.product}</b>
+          </span>
+        </span>
+      </header>
+      <main id="main">
+        <div class="narrow stack gap-l centre">
+          <h1>{text.title}</h1>
+          <form class="form" onSubmit={signing.onSubmit}>
+            <Fields {...signing} />
+            <Button look="primary" size="big" isWide type="submit" isBusy={signing.isBusy}>
+              {text.submit}
+            </Button>
+          </form>
+          <PasskeySignIn done={() => undefined} />
+          <p class="note">
+            {text.noAccount} <code>{text.command}</code>.
+          </p>
+        </div>
+      </main>
+    </div>
   )
 }
 

@@ -1312,7 +1312,7 @@ export const en = {
     sessions: 'Sessions',
     sessionsOf: (publishers: string, viewers: string) =>
       `${publishers} ${publishers === '1' ? 'publisher' : 'publishers'}, ${viewers} ${viewers === '1' ? 'viewer' : 'viewers'}`,
-    loadName: 'Traffic',
+    loadName: 'Traffic, last minute',
     load: (into: string, out: string) => `${into} in, ${out} out`,
     seen: 'Last seen',
     one: 'One node serves all',
