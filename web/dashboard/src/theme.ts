@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 
 export type Theme = 'system' | 'light' | 'dark'
 
@@ -9,8 +9,17 @@ const read = (): Theme => {
   return kept === 'light' || kept === 'dark' ? kept : 'system'
 }
 
-/** The chosen theme. Plots read it to draw themselves again. */
+/** The chosen theme. */
 export const theme = signal<Theme>(read())
+
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
+const system = signal<Theme>(systemIsDark.matches ? 'dark' : 'light')
+systemIsDark.addEventListener('change', ({ matches }) => {
+  system.value = matches ? 'dark' : 'light'
+})
+
+/** The theme that the page shows. Plots read it to draw themselves again. */
+export const shownTheme = computed(() => (theme.value === 'system' ? system.value : theme.value))
 
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen
