@@ -12,16 +12,14 @@ const read = (): Theme => {
 /** The chosen theme. */
 export const theme = signal<Theme>(read())
 
-const system = matchMedia('(prefers-color-scheme: dark)')
-const isSystemDark = signal(system.matches)
-system.addEventListener('change', ({ matches }) => {
-  isSystemDark.value = matches
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
+const system = signal<Theme>(systemIsDark.matches ? 'dark' : 'light')
+systemIsDark.addEventListener('change', ({ matches }) => {
+  system.value = matches ? 'dark' : 'light'
 })
 
-/** What is shown now. Plots read it to draw themselves again, also when the system changes. */
-export const look = computed<'light' | 'dark'>(() =>
-  theme.value === 'system' ? (isSystemDark.value ? 'dark' : 'light') : theme.value,
-)
+/** The theme that the page shows. Plots read it to draw themselves again. */
+export const shownTheme = computed(() => (theme.value === 'system' ? system.value : theme.value))
 
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen

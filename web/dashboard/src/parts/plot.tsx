@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { look } from '../theme.ts'
+import { shownTheme } from '../theme.ts'
 import { Bones } from './notice.tsx'
 import { words } from '../words/words.ts'
 import type uPlot from 'uplot'
@@ -45,7 +45,7 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
       plot.current?.destroy()
       plot.current = null
     }
-  }, [look.value, lines.map(({ label }) => label).join()])
+  }, [shownTheme.value, lines.map(({ label }) => label).join()])
   useEffect(() => plot.current?.setData(latest.current), [data])
   return (
     <>
