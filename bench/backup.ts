@@ -1,0 +1,71 @@
+/**
+ * A backup of a SQLite database of a gigabyte while 8 callers write to it: how long it takes, and the p99 of a durable write
+ * during it, as a ratio to the p99 of the same callers before it.
+ *
+ *   node bench/backup.ts [MEGABYTES]
+ */
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openStore } from '../src/store/open.ts'
+
+const MEGABYTES = Number(process.argv[2] ?? 1000)
+const CALLERS = 8
+const BEFORE_MS = 5000
+const TARGETS = { seconds: 10, p99: 2 }
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const file = join(folder, 'sluice.db')
+const store = await openStore({ url: file, log: { info: () => undefined, warn: console.warn, error: console.error } })
+fill(MEGABYTES)
+
+const times: number[] = []
+let isOver = false
+const callers = Array.from({ length: CALLERS }, async () => {
+  while (!isOver) {
+    const startMs = performance.now()
+    await store.ping()
+    times.push(performance.now() - startMs)
+  }
+})
+await new Promise((resolve) => setTimeout(resolve, BEFORE_MS))
+const before = p99(times.splice(0))
+const startMs = performance.now()
+const program = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+await promisify(execFile)(process.execPath, [program, 'backup', join(folder, 'backup.tar'), '--data', folder])
+const seconds = (performance.now() - startMs) / 1000
+const during = p99(times.splice(0))
+isOver = true
+await Promise.all(callers)
+await store.close()
+
+const megabytes = Math.round(statSync(join(folder, 'backup.tar')).size / 1_000_000)
+rmSync(folder, { recursive: true })
+console.log(`backup  ${megabytes} MB in ${seconds.toFixed(1)} s (target ${TARGETS.seconds} s for 1000 MB)`)
+console.log(`p99     ${during.toFixed(1)} ms during it, ${before.toFixed(1)} ms before (${CALLERS} callers)`)
+console.log(`ratio   ${(during / before).toFixed(2)} (target ${TARGETS.p99})`)
+process.exitCode = seconds <= (TARGETS.seconds * megabytes) / 1000 && during / before <= TARGETS.p99 ? 0 : 1
+
+function p99(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN
+}
+
+/** Rows of the audit log, which is what grows. */
+function fill(megabytesWanted: number): void {
+  const db = new DatabaseSync(file)
+  db.exec('pragma synchronous = off')
+  const insert = db.prepare(
+    "insert into audit (account_id, at_ms, actor, action, subject, after) values ('bench', ?, 'cli', 'bench', ?, ?)",
+  )
+  for (let at = 0; at < megabytesWanted; at += 1) {
+    db.exec('begin')
+    for (let n = 0; n < 500; n += 1) insert.run(at, String(n), randomBytes(950).toString('hex'))
+    db.exec('commit')
+  }
+  db.close()
+}
