@@ -1,5 +1,7 @@
 /** How far a later estimate may move the dates, milliseconds for each segment: players do not notice it. */
 const SLEW_MS = 5
+/** An estimate that differs by less moves nothing. Players place segments by their dates, so these have to be steady. */
+const TOLERANCE_MS = 100
 /** An estimate holds between one and two of these. */
 const WINDOW_MS = 30_000
 
@@ -31,7 +33,9 @@ export class MediaDates {
   dateOf(mediaMs: number): number {
     const estimateMs = Math.min(this.#least, this.#leastBefore)
     const offsetMs = this.#offsetMs ?? estimateMs
-    this.#offsetMs = offsetMs + Math.max(-SLEW_MS, Math.min(SLEW_MS, estimateMs - offsetMs))
+    const errorMs = estimateMs - offsetMs
+    const isSteady = Math.abs(errorMs) < TOLERANCE_MS
+    this.#offsetMs = offsetMs + (isSteady ? 0 : Math.sign(errorMs) * SLEW_MS)
     return mediaMs + this.#offsetMs
   }
 
