@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import type { App } from './app/app.ts'
 import { processWorld } from './cli/process.ts'
 import { runCli } from './cli/run.ts'
@@ -7,6 +8,15 @@ import { VERSION } from './base/version.ts'
 // The rooms are loaded when a command asks for them: help and a mistyped flag are answered without.
 const app = (): Promise<typeof import('./app/app.ts')> => import('./app/app.ts')
 
+/** A backup takes the processor and the disk only when servers on this machine leave them. */
+function yieldToServers(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // A sandbox may forbid it; then the backup runs as it is.
+  }
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   ...processWorld(),
   version: VERSION,
@@ -14,7 +24,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
   startServing: async (opened) => (await import('./app/server.ts')).startServing(opened as App),
-  backups: async () => (await import('./app/backups.ts')).backups,
+  backups: async () => {
+    yieldToServers()
+    return (await import('./app/backups.ts')).backups
+  },
   rotateSealingKey: async (options) => (await import('./app/keyRotation.ts')).rotateSealingKey(options),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')
