@@ -67,6 +67,7 @@ export const de: Sentences = {
     moreFor: (what) => `Mehr zu ${what}`,
     asTable: 'Als Tabelle',
     time: 'Zeit',
+    past: { hour: 'Letzte Stunde', day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage', all: 'Alles' },
     daysAndHours: (days, hours) => `${days} T ${hours} Std.`,
     never: 'nie',
     notYet: 'noch nicht',
@@ -82,6 +83,34 @@ export const de: Sentences = {
     submit: 'Anmelden',
     noAccount: 'Kein Konto? Ein Admin legt eines an: in Einstellungen, Personen, oder mit',
     command: 'sluice user create',
+  },
+
+  // Passkeys
+  passkeys: {
+    title: 'Ihre Passkeys',
+    signIn: 'Mit einem Passkey anmelden',
+    add: 'Passkey hinzufügen',
+    nameHint: 'Welches Gerät ihn aufbewahrt, zum Beispiel Telefon. Danach fragt der Browser nach dem Gerät.',
+    added: (name) => `Passkey ${name} hinzugefügt`,
+    none: 'Noch kein Passkey. Mit einem melden Sie sich ohne E-Mail-Adresse und Passwort an.',
+    at: (host) => `für ${host}`,
+    deleteText:
+      'Er meldet Sie nicht mehr an. Das ist endgültig. Ihr Gerät behält seinen Teil, bis Sie ihn dort entfernen.',
+    obstacles: {
+      insecure:
+        'Browser benutzen Passkeys nur auf sicheren Seiten: öffnen Sie das Dashboard über https oder unter localhost.',
+      address:
+        'Browser merken sich Passkeys nicht für IP-Adressen, nur für Hostnamen: öffnen Sie die Domain über https, oder localhost.',
+      unsupported: 'Dieser Browser kennt keine Passkeys.',
+    },
+    refusals: {
+      NotAllowedError:
+        'Der Browser hat keinen Passkey benutzt: es wurde abgebrochen, dauerte zu lange, oder für diese Seite gibt es keinen.',
+      InvalidStateError: 'Dieses Gerät hat schon einen Passkey von Ihnen.',
+      SecurityError: 'Der Browser erlaubt unter dieser Adresse keine Passkeys.',
+      NotSupportedError: 'Dieses Gerät kann keinen Passkey anlegen, den Sluice annimmt.',
+    },
+    failed: (reason) => `Der Browser konnte keinen Passkey benutzen: ${reason}.`,
   },
 
   // First run
@@ -252,16 +281,9 @@ export const de: Sentences = {
       'Entweder ist am Encoder keine konstante Bitrate eingestellt, oder das Netz hält sie nicht. In OBS: Ausgabe, Qualitätsregulierung CBR.',
     stalled: 'Der Sender ist verbunden und sendet keine Medien.',
     player: {
-      label: 'Was Zuschauer sehen',
       watch: 'Hier ansehen',
-      states: {
-        idle: '',
-        connecting: 'Verbindet.',
-        waiting: 'Wartet auf die Sendung.',
-        live: '',
-        reconnecting: 'Verbindet wieder.',
-        ended: 'Beendet.',
-      },
+      source: (sourceId) => `Quelle ${sourceId}`,
+      missing: 'Der Server hat keinen Player geschickt. Sein Betreiber führt npm run build:player aus.',
     },
     watching: 'Schauen zu',
     watchingCaption: (stream) => `Zuschauer von ${stream}`,
@@ -840,6 +862,36 @@ export const de: Sentences = {
     allow: 'Nur diese',
     deny: 'Alle außer diesen',
   },
+  viewerKeys: {
+    title: 'Zuschauerschlüssel',
+    closed:
+      'Der letzte Schlüssel ist gelöscht: Sluice weist jeden Zuschauer ab, bis Sie einen hinzufügen oder für alle öffnen.',
+    add: 'Schlüssel hinzufügen',
+    addText:
+      'Ihr Server signiert damit für jeden Zuschauer einen Token. Vom ersten Schlüssel an brauchen Zuschauer einen Token.',
+    added: 'Schlüssel hinzugefügt',
+    name: 'Name',
+    kind: 'Art des Schlüssels',
+    kinds: { secret: 'Gemeinsames Secret', public: 'Öffentlicher RSA-Schlüssel' },
+    secretHint: 'Kopieren Sie es jetzt: Sluice zeigt es nie wieder. 16 Zeichen oder mehr, für HS256 und HS512.',
+    publicHint: 'In PEM, 2048 Bit oder mehr, für RS256 und RS512. Der private Schlüssel bleibt bei Ihrem Server.',
+    replace: 'Ersetzen',
+    replaceTitle: (name) => `${name} ersetzen`,
+    replaceText: 'Beide Schlüssel gelten, bis Sie den alten löschen. So kann Ihr Server in der Zwischenzeit wechseln.',
+    endOld: 'Den alten Schlüssel sofort löschen',
+    endOldNote:
+      'Für einen Schlüssel, der bekannt wurde. Zuschauer, deren Tokens der alte signiert hat, werden getrennt.',
+    delete: 'Schlüssel löschen',
+    deleteTitle: (name) => `Den Schlüssel ${name} löschen?`,
+    deleteText: 'Sluice weist Tokens, die er signiert hat, sofort ab. Das lässt sich nicht rückgängig machen.',
+    deleteLastText:
+      'Es ist der letzte: Sluice weist dann jeden Zuschauer ab, bis Sie einen anderen hinzufügen. Das ist endgültig.',
+    deleted: (name) => `Schlüssel ${name} gelöscht`,
+    open: 'Für alle öffnen',
+    openTitle: (name) => `${name} für alle öffnen?`,
+    openText: 'Das löscht alle Schlüssel. Von da an brauchen Zuschauer keinen Token; die anderen Regeln bleiben.',
+    opened: (name) => `${name} ist offen für alle`,
+  },
   runs: {
     title: 'Läufe',
     none: 'Er lief noch nicht.',
@@ -849,6 +901,11 @@ export const de: Sentences = {
     length: 'Länge',
     end: 'Beendet durch',
     running: 'Läuft',
+    lastDays: 'Letzte 7 Tage',
+    lanes: (engines) => `Eine Zeile je Engine, von oben: ${engines}`,
+    notAtAll: 'gar nicht',
+    dayRan: (day, length, failures) =>
+      `${day}: lief ${length}${failures === 0 ? '' : `, durch ${failures} Fehler beendet`}`,
     causes: {
       api: 'API',
       dashboard: 'Dashboard',
@@ -856,6 +913,15 @@ export const de: Sentences = {
       timeout: 'Zu lange keine Quelle',
       error: 'Fehler',
       shutdown: 'Neustart des Servers',
+    },
+    ends: {
+      api: 'Ein Programm hat ihn über die API angehalten.',
+      dashboard: 'Ein Benutzer hat ihn angehalten.',
+      scheduler: 'Die Zeit im Zeitplan war um.',
+      timeout: 'Keine Quelle kam, so lange der Kanal wartet.',
+      error: 'Sein Knoten ging verloren, ohne ihn anzuhalten.',
+      deleted: 'Seine Engine wurde gelöscht, während er lief.',
+      shutdown: 'Der Server wurde angehalten.',
     },
   },
   schedules: {
@@ -873,9 +939,31 @@ export const de: Sentences = {
     from: 'Beginnt um',
     to: 'Endet um',
     zone: 'Zeitzone',
+    begin: 'Jetzt beginnen',
+    began: (name) => `${name} beginnt`,
+    stop: 'Jetzt beenden',
+    stopped: (name) => `${name} beendet`,
+    active: 'Läuft gerade',
+    switchOn: 'Einschalten',
+    switchOff: 'Abschalten',
+    off: 'Aus: fällige Termine werden ausgelassen',
     delete: 'Zeitplan löschen',
     deleteTitle: (name) => `Den Zeitplan ${name} löschen?`,
     deleteText: 'Er startet nichts mehr. Das lässt sich nicht rückgängig machen.',
+  },
+  calendar: {
+    view: 'Kalender',
+    week: 'Woche',
+    month: 'Monat',
+    before: { week: 'Die Woche davor', month: 'Der Monat davor' },
+    after: { week: 'Die Woche danach', month: 'Der Monat danach' },
+    today: 'Heute',
+    zone: (zone) => `Ihre Zeit: ${zone}`,
+    there: (times, zone) => `${times} in ${zone}`,
+    nothing: 'In dieser Zeit ist nichts geplant.',
+    more: (shown, all) => `Der Kalender zeigt ${shown} von ${all} Zeitplänen.`,
+    skipped: (reason) => `ausgelassen: ${reason}`,
+    states: { active: 'läuft', over: 'vorbei', planned: '' },
   },
 
   // Recordings
@@ -929,8 +1017,6 @@ export const de: Sentences = {
     caption: 'Entscheidungen, neueste zuerst',
     searchLabel: 'Adresse, Stream oder Token suchen',
     searchPlaceholder: 'Stream, Adresse oder Token 12',
-    time: 'Zeit',
-    ranges: { hour: 'Letzte Stunde', day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage', all: 'Alles' },
     reason: 'Grund',
     anyReason: 'Jeder Grund',
     which: 'Welche Entscheidungen',
@@ -1008,6 +1094,14 @@ export const de: Sentences = {
     byHour: 'Verkehr nach Stunde',
     byDay: 'Verkehr nach Tag',
     byCountry: 'Hinaus zu Zuschauern, nach Land',
+    byProtocol: 'Nach Protokoll',
+    protocolWay: {
+      out: (protocol) => `${protocol}, gesendet`,
+      in: (protocol) => `${protocol}, empfangen`,
+    },
+    byToken: 'Nach Token',
+    token: 'Token',
+    noToken: 'Ohne Token',
     byTrackingId: 'Nach Tracking-Id',
     trackingId: 'Tracking-Id',
     searchTracking: 'Anfang einer Id, dann Eingabetaste',
@@ -1020,6 +1114,7 @@ export const de: Sentences = {
   webhooks: {
     title: 'Webhooks',
     sub: 'Welcher Ihrer Server welche Ereignisse bekommt.',
+    tabs: { tokens: 'Streams', channels: 'Kanäle' },
     create: 'Neuer Webhook',
     none: 'Noch kein Webhook',
     noneText:
@@ -1064,12 +1159,47 @@ export const de: Sentences = {
     took: 'Dauer',
     again: (what) => `${what} noch einmal senden`,
     sentAgain: 'Noch einmal gesendet',
+    state: 'Zustand',
+    anyState: 'Jeder Zustand',
+    anyEvent: 'Jedes Ereignis',
+    noneMatch: 'Keine Zustellung passt. Ändern Sie die Filter.',
+    types: {
+      feeds: 'Sendungen',
+      recording: 'Aufnahmen',
+      thumbnail: 'Vorschaubilder',
+      transcoder: 'Transcoder',
+      viewerConnection: 'Zuschauer',
+    },
+    allAgain: 'Alle noch einmal senden',
+    allAgainTitle: 'Alle noch einmal senden, die nicht angekommen sind?',
+    allAgainStates: (states) => `Es geht um Zustellungen mit diesem Zustand: ${states}.`,
+    allAgainOnly: (filters) => `Nur: ${filters}.`,
+    allAgainText:
+      'Sluice sendet die ältesten zuerst, höchstens 1.000 auf einmal, und keine, die schon wiederholt wurde. Ihr Server sieht dieselbe webhook-id.',
+    allAgainUnknown: 'Vielleicht hat Ihr Server einige davon schon bekommen.',
+    manySent: (sent) =>
+      sent === 1 ? '1 Zustellung wird noch einmal gesendet' : `${sent} Zustellungen werden noch einmal gesendet`,
+    manySentMore: (sent) =>
+      `${sent} Zustellungen werden noch einmal gesendet. Es gibt mehr: wiederholen Sie es für den Rest.`,
+    delivery: 'Zustellung',
+    happened: 'Geschehen am',
+    started: 'Gesendet am',
+    headers: 'Header',
+    sentBody: 'Inhalt',
+    sentImage: 'Das gesendete Bild',
+    sentBytes: (bytes) => (bytes === 1 ? '1 Byte.' : `${bytes.toLocaleString('de-DE')} Bytes.`),
+    sentCut: 'Die Seite zeigt den Anfang; „Kopieren“ nimmt alles.',
+    noSignature: 'Die Signatur wird nicht aufbewahrt.',
+    notSent: 'Noch wurde nichts gesendet.',
     eventId: 'Ereignis',
     redeliveryOf: 'Wiederholung von',
     problem: 'Problem',
     sent: 'Gesendet',
     answered: 'Antwort',
     noAnswer: 'Keine Antwort',
+    attempts: 'Zu diesem Ereignis gesendet',
+    firstTime: 'Zum ersten Mal',
+    sentOnceMore: 'Von einer Person noch einmal gesendet',
     states: {
       pending: 'Wartet',
       started: 'Unterwegs',
@@ -1078,6 +1208,55 @@ export const de: Sentences = {
       skipped: 'Ausgelassen',
       unknown: 'Unbekannt',
     },
+  },
+  channelWebhooks: {
+    sub: 'Welcher Ihrer Server Ereignisse von Kanälen, Engines, Distributionen und Zeitplänen bekommt.',
+    none: 'Noch kein Webhook für Kanäle',
+    noneText:
+      'Ein Webhook für Kanäle meldet Ihrem Server, was mit ihnen geschieht, zum Beispiel dass eine Engine läuft oder ausfällt.',
+    name: 'Name',
+    description: 'Notiz',
+    active: 'Aktiv',
+    activeNote: 'Aus: Sluice sendet nichts und gibt auf, was wartet.',
+    inactive: 'Aus',
+    allEvents: 'Alle Ereignisse',
+    allEventsNote: 'Auch die, die eine spätere Version hinzufügt.',
+    events: (chosen) => (chosen === 1 ? '1 Ereignis' : `${chosen} Ereignisse`),
+    chosenOf: (chosen, all) => `${chosen} von ${all}`,
+    groups: {
+      channel: 'Kanäle',
+      engine: 'Engines',
+      ingest: 'Ingests',
+      distribution: 'Distributionen',
+      scheduler: 'Zeitpläne',
+      webhook: 'Webhooks',
+    },
+    edit: 'Bearbeiten',
+    editTitle: (name) => `${name} bearbeiten`,
+    pausedText: 'Bis dahin versucht Sluice ein Ereignis je Minute. Der erste Erfolg beendet die Pause.',
+    test: 'Einen Test senden',
+    testTitle: (name) => `Einen Test an ${name} senden`,
+    testText:
+      'Ihr Server bekommt ein Beispiel des Ereignisses. In den Daten steht, dass es ein Test ist. Sluice sendet es einmal.',
+    testEvent: 'Ereignis',
+    secretRenewed: 'Secret erneuert',
+    deleteTitle: (name) => `Den Webhook ${name} löschen?`,
+    deleteText: 'Sein Protokoll wird mit ihm gelöscht. Das lässt sich nicht rückgängig machen.',
+    deleteActiveText:
+      'Er ist aktiv: Sluice schaltet ihn zuerst ab. Sein Protokoll wird mit ihm gelöscht. Das ist endgültig.',
+    deleted: (name) => `Webhook ${name} gelöscht`,
+    log: 'Protokoll',
+    logCaption: 'Versuche der Zustellung, neueste zuerst',
+    noLog: 'Kein Versuch in dieser Zeit.',
+    health: (delivered, all) =>
+      all === 1
+        ? `Der einzige Versuch kam ${delivered === 1 ? '' : 'nicht '}an`
+        : `Von den letzten ${all} Versuchen ${delivered === 1 ? 'kam' : 'kamen'} ${delivered} an`,
+    attempt: 'Versuch',
+    attemptOf: (attempt) => `Versuch ${attempt}`,
+    again: (what) => `${what} noch einmal senden`,
+    requested: 'Gesendet. Das Protokoll zeigt es, sobald Ihr Server geantwortet hat.',
+    body: 'Inhalt',
   },
 
   // Settings
@@ -1139,6 +1318,29 @@ export const de: Sentences = {
     address: 'Adresse',
     before: 'Vorher',
     after: 'Nachher',
+  },
+
+  // Nodes
+  nodes: {
+    title: 'Knoten',
+    node: 'Knoten',
+    state: 'Zustand',
+    states: { serving: 'In Betrieb', silent: 'Länger nicht gesehen' },
+    thisOne: 'dieser',
+    version: 'Version',
+    since: 'Seit',
+    sessions: 'Sitzungen',
+    sessionsOf: (publishers, viewers) => `${publishers} Sender, ${viewers} Zuschauer`,
+    loadName: 'Verkehr',
+    load: (into, out) => `${into} herein, ${out} hinaus`,
+    seen: 'Zuletzt gesehen',
+    one: 'Ein Knoten bedient alle',
+    oneText: {
+      sqlite:
+        'Seine Daten sind in SQLite auf diesem Computer. Für Knoten auf anderen Computern wechseln Sie zu PostgreSQL.',
+      postgres:
+        'Seine Daten sind in PostgreSQL. Ein weiterer Knoten ist ein Sluice anderswo mit derselben Datenbank und demselben Sealing-Key.',
+    },
   },
 
   // Search
