@@ -35,7 +35,10 @@ export function timelineOf(
   return [...known.values()].toSorted((a, b) => (a.at < b.at ? 1 : -1)).slice(0, most)
 }
 
-const started = (streamName: string, { startedOn, tokenLabel = '' }: { startedOn: string; tokenLabel?: string | undefined }) => ({
+const started = (
+  streamName: string,
+  { startedOn, tokenLabel = '' }: { startedOn: string; tokenLabel?: string | undefined },
+) => ({
   key: `started ${streamName} ${startedOn}`,
   at: startedOn,
   what: 'started' as const,
