@@ -12,14 +12,28 @@ const HOMING_S = 0.4
 const THINK_S = 1.35
 const WORD_S = 60 / 238
 
-/** The texts of the page before an element. */
-const ABOVE = `(target) => {
-  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
-  const texts = []
-  while (walker.nextNode() && target.compareDocumentPosition(walker.currentNode) === Node.DOCUMENT_POSITION_PRECEDING)
-    texts.push(walker.currentNode.textContent)
+/** What a page has that this program has not. */
+interface PageNode {
+  readonly textContent: string
+  compareDocumentPosition(other: PageNode): number
+}
+interface InPage {
+  readonly document: {
+    querySelector(selector: string): PageNode
+    createTreeWalker(root: PageNode, show: number): { nextNode(): PageNode | null }
+  }
+}
+
+/** The texts of the page before an element. Runs in the page. */
+function textsAbove(target: PageNode): string[] {
+  const [showText, preceding] = [4, 2]
+  const { document } = globalThis as unknown as InPage
+  const walker = document.createTreeWalker(document.querySelector('main'), showText)
+  const texts: string[] = []
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+    if ((target.compareDocumentPosition(node) & preceding) !== 0) texts.push(node.textContent)
   return texts
-}`
+}
 
 /** A person at a page. `tookS` grows with what they do. */
 export class Human {
@@ -37,7 +51,7 @@ export class Human {
 
   /** Reads what stands above a control, in the order of the page. What was read on a page before is known. */
   async #readTo(target: Locator): Promise<void> {
-    const texts = (await target.evaluate(ABOVE)) as string[]
+    const texts = (await target.evaluate(textsAbove as never)) as string[]
     for (const text of texts.filter((one) => !this.#known.has(one))) {
       this.#known.add(text)
       this.tookS += text.split(/\s+/).filter(Boolean).length * WORD_S
