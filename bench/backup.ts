@@ -25,9 +25,9 @@ const store = await openStore({ url: file, log: { info: () => undefined, warn: c
 fill(MEGABYTES)
 
 const times: number[] = []
-let isOver = false
+const over = new AbortController()
 const callers = Array.from({ length: CALLERS }, async () => {
-  while (!isOver) {
+  while (!over.signal.aborted) {
     const startMs = performance.now()
     await store.ping()
     times.push(performance.now() - startMs)
@@ -40,7 +40,7 @@ const program = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 await promisify(execFile)(process.execPath, [program, 'backup', join(folder, 'backup.tar'), '--data', folder])
 const seconds = (performance.now() - startMs) / 1000
 const during = p99(times.splice(0))
-isOver = true
+over.abort()
 await Promise.all(callers)
 await store.close()
 
