@@ -28,10 +28,11 @@ import { startJobs } from '../jobs/timers.ts'
 import { SessionRegistry } from '../media/sessionRegistry.ts'
 import { notifyingStore } from '../store/notifying.ts'
 import { AccessCache } from '../store/cached.ts'
-import { openStore } from '../store/open.ts'
+import { openStore, type StoreOptions } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
+import { VERSION } from '../base/version.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 
@@ -85,7 +86,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const sealer = new Sealer(keys, random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
   const bus = new Bus<ProcessEvents>()
-  const opened = await openStore({ ...config.storage, url: storageUrl(config), log })
+  const opened = await openStore(storeOptions(config, log))
   const store = notifyingStore(opened, () => bus.emit('toDeliver', undefined))
   const time = await timeOf(opened, options)
   const clock = options.clock ?? time.clock
@@ -178,6 +179,13 @@ async function timeOf(store: Store, { machineClock = systemClock, log }: AppOpti
   }
   return time
 }
+
+const storeOptions = (config: Config, log: Logger): StoreOptions => ({
+  url: storageUrl(config),
+  poolSize: config.storage.poolSize,
+  copies: { keep: config.storage.migrationCopies, version: VERSION },
+  log,
+})
 
 function keyring(config: Config, random: Random): Keyring {
   const keys = openKeyring(config, random)

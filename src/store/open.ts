@@ -1,3 +1,4 @@
+import type { MigrationCopies } from './backup/migrationCopy.ts'
 import type { StoreLog } from './log.ts'
 import type { Store } from './store.ts'
 
@@ -7,8 +8,8 @@ export interface StoreOptions {
   log: StoreLog
   /** Connections to PostgreSQL. */
   poolSize?: number
-  /** The most backups to keep of a SQLite file from before its migrations; 0 makes none. */
-  migrationCopies?: number
+  /** The backups of a SQLite file from before its migrations; absent: it makes none. */
+  copies?: MigrationCopies
 }
 
 /** Whether a URL of the configuration names a PostgreSQL server; else it is a file of SQLite. */
@@ -20,9 +21,9 @@ export const isServerUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(
  * @throws DatabaseTooNew when a newer version wrote it
  * @throws NoMigrationCopy when no backup could be made before a migration
  */
-export async function openStore({ url, log, poolSize = 10, migrationCopies = 0 }: StoreOptions): Promise<Store> {
+export async function openStore({ url, log, poolSize = 10, copies }: StoreOptions): Promise<Store> {
   const isServer = isServerUrl(url)
-  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, migrationCopies)
+  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, copies ?? null)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store
 }
@@ -33,7 +34,7 @@ async function postgres(url: string, poolSize: number, log: StoreLog): Promise<S
   return openPostgres(url, poolSize, log)
 }
 
-async function sqlite(path: string, migrationCopies: number): Promise<Store> {
+async function sqlite(path: string, copies: MigrationCopies | null): Promise<Store> {
   const { openSqlite } = await import('./sqlite/store.ts')
-  return openSqlite(path, migrationCopies)
+  return openSqlite(path, copies)
 }

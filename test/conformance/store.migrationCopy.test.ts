@@ -22,8 +22,8 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const copies = 'backups'
 const found = (): string[] => readdirSync(join(folder, copies)).toSorted()
 
-async function open(migrationCopies: number): Promise<void> {
-  await openStore({ url: file, log: quiet, migrationCopies }).then((store) => store.close())
+async function open(keep: number): Promise<void> {
+  await openStore({ url: file, log: quiet, copies: { keep, version: '1.2.3' } }).then((store) => store.close())
 }
 
 function execute(sql: string): void {

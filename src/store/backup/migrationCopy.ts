@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { err, type Result } from '../../base/result.ts'
-import { VERSION } from '../../base/version.ts'
 import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
 import { makeBackup, sqliteSource } from './make.ts'
 import { onSqlite, schemaOf } from './sqlite.ts'
@@ -9,6 +8,14 @@ import { onSqlite, schemaOf } from './sqlite.ts'
 /** The database was not migrated, because no backup of it could be made. */
 export class NoMigrationCopy extends Error {
   override readonly name = 'NoMigrationCopy'
+}
+
+/** The backups from before migrations. */
+export interface MigrationCopies {
+  /** The most that are kept; 0 makes none. */
+  readonly keep: number
+  /** The version of Sluice that migrates. */
+  readonly version: string
 }
 
 const NAME = /^before-.*\.tar$/
@@ -19,16 +26,16 @@ const UNFINISHED = /^before-.*\.partial-/
 const copiesFolder = (database: string): string => join(dirname(database), 'backups')
 
 /**
- * Makes a backup of a database that is about to be migrated, and keeps the last `keep` of them. A new database, and one
+ * Makes a backup of a database that is about to be migrated, and keeps the last of them. A new database, and one
  * that is up to date, get none. The caller holds the lock for writing.
  * @throws NoMigrationCopy
  */
-export async function copyBeforeMigration(database: string, keep: number): Promise<void> {
+export async function copyBeforeMigration(database: string, { keep, version }: MigrationCopies): Promise<void> {
   const schema = onSqlite(database, { readOnly: true }, schemaOf)
   const pending = [...KNOWN_MIGRATIONS].filter((name) => !schema.includes(name))
   if (schema.length === 0 || pending.length === 0) return
   const folder = copiesFolder(database)
-  const made = await makeCopy(database, folder, pending[0] ?? '').catch((error: Error) => err(error.message))
+  const made = await makeCopy(database, folder, pending[0] ?? '', version).catch((error: Error) => err(error.message))
   if (made.ok) return removeMatching(folder, NAME, keep)
   throw new NoMigrationCopy(
     `The database was not migrated, because no backup of it could be made first: ${made.error}. ` +
@@ -36,11 +43,16 @@ export async function copyBeforeMigration(database: string, keep: number): Promi
   )
 }
 
-async function makeCopy(database: string, folder: string, migration: string): Promise<Result<unknown, string>> {
+async function makeCopy(
+  database: string,
+  folder: string,
+  migration: string,
+  version: string,
+): Promise<Result<unknown, string>> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeMatching(folder, UNFINISHED, 0)
   const nowMs = Date.now()
-  const request = { file: join(folder, nameOf(migration, nowMs)), version: VERSION, nowMs, keys: [] }
+  const request = { file: join(folder, nameOf(migration, nowMs)), version, nowMs, keys: [] }
   return makeBackup(request, await sqliteSource(database))
 }
 

@@ -10,7 +10,7 @@ import {
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
-import { copyBeforeMigration } from '../backup/migrationCopy.ts'
+import { copyBeforeMigration, type MigrationCopies } from '../backup/migrationCopy.ts'
 import { migrate } from '../migrations/migrate.ts'
 import { SqliteConnection } from './connection.ts'
 import { isBusy, translateSqliteError } from './errors.ts'
@@ -22,10 +22,10 @@ const RETRY_MS = 20
 /**
  * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
  * because all migrations are one transaction.
- * @param copies the most backups from before migrations to keep; 0 makes none
+ * @param copies null makes no backup
  * @throws DatabaseTooNew, NoMigrationCopy
  */
-export async function migrateFile(file: string, copies = 0): Promise<void> {
+export async function migrateFile(file: string, copies: MigrationCopies | null = null): Promise<void> {
   const giveUpAt = performance.now() + WAIT_MS
   for (;;) {
     try {
@@ -39,9 +39,10 @@ export async function migrateFile(file: string, copies = 0): Promise<void> {
   }
 }
 
-async function migrateOnce(file: string, copies: number): Promise<void> {
+async function migrateOnce(file: string, copies: MigrationCopies | null): Promise<void> {
   const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
-  const begun = (): Promise<void> => (copies === 0 ? Promise.resolve() : copyBeforeMigration(file, copies))
+  const begun = (): Promise<void> =>
+    copies === null || copies.keep === 0 ? Promise.resolve() : copyBeforeMigration(file, copies)
   const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, begun) })
   try {
     await migrate(db, 'sqlite')

@@ -11,19 +11,20 @@ import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
 import { translateSqliteError } from './errors.ts'
+import type { MigrationCopies } from '../backup/migrationCopy.ts'
 import { migrateFile } from './migrator.ts'
 
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
  * @throws StoreUnavailable, DatabaseTooNew, NoMigrationCopy
  */
-export async function openSqlite(file: string, migrationCopies = 0): Promise<SqliteStore> {
+export async function openSqlite(file: string, copies: MigrationCopies | null = null): Promise<SqliteStore> {
   if (file === '' || file.includes(':memory:')) {
     throw new Error('SQLite needs a file: reads and writes go over two connections')
   }
   createFile(file)
   try {
-    await migrateFile(file, migrationCopies)
+    await migrateFile(file, copies)
     return new SqliteStore(file)
   } catch (error) {
     throw translateSqliteError(error)
