@@ -8,11 +8,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG = [
   /\/test\/(fuzz\/|(mutants|tidy)\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|playerFirefox|hlsPlayers))\./,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|playerFirefox))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
-/** WebRTC media suffers when other tests want the processor: it comes when channels and their encoders are through. */
-const DELICATE = /\/test\/e2e\/(loss|webrtc|transport)\./
+/** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
+const DELICATE = ['loss', 'webrtc', 'transport', 'hlsPlayers'].map((name) => `test/e2e/${name}.test.ts`)
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
@@ -27,7 +27,7 @@ class LongestFirst extends BaseSequencer {
     const isBrowser = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/e2e/')
     const spread = between(
       system.filter((file) => !isBrowser(file)),
-      delicateLate(system.filter(isBrowser)),
+      system.filter(isBrowser),
     )
     const others = sorted.filter(({ project: { name } }) => name !== 'unit' && name !== 'system')
     return [...of('unit'), ...spread, ...others]
@@ -37,13 +37,6 @@ class LongestFirst extends BaseSequencer {
 function rankOf({ moduleId }: TestSpecification): number {
   const rank = LONG.findIndex((pattern) => pattern.test(moduleId))
   return rank === -1 ? LONG.length : rank
-}
-
-/** The delicate files after two thirds of the others: not last, because they wait most of the time. */
-function delicateLate(files: readonly TestSpecification[]): TestSpecification[] {
-  const isDelicate = ({ moduleId }: TestSpecification): boolean => DELICATE.test(moduleId)
-  const others = files.filter((file) => !isDelicate(file))
-  return others.toSpliced(Math.ceil((others.length * 2) / 3), 0, ...files.filter(isDelicate))
 }
 
 /** Both lists in their order, the second one at even distances in the first. */
@@ -57,6 +50,19 @@ const PROCESSES = ['test/media/relay/engine.test.ts']
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
+
+/** Of tests with servers and browsers. */
+const WITH_SERVERS = {
+  pool: 'forks' as const,
+  // To load the program takes longer than most of these files: each process does it once.
+  isolate: false,
+  // Hundreds of processes start from the same sources, which the first one compiles for the others.
+  env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'sluice-compile-cache') },
+  // As long as a busy machine may need, for a test and for a condition in it.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
+}
 
 // Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
 // Unit tests share threads too; what starts servers or processes does so from processes of its own.
@@ -89,17 +95,20 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
             ...PROCESSES,
           ],
+          exclude: DELICATE,
           globalSetup: ['test/support/postgres.setup.ts'],
-          pool: 'forks',
-          // To load the program takes longer than most of these files: each process does it once.
-          isolate: false,
-          // Hundreds of processes start from the same sources, which the first one compiles for the others.
-          env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'sluice-compile-cache') },
-          // As long as a busy machine may need, for a test and for a condition in it.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 30_000 } },
+          ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'delicate',
+          include: DELICATE,
+          ...WITH_SERVERS,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
