@@ -6,6 +6,12 @@ import { build } from 'vite'
 /** How many processes are killed: 200 where it counts; fewer at the desk, because every round starts a process. */
 export const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? (process.env['CI'] ? 200 : 20))
 
+/** The version is read from a file whose place a bundle does not know. */
+const constantVersion = {
+  name: 'version',
+  load: (id: string) => (id.endsWith('/src/base/version.ts') ? "export const VERSION = '0.0.0'" : undefined),
+}
+
 /**
  * Bundles a program of this folder into a few small files, which start in a third of the time: a round is mostly the start
  * of a process, and that is mostly reading its source. The extension marks it as a module, because Node would otherwise
@@ -18,6 +24,7 @@ export async function bundle(program: string, outDir: string): Promise<string> {
     configFile: false,
     logLevel: 'error',
     ssr,
+    plugins: [constantVersion],
     build: { ssr: entry, outDir, target: 'node24', minify: true },
   })
   await writeFile(join(outDir, 'package.json'), '{"type":"module"}')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -24,8 +24,6 @@ const KINDS = Object.keys(SEALED_COLUMNS) as SealedKind[]
 const log = createLogger({ level: 'error', format: 'json' })
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rotation-'))
-// The bundle reads the version from it.
-writeFileSync(join(folder, 'package.json'), '{"version":"0.0.0"}')
 const database = postgresUrl() ? await freshDatabase() : undefined
 afterAll(async () => {
   await database?.drop()
