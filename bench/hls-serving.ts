@@ -47,7 +47,7 @@ async function serve(): Promise<void> {
     distributions: [{ name: 'open' }, { name: 'ticketed', security: { keys: [{ key: KEY }] } }],
   })
   const [{ id: engineId }] = made.engines
-  const folder = join(live.running.dataDir, 'live', engineId)
+  const folder = join(live.running.dataDir, 'channels', engineId)
   const segments = writeFiles(folder)
   await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(engineId, 'playing', null))
   const rootOf = ({ id }: { id: string }): string => `/v2/distributions/${id}/hls/`

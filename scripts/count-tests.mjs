@@ -1,10 +1,10 @@
-// Prints `N passed, N failed` from vitest's report, as the last line of .ci/run. Fails also if a test was skipped, if a
+// Prints `N passed, N failed` from vitest's reports, as the last line of .ci/run. Fails also if a test was skipped, if a
 // file did not load, and if nothing ran, because such a run proves nothing.
-//   node scripts/count-tests.mjs build/tests.json
+//   node scripts/count-tests.mjs build/tests.json build/crash.json
 import { readFileSync } from 'node:fs'
 
-const [file = 'build/tests.json'] = process.argv.slice(2)
-const { passed, failed, skipped, broken } = count(read(file))
+const testResults = process.argv.slice(2).flatMap((file) => read(file).testResults)
+const { passed, failed, skipped, broken } = count(testResults)
 
 if (skipped > 0) console.log(`${skipped} skipped: in CI every test runs`)
 for (const name of broken) console.log(`not a single test ran: ${name}`)
@@ -16,11 +16,11 @@ function read(path) {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     console.log(`there is no report: ${error.message}`)
-    return { testResults: [] }
+    return { testResults: [{ status: 'failed', assertionResults: [], name: path }] }
   }
 }
 
-function count({ testResults }) {
+function count(testResults) {
   const statuses = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ status }) => status))
   const passed = statuses.filter((status) => status === 'passed').length
   const failed = statuses.filter((status) => status === 'failed').length
