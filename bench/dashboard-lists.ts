@@ -13,6 +13,7 @@ import { timeOrderedId } from '../src/base/ids.ts'
 import { systemRandom as random } from '../src/base/random.ts'
 import { openStore } from '../src/store/open.ts'
 import type { NewDelivery } from '../src/store/webhooks.ts'
+import { closeBrowser } from '../test/e2e/browser.ts'
 import { openDashboard } from '../test/e2e/dashboard/dashboard.ts'
 import { listToken } from './lib/listToken.ts'
 import { median, report } from './lib/report.ts'
@@ -40,6 +41,7 @@ try {
   await measure('deliveries', `/webhooks/${WEBHOOK}`, 'Show more')
 } finally {
   await dashboard.close()
+  await closeBrowser()
   rmSync(folder, { recursive: true, force: true })
 }
 

@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
+import { closeBrowser } from '../test/e2e/browser.ts'
 import { type Dashboard, openDashboard } from '../test/e2e/dashboard/dashboard.ts'
 import { writeHistory } from './screenshots/history.ts'
 import { putOnShow, type Show } from './screenshots/show.ts'
@@ -54,6 +55,7 @@ try {
   }
 } finally {
   await dashboard.close()
+  await closeBrowser()
   rmSync(folder, { recursive: true, force: true })
 }
 check()

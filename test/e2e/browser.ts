@@ -37,6 +37,11 @@ export async function closePages(browser: Browser): Promise<void> {
   await Promise.all(browser.contexts().map((context) => context.close()))
 }
 
+/** Ends the browser, where the process goes on. Scripts and benches call it; a process of tests ends with it open. */
+export async function closeBrowser(): Promise<void> {
+  await (await open?.catch(() => undefined))?.close()
+}
+
 function launch(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1'] })
