@@ -61,6 +61,22 @@ interface ConfirmProps {
   readonly onClose: () => void
 }
 
+interface SubmitFootProps {
+  readonly verb: string
+  readonly isBusy: boolean
+  readonly onClose: () => void
+}
+
+/** The buttons of a dialog that makes or changes something. */
+export const SubmitFoot = ({ verb, isBusy, onClose }: SubmitFootProps) => (
+  <>
+    <Button onClick={onClose}>{text.cancel}</Button>
+    <Button look="primary" type="submit" isBusy={isBusy}>
+      {verb}
+    </Button>
+  </>
+)
+
 /** Asks before something is destroyed. */
 export function Confirm({ title, children, verb, typed, onConfirm, onClose }: ConfirmProps) {
   const [written, setWritten] = useState('')

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import { createDistributionKey, deleteDistributionKey, type Key } from '#api/channels.ts'
 import { ApiError, call } from '../../api/call.ts'
-import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, Segment, TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -56,14 +55,7 @@ export function NewKey({ path, replaced, onMade, onClose }: NewKeyProps) {
       title={replaced ? text.replaceTitle(replaced.name ?? replaced.id) : text.add}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.add}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.add} isBusy={isBusy} onClose={onClose} />}
     >
       <p>{replaced ? text.replaceText : text.addText}</p>
       {error && !fields['key'] && !fields['name'] && <Notice kind="error">{error.message}</Notice>}

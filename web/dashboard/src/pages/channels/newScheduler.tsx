@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type Channel, createScheduler } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
@@ -36,7 +35,6 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
     timeZone: ownZone,
   })
   const [repeats, setRepeats] = useState<Repeats>('once')
-  const change = (changes: Partial<typeof draft>): void => setDraft({ ...draft, ...changes })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     await call(createScheduler, {
       body: { ...draft, recurrence: RULES[repeats], channels: [{ channelId: channel.id }] },
@@ -44,37 +42,23 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
     onClose()
     onMade()
   })
+  const of = (name: keyof typeof draft) => ({
+    required: true,
+    error: fields[name],
+    value: draft[name],
+    onValue: (value: string) => setDraft({ ...draft, [name]: value }),
+  })
   return (
     <Dialog
       title={text.add}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.add}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.add} isBusy={isBusy} onClose={onClose} />}
     >
       {error && <Notice kind="error">{error.message}</Notice>}
-      <TextField
-        label={text.name}
-        required
-        error={fields['name']}
-        value={draft.name}
-        onValue={(name) => change({ name })}
-      />
+      <TextField label={text.name} {...of('name')} />
       <div class="pair">
-        <TextField
-          label={text.date}
-          type="date"
-          required
-          error={fields['startDate']}
-          value={draft.startDate}
-          onValue={(startDate) => change({ startDate })}
-        />
+        <TextField label={text.date} type="date" {...of('startDate')} />
         <Field label={text.repeats}>
           {(attributes) => (
             <select
@@ -93,30 +77,10 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
         </Field>
       </div>
       <div class="pair">
-        <TextField
-          label={text.from}
-          type="time"
-          required
-          error={fields['startTime']}
-          value={draft.startTime}
-          onValue={(startTime) => change({ startTime })}
-        />
-        <TextField
-          label={text.to}
-          type="time"
-          required
-          error={fields['endTime']}
-          value={draft.endTime}
-          onValue={(endTime) => change({ endTime })}
-        />
+        <TextField label={text.from} type="time" {...of('startTime')} />
+        <TextField label={text.to} type="time" {...of('endTime')} />
       </div>
-      <TextField
-        label={text.zone}
-        required
-        error={fields['timeZone']}
-        value={draft.timeZone}
-        onValue={(timeZone) => change({ timeZone })}
-      />
+      <TextField label={text.zone} {...of('timeZone')} />
     </Dialog>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Distribution, updateDistribution } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { ChipsField, Segment, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
@@ -46,14 +46,7 @@ function SecurityForm({ distribution, onChanged, onClose }: SecurityProps & { re
       title={text.securityOf(distribution.name)}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {words.parts.save}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={words.parts.save} isBusy={isBusy} onClose={onClose} />}
     >
       {error && <Notice kind="error">{error.message}</Notice>}
       <Toggle label={text.limitCountries} isOn={geo.enabled} onChange={(enabled) => setGeo({ ...geo, enabled })} />

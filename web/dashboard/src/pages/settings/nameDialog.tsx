@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
@@ -26,14 +25,7 @@ export function NameDialog({ title, children, onName, onClose }: NameDialogProps
       title={title}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {title}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={title} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !fields['name'] && <Notice kind="error">{error.message}</Notice>}
       <TextField label={words.settings.name} required error={fields['name']} value={name} onValue={setName} />

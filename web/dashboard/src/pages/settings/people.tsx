@@ -3,7 +3,7 @@ import { type Answer, createUser, deleteUser, listUsers, updateUser } from '#api
 import { ApiError, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
@@ -133,14 +133,7 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
       title={text.newUser}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.newUser}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.newUser} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
       <TextField

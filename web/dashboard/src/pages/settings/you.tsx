@@ -3,7 +3,7 @@ import { type Answer, changePassword, endSession, listSessions, signOutEverywher
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
@@ -92,14 +92,7 @@ function ChangePassword({ onClose }: { readonly onClose: () => void }) {
       title={text.changePassword}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.changePassword}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.changePassword} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
       <TextField

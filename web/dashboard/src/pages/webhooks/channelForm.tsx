@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type ChannelWebhook, createChannelWebhook, updateChannelWebhook } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
@@ -65,14 +64,7 @@ export function ChannelWebhookForm({ webhook, onSaved, onClose }: FormProps) {
       title={webhook ? text.editTitle(webhook.name) : verb}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {verb}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={verb} isBusy={isBusy} onClose={onClose} />}
     >
       {error && Object.keys(fields).every((field) => !PLACES.includes(field)) && (
         <Notice kind="error">{error.message}</Notice>

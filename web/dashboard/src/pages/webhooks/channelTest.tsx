@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { type ChannelWebhook, testChannelWebhook } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -32,14 +31,7 @@ export function TestDialog({ webhook, onSent, onClose }: TestDialogProps) {
       title={text.testTitle(webhook.name)}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.test}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.test} isBusy={isBusy} onClose={onClose} />}
     >
       {error && <Notice kind="error">{error.message}</Notice>}
       <p>{text.testText}</p>

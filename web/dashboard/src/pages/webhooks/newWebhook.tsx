@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { createWebhook } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
-import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
@@ -35,14 +34,7 @@ export function NewWebhook({
       title={text.create}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.create}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.create} isBusy={isBusy} onClose={onClose} />}
     >
       {error && !fields['url'] && <Notice kind="error">{error.message}</Notice>}
       <TextField

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { redeliverWebhookEvents } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { sinceOf } from '../../parts/pastRange.ts'
@@ -50,14 +50,7 @@ function Question({ webhookId, filters, onSent, onClose }: RedeliverAllProps & {
       title={text.allAgainTitle}
       onClose={onClose}
       onSubmit={onSubmit}
-      foot={
-        <>
-          <Button onClick={onClose}>{words.parts.cancel}</Button>
-          <Button look="primary" type="submit" isBusy={isBusy}>
-            {text.allAgain}
-          </Button>
-        </>
-      }
+      foot={<SubmitFoot verb={text.allAgain} isBusy={isBusy} onClose={onClose} />}
     >
       <p>
         {text.allAgainStates(states.map((state) => text.states[state]).join(', '))}{' '}
