@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { hasCode } from './errorCode.ts'
 import { isRunning } from './processes.ts'
 
 const MARK = '.partial-'
@@ -62,6 +63,3 @@ export async function withFile<T>(
     await handle.close()
   }
 }
-
-export const hasCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code))

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Random } from './random.ts'
+import { hasCode } from './errorCode.ts'
 import { err, ok, type Result } from './result.ts'
 import { SEALING_KEY_BYTES } from './sealer.ts'
 
@@ -142,6 +143,3 @@ function syncDirectory(path: string): void {
     closeSync(directory)
   }
 }
-
-const hasCode = (cause: unknown, code: string): boolean =>
-  cause instanceof Error && 'code' in cause && cause.code === code

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs'
+import { hasCode } from './errorCode.ts'
 
 /** The reader will not return: the terminal, the pipe or the descriptor itself is closed. */
 const CLOSED: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO', 'EBADF'])
@@ -93,7 +94,7 @@ export class LineWriter {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest))
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+        if (!hasCode(error, 'EAGAIN')) return
         attempt++
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
       }

@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { isPostgres, recordingsDir } from '../config/places.ts'
+import { isPostgres, recordingsDir, storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from './doctorMachine.ts'
 
@@ -74,8 +74,7 @@ function freeMegabytes(dir: string): number {
 
 const databaseMegabytes = (config: Config): number => {
   if (isPostgres(config)) return 0
-  const file = config.storage.url || join(config.data.dir, 'sluice.db')
-  return Math.ceil((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / MEGABYTE)
+  return Math.ceil((statSync(storageUrl(config), { throwIfNoEntry: false })?.size ?? 0) / MEGABYTE)
 }
 
 const OLD_DAYS = 60

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isPostgresUrl } from '../base/postgresUrl.ts'
 import type { Config } from './schema.ts'
 
 /** The location of the database: the configured file path or `postgres://` URL, or SQLite in the data directory. */
@@ -26,4 +27,4 @@ export const nextKeyFile = (config: Config): string => `${sealingKeyFile(config)
 /** The key before the last rotation. Backups from then need it. */
 export const previousKeyFile = (config: Config): string => `${sealingKeyFile(config)}.previous`
 
-export const isPostgres = (config: Config): boolean => /^postgres(ql)?:\/\//.test(storageUrl(config))
+export const isPostgres = (config: Config): boolean => isPostgresUrl(storageUrl(config))

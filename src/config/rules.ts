@@ -1,3 +1,4 @@
+import { isPostgresUrl } from '../base/postgresUrl.ts'
 import { isIP } from 'node:net'
 import type { TextRule } from './keys.ts'
 
@@ -28,7 +29,7 @@ export const hostToListenOn: TextRule = (value) => {
 
 /** The location of the database: empty, a file path, or a PostgreSQL URL. */
 export const storageUrlRule: TextRule = (value) => {
-  if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
+  if (isPostgresUrl(value)) return URL.canParse(value) ? undefined : 'is not a URL'
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }
 

@@ -1,3 +1,4 @@
+import { isPostgresUrl } from '../base/postgresUrl.ts'
 import type { MigrationCopies } from './backup/migrationCopy.ts'
 import type { StoreLog } from './log.ts'
 import type { Store } from './store.ts'
@@ -12,9 +13,6 @@ export interface StoreOptions {
   copies?: MigrationCopies
 }
 
-/** Whether a URL of the configuration names a PostgreSQL server; else it is a file of SQLite. */
-export const isServerUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url)
-
 /**
  * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
@@ -22,7 +20,7 @@ export const isServerUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(
  * @throws NoMigrationCopy when no backup could be made before a migration
  */
 export async function openStore({ url, log, poolSize = 10, copies }: StoreOptions): Promise<Store> {
-  const isServer = isServerUrl(url)
+  const isServer = isPostgresUrl(url)
   const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, copies ?? null)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store

@@ -6,8 +6,8 @@ const TOLERANCE_MS = 100
 const WINDOW_MS = 30_000
 
 /**
- * Gives the media times of a source dates of the wall clock. A frame arrives late by its way, and a cached one much
- * later: so the least delay of a minute counts.
+ * Maps the media times of a source to the wall clock. The network delays each frame, and the cache of the source delays
+ * some far more, so the smallest delay of a minute counts.
  */
 export class MediaDates {
   /** The least (arrival - media time), milliseconds, in the present window and in the one before. */

@@ -32,8 +32,8 @@ export class HlsStream {
     this.#store = store
     this.#waiters = new Waiters(clock)
     const first = firstNumbers(clock.now())
-    const all = renditions.map((name) => new HlsRendition({ stream: id, name, store, first, listed, maxBytes }))
-    this.#renditions = new Map(renditions.flatMap((name, index) => (all[index] ? [[name, all[index]]] : [])))
+    const options = { stream: id, store, first, listed, maxBytes }
+    this.#renditions = new Map(renditions.map((name) => [name, new HlsRendition({ ...options, name })]))
   }
 
   rendition(name: string): HlsRendition | undefined {

@@ -1,6 +1,7 @@
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { exists, hasCode, partialOf, publish, removeLeftPartials } from '../../base/files.ts'
+import { hasCode } from '../../base/errorCode.ts'
+import { exists, partialOf, publish, removeLeftPartials } from '../../base/files.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { translateSqliteError } from '../sqlite/errors.ts'
 import { StoreUnavailable } from '../store.ts'

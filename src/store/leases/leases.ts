@@ -1,3 +1,4 @@
+import { isPostgresUrl } from '../../base/postgresUrl.ts'
 import { postgresEngine, sqliteEngine } from '../engines.ts'
 import type { StoreLog } from '../log.ts'
 import type { SqlDialect } from '../executor.ts'
@@ -23,7 +24,7 @@ export interface RunningLeases extends Leases {
  * renewals. With SQLite, where all processes are on this machine, the main thread renews them, which saves 20 MB.
  */
 export function startLeases(url: string, log: StoreLog): RunningLeases {
-  const isServer = /^postgres(ql)?:\/\//.test(url)
+  const isServer = isPostgresUrl(url)
   return new RenewedLeases(isServer ? postgresEngine : sqliteEngine, log, (onMessage) =>
     isServer ? new LeaseThread(url, log, onMessage) : renewInProcess(url, onMessage),
   )

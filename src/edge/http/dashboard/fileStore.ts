@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
+import { hasCode } from '../../../base/errorCode.ts'
 
 /** The encodings that may stand beside a file, in the order of preference. */
 const ENCODINGS = [
@@ -72,7 +73,7 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile())
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (hasCode(error, 'ENOENT')) return null
     throw error
   }
 }
