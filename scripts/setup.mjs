@@ -2,7 +2,7 @@
 // not to run pre-scripts. Plain JavaScript that runs on Node 20; takes no time if everything is there.
 //   node scripts/setup.mjs --for=start | --for=test
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
 import { buildDashboard } from './build-dashboard.mjs'
@@ -11,6 +11,9 @@ import { buildNative } from './native.mjs'
 import { fillCompileCache } from './warm.mjs'
 
 const MINUTE_MS = 60_000
+
+/** Debian's packages ask this program whether they may start their service: tests start what they need themselves. */
+const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 
 /** Programs by purpose: how to detect them, which package has them, and what does not work without them. */
 const PROGRAMS = [
@@ -73,6 +76,13 @@ const PROGRAMS = [
     debian: 'postgresql',
     without: 'Everything runs, except the tests on PostgreSQL; PG_TEST_URL may name a server for them instead.',
   },
+  {
+    for: ['test'],
+    what: 'nginx',
+    isThere: () => isOnPath('nginx'),
+    debian: 'nginx-light',
+    without: 'Everything runs, except the tests of the nginx files in the guides.',
+  },
 ]
 
 const purpose = process.argv.find((argument) => argument.startsWith('--for='))?.slice('--for='.length) ?? 'start'
@@ -109,6 +119,24 @@ function canInstall() {
 
 /** Silent unless it fails, and limited to a few minutes. `names`: one or more, separated by spaces. */
 function install(names) {
+  const allowServices = forbidServices()
+  try {
+    runApt(names)
+  } finally {
+    allowServices()
+  }
+}
+
+/** Until the returned function is called, no package starts a service. A policy of the machine stays as it is. */
+function forbidServices() {
+  if (existsSync(SERVICE_POLICY)) return () => undefined
+  writeFileSync(SERVICE_POLICY, '#!/bin/sh\n# Written for one run of apt-get; safe to delete.\nexit 101\n', {
+    mode: 0o755,
+  })
+  return () => rmSync(SERVICE_POLICY, { force: true })
+}
+
+function runApt(names) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const steps = [
     { args: ['update', '-qq'], timeout: 2 * MINUTE_MS },
