@@ -17,13 +17,16 @@ const all = (kind: string) => `/monitoring/channels/${made.id}/${kind}`
 const engine = () => `/monitoring/engines/${made.engines[0].id}`
 
 test('unknown objects and those of another account are not found, and old measurements are gone', async () => {
-  const nowMs = Date.now()
-  const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString()
+  const range = (from: number, to: number) => {
+    const nowMs = Date.now()
+    const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString()
+    return `start=${ago(from)}&end=${ago(to)}`
+  }
   for (const path of [ingest(), engine(), all('ingests'), all('engines')]) {
     expect((await live.v2('GET', path, undefined, { authorization: stranger })).status).toBe(404)
     expect((await live.v2('GET', path.replace(/_\w+/, `_${'1'.repeat(22)}`))).status).toBe(404)
-    expect((await live.v2('GET', `${path}?start=${ago(300)}&end=${ago(240)}`)).status).toBe(200)
-    const { status, json } = await live.v2('GET', `${path}?start=${ago(600)}&end=${ago(240)}`)
+    expect((await live.v2('GET', `${path}?${range(300, 240)}`)).status).toBe(200)
+    const { status, json } = await live.v2('GET', `${path}?${range(600, 240)}`)
     expect([status, json.code]).toEqual([400, 'validation_failed'])
     expect(json.details).toEqual([
       { path: 'end', message: 'must be at most one minute later than start' },

@@ -19,7 +19,9 @@ let url = ''
 let live: ChannelsClient
 /** Milliseconds by which the clock is ahead of real time. */
 let ahead = 0
-const clock = { ...systemClock, now: () => Date.now() + ahead }
+/** The time while the clock stands still; null: it runs. */
+let stoppedAtMs: number | null = null
+const clock = { ...systemClock, now: () => (stoppedAtMs ?? Date.now()) + ahead }
 
 beforeAll(async () => {
   receiver = createServer((request, response) => {
@@ -114,6 +116,7 @@ describe('a webhook of the channels interface', () => {
   test('is retried after 5 s, then 30 s, with the same body and a new signature, until it accepts', async () => {
     received.length = 0
     answers.push(500, 503, 200)
+    stoppedAtMs = Date.now()
     const hook = await make({ events: ['channel.created'] })
     await channel('Again')
     const entries = (n: number) =>
@@ -138,6 +141,7 @@ describe('a webhook of the channels interface', () => {
     expect(all[1].error).toContain('503')
     expect(new Set(received.map(({ body }) => body)).size).toBe(1)
     expect(new Set(received.map(({ headers }) => headers['x-service-streaming-signature'])).size).toBe(3)
+    stoppedAtMs = null
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 
