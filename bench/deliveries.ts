@@ -136,7 +136,7 @@ async function measureQueue(): Promise<void> {
   const hanging = createTcp(() => undefined).listen(0, '127.0.0.1')
   await once(hanging, 'listening')
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-  const node = await Node.open(join(folder, 'store.db'), { drainMs: 0 })
+  const node = await Node.open(join(folder, 'store.db'), { drainMs: () => 0 })
   await addWebhook(node.store, ACCOUNT, `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`)
   const before = process.memoryUsage().rss
   let most = before

@@ -90,7 +90,7 @@ async function p99Of({ receivers, ports, caFile, hang }: Phase): Promise<number>
   receivers.send({ hang })
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const egress = createEgress({ allowPrivateTargets: true, caFile, resolver: () => Promise.resolve(['127.0.0.1']) })
-  const node = await Node.open(join(folder, 'store.db'), { drainMs: 0 }, egress)
+  const node = await Node.open(join(folder, 'store.db'), { drainMs: () => 0 }, egress)
   for (const port of ports) await addWebhook(node.store, ACCOUNT, `https://${HOST}:${port}/hook`)
   await node.runner.start()
   for (let n = 0; n < EVENTS; n += 1) {

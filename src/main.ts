@@ -23,7 +23,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadConfig,
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
-  startServing: async (opened) => (await import('./app/server.ts')).startServing(opened as App),
+  startServing: async (opened, reloading) =>
+    (await import('./app/server.ts')).startServing(opened as App, { reloading }),
   backups: async () => {
     yieldToServers()
     return (await import('./app/backups.ts')).backups

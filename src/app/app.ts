@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { addressList } from '../base/addressList.ts'
+import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openCountryDatabase } from '../base/geoip.ts'
@@ -19,6 +19,7 @@ import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { storageUrl } from '../config/places.ts'
+import { ConfigHolder, liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { Mac } from '../core/pages/cursor.ts'
 import { SessionSlots } from '../core/sessions/slots.ts'
@@ -46,7 +47,10 @@ export interface ProcessEvents {
 
 /** Sluice without its network edges: the store, the commands' context, the timers. The command line needs only this. */
 export interface App {
+  /** The present configuration. A reload replaces it, so read a key that applies at run time when it is used. */
   readonly config: Config
+  /** Holds the configuration. Only a reload replaces it. */
+  readonly holder: ConfigHolder
   readonly ctx: Context
   /** Signs list cursors; the same on all nodes with the same sealing key. */
   readonly sign: Mac
@@ -80,25 +84,19 @@ const WRONG_CLOCK_MS = 2_000
 /** The composition root: creates and connects the parts. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { config, log, random = systemRandom, passwordCost = PASSWORD_COST } = options
+  const holder = new ConfigHolder(config)
+  const now = () => holder.current
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   const keys = keyring(config, random)
   const [key] = keys
   const sealer = new Sealer(keys, random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
   const bus = new Bus<ProcessEvents>()
-  const opened = await openStore(storeOptions(config, log))
-  const store = notifyingStore(opened, () => bus.emit('toDeliver', undefined))
-  const time = await timeOf(opened, options)
+  const store = notifyingStore(await openStore(storeOptions(config, log)), () => bus.emit('toDeliver', undefined))
+  const time = await timeOf(store, options)
   const clock = options.clock ?? time.clock
-  const cache = new AccessCache({
-    store,
-    clock,
-    log,
-    openValue: (valueSealed) => openTokenValue({ sealer }, { valueSealed }),
-    maxEntries: config.access.cacheTokens,
-    staleMs: config.access.staleSeconds * 1000,
-  })
-  const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
+  const cache = new AccessCache({ store, clock, log, ...cacheOptions(now, sealer) })
+  const recorder = new AccessRecorder({ store, clock, random, log, limits: liveView(() => now().access.log) })
   const sessions = new SessionRegistry()
   const ctx: Context = {
     store,
@@ -111,21 +109,18 @@ export async function openApp(options: AppOptions): Promise<App> {
     sealer,
     recorder,
     deliveries: new Tally(),
-    policy: { rtmpIpFilters: config.rtmp.ipFilters },
+    reloads: new Tally(),
+    ...settingsOf(now),
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     sessions,
     streamMeter: new StreamMeter({ clock, sessions }),
     latestThumbnails: new LatestThumbnails(sessions),
     accountMinutes: new AccountMinutes({ clock, sessions }),
-    isProxy: addressList(config.server.trustedProxies),
-    slots: new SessionSlots(config.sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
-    checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
     passwordCost,
-    channelSettings: { ...config.channels, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
   await ensureAccount(ctx)
@@ -133,11 +128,10 @@ export async function openApp(options: AppOptions): Promise<App> {
   const unfollow = followChanges(ctx)
   await refreshRemoteFeeds(ctx)
   const jobs = startJobs(clock, log, [
-    ...serviceJobs(ctx, jobSettings(config)),
+    ...serviceJobs(ctx, jobSettings(now)),
     { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
   ])
-  let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
     await jobs.stop()
     unfollow()
@@ -146,17 +140,54 @@ export async function openApp(options: AppOptions): Promise<App> {
     await ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, key, bus, sign: ctx.sign, close: () => (closing ??= close()) }
+  return {
+    get config() {
+      return holder.current
+    },
+    holder,
+    ctx,
+    key,
+    bus,
+    sign: ctx.sign,
+    close: once(close),
+  }
 }
 
-const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
-  accessLogDays: config.access.log.retentionDays,
-  auditDays: config.audit.retentionDays,
-  deliveryDays: config.webhooks.deliveryRetentionDays,
-  sessionDays: config.sessions.retentionDays,
-  usageDays: config.analytics.retentionDays,
-  runDays: config.channels.runRetentionDays,
-  bindingFlushMs: config.bindings.flushSeconds * 1000,
+const cacheOptions = (now: () => Config, sealer: Sealer) => ({
+  openValue: (valueSealed: Uint8Array) => openTokenValue({ sealer }, { valueSealed }),
+  maxEntries: now().access.cacheTokens,
+  staleMs: () => now().access.staleSeconds * 1000,
+})
+
+/** What commands need of the configuration, as it is at each use. */
+function settingsOf(
+  now: () => Config,
+): Pick<Context, 'policy' | 'isProxy' | 'slots' | 'checkTarget' | 'channelSettings'> {
+  return {
+    policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters })),
+    isProxy: liveAddressList(() => now().server.trustedProxies),
+    slots: new SessionSlots(liveView(() => now().sessions)),
+    checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
+    channelSettings: liveView(() => ({ ...now().channels, rtmpUrl: rtmpUrlOf(now()), refuseKey: refuseViewerKey })),
+  }
+}
+
+/** Runs `work` at the first call; later calls get the same promise. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => (running ??= work())
+}
+
+const jobSettings = (now: () => Config): Parameters<typeof serviceJobs>[1] => ({
+  keep: liveView(() => ({
+    accessLogDays: now().access.log.retentionDays,
+    auditDays: now().audit.retentionDays,
+    deliveryDays: now().webhooks.deliveryRetentionDays,
+    sessionDays: now().sessions.retentionDays,
+    usageDays: now().analytics.retentionDays,
+    runDays: now().channels.runRetentionDays,
+  })),
+  bindingFlushMs: now().bindings.flushSeconds * 1000,
 })
 
 /** At most about 200 MB a day under constant requests. */

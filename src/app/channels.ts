@@ -44,7 +44,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const processors = new ProcessorLoad()
-  const stepsDown = config.channels.stepDownOnOverload
+  const stepsDown = () => app.config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await removeEngineFolders(earlierChannelsDir(config))
@@ -74,7 +74,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
       paces: load.paces(),
       droppedFrames: load.droppedFrames,
       ingests: measured.connectedIngests,
-      ffmpeg: { running: ffmpeg.running, most: config.ffmpeg.maxProcesses },
+      ffmpeg: { running: ffmpeg.running, most: app.config.ffmpeg.maxProcesses },
       viewers: measured.viewers.total,
     }),
     folderOf: (engineId) => transcoder.folderOf(engineId),

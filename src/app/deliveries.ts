@@ -2,6 +2,7 @@ import { type App, CannotStart } from './app.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import { VERSION } from '../base/version.ts'
 import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
+import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { createEgress, type Egress } from '../net/egress.ts'
 import { createRunner } from '../delivery/runner.ts'
@@ -9,21 +10,21 @@ import { headerProfile } from '../delivery/signature.ts'
 import type { Leases } from '../store/store.ts'
 
 /** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
-export async function runDeliveries({ config, ctx, bus }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
-  const { webhooks, server } = config
+export async function runDeliveries(app: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+  const { config, ctx, bus } = app
   const egress = openEgress(config)
   const runner = createRunner({
     ...ctx,
     ended: ctx.deliveries,
     attempts: ctx.sampled.deliveries,
     egress,
-    profile: headerProfile(webhooks.headerPrefix),
+    profile: headerProfile(config.webhooks.headerPrefix),
     userAgent: `Sluice/${VERSION}`,
     openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
     leases,
-    limits: { perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
-    drainMs: server.shutdownGraceSeconds * 1000,
+    limits: liveView(() => limitsOf(app.config)),
+    drainMs: () => app.config.server.shutdownGraceSeconds * 1000,
   })
   const unfollow = bus.on('toDeliver', () => runner.wake())
   await runner.start()
@@ -35,6 +36,8 @@ export async function runDeliveries({ config, ctx, bus }: App, leases: Leases): 
     },
   }
 }
+
+const limitsOf = ({ webhooks }: Config) => ({ perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight })
 
 function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
   try {

@@ -11,28 +11,25 @@ import {
 } from '../commands/recordings/lifecycle.ts'
 import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
 import { hostKeyOf, recordingsDir } from '../config/places.ts'
+import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { RecordingRouteOptions } from '../edge/http/recordings/routes.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import { createPackager, type Packager } from '../media/packager.ts'
+import { createPackager, type Packager, type PackagerLimits } from '../media/packager.ts'
 import type { RecordingBook } from '../media/recordings/recordings.ts'
 
 /** Packages the feeds on the air until it is stopped. */
-export function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
-  const { hls } = config
+export function startPackager(app: App, ffmpeg: Ffmpeg): Packager {
+  const { config, ctx } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
-    maxStreams: hls.maxStreams,
-    idleMs: hls.idleSeconds * 1000,
-    segmentSeconds: hls.segmentSeconds,
-    listSegments: hls.listSegments,
-    lowLatency: hls.lowLatency,
-    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
+    segmentSeconds: config.hls.segmentSeconds,
+    lowLatency: config.hls.lowLatency,
+    limits: liveView(() => limitsOf(app.config)),
     capture: (feed, image) => captureThumbnail(ctx, feed, image),
     recordings: {
       dir: recordingsDir(config),
-      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
       newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
       book: recordingBook(ctx, recordingsHostKey(config)),
     },
@@ -49,6 +46,14 @@ export function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
     },
   }
 }
+
+const limitsOf = ({ hls, thumbnails, recordings }: Config): PackagerLimits => ({
+  maxStreams: hls.maxStreams,
+  idleMs: hls.idleSeconds * 1000,
+  listSegments: hls.listSegments,
+  thumbnailsEveryMs: thumbnails.everySeconds * 1000,
+  minFreeBytes: recordings.minFreeMegabytes * 1_000_000,
+})
 
 /** Identifies the directory of recordings among nodes. */
 export const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))

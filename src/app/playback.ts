@@ -28,10 +28,11 @@ export interface Playback {
  * @param viewers counts the viewers
  */
 export async function startPlayback(
-  { ctx, key, bus, config }: App,
+  app: App,
   folderOf: (engineId: string) => string,
   viewers: Viewers,
 ): Promise<Playback> {
+  const { ctx, key, bus, config } = app
   const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, id) })
   const served = new ServedBytesCounter(ctx, viewers)
   const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
@@ -50,7 +51,7 @@ export async function startPlayback(
       sendfile,
       folderOf,
       tickets: new PlaybackTickets(derivedKey(key, 'sluice playback tickets')),
-      claim: config.channels.viewerClaim,
+      claim: () => app.config.channels.viewerClaim,
     },
     async stop() {
       unfollow()

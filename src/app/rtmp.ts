@@ -2,6 +2,8 @@ import { type App, CannotStart } from './app.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Context } from '../commands/context.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
+import { liveView } from '../config/holder.ts'
+import type { Config } from '../config/schema.ts'
 import { Measured } from '../services/measured.ts'
 import type { PushedKeys } from '../services/pushedKeys.ts'
 import { publishOverRtmp } from '../edge/rtmp/publish.ts'
@@ -11,6 +13,7 @@ import { Hub } from '../media/hub.ts'
 import { type ConvertForWebRtc, engineFeeds } from '../media/engineFeeds.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type RtmpListener, startRtmp } from '../media/rtmp/listener.ts'
+import type { RtmpLimits } from '../media/rtmp/types.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
 import { streamKey } from '../media/sessionRegistry.ts'
 import type { PushSources } from '../media/transcoder/sources.ts'
@@ -26,19 +29,16 @@ interface RtmpParts {
 
 /** Listens for encoders; null when RTMP is switched off. */
 export async function openRtmp(
-  { config, ctx }: App,
+  app: App,
   { ffmpeg, engine, sources, pushed, measured }: RtmpParts,
 ): Promise<RtmpListener | null> {
+  const { config, ctx } = app
   const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
-  const limits = {
-    maxMessageBytes: rtmp.maxMessageBytes,
-    maxConnections: connectionsWithin(config, openFilesLimit()).rtmp,
-    handshakeMs: rtmp.handshakeSeconds * 1000,
-    idleMs: rtmp.idleSeconds * 1000,
-  }
-  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const openFiles = openFilesLimit()
+  const limits = liveView(() => limitsOf(app.config, openFiles))
+  const convert = toWebRtc(ctx, ffmpeg, () => app.config.rtmp.transcodeBFrames)
   const show = engineFeeds({ ...ctx, engine, convert })
   const publish = publishOverRtmp({
     ctx,
@@ -60,8 +60,15 @@ export async function openRtmp(
   }
 }
 
+const limitsOf = (config: Config, openFiles: number | null): RtmpLimits => ({
+  maxMessageBytes: config.rtmp.maxMessageBytes,
+  maxConnections: connectionsWithin(config, openFiles).rtmp,
+  handshakeMs: config.rtmp.handshakeSeconds * 1000,
+  idleMs: config.rtmp.idleSeconds * 1000,
+})
+
 /** Converts H.264 and AAC for WebRTC. */
 const toWebRtc =
-  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: () => boolean): ConvertForWebRtc =>
   (media, name) =>
-    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames: transcodeBFrames() })

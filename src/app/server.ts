@@ -3,12 +3,15 @@ import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
+import type { Reloading, Serving } from '../cli/host.ts'
+import { answerReloads, type Reload } from '../commands/nodes/reload.ts'
 import { VERSION } from '../base/version.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { storageUrl } from '../config/places.ts'
 import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
 import { Measured } from '../services/measured.ts'
+import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
@@ -17,17 +20,23 @@ import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
+import { startJobs } from '../jobs/timers.ts'
+import { createReload } from './reload.ts'
 import { runDeliveries } from './deliveries.ts'
 import { followed, relayEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import { openRtmp } from './rtmp.ts'
 import { startSessions } from './sessions.ts'
 
-export interface Serving {
-  readonly port: number
+export interface ServingPorts extends Serving {
   /** Null when RTMP is switched off. */
   readonly rtmpPort: number | null
-  stop(): Promise<void>
+}
+
+export interface ServingOptions {
+  readonly engine?: MediaEngine
+  /** How to read the configuration again. */
+  readonly reloading: Reloading
 }
 
 /** The parts that serve media. Routes of a missing part are not registered. */
@@ -50,6 +59,7 @@ interface LocalChannels {
  * them. Deliveries late, because all other parts may cause some. Leases last, because the other parts still hold some.
  */
 const STOP_ORDER = [
+  'reloads',
   ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const),
   'leases',
 ] as const
@@ -70,7 +80,10 @@ class Parts {
  * Serves requests, publishers and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
  * @throws CannotStart when the machine or the configuration prevents it; nothing runs then
  */
-export async function startServing(app: App, engine: MediaEngine = relayEngine(app)): Promise<Serving> {
+export async function startServing(
+  app: App,
+  { engine = relayEngine(app), reloading }: ServingOptions,
+): Promise<ServingPorts> {
   const parts = new Parts()
   warnOfFewFiles(app)
   try {
@@ -83,8 +96,7 @@ export async function startServing(app: App, engine: MediaEngine = relayEngine(a
     parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
-    const graceMs = app.config.server.shutdownGraceSeconds * 1000
-    parts.add('packager', () => packager.stop(graceMs))
+    parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases)
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
@@ -93,11 +105,20 @@ export async function startServing(app: App, engine: MediaEngine = relayEngine(a
     parts.add('playback', () => playback.stop())
     await leases.ready
     const port = await listen(app, { engine, packager, playback, channels }, parts)
-    return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
+    const reload = createReload(app, reloading)
+    parts.add('reloads', reloadOnRequest(app, reload))
+    return { port, rtmpPort: rtmp?.port ?? null, reload: () => reload({ isCheck: false }), stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
     throw error
   }
+}
+
+/** Answers requests of `sluice reload`, until it is stopped. */
+function reloadOnRequest({ ctx }: App, reload: Reload): () => Promise<void> {
+  const run = () => answerReloads(ctx, ctx.sessions.node, reload)
+  const jobs = startJobs(ctx.clock, ctx.log, [{ name: 'answer requests to reload', everyMs: 1000, run }])
+  return () => jobs.stop()
 }
 
 function warnOfFewFiles({ config, ctx }: App): void {
@@ -109,23 +130,25 @@ function warnOfFewFiles({ config, ctx }: App): void {
 }
 
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
-  return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+function openFfmpeg(app: App): Ffmpeg {
+  const maxChildren = () => app.config.ffmpeg.maxProcesses
+  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren })
 }
 
 /** Builds the HTTP edge of this app, without listening. */
-export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
-  const { server, metrics, hls, webrtc } = config
-  const { iceServers, pendingOffers: maxPending } = webrtc
+export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildServer> {
+  const { config, ctx, sign, key } = app
+  const { server } = config
   const { engine, packager, playback, channels } = media
+  const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: () => hlsSessionMs(app.config.hls) }
   return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
+    ...(engine ? { webRtc: { engine, limits: liveView(() => webRtcLimits(app.config)), nodeUrl, handover } } : {}),
     ...(packager
       ? {
-          hls: { hls: packager.hls, listSegments: hls.listSegments, handover, ...tickets },
+          hls: { hls: packager.hls, listSegments: () => app.config.hls.listSegments, handover, ...tickets },
           recordings: recordingFiles(packager, recordingsHostKey(config)),
         }
       : {}),
@@ -134,35 +157,35 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     measured: channels?.measured ?? new Measured(ctx, ''),
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
-    facts: factsOf(config),
+    facts: () => factsOf(app.config),
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
-    connections: {
-      max: connectionsWithin(config, openFilesLimit()).http,
-      maxPerAddress: server.maxConnectionsPerAddress,
-    },
-    trustedProxies: server.trustedProxies,
-    metricsSecret: metrics.secret,
-    limits: config.management,
+    connections: liveView(() => ({
+      max: connectionsWithin(app.config, openFiles).http,
+      maxPerAddress: app.config.server.maxConnectionsPerAddress,
+    })),
+    metricsSecret: () => app.config.metrics.secret,
+    limits: liveView(() => app.config.management),
     sign,
     demo: server.demo,
     dashboard: server.dashboard,
   })
 }
 
+const graceMsOf = ({ config }: App): number => config.server.shutdownGraceSeconds * 1000
+
+const webRtcLimits = ({ webrtc }: Config) => ({ iceServers: webrtc.iceServers, maxPending: webrtc.pendingOffers })
+
 /** A player requests once per segment, which rare keyframes make twice as long; and one request may be late. */
 const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
   Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
 async function listen(app: App, media: Media, parts: Parts): Promise<number> {
-  const { host, port, shutdownGraceSeconds } = app.config.server
+  const { host, port } = app.config.server
   const http = await buildHttp(app, media)
   parts.add('http', async () => {
     const closed = http.close()
-    const drained = await Promise.race([
-      closed.then(() => true),
-      app.ctx.clock.sleep(shutdownGraceSeconds * 1000).then(() => false),
-    ])
+    const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMsOf(app)).then(() => false)])
     if (!drained) http.server.closeAllConnections()
     await closed
   })

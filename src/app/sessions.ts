@@ -8,7 +8,8 @@ import { startJobs } from '../jobs/timers.ts'
 import type { Leases } from '../store/store.ts'
 
 /** Runs sessions until it is stopped, then ends them all. */
-export async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+export async function startSessions(app: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+  const { config, ctx } = app
   const node = await startNode(ctx, {
     hostKey: hostKeyOf(config.data.dir),
     pid: process.pid,
@@ -18,7 +19,7 @@ export async function startSessions({ config, ctx }: App, leases: Leases): Promi
     leases,
   })
   const flushMs = config.sessions.flushSeconds * 1000
-  const noViewersMs = config.sessions.noViewersSeconds * 1000
+  const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
   const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
   return {
     async stop() {

@@ -17,6 +17,12 @@ export interface Logger {
   child(fields: Fields): Logger
 }
 
+/** The logger of a process. */
+export interface RootLogger extends Logger {
+  /** Changes the lowest level that this logger and its children write. */
+  setLevel(level: LogLevel): void
+}
+
 export interface LoggerOptions {
   level: LogLevel
   format: 'json' | 'pretty'
@@ -28,7 +34,7 @@ export interface LoggerOptions {
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 /** Creates the logger of a process. Writing never blocks and never throws. */
-export function createLogger({ level, format, destination: given }: LoggerOptions): Logger {
+export function createLogger({ level, format, destination: given }: LoggerOptions): RootLogger {
   const laidOut = format === 'pretty' ? prettyLine : (line: string) => line
   const out = given ?? standardOutput(laidOut)
   const lines = { write: (line: string) => out.write(laidOut(line)) }
@@ -39,7 +45,11 @@ export function createLogger({ level, format, destination: given }: LoggerOption
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  return wrap(pino(options, lines), {})
+  const target = pino(options, lines)
+  const setLevel = (next: LogLevel): void => {
+    target.level = next
+  }
+  return { ...wrap(target, {}), setLevel }
 }
 
 function standardOutput(laidOut: (line: string) => string): DestinationStream {

@@ -5,13 +5,13 @@
  * favour.
  */
 export class Throttle {
-  readonly #costMs: number
+  readonly #perMinute: () => number
   readonly #keysMax: number
   readonly #fullAtMs = new Map<string, number>()
 
-  /** @param perMinute at least 1; Infinity: no limit */
-  constructor(perMinute: number, keysMax: number) {
-    this.#costMs = MINUTE_MS / perMinute
+  /** @param perMinute at least 1; Infinity: no limit. A function is read at each use */
+  constructor(perMinute: number | (() => number), keysMax: number) {
+    this.#perMinute = typeof perMinute === 'number' ? () => perMinute : perMinute
     this.#keysMax = keysMax
   }
 
@@ -33,6 +33,10 @@ export class Throttle {
   giveBack(key: string): void {
     const fullAtMs = this.#fullAtMs.get(key)
     if (fullAtMs !== undefined) this.#fullAtMs.set(key, fullAtMs - this.#costMs)
+  }
+
+  get #costMs(): number {
+    return MINUTE_MS / this.#perMinute()
   }
 
   #waitOf(key: string, nowMs: number): number {

@@ -10,6 +10,7 @@ import { doctorCommand } from './doctor.ts'
 import { ingestCommands } from './ingest.ts'
 import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
+import { reloadCommand } from './reload.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { sessionCommands } from './sessions.ts'
@@ -20,6 +21,7 @@ import { webhookCommands } from './webhook.ts'
 /** Every command. Parsing, help and docs/reference/command-line.md are generated from this table. */
 export const COMMANDS: readonly CliCommand[] = [
   serveCommand,
+  reloadCommand,
   ...accountCommands,
   ...secretCommands,
   ...credentialCommands,

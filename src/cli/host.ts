@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Logger } from '../base/log.ts'
+import type { Logger, LogLevel } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import type { Context } from '../commands/context.ts'
+import type { ReloadAnswer } from '../commands/nodes/reload.ts'
 import type { ConfigProblem } from '../config/problem.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 
@@ -57,6 +58,20 @@ export interface ReceivedCallback {
 
 type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 
+/** How a server reads its configuration again. */
+export interface Reloading {
+  /** Reads all sources of the configuration. */
+  readConfig(): Result<Config, ConfigProblem[]>
+  setLogLevel(level: LogLevel): void
+}
+
+export interface Serving {
+  readonly port: number
+  /** Reads the configuration again. Never rejects; the answer says what was wrong. */
+  reload(): Promise<ReloadAnswer>
+  stop(): Promise<void>
+}
+
 /** The environment of one command. `main.ts` makes the real one, tests make their own. */
 export interface Host {
   readonly version: string
@@ -68,15 +83,18 @@ export interface Host {
   readonly stderrIsTerminal: boolean
   /** Reads all of standard input, at most `maxBytes`. Longer input is refused. */
   readStdin(maxBytes: number): Promise<Result<string, string>>
-  /** Resolves at the first request to stop. A second one ends the process at once. */
-  stopRequested(): Promise<string>
+  /**
+   * Resolves at the first request to stop. A second one ends the process at once.
+   * @param onReload called at each SIGHUP that is no closed terminal; null: SIGHUP requests a stop
+   */
+  stopRequested(onReload: (() => void) | null): Promise<string>
   loadConfig(sources: {
     file: string | undefined
     env: Host['env']
     flags: PartialConfig
   }): Result<Config, ConfigProblem[]>
   openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
-  startServing(app: OpenedApp): Promise<{ port: number; stop(): Promise<void> }>
+  startServing(app: OpenedApp, reloading: Reloading): Promise<Serving>
   backups(): Promise<Backups>
   /** Seals everything with a new key. The error is a sentence for the operator. */
   rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>

@@ -40,7 +40,7 @@ export const listenCommand = command({
   run: async (call) => {
     const secret = await readSecret(call)
     if (!secret.ok) return secret
-    const stopRequested = call.host.stopRequested()
+    const stopRequested = call.host.stopRequested(null)
     const server = receiver(call, secret.value)
     const listening = await listen(server, call.flags)
     if (!listening.ok) return listening

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { err, ok } from '../base/result.ts'
 import type { Host } from './host.ts'
 
@@ -22,6 +23,8 @@ function exitOnClosedPipe(): void {
     if (error.code !== 'EPIPE') throw error
     process.exit(0)
   })
+  // The server goes on to its orderly stop when its terminal closes (EIO).
+  process.stderr.on('error', () => undefined)
 }
 
 const readStdin: Host['readStdin'] = async (maxBytes) => {
@@ -35,8 +38,8 @@ const readStdin: Host['readStdin'] = async (maxBytes) => {
   return ok(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** A terminal that closes sends SIGHUP. */
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+const STANDARD_STREAMS = [0, 1, 2]
 /** 128 + SIGINT, as shells report it. */
 const INTERRUPTED = 130
 /**
@@ -45,16 +48,19 @@ const INTERRUPTED = 130
  */
 const ONE_REQUEST_MS = 1000
 
-function stopRequested(): Promise<string> {
+/** A terminal that closes sends SIGHUP, and so does an operator who wants a reload. */
+function stopRequested(onReload: (() => void) | null): Promise<string> {
+  const terminals = STANDARD_STREAMS.filter((descriptor) => isatty(descriptor))
+  const isTerminalClosed = (): boolean => terminals.some((descriptor) => !isatty(descriptor))
   return new Promise((resolve) => {
     let requestedAtMs: number | null = null
-    for (const signal of SIGNALS) {
-      process.on(signal, () => {
-        const now = performance.now()
-        if (requestedAtMs !== null && now - requestedAtMs > ONE_REQUEST_MS) process.exit(INTERRUPTED)
-        requestedAtMs ??= now
-        resolve(signal)
-      })
+    const stop = (signal: string): void => {
+      const now = performance.now()
+      if (requestedAtMs !== null && now - requestedAtMs > ONE_REQUEST_MS) process.exit(INTERRUPTED)
+      requestedAtMs ??= now
+      resolve(signal)
     }
+    for (const signal of SIGNALS) process.on(signal, stop)
+    process.on('SIGHUP', () => (onReload === null || isTerminalClosed() ? stop('SIGHUP') : onReload()))
   })
 }

@@ -1,4 +1,4 @@
-import { createLogger, type Logger } from '../base/log.ts'
+import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor, type Context } from '../commands/context.ts'
@@ -8,19 +8,19 @@ import { failure } from '../core/errors.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
-import type { Host, OpenedApp } from './host.ts'
+import type { Host, OpenedApp, Reloading, Serving } from './host.ts'
 import { portProblem, reachableUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
-import { readConfig } from './session.ts'
+import { loadSources, readConfig } from './session.ts'
 
 /** Starts the server and runs until it is asked to stop. */
 export const serveCommand = command({
   path: ['serve'],
-  summary: 'Start the server; it runs until SIGTERM, SIGINT (Ctrl+C) or SIGHUP (a closed terminal)',
+  summary: 'Start the server; it runs until SIGTERM, SIGINT (Ctrl+C) or the end of its terminal',
   detail: [
     'It logs to standard output, and logs `ready` with its address once it listens. On a signal it stops accepting, lets',
     'requests in progress end (server.shutdownGraceSeconds) and closes the store; another signal, a second or more later,',
-    'ends it at once.',
+    'ends it at once. On SIGHUP it reads its configuration again; see `sluice reload`.',
   ].join('\n'),
   flags: {
     port: wholeFlag('N', 'The TCP port; overrides `server.port`. 0 takes any free one.', { max: 65_535 }),
@@ -30,12 +30,13 @@ export const serveCommand = command({
   run: async (call) => {
     const { host, port } = call.flags
     const server = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }
+    const read = () => loadSources(call, { server })
     const config = readConfig(call, { server })
     if (!config.ok) return config
     const listening =
       (await portProblem(config.value.server.host, config.value.server.port)) ?? (await rtmpProblem(config.value))
     if (listening !== null) return err(failure('unavailable', listening.message))
-    return serve(call, config.value)
+    return serve(call, config.value, read)
   },
 })
 
@@ -47,13 +48,16 @@ const rtmpProblem = async ({ rtmp: { enabled, host, port } }: Config): Promise<{
 async function serve(
   { globals, host }: Call,
   config: Config,
+  readAgain: Reloading['readConfig'],
 ): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
-  const stopRequested = host.stopRequested()
+  let serving: Serving | null = null
+  const stopRequested = host.stopRequested(() => void serving?.reload())
   const { level, format } = config.log
   const log = createLogger({ level: globals.verbose ? 'debug' : level, format })
   const app = await host.openApp({ config, log })
   try {
-    const serving = await host.startServing(app)
+    const setLogLevel = (next: LogLevel): void => log.setLevel(globals.verbose ? 'debug' : next)
+    serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })
     await logReady(app, log, host, serving.port)
     freeStartMemory()
     log.info({ signal: await stopRequested }, 'stopping')

@@ -2,6 +2,7 @@ import { createLogger } from '../base/log.ts'
 import { err, type Result } from '../base/result.ts'
 import { pickAccount } from '../commands/accounts/accounts.ts'
 import { type Actor, cliActor, type Context } from '../commands/context.ts'
+import type { ConfigProblem } from '../config/problem.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 import type { Call } from './command.ts'
 import type { OpenedApp } from './host.ts'
@@ -18,10 +19,15 @@ export interface AccountScope {
 
 type CommandResult<T> = Promise<Result<T, CliRefusal>>
 
-/** The configuration for this call. Flags override environment and file. */
-export function readConfig({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, CliRefusal> {
+/** Reads the sources of the configuration for this call. Flags override environment and file. */
+export function loadSources({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, ConfigProblem[]> {
   const data = globals.data === undefined ? {} : { data: { dir: globals.data } }
-  const config = host.loadConfig({ file: globals.config, env: host.env, flags: { ...flags, ...data } })
+  return host.loadConfig({ file: globals.config, env: host.env, flags: { ...flags, ...data } })
+}
+
+/** The configuration for this call. */
+export function readConfig(call: Call, flags?: PartialConfig): Result<Config, CliRefusal> {
+  const config = loadSources(call, flags)
   return config.ok ? config : err(misconfigured(config.error))
 }
 

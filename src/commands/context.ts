@@ -99,7 +99,10 @@ export interface WebhookContext extends CommandContext {
 }
 
 /** All of it. Made once, in `app/app.ts`; commands take the part of their noun. */
-export interface Context extends SessionContext, ChannelContext, WebhookContext {}
+export interface Context extends SessionContext, ChannelContext, WebhookContext {
+  /** How reloads of the configuration by this process have ended. */
+  readonly reloads: Tally
+}
 
 /** A part of a channel has changed. */
 export interface ChannelChange {

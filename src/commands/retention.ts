@@ -44,6 +44,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
   for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
   deleted += await inBatches(ctx, (tx) => tx.minutes.prune(nowMs - MINUTES_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
+  await ctx.store.transaction((tx) => tx.reloads.prune(nowMs - CHANGES_KEPT_MS))
   return deleted + (await pruneSignIns(ctx, nowMs))
 }
 

@@ -10,21 +10,32 @@ export const access = {
       about: 'How many tokens each process caches in memory, to decide without a query to the store.',
     }),
     staleSeconds: integer({
+      live: true,
       default: 30,
       min: 0,
       max: 3600,
       about: 'How long each process decides from its cache while the store is unreachable, in seconds.',
     }),
     log: {
-      refusalRate: rate({ default: 1, about: 'The share of refusals that Sluice writes to the access log.' }),
-      admissionRate: rate({ default: 0, about: 'The share of admissions that Sluice writes to the access log.' }),
+      refusalRate: rate({
+        live: true,
+        default: 1,
+        about: 'The share of refusals that Sluice writes to the access log.',
+      }),
+      admissionRate: rate({
+        live: true,
+        default: 0,
+        about: 'The share of admissions that Sluice writes to the access log.',
+      }),
       retentionDays: integer({
+        live: true,
         default: 30,
         min: 1,
         max: 3650,
         about: 'How long rows of the access log are kept, in days.',
       }),
       rowsPerMinute: integer({
+        live: true,
         default: 240,
         min: 1,
         max: 1_000_000,
@@ -32,12 +43,14 @@ export const access = {
           'The most rows per minute for the refusals of one account, after repeats are folded; further refusals are only counted.',
       }),
       totalRowsPerMinute: integer({
+        live: true,
         default: 2400,
         min: 1,
         max: 10_000_000,
         about: 'The most rows per minute for the refusals of all accounts of one process.',
       }),
       minFreeMegabytes: integer({
+        live: true,
         default: 1024,
         min: 0,
         max: 1_000_000_000,
@@ -45,6 +58,7 @@ export const access = {
           'The disk space that the access log leaves free beside a SQLite database, in megabytes, but at most a twentieth of the disk.',
       }),
       bufferRows: integer({
+        live: true,
         default: 10_000,
         min: 100,
         max: 1_000_000,

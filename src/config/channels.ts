@@ -11,6 +11,7 @@ export const channels = {
       about: 'The regions in which ingests and engines can run; a single server has one.',
     }),
     rtmpUrl: text({
+      live: true,
       default: '',
       allowed: 'empty, or an rtmp:// or rtmps:// address',
       rule: rtmpAddress,
@@ -18,6 +19,7 @@ export const channels = {
         'The RTMP address that channels show to encoders, without the stream key; empty means `rtmp://localhost:PORT/live` with `rtmp.port`.',
     }),
     viewerClaim: text({
+      live: true,
       default: 'streaming',
       allowed: 'the name of a claim',
       rule: claimName,
@@ -29,11 +31,13 @@ export const channels = {
       about: 'Lets channels pull from private addresses; for closed networks and tests only.',
     }),
     stepDownOnOverload: toggle({
+      live: true,
       default: true,
       about:
         'Lets an overloaded engine leave out its largest renditions until it keeps up again; its status message says so.',
     }),
     runRetentionDays: integer({
+      live: true,
       default: 400,
       min: 1,
       max: 3650,
@@ -42,12 +46,14 @@ export const channels = {
   },
   management: {
     failedAttemptsPerMinute: integer({
+      live: true,
       default: 60,
       min: 1,
       max: 1_000_000,
       about: 'The most requests with a wrong API secret or credential per minute and address; further ones get 429.',
     }),
     requestsPerMinute: integer({
+      live: true,
       default: 12_000,
       min: 0,
       max: 10_000_000,

@@ -10,6 +10,8 @@ export interface Key<T> {
   readonly allowed: string
   /** The value of a secret is never shown, neither in a problem nor in a log. */
   readonly secret: boolean
+  /** Whether a reload applies a new value; otherwise it needs a restart. */
+  readonly live: boolean
   /** Checks a value from the file or the command line. The error is a predicate after the key. */
   check(value: unknown): Result<T, string>
   /** Parses the text of an environment variable. */
@@ -19,6 +21,7 @@ export interface Key<T> {
 interface About<T> {
   default: T
   about: string
+  live?: boolean
 }
 
 interface Bounds {
@@ -39,14 +42,21 @@ const MAX_TEXT = 1024
 const MAX_ITEMS = 1000
 
 /** Text on one line, at most 1024 characters, that passes `rule`. */
-export function text({ default: fallback, about, allowed, secret = false, rule }: TextOptions): Key<string> {
+export function text({
+  default: fallback,
+  about,
+  allowed,
+  secret = false,
+  live = false,
+  rule,
+}: TextOptions): Key<string> {
   const check = (value: unknown): Result<string, string> => {
     if (typeof value !== 'string') return err(notText(value, secret))
     const reason = textProblem(value) ?? rule?.(value)
     if (reason === undefined) return ok(value)
     return err(secret ? reason : `${quote(value)} ${reason}`)
   }
-  return { default: fallback, about, allowed, secret, check, parse: check }
+  return { default: fallback, about, allowed, secret, live, check, parse: check }
 }
 
 /** A message names the type of a secret but not its value: YAML reads a password of digits as a number. */
@@ -56,7 +66,7 @@ function notText(value: unknown, secret: boolean): string {
 }
 
 /** A whole number from `min` to `max`. */
-export function integer({ default: fallback, about, min, max }: About<number> & Bounds): Key<number> {
+export function integer({ default: fallback, about, live = false, min, max }: About<number> & Bounds): Key<number> {
   const allowed = `a whole number from ${min} to ${max}`
   const check = (value: unknown): Result<number, string> => {
     if (typeof value !== 'number') return err(`is ${nameOfType(value)}, not a number`)
@@ -65,37 +75,40 @@ export function integer({ default: fallback, about, min, max }: About<number> & 
   }
   const parse = (input: string): Result<number, string> =>
     /^-?\d{1,15}$/.test(input) ? check(Number(input)) : err(`${quote(input)} is not a whole number`)
-  return { default: fallback, about, allowed, secret: false, check, parse }
+  return { default: fallback, about, allowed, secret: false, live, check, parse }
 }
 
 /** A share, from 0 (none) to 1 (all). */
-export function rate({ default: fallback, about }: About<number>): Key<number> {
+export function rate({ default: fallback, about, live = false }: About<number>): Key<number> {
   const check = (value: unknown): Result<number, string> => {
     if (typeof value !== 'number') return err(`is ${nameOfType(value)}, not a number`)
     return value >= 0 && value <= 1 ? ok(value) : err(`${value} is out of range`)
   }
   const parse = (input: string): Result<number, string> =>
     /^\d{1,3}(\.\d{1,12})?$/.test(input) ? check(Number(input)) : err(`${quote(input)} is not a number such as 0.25`)
-  return { default: fallback, about, allowed: 'a number from 0 (none) to 1 (all)', secret: false, check, parse }
+  return { default: fallback, about, allowed: 'a number from 0 (none) to 1 (all)', secret: false, live, check, parse }
 }
 
 /** On or off. */
-export function toggle({ default: fallback, about }: About<boolean>): Key<boolean> {
+export function toggle({ default: fallback, about, live = false }: About<boolean>): Key<boolean> {
   const check = (value: unknown): Result<boolean, string> =>
     typeof value === 'boolean' ? ok(value) : err(`is ${nameOfType(value)}, not a switch`)
   const parse = (input: string): Result<boolean, string> =>
     input === 'true' || input === 'false' ? ok(input === 'true') : err(`${quote(input)} is neither true nor false`)
-  return { default: fallback, about, allowed: 'true or false', secret: false, check, parse }
+  return { default: fallback, about, allowed: 'true or false', secret: false, live, check, parse }
 }
 
 /** One of several words. */
-export function choice<const W extends string>(words: readonly W[], { default: fallback, about }: About<W>): Key<W> {
+export function choice<const W extends string>(
+  words: readonly W[],
+  { default: fallback, about, live = false }: About<W>,
+): Key<W> {
   const check = (value: unknown): Result<W, string> => {
     const word = words.find((w) => w === value)
     if (word !== undefined) return ok(word)
     return err(typeof value === 'string' ? `${quote(value)} is not known` : `is ${nameOfType(value)}, not a word`)
   }
-  return { default: fallback, about, allowed: words.join(', '), secret: false, check, parse: check }
+  return { default: fallback, about, allowed: words.join(', '), secret: false, live, check, parse: check }
 }
 
 interface ListOptions extends About<readonly string[]> {
@@ -104,7 +117,7 @@ interface ListOptions extends About<readonly string[]> {
 }
 
 /** A list of text; each item passes `rule`. In the environment commas separate the items. */
-export function list({ default: fallback, about, allowed, rule }: ListOptions): Key<readonly string[]> {
+export function list({ default: fallback, about, allowed, live = false, rule }: ListOptions): Key<readonly string[]> {
   const check = (value: unknown): Result<readonly string[], string> => {
     if (!Array.isArray(value)) return err(`is ${nameOfType(value)}, not a list`)
     if (value.length > MAX_ITEMS) return err(`has ${value.length} items; ${MAX_ITEMS} is the most`)
@@ -113,7 +126,7 @@ export function list({ default: fallback, about, allowed, rule }: ListOptions): 
   }
   const parse = (input: string): Result<readonly string[], string> =>
     check(input.trim() === '' ? [] : input.split(',').map((item) => item.trim()))
-  return { default: fallback, about, allowed, secret: false, check, parse }
+  return { default: fallback, about, allowed, secret: false, live, check, parse }
 }
 
 function itemProblem(item: unknown, rule: TextRule): string | undefined {

@@ -28,7 +28,7 @@ export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSour
   const problems = readings.flatMap((reading) => reading.problems)
   if (problems.length > 0) return err(problems)
   const values = new Map(readings.flatMap((reading) => reading.values))
-  return ok(build(root, values) as Config)
+  return ok(build(values))
 }
 
 /** The checked values of one source. */
@@ -86,11 +86,13 @@ const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): C
   problems: [...problems, ...parts.flatMap((part) => part.problems)],
 })
 
-/** The tree of values in the shape of the schema, deeply frozen. */
-function build(section: ConfigSection, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
+/** The configuration with these values at their paths, and the defaults elsewhere. Deeply frozen. */
+export const build = (values: ReadonlyMap<string, unknown>): Config => buildSection(root, values) as Config
+
+function buildSection(section: ConfigSection, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
   const entries = Object.entries(section).map(([name, entry]) => {
     const path = parent === '' ? name : `${parent}.${name}`
-    if (!isKey(entry)) return [name, build(entry, values, path)]
+    if (!isKey(entry)) return [name, buildSection(entry, values, path)]
     const value = values.has(path) ? values.get(path) : entry.default
     return [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value]
   })

@@ -11,6 +11,7 @@ export const packaging = {
       about: 'The ffmpeg program that packages, records and converts media, version 5.1 or newer.',
     }),
     maxProcesses: integer({
+      live: true,
       default: 32,
       min: 1,
       max: 1024,
@@ -25,6 +26,7 @@ export const packaging = {
       about: 'The minimum length of a segment, in seconds; it ends at the next keyframe.',
     }),
     listSegments: integer({
+      live: true,
       default: 6,
       min: 3,
       max: 60,
@@ -35,6 +37,7 @@ export const packaging = {
       about: 'Adds parts of 0.35 to 1 second to playlists, for players with low-latency HLS.',
     }),
     maxStreams: integer({
+      live: true,
       default: 16,
       min: 1,
       max: 1024,
@@ -42,12 +45,14 @@ export const packaging = {
         'The most feeds that are packaged for HLS at a time; one with other codecs than H.264 and AAC needs ffmpeg.',
     }),
     idleSeconds: integer({
+      live: true,
       default: 30,
       min: 1,
       max: 3600,
       about: 'How long Sluice packages a feed after the last request for it, in seconds.',
     }),
     sessionSeconds: integer({
+      live: true,
       default: 20,
       min: 6,
       max: 3600,
@@ -61,6 +66,7 @@ export const packaging = {
       about: 'The directory of recordings; empty means `<data.dir>/recordings`.',
     }),
     minFreeMegabytes: integer({
+      live: true,
       default: 1024,
       min: 0,
       max: 1_000_000_000,
@@ -69,6 +75,7 @@ export const packaging = {
   },
   thumbnails: {
     everySeconds: integer({
+      live: true,
       default: 30,
       min: 1,
       max: 3600,

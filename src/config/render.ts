@@ -51,19 +51,29 @@ this order. Later sources override earlier ones:
 
 A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep
 Sluice from starting. It reports all such problems at once, with their location. It never shows or logs the values of
-keys marked *secret*.`
+keys marked *secret*.
+
+A running server reads all sources again on \`sluice reload\`, on SIGHUP and on \`systemctl reload\`. It applies the keys with
+*yes* under *Reload*, and names the others that changed: they need a restart. If anything is wrong in any source, it changes
+nothing. Connections and streams go on. Limits apply to what comes after the reload; a lower one disconnects no client.`
 
 function renderSection(name: string): string {
   const rows = allKeys()
     .filter(([path]) => path.startsWith(`${name}.`))
     .map(([path, key]) => row(path, key))
-  return [`## ${name}`, '', '| Key | Environment | Default | Allowed | |', '|---|---|---|---|---|', ...rows].join('\n')
+  return [
+    `## ${name}`,
+    '',
+    '| Key | Environment | Default | Allowed | Reload | |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n')
 }
 
 function row(path: string, key: Key<unknown>): string {
   const secret = key.secret ? ' *Secret.*' : ''
   const cells = [`\`${path}\``, `\`${environmentName(path)}\``, `\`${JSON.stringify(key.default)}\``]
-  return `| ${[...cells, key.allowed, key.about + secret].map(escapeCell).join(' | ')} |`
+  return `| ${[...cells, key.allowed, key.live ? 'yes' : 'restart', key.about + secret].map(escapeCell).join(' | ')} |`
 }
 
 const escapeCell = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll(/<(?=[a-z])/g, '\\<')

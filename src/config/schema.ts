@@ -7,7 +7,6 @@ import {
   addressOrNetwork,
   addressOrNothing,
   base64Of32Bytes,
-  headerPrefix,
   headerSecret,
   hostToListenOn,
   httpUrl,
@@ -16,6 +15,7 @@ import {
   storageUrlRule,
 } from './rules.ts'
 import { sessions } from './sessions.ts'
+import { webhooks } from './webhooks.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
@@ -36,6 +36,7 @@ const schema = {
       about: 'The TCP port that the HTTP server listens on; 0 takes any free one and logs it.',
     }),
     publicUrl: text({
+      live: true,
       default: '',
       allowed: 'empty, or a URL such as https://live.example.com',
       rule: httpUrl,
@@ -50,6 +51,7 @@ const schema = {
       about: 'The URL of this node for clients, in a cluster; other nodes redirect viewers of its feeds here.',
     }),
     trustedProxies: list({
+      live: true,
       default: [],
       allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
       rule: addressOrNetwork,
@@ -68,6 +70,7 @@ const schema = {
       about: 'The most time that a client may take to send a whole request, in seconds.',
     }),
     maxConnections: integer({
+      live: true,
       default: 20_000,
       min: 16,
       max: 1_000_000,
@@ -75,6 +78,7 @@ const schema = {
         'The most open HTTP connections; new ones replace idle ones. A low limit of open files reduces the number.',
     }),
     maxConnectionsPerAddress: integer({
+      live: true,
       default: 4000,
       min: 0,
       max: 1_000_000,
@@ -94,6 +98,7 @@ const schema = {
       about: 'Serves the dashboard at `/dashboard`; without it users cannot sign in.',
     }),
     shutdownGraceSeconds: integer({
+      live: true,
       default: 10,
       min: 0,
       max: 600,
@@ -173,35 +178,41 @@ const schema = {
       about: 'The TCP port that RTMP listens on; 0 takes any free one and logs it.',
     }),
     maxConnections: integer({
+      live: true,
       default: 1000,
       min: 1,
       max: 100_000,
       about: 'The most open RTMP connections; new ones replace those that do not publish yet.',
     }),
     maxMessageBytes: integer({
+      live: true,
       default: 8_388_608,
       min: 65_536,
       max: 16_777_215,
       about: 'The largest RTMP message, in bytes; one video frame must fit into it.',
     }),
     handshakeSeconds: integer({
+      live: true,
       default: 10,
       min: 1,
       max: 300,
       about: 'The most time between the connection of an encoder and its publish command, in seconds.',
     }),
     idleSeconds: integer({
+      live: true,
       default: 10,
       min: 1,
       max: 300,
       about: 'How long a publishing encoder may send neither video nor audio before Sluice disconnects it, in seconds.',
     }),
     transcodeBFrames: toggle({
+      live: true,
       default: true,
       about:
         'Re-encodes video with B-frames for WebRTC, which does not support them; otherwise only HLS viewers get such video.',
     }),
     ipFilters: choice(['refuse', 'enforce'], {
+      live: true,
       default: 'refuse',
       about: 'How RTMP treats a token with address rules: `refuse` it, or `enforce` the rules on the peer address.',
     }),
@@ -247,6 +258,7 @@ const schema = {
         'How long a broadcast continues without media from its publisher, in seconds, so that the publisher can recover from a network outage.',
     }),
     iceServers: list({
+      live: true,
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
       rule: iceServer,
@@ -254,6 +266,7 @@ const schema = {
         'The STUN and TURN servers that Sluice announces to publishers and viewers; needed only behind strict firewalls.',
     }),
     pendingOffers: integer({
+      live: true,
       default: 256,
       min: 1,
       max: 4096,
@@ -263,6 +276,7 @@ const schema = {
   ...access,
   audit: {
     retentionDays: integer({
+      live: true,
       default: 365,
       min: 1,
       max: 36_500,
@@ -271,6 +285,7 @@ const schema = {
   },
   log: {
     level: choice(['debug', 'info', 'warn', 'error'], {
+      live: true,
       default: 'info',
       about: 'The lowest level of messages that Sluice logs.',
     }),
@@ -281,6 +296,7 @@ const schema = {
   },
   metrics: {
     secret: text({
+      live: true,
       default: '',
       secret: true,
       allowed: 'empty, or 16 or more visible ASCII characters',
@@ -300,47 +316,14 @@ const schema = {
   ...sessions,
   analytics: {
     retentionDays: integer({
+      live: true,
       default: 400,
       min: 31,
       max: 3650,
       about: 'How long usage totals are kept, in days.',
     }),
   },
-  webhooks: {
-    allowPrivateTargets: toggle({
-      default: false,
-      about: 'Lets webhooks point to private addresses and plain http; for closed networks and tests only.',
-    }),
-    caFile: text({
-      default: '',
-      allowed: 'empty, or the path of a PEM file',
-      about: 'Certificate authorities that Sluice trusts for webhook calls, in addition to the usual ones.',
-    }),
-    headerPrefix: text({
-      default: 'X-Service-',
-      allowed: 'words of letters and digits that each end with -',
-      rule: headerPrefix,
-      about: 'The prefix of the signature and thumbnail headers of callbacks.',
-    }),
-    deliveryRetentionDays: integer({
-      default: 30,
-      min: 1,
-      max: 3650,
-      about: 'How long the log of webhook deliveries is kept, in days.',
-    }),
-    inFlightPerWebhook: integer({
-      default: 4,
-      min: 1,
-      max: 64,
-      about: 'The most deliveries in progress to one webhook.',
-    }),
-    inFlight: integer({
-      default: 64,
-      min: 1,
-      max: 4096,
-      about: 'The most deliveries in progress to all webhooks, per process.',
-    }),
-  },
+  ...webhooks,
   ...channels,
 } as const
 

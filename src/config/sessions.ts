@@ -10,21 +10,25 @@ export const sessions = {
       about: 'The most publishers and viewers of one process at a time; further ones get 503.',
     }),
     publisherShare: rate({
+      live: true,
       default: 0.1,
       about: 'The share of `sessions.max` that is reserved for publishers.',
     }),
     tokenShare: rate({
+      live: true,
       default: 0.9,
       about:
         'The share of all viewer slots, or of all publisher slots, that one token may use, or one account for viewers without a token.',
     }),
     maxViewersPerAddress: integer({
+      live: true,
       default: 2000,
       min: 0,
       max: 1_000_000,
       about: 'The most viewers of one IPv4 address or IPv6 /64 at a time; further ones get 429, and 0 means no limit.',
     }),
     maxPublishersPerAddress: integer({
+      live: true,
       default: 200,
       min: 0,
       max: 1_000_000,
@@ -32,6 +36,7 @@ export const sessions = {
         'The most publishers of one IPv4 address or IPv6 /64 at a time; further ones get 429, and 0 means no limit.',
     }),
     maxConnectingPerAddress: integer({
+      live: true,
       default: 500,
       min: 0,
       max: 1_000_000,
@@ -51,12 +56,14 @@ export const sessions = {
       about: 'How long other nodes assume that a process is alive after it renewed its lease, in seconds.',
     }),
     noViewersSeconds: integer({
+      live: true,
       default: 60,
       min: 1,
       max: 3600,
       about: 'The time between the departure of the last viewer and the event `NoActiveViewers`, in seconds.',
     }),
     retentionDays: integer({
+      live: true,
       default: 30,
       min: 1,
       max: 3650,

@@ -44,7 +44,7 @@ export interface RunnerOptions extends Sender {
   /** The clock that leases are judged by. */
   readonly time: { isEven(forMs: number): Promise<boolean> }
   /** How long `stop` waits for deliveries in progress. Default 15000, the limit of a whole exchange. */
-  readonly drainMs?: number
+  readonly drainMs?: () => number
 }
 
 export interface Runner {
@@ -150,7 +150,7 @@ class DeliveryRunner implements Runner {
 
   async #drain(): Promise<void> {
     const timer = new AbortController()
-    const timeout = this.#options.clock.sleep(this.#options.drainMs ?? 15_000, timer.signal).catch(() => undefined)
+    const timeout = this.#options.clock.sleep(this.#options.drainMs?.() ?? 15_000, timer.signal).catch(() => undefined)
     const done = Promise.all(this.#sending)
     await Promise.race([done, timeout])
     timer.abort()

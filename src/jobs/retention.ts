@@ -7,7 +7,9 @@ import type { PeriodicJob } from './timers.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-export interface RetentionOptions extends Retention {
+export interface RetentionOptions {
+  /** Read at each run. */
+  keep: Retention
   bindingFlushMs: number
 }
 
@@ -21,6 +23,6 @@ export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionO
       run: () => ctx.lastUses.flush(ctx.store),
     },
     { name: 'remove sources from records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
-    { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options) },
+    { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options.keep) },
   ]
 }

@@ -10,7 +10,8 @@ const MINUTES_MS = 10_000
 
 export interface SessionJobOptions {
   flushMs: number
-  noViewersMs: number
+  /** Read at each run. */
+  noViewersMs: () => number
 }
 
 /** The periodic jobs of a process that holds sessions. */
@@ -27,8 +28,8 @@ export const sessionJobs = (
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'emit streams without viewers',
-    everyMs: Math.min(noViewersMs, SWEEP_MS),
-    run: () => emitIdleStreams(ctx, noViewersMs),
+    everyMs: Math.min(noViewersMs(), SWEEP_MS),
+    run: () => emitIdleStreams(ctx, noViewersMs()),
   },
 ]
 

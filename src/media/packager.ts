@@ -8,20 +8,26 @@ import { RecordingFiles } from './recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from './recordings/recordings.ts'
 import { Thumbnails } from './recordings/thumbnails.ts'
 
+/** Read at each use, so they may change. */
+export interface PackagerLimits {
+  readonly maxStreams: number
+  readonly idleMs: number
+  /** Of feeds whose packaging begins later. */
+  readonly listSegments: number
+  readonly thumbnailsEveryMs: number
+  /** Recording stops when the disk has less free space, bytes. */
+  readonly minFreeBytes: number
+}
+
 export interface PackagerOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
-  readonly maxStreams: number
-  readonly idleMs: number
   readonly segmentSeconds: number
-  readonly listSegments: number
   readonly lowLatency: boolean
-  readonly thumbnailsEveryMs: number
+  readonly limits: PackagerLimits
   readonly recordings: {
     readonly dir: string
-    /** Recording stops when the disk has less free space, bytes. */
-    readonly minFreeBytes: number
     readonly newId: () => string
     readonly book: RecordingBook
   }
@@ -47,19 +53,19 @@ const MAX_BYTES_PER_STREAM = 64 * 1024 * 1024
 const STOP_GRACE_MS = 3000
 
 export function createPackager(options: PackagerOptions): Packager {
-  const { segmentSeconds, listSegments, lowLatency, ffmpeg } = options
-  const segments = {
+  const { segmentSeconds, lowLatency, ffmpeg, limits } = options
+  const segments = () => ({
     targetSeconds: segmentSeconds,
-    listed: listSegments,
+    listed: limits.listSegments,
     maxBytes: MAX_BYTES_PER_STREAM,
     parts: lowLatency,
-  }
+  })
   const hls = new Hls({ ...options, segments })
   const { clock, log } = options
   const sweeping = repeat({ clock, log, name: 'end idle HLS packaging', everyMs: SWEEP_MS }, () => hls.sweep())
   const files = new RecordingFiles(options.recordings.dir)
   const recordings = new Recordings({ ...options, ...options.recordings, files })
-  const thumbnails = new Thumbnails({ ...options, everyMs: options.thumbnailsEveryMs })
+  const thumbnails = new Thumbnails(options)
   return {
     hls,
     recordings,

@@ -9,11 +9,8 @@ import { DiskGuard } from './diskGuard.ts'
 import { KnownAccounts } from './knownAccounts.ts'
 import { type BudgetOptions, RefusalBudget } from './refusalBudget.ts'
 
-export interface AccessRecorderOptions extends BudgetOptions {
-  store: Store
-  clock: Clock
-  random: Random
-  log: Logger
+/** Read at each use, so they may change. */
+export interface AccessLogLimits extends BudgetOptions {
   /** 0 to 1: the sampling rate of refusals and of admissions. */
   refusalRate: number
   admissionRate: number
@@ -21,6 +18,14 @@ export interface AccessRecorderOptions extends BudgetOptions {
   bufferRows: number
   /** The free disk space below which recording pauses, capped at a twentieth of the disk. */
   minFreeMegabytes: number
+}
+
+export interface AccessRecorderOptions {
+  store: Store
+  clock: Clock
+  random: Random
+  log: Logger
+  limits: AccessLogLimits
 }
 
 /** A decision to record: the fields that it shares with its repeats. */
@@ -67,8 +72,8 @@ export class AccessRecorder {
   constructor(options: AccessRecorderOptions) {
     this.#options = options
     this.#accounts = new KnownAccounts(options.clock)
-    this.#budget = new RefusalBudget(options)
-    this.#disk = new DiskGuard({ ...options, minFreeBytes: options.minFreeMegabytes * 1_000_000 })
+    this.#budget = new RefusalBudget(options.limits)
+    this.#disk = new DiskGuard({ ...options, minFreeBytes: () => options.limits.minFreeMegabytes * 1_000_000 })
   }
 
   /** Calls `listener` with each decision that is recorded; it must not throw. Returns the function that unsubscribes. */
@@ -79,8 +84,8 @@ export class AccessRecorder {
 
   /** Should this decision be recorded? Random at a sampling rate below 1. */
   wants(allowed: boolean): boolean {
-    const { admissionRate, refusalRate, random } = this.#options
-    const rate = allowed ? admissionRate : refusalRate
+    const { limits, random } = this.#options
+    const rate = allowed ? limits.admissionRate : limits.refusalRate
     if (rate >= 1) return true
     return rate > 0 && random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
   }
@@ -123,7 +128,8 @@ export class AccessRecorder {
     if (key !== null && this.#fold(key, atMs, nowMs)) return undefined
     const used = noted.allowed ? null : this.#budget.take(noted, nowMs)
     if (used !== null) return this.dropped.add(used)
-    const { bufferRows, random } = this.#options
+    const { limits, random } = this.#options
+    const { bufferRows } = limits
     if (this.#fresh.size >= bufferRows) return this.dropped.add('buffer_full')
     const row = {
       ...noted,

@@ -14,12 +14,12 @@ const SHARE_OF_DISK = 0.05
 export class DiskGuard {
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #minFreeBytes: number
+  readonly #minFreeBytes: () => number
   #room: 'enough' | 'low' | 'urgent' = 'enough'
   #lookedMs = Number.NEGATIVE_INFINITY
   #pausedUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, log, minFreeBytes }: { clock: Clock; log: Logger; minFreeBytes: number }) {
+  constructor({ clock, log, minFreeBytes }: { clock: Clock; log: Logger; minFreeBytes: () => number }) {
     this.#clock = clock
     this.#log = log
     this.#minFreeBytes = minFreeBytes
@@ -48,7 +48,7 @@ export class DiskGuard {
     const space = await store.diskSpace()
     if (space === null) return
     const { freeBytes, totalBytes } = space
-    const minBytes = Math.min(this.#minFreeBytes, totalBytes * SHARE_OF_DISK)
+    const minBytes = Math.min(this.#minFreeBytes(), totalBytes * SHARE_OF_DISK)
     const room = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes * URGENT_SHARE ? 'low' : 'urgent'
     if (room !== this.#room) this.#notify(room, freeBytes)
     this.#room = room

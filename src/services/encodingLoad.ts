@@ -12,8 +12,8 @@ export interface EncodingLoadOptions {
   /** Processors that this process may use. */
   readonly cores: number
   readonly processors: Pick<ProcessorLoad, 'idle'>
-  /** Whether an engine that cannot keep up drops rungs of its ladder. */
-  readonly stepsDown: boolean
+  /** Whether an engine that starts now may drop rungs of its ladder when it cannot keep up. */
+  readonly stepsDown: () => boolean
 }
 
 /**
@@ -45,7 +45,7 @@ export class EncodingLoad implements EngineLoad {
 
   control({ engineId, ladder }: Pick<TranscodeJob, 'engineId' | 'ladder'>): LoadControl {
     const control = new EngineControl({
-      steps: new LadderSteps(rungsOf(ladder.video), this.#options.stepsDown),
+      steps: new LadderSteps(rungsOf(ladder.video), this.#options.stepsDown()),
       idleCores: () => this.#idleCores(),
       fits: (megapixels, nowMs) => this.#fits(megapixels, nowMs),
       steppedUp: (nowMs) => (this.#steppedUpAtMs = nowMs),

@@ -1,4 +1,3 @@
-import { Allowance } from '../base/allowance.ts'
 import { Throttle } from '../base/throttle.ts'
 import { addressKey } from '../core/access/address.ts'
 import type { AccessLogRow } from '../store/store.ts'
@@ -19,12 +18,13 @@ const KEYS_MAX = 20_000
 export class RefusalBudget {
   readonly #ofAddress: Throttle
   readonly #ofAccount: Throttle
-  readonly #ofAll: Allowance
+  readonly #ofAll: Throttle
 
-  constructor({ rowsPerMinute, totalRowsPerMinute }: BudgetOptions) {
-    this.#ofAddress = new Throttle(Math.max(1, rowsPerMinute * ADDRESS_SHARE), KEYS_MAX)
-    this.#ofAccount = new Throttle(rowsPerMinute, KEYS_MAX)
-    this.#ofAll = new Allowance({ burst: totalRowsPerMinute, perSecond: totalRowsPerMinute / 60 })
+  /** @param limits read at each use */
+  constructor(limits: BudgetOptions) {
+    this.#ofAddress = new Throttle(() => Math.max(1, limits.rowsPerMinute * ADDRESS_SHARE), KEYS_MAX)
+    this.#ofAccount = new Throttle(() => limits.rowsPerMinute, KEYS_MAX)
+    this.#ofAll = new Throttle(() => limits.totalRowsPerMinute, 1)
   }
 
   /** Takes one row from the budgets. Null: allowed; else the budget that is exhausted. */
@@ -32,7 +32,7 @@ export class RefusalBudget {
     const key = `${accountId} ${addressKey({ family: address.includes(':') ? 6 : 4, text: address })}`
     if (this.#ofAddress.take(key, nowMs) > 0) return 'address_budget'
     if (this.#ofAccount.take(accountId, nowMs) > 0) return 'account_budget'
-    return this.#ofAll.take(nowMs) ? null : 'total_budget'
+    return this.#ofAll.take('all', nowMs) === 0 ? null : 'total_budget'
   }
 }
 

@@ -32,7 +32,7 @@ export interface AccessCacheOptions {
   /** The most cached tokens; the least recently used are evicted first. */
   maxEntries: number
   /** How long the cache answers from memory after its last contact with the store. After that: StoreUnavailable. */
-  staleMs: number
+  staleMs: () => number
 }
 
 /**
@@ -48,7 +48,7 @@ export class AccessCache {
   readonly #openValue: (sealed: Uint8Array) => string
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #staleMs: number
+  readonly #staleMs: () => number
   readonly #tokensById: Lru<number, CachedToken>
   /** Keyed by the SHA-256 of the value, in hex. */
   readonly #idByHash: Lru<string, number>
@@ -181,7 +181,7 @@ export class AccessCache {
   /** False while changes of another process are read, and when the store has been silent for too long. */
   #mayAnswer(): boolean {
     const nowMs = this.#clock.monotonic()
-    if (nowMs - this.#heardAtMs > this.#staleMs) return false
+    if (nowMs - this.#heardAtMs > this.#staleMs()) return false
     if (nowMs - this.#lookedAtMs >= LOOK_EVERY_MS) this.#look(nowMs)
     return this.#behind === null
   }

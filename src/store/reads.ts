@@ -14,6 +14,8 @@ import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/d
 import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
 import { getRecording, pageRecordings, recordingUsage, unfinishedRecordings } from './tables/recordings.ts'
+import { listProvisioned } from './tables/provisioned.ts'
+import { readReloadAnswer, waitingReloads } from './tables/reloads.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
@@ -28,6 +30,11 @@ export function readsOf(executor: Executor): Reads {
     ...runReadsOf(executor),
     ...sessionReadsOf(executor),
     ...userReadsOf(executor),
+    reloads: {
+      waiting: (nodeId, limit) => waitingReloads(executor, nodeId, limit),
+      answer: (id) => readReloadAnswer(executor, id),
+    },
+    provisioned: { list: (accountId) => listProvisioned(executor, accountId) },
     accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {
       findByHash: (hash) => findSecret(executor, hash),

@@ -46,6 +46,10 @@ export interface DB extends ChannelTables, UserTables {
   serving_nodes: NodeTable
   /** The id of the key that a serving node seals with. */
   node_keys: { node_id: string; key_id: string }
+  /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
+  reload_requests: { id: string; node_id: string; is_check: DbBoolean; asked_at_ms: number; answer: string | null }
+  /** What a name in the files of `provision/` made, and a digest of its settings when they were applied. */
+  provisioned: { account_id: string; kind: string; name: string; resource_id: string; digest: string }
   sessions: SessionTable
   feeds: FeedTable
   feed_reports: FeedReportTable

@@ -201,6 +201,23 @@ export interface AuditQuery {
   limit: number
 }
 
+/** A request to a serving node to read its configuration again. */
+export interface ReloadRequest {
+  readonly id: string
+  readonly nodeId: string
+  /** Only say what would change. */
+  readonly isCheck: boolean
+}
+
+/** What a name in the files of `provision/` made. */
+export interface Provisioned {
+  readonly kind: string
+  readonly name: string
+  readonly resourceId: string
+  /** A digest of the settings in the file that were applied last. */
+  readonly digest: string
+}
+
 /** A sealed value of any table, and the row that it is in. */
 export interface SealedValue {
   readonly id: string | number
@@ -250,6 +267,15 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
   usage: UsageReads
   minutes: MinuteReads
   deliveries: DeliveryReads
+  reloads: {
+    /** Requests to a node without an answer, the oldest first. */
+    waiting(nodeId: string, limit: number): Promise<ReloadRequest[]>
+    /** JSON; null: none yet. */
+    answer(id: string): Promise<string | null>
+  }
+  provisioned: {
+    list(accountId: string): Promise<Provisioned[]>
+  }
   audit: {
     /** Newest first. */
     recent(accountId: string, limit: number): Promise<StoredAuditRow[]>
@@ -299,6 +325,19 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
   }
   webhooks: WebhookTx
   sealed: SealedTx
+  reloads: {
+    insert(request: ReloadRequest, askedAtMs: number): Promise<void>
+    answer(id: string, answer: string): Promise<void>
+    delete(id: string): Promise<void>
+    /** Deletes older requests. */
+    prune(beforeMs: number): Promise<number>
+  }
+  provisioned: {
+    list(accountId: string): Promise<Provisioned[]>
+    /** Adds the name, or replaces what it made. */
+    put(accountId: string, row: Provisioned): Promise<void>
+    delete(accountId: string, row: Pick<Provisioned, 'kind' | 'name'>): Promise<void>
+  }
   nodes: NodeTx
   sessions: SessionTx
   feeds: FeedTx

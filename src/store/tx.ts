@@ -32,6 +32,8 @@ import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
+import { deleteProvisioned, listProvisioned, putProvisioned } from './tables/provisioned.ts'
+import { deleteReload, insertReload, pruneReloads, setReloadAnswer } from './tables/reloads.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret, touchSecret } from './tables/secrets.ts'
 import { lockOtherSealed, replaceSealed } from './tables/sealed.ts'
 import { userTxOf } from './usersVerbs.ts'
@@ -47,6 +49,20 @@ import {
   webhooksOf,
 } from './tables/webhooks.ts'
 
+const nodeRequestsOf = (executor: Executor): Pick<Tx, 'reloads' | 'provisioned'> => ({
+  reloads: {
+    insert: (request, askedAtMs) => insertReload(executor, request, askedAtMs),
+    answer: (id, answer) => setReloadAnswer(executor, id, answer),
+    delete: (id) => deleteReload(executor, id),
+    prune: (beforeMs) => pruneReloads(executor, beforeMs),
+  },
+  provisioned: {
+    list: (accountId) => listProvisioned(executor, accountId),
+    put: (accountId, row) => putProvisioned(executor, accountId, row),
+    delete: (accountId, row) => deleteProvisioned(executor, accountId, row),
+  },
+})
+
 /** The verbs of a transaction on its executor. */
 export function txOf(executor: Executor): Tx {
   return {
@@ -54,6 +70,7 @@ export function txOf(executor: Executor): Tx {
     ...runTxOf(executor),
     ...sessionTxOf(executor),
     ...userTxOf(executor),
+    ...nodeRequestsOf(executor),
     accounts: { insert: (account) => insertAccount(executor, account), list: () => listAccounts(executor) },
     secrets: {
       insert: (secret) => insertSecret(executor, secret),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { AccessRecorder, type Noted, type AccessRecorderOptions } from '../../src/services/accessRecorder.ts'
+import { type AccessLogLimits, AccessRecorder, type Noted } from '../../src/services/accessRecorder.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type AccessLogRow, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { newAccount, quiet } from '../conformance/store.samples.ts'
@@ -12,8 +12,7 @@ import { passingStore } from '../support/passingStore.ts'
 
 const MINUTE_MS = 60_000
 
-const SETTINGS = {
-  random: systemRandom,
+const LIMITS = {
   refusalRate: 1,
   admissionRate: 1,
   bufferRows: 10_000,
@@ -64,8 +63,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       return id
     }
 
-    const recorder = (over: Partial<AccessRecorderOptions> = {}) =>
-      new AccessRecorder({ ...SETTINGS, store, clock, log: silent, ...over })
+    const recorder = ({ store: other = store, ...over }: Partial<AccessLogLimits & { store: Store }> = {}) =>
+      new AccessRecorder({ random: systemRandom, limits: { ...LIMITS, ...over }, store: other, clock, log: silent })
     const noted = (over: Partial<Noted> = {}): Noted => ({
       ...REFUSAL,
       accountId,

@@ -145,7 +145,7 @@ test('what was begun before the server stood still for longer than its lease is 
 test('stopping waits for what is under way, says goodbye, and gives up the rest after its time', async () => {
   const to = await webhook()
   const [quick, slow] = await rows(to, 2)
-  const { runner, receiver, clock, released, nodeId } = runnerWith({ drainMs: 5000 })
+  const { runner, receiver, clock, released, nodeId } = runnerWith({ drainMs: () => 5000 })
   const rests = vi.spyOn(clock, 'sleep')
   await runner.start()
   await eventually(() => expect(receiver.waiting).toHaveLength(2))

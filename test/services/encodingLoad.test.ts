@@ -11,7 +11,7 @@ const HEAVY = { video: ['a', 'b', 'c'].map((id) => ({ ...full, id, label: id }))
 
 function machine({ cores = 4, idle = null as number | null, stepsDown = true } = {}) {
   const processors = { idle }
-  return { processors, load: new EncodingLoad({ cores, processors, stepsDown }) }
+  return { processors, load: new EncodingLoad({ cores, processors, stepsDown: () => stepsDown }) }
 }
 
 /** Feeds samples of a process for some seconds: its speed, and the processors that it uses. */

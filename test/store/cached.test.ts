@@ -47,7 +47,7 @@ beforeEach(async () => {
     log: createLogger({ level: 'error', format: 'json' }),
     openValue: () => VALUE,
     maxEntries: 100,
-    staleMs: STALE_MS,
+    staleMs: () => STALE_MS,
   })
   await cache.start()
 })

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
+import type { LogLevel } from '../../src/base/log.ts'
 import type { PasswordCost } from '../../src/base/password.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
+import type { ReloadAnswer } from '../../src/commands/nodes/reload.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
@@ -24,6 +26,8 @@ export interface RunningApp {
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** Reloads the configuration, with these flags in place of those of the start. */
+  reload(flags: PartialConfig): Promise<ReloadAnswer>
   close(): Promise<void>
 }
 
@@ -41,6 +45,7 @@ export interface AppSettings {
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
+  setLogLevel?: (level: LogLevel) => void
   /** By default passwords are cheap. */
   passwordCost?: PasswordCost
 }
@@ -49,15 +54,17 @@ export interface AppSettings {
 export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
   const { flags = {}, clock, dataDir, engine, passwordCost = CHEAP_PASSWORDS } = settings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
-  const config = loadConfig({
-    env: {},
-    flags: {
-      ...flags,
-      server: { host: '127.0.0.1', port: 0, ...flags.server },
-      rtmp: { host: '127.0.0.1', port: 0, ...flags.rtmp },
-      data: { dir },
-    },
-  })
+  const load = (over: PartialConfig) =>
+    loadConfig({
+      env: {},
+      flags: {
+        ...over,
+        server: { host: '127.0.0.1', port: 0, ...over.server },
+        rtmp: { host: '127.0.0.1', port: 0, ...over.rtmp },
+        data: { dir },
+      },
+    })
+  const config = load(flags)
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   const app = await openApp({ config: config.value, log: silentLog, passwordCost, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()
@@ -65,7 +72,8 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
   const actor = cliActor(account.id)
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
-  const server = await startServing(app, engine)
+  const reloading = { flags, readConfig: () => load(reloading.flags), setLogLevel: settings.setLogLevel ?? (() => {}) }
+  const server = await startServing(app, { ...(engine ? { engine } : {}), reloading })
   const base = `http://127.0.0.1:${server.port}`
   return {
     app,
@@ -75,6 +83,10 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     rtmpPort: server.rtmpPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
+    reload(next) {
+      reloading.flags = next
+      return server.reload()
+    },
     async close() {
       await server.stop()
       await app.close()

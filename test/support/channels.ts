@@ -4,7 +4,7 @@ import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 
 /** The load of a machine that can encode anything. */
 export const plentyOfRoom = (): EncodingLoad =>
-  new EncodingLoad({ cores: 1000, processors: { idle: 1000 }, stepsDown: false })
+  new EncodingLoad({ cores: 1000, processors: { idle: 1000 }, stepsDown: () => false })
 
 const children = new Set<ChildProcess>()
 

@@ -39,7 +39,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
   beforeEach(async () => {
     place = await newPlace(engine)
     accountId = newAccount()
-    node = await Node.open(place.url, { drainMs: 500 }, guarded())
+    node = await Node.open(place.url, { drainMs: () => 500 }, guarded())
   })
   afterEach(async () => {
     await node.close()
@@ -286,7 +286,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     await until(() => receiver.requests.length === 1)
     await node.runner.stop()
     expect(states(await logOf(node.store, webhook.id))).toEqual(['unknown'])
-    const next = await Node.open(place.url, { drainMs: 0 }, guarded())
+    const next = await Node.open(place.url, { drainMs: () => 0 }, guarded())
     await next.runner.start()
     await emit(next.store, accountId, 'more')
     next.runner.wake()
@@ -336,7 +336,7 @@ describe.skipIf(!postgresUrl())('two nodes on one PostgreSQL', () => {
     const place = await newPlace('PostgreSQL')
     const accountId = newAccount()
     const receiver = await httpReceiver(() => undefined)
-    const first = await Node.open(place.url, { nodeId: 'first', drainMs: 0 })
+    const first = await Node.open(place.url, { nodeId: 'first', drainMs: () => 0 })
     const webhook = await addWebhook(first.store, accountId, `http://127.0.0.1:${receiver.port}/`)
     await emit(first.store, accountId, 'slow')
     await first.runner.start()

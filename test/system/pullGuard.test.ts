@@ -58,7 +58,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   const resolver = publicNames([await names.start()])
   const allowAddress = (address: string): boolean => address === '127.0.0.2'
   const reach = reachSources({ ...tools, allowPrivate: false, resolver, allowAddress, ...more })
-  const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: 4 })
+  const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: () => 4 })
   const parts = {
     ...tools,
     ffmpeg,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => place.stop())
 beforeEach(() => {
   place.publications.length = 0
-  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 4 })
+  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4 })
 })
 afterEach(() => ffmpeg.stop(0))
 
@@ -168,7 +168,7 @@ describe('video with B-frames', () => {
 
 test('without ffmpeg the video continues, without audio', async () => {
   const source = await recorded('-bf 0')
-  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 4 })
+  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: () => 4 })
   const hub = new Hub()
   const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
   const conversion = webRtcMedia(hub, options)

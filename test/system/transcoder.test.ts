@@ -51,7 +51,7 @@ beforeEach(async () => {
   logs = []
   measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
-  const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 }))
+  const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8 }))
   const tools = { clock: systemClock, log: silentLog }
   const reach = reachSources({ ...tools, allowPrivate: true })
   const plenty = plentyOfRoom()

@@ -4,6 +4,7 @@ import { Throttle } from '../../base/throttle.ts'
 import { addressKey } from '../../core/access/address.ts'
 import type { PeerOf } from './peer.ts'
 
+/** Read at each use. */
 export interface RequestLimitOptions {
   /** Requests of one address with an invalid secret or credential. */
   failedAttemptsPerMinute: number
@@ -29,8 +30,8 @@ export class RequestLimits {
   constructor(clock: Clock, peerOf: PeerOf, options: RequestLimitOptions) {
     this.#clock = clock
     this.#peerOf = peerOf
-    this.#failed = new Throttle(options.failedAttemptsPerMinute, ADDRESSES_MAX)
-    this.#requests = new Throttle(options.requestsPerMinute || Number.POSITIVE_INFINITY, CREDENTIALS_MAX)
+    this.#failed = new Throttle(() => options.failedAttemptsPerMinute, ADDRESSES_MAX)
+    this.#requests = new Throttle(() => options.requestsPerMinute || Number.POSITIVE_INFINITY, CREDENTIALS_MAX)
   }
 
   /** Counts a request with an invalid secret or credential. */

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { addressList } from '../../base/addressList.ts'
 import { parseAddress, type Address } from '../../core/access/address.ts'
 
 /** Finds the client's address. It looks through the proxies that the operator trusts, and through no others. */
@@ -11,12 +10,12 @@ const UNKNOWN: Address = { family: 6, text: '::' }
 const CACHED_MAX = 10_000
 
 /**
+ * @param isTrusted whether this is the address of a trusted proxy
  * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
  * that is not a trusted proxy itself. An entry that is not an address ends the search, because a client could forge
  * everything left of it.
  */
-export function peerResolver(trustedProxies: readonly string[]): PeerOf {
-  const isTrusted = addressList(trustedProxies)
+export function peerResolver(isTrusted: (address: Address) => boolean): PeerOf {
   const cached = new Map<string, Address>()
   const addressOf = (text: string): Address => {
     const seen = cached.get(text)
@@ -29,7 +28,7 @@ export function peerResolver(trustedProxies: readonly string[]): PeerOf {
 
   return (socketAddress, headers) => {
     let peer = addressOf(socketAddress ?? '')
-    if (trustedProxies.length === 0 || !isTrusted(peer)) return peer
+    if (!isTrusted(peer)) return peer
     const forwarded = headers['x-forwarded-for']
     const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').reverse()
     for (const entry of entries) {

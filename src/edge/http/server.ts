@@ -52,15 +52,13 @@ export interface ServerOptions {
   bodyLimitBytes: number
   requestTimeoutMs: number
   connections: ConnectionLimits
-  /** Addresses and CIDR blocks, IPv4 or IPv6. */
-  trustedProxies: readonly string[]
   /** The secret for scrapers on other machines; empty: only this machine may scrape. */
-  metricsSecret: string
+  metricsSecret: () => string
   limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
   /** What `GET /api/server` tells. */
-  facts: ServerFacts
+  facts: () => ServerFacts
   /** Whether Sluice serves `/demo`. */
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
@@ -132,7 +130,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   observe(app, log, metrics)
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
-  const peerOf = peerResolver(options.trustedProxies)
+  const peerOf = peerResolver(ctx.isProxy)
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
@@ -180,7 +178,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   serverRoutes(api, ctx, options.facts)
   attentionRoutes(api, ctx, recordings.diskSpace)
   storageRoutes(api, ctx, recordings.diskSpace)
-  nodeRoutes(api, ctx, options.facts)
+  nodeRoutes(api, ctx, options.facts())
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }

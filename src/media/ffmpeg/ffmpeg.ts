@@ -79,7 +79,7 @@ export interface FfmpegOptions {
   readonly clock: Clock
   /** A path, or a name to find in PATH. */
   readonly binary: string
-  readonly maxChildren: number
+  readonly maxChildren: () => number
 }
 
 /**
@@ -113,7 +113,7 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
       return children.size
     },
     run(job) {
-      if (stopping || children.size >= options.maxChildren) return err(busy(options.maxChildren, stopping))
+      if (stopping || children.size >= options.maxChildren()) return err(busy(options.maxChildren(), stopping))
       const program = findProgram(options.binary)
       if (program === null) return err(missing(options.binary))
       const child = start(program, job, options)

@@ -10,11 +10,14 @@ export interface HlsOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
-  /** The most feeds packaged at a time. */
-  readonly maxStreams: number
-  /** A feed without a request for this long is no longer packaged. */
-  readonly idleMs: number
-  readonly segments: SegmentOptions
+  readonly limits: {
+    /** The most feeds packaged at a time. */
+    readonly maxStreams: number
+    /** A feed without a request for this long is no longer packaged. */
+    readonly idleMs: number
+  }
+  /** For feeds whose packaging begins. */
+  readonly segments: () => SegmentOptions
 }
 
 /** A keyframe interval of ten seconds, and five more for a busy machine. */
@@ -52,11 +55,12 @@ export class Hls {
   open(feed: ActiveFeed): Result<FeedStream, string> {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
-    const { maxStreams, ffmpeg, clock, log, segments } = this.#options
-    if (this.size >= maxStreams) return err('Too many streams are watched over HLS: try again later')
+    const { limits, ffmpeg, clock, log } = this.#options
+    if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
     const { feedId: id, media: source } = feed
     const store = this.#store
+    const segments = this.#options.segments()
     const stream = new FeedStream({ ffmpeg, clock, log, name, id, store, source, segments, stallMs: STALL_MS })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)
@@ -93,10 +97,10 @@ export class Hls {
 
   /** Stops idle streams and kills processes that hang. Call it about every second. */
   async sweep(): Promise<void> {
-    const { clock, idleMs } = this.#options
+    const { clock, limits } = this.#options
     for (const { stream } of this.#packaged) stream.checkProgress()
     const idle = [...this.#packaged].filter(
-      ({ stream }) => !stream.isAwaited && clock.monotonic() - stream.lastRequestMs > idleMs,
+      ({ stream }) => !stream.isAwaited && clock.monotonic() - stream.lastRequestMs > limits.idleMs,
     )
     for (const packaged of idle) {
       this.#packaged.delete(packaged)

@@ -38,7 +38,7 @@ export interface RecordingsOptions {
   readonly book: RecordingBook
   readonly newId: () => string
   /** Recording stops when less than this is free on the disk, bytes. */
-  readonly minFreeBytes: number
+  readonly limits: { readonly minFreeBytes: number }
 }
 
 const SPACE_MS = 5000
@@ -266,8 +266,8 @@ export class Recordings {
   }
 
   async #watchSpace(): Promise<void> {
-    const { files, minFreeBytes } = this.#options
-    if (this.#recorders.size === 0 || (await files.free()) >= minFreeBytes) return
+    const { files, limits } = this.#options
+    if (this.#recorders.size === 0 || (await files.free()) >= limits.minFreeBytes) return
     for (const [feedId, recorder] of this.#recorders) {
       this.#recorders.delete(feedId)
       recorder.stop('the disk is full: less is free than recordings.minFreeMegabytes asks for')

@@ -11,7 +11,7 @@ export interface ThumbnailOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
-  readonly everyMs: number
+  readonly limits: { readonly thumbnailsEveryMs: number }
   /** Takes a JPEG of the feed. */
   readonly capture: (feed: ActiveFeed, image: Uint8Array) => Promise<void>
 }
@@ -49,11 +49,11 @@ export class Thumbnails {
   }
 
   async #takeDue(signal: AbortSignal): Promise<void> {
-    const { clock, everyMs, log } = this.#options
+    const { clock, limits, log } = this.#options
     const nowMs = clock.monotonic()
     for (const due of this.#due.values()) {
       if (due.atMs > nowMs || signal.aborted) continue
-      due.atMs = nowMs + everyMs
+      due.atMs = nowMs + limits.thumbnailsEveryMs
       await this.#take(due.feed, signal).catch((error: unknown) => {
         log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
       })

@@ -33,6 +33,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     `update channels set status = 'stopped' where status <> 'stopped'`,
     'delete from serving_nodes',
     'delete from node_keys',
+    'delete from reload_requests',
     'delete from delivery_nodes',
     // Users may have signed out, and links may have been used, after the backup.
     'delete from dashboard_sessions',

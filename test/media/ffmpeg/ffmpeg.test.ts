@@ -9,8 +9,8 @@ import { silentLog } from '../../support/log.ts'
 
 const ffmpeg = create()
 
-function create(options: { binary?: string; maxChildren?: number } = {}) {
-  return createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 4, ...options })
+function create(options: { binary?: string; maxChildren?: () => number } = {}) {
+  return createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4, ...options })
 }
 
 function run(job: Omit<FfmpegJob, 'name'>, host = ffmpeg): FfmpegProcess {
@@ -92,7 +92,7 @@ test('a missing program is a refusal that says what to do', () => {
 })
 
 test('the number of processes never exceeds the limit', async () => {
-  const host = create({ maxChildren: 1 })
+  const host = create({ maxChildren: () => 1 })
   const first = run({ args: ENDLESS }, host)
   expect(host.run({ name: 'second', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
   await first.stop(2000)

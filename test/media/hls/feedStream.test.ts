@@ -15,7 +15,7 @@ import { silentLog } from '../../support/log.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8 })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-hls-'))
 const open: { source: Player | Hub; stream: FeedStream }[] = []
 let h264: Recorded
@@ -245,7 +245,7 @@ test('a stream has ended when its publisher leaves just after ffmpeg failed', as
 })
 
 test('without ffmpeg no segment is ready, and the stream has the reason', async () => {
-  const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
+  const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: () => 1 })
   const { stream } = package_(vp8, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
   expect(await stream.ready(100)).toBe(false)

@@ -40,7 +40,7 @@ function recordings(clock: ManualClock, unfinished: string[] = []) {
     files,
     book,
     newId: () => timeOrderedId(clock.now(), systemRandom),
-    minFreeBytes: 0,
+    limits: { minFreeBytes: 0 },
   })
   stops.push(() => made.stop(0))
   return { made, files, ended, begun }

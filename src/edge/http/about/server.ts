@@ -29,7 +29,7 @@ export interface ServerFacts {
 }
 
 /** Addresses, ports and limits, for people who set up an encoder or a page. */
-export function serverRoutes(app: FastifyInstance, ctx: Context, facts: ServerFacts): void {
+export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => ServerFacts): void {
   app.get(
     '/api/server',
     document('server', 'The addresses for publishers and viewers, ports, limits and the version', {
@@ -37,9 +37,9 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: ServerFa
       data: ServerInfo,
     }),
     (request, reply) => {
-      const { version, rtmp, httpPort, webRtcPort, limits } = facts
+      const { version, rtmp, httpPort, webRtcPort, limits } = facts()
       const place = { accountId: accountOf(request), ...requestedAt(ctx, request) }
-      const { rtmp: rtmpAddress, ...addresses } = publicAddresses({ ...facts, ...place })
+      const { rtmp: rtmpAddress, ...addresses } = publicAddresses({ ...facts(), ...place })
       return sendResult(
         reply,
         ok({

@@ -19,7 +19,7 @@ export interface PlaybackOptions {
   /** Signs segment URLs. */
   readonly tickets: PlaybackTickets
   /** The claim of a viewer token that holds its restrictions. */
-  readonly claim: string
+  readonly claim: () => string
   /** The output folder of an engine on this node: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
   readonly folderOf: (engineId: string) => string
 }

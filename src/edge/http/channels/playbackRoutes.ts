@@ -200,7 +200,7 @@ function withToken(
 ): Result<Grant, ChannelFailure> {
   const { token } = request.query
   const presented = bearer(request.headers.authorization) ?? (typeof token === 'string' ? token : null)
-  return admit(rules, viewerOf(parts, request), presented, parts.claim)
+  return admit(rules, viewerOf(parts, request), presented, parts.claim())
 }
 
 /** A viewer brings the ticket from the playlist's URLs. A token is accepted here as well. */

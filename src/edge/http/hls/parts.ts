@@ -11,11 +11,11 @@ import type { HlsViewers } from './viewers.ts'
 export interface HlsRouteOptions {
   readonly hls: Hls
   /** How many segments a playlist lists. */
-  readonly listSegments: number
+  readonly listSegments: () => number
   /** Signs session URLs; the same on every node of an installation. */
   readonly key: KeyObject
   /** A session ends after this time without a request. */
-  readonly sessionMs: number
+  readonly sessionMs: () => number
   readonly handover: Handover
 }
 

@@ -82,7 +82,7 @@ export async function hlsRoutes(
 
 /** Ends the sessions of players that left: HLS has no message for leaving. */
 async function sweep({ ctx, viewers, sessionMs }: HlsParts): Promise<void> {
-  for (const viewer of viewers.idle(sessionMs)) {
+  for (const viewer of viewers.idle(sessionMs())) {
     viewers.forget(viewer.sessionId)
     viewer.cut()
     await closeSession(ctx, viewer.sessionId, 'left')
@@ -209,7 +209,7 @@ function sendPlaylist(parts: HlsParts, viewer: HlsViewer, stream: FeedStream, re
     const piece = pieceOf(name)
     return piece === null ? name : `${name}?t=${parts.tickets.of(viewer, opensOf(piece))}`
   }
-  const playlist = hlsPlaylist(facts, { window: parts.listSegments, uriOf })
+  const playlist = hlsPlaylist(facts, { window: parts.listSegments(), uriOf })
   return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
 }
 

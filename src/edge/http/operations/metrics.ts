@@ -43,6 +43,13 @@ export function createMetrics(ctx: Context, connections: HttpConnections, channe
     }),
   )
   registerConnections(registry, connections)
+  const reloads = 'Reloads of the configuration: applied ones, and those that were refused because something was wrong.'
+  registry.registerMetric(
+    counter('sluice_config_reloads_total', reloads, ['outcome'], () => [
+      [['applied'], ctx.reloads.get('applied')],
+      [['refused'], ctx.reloads.get('refused')],
+    ]),
+  )
   registerSessionMetrics(registry, ctx)
   if (channels) registerChannelMetrics(registry, channels)
   return {

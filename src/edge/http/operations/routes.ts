@@ -10,7 +10,12 @@ import { sendFailure } from '../problem.ts'
 const READY_TIMEOUT_MS = 2000
 
 /** For operators: liveness, readiness, metrics and capabilities. */
-export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Metrics, metricsSecret: string): void {
+export function operationRoutes(
+  app: FastifyInstance,
+  ctx: Context,
+  metrics: Metrics,
+  metricsSecret: () => string,
+): void {
   app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
 
   app.get('/readyz', async (_request, reply) => {
@@ -27,7 +32,7 @@ export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Met
   })
 
   app.get('/metrics', async (request, reply) => {
-    if (!mayScrape(request, metricsSecret)) {
+    if (!mayScrape(request, metricsSecret())) {
       const how = 'Metrics are for this machine, or for holders of metrics.secret as a Bearer token'
       return sendFailure(reply, failure('unauthorized', `Unauthorized: ${how}`))
     }

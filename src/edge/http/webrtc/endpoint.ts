@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
 import { preflight } from '../media/cors.ts'
+import { iceLinks } from './iceLinks.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
 import type { SignalingEndpoint, SignalingParts } from './parts.ts'
 import { patchRoute } from './patch.ts'
@@ -48,8 +49,9 @@ async function answerOffer(
 ): Promise<FastifyReply> {
   const offer = readOffer(request)
   if (!offer.ok) return sendRefusal(reply, offer.error)
-  const { pending } = parts
-  if (pending.count >= Math.max(1, Math.floor(pending.most * endpoint.pendingShare))) return sendRefusal(reply, BUSY)
+  const { pending, limits } = parts
+  if (pending.count >= Math.max(1, Math.floor(limits.maxPending * endpoint.pendingShare)))
+    return sendRefusal(reply, BUSY)
   pending.count++
   try {
     const admitted = await endpoint.admit(request, offer.value)
@@ -68,7 +70,7 @@ async function begin(
   offer: SignalingOffer,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx, engine, resources, links, base } = parts
+  const { ctx, engine, resources, limits, base } = parts
   // Open the resource before asking the engine. A session that ends before its answer left must not leave a resource.
   const resource = resources.open(session.id)
   const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
@@ -95,6 +97,7 @@ async function begin(
     // A broadcaster's account comes only from its token. This header tells it where viewers can watch.
     'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
   })
+  const links = iceLinks(limits.iceServers)
   if (links.length > 0) reply.header('Link', links)
   return reply.code(201).type(SDP).send(negotiated.answer)
 }

@@ -8,12 +8,17 @@ import type { PeerOf } from '../peer.ts'
 import type { SignalingOffer } from './offer.ts'
 import type { Resources } from './resources.ts'
 
-export interface WebRtcOptions {
-  readonly engine: MediaEngine
+/** Read at each use, so they may change. */
+export interface WebRtcLimits {
   /** STUN and TURN servers for clients: `URL` or `URL username credential`. */
   readonly iceServers: readonly string[]
   /** How many offers may be under way at a time. */
   readonly maxPending: number
+}
+
+export interface WebRtcOptions {
+  readonly engine: MediaEngine
+  readonly limits: WebRtcLimits
   /** The public URL of this node if it differs from the one that clients connect to; else ''. */
   readonly nodeUrl: string
   readonly handover: Handover
@@ -44,10 +49,9 @@ export interface SignalingParts {
   readonly ctx: Context
   readonly engine: MediaEngine
   readonly resources: Resources
-  /** `Link` header values. */
-  readonly links: readonly string[]
+  readonly limits: WebRtcLimits
   /** The prefix of a resource path: empty, or the URL of this node. */
   readonly base: string
   /** Counts the offers under way at all endpoints. */
-  readonly pending: { count: number; readonly most: number }
+  readonly pending: { count: number }
 }

@@ -3,7 +3,6 @@ import type { Context } from '../../../commands/context.ts'
 import type { PeerOf } from '../peer.ts'
 import { openSignalingEndpoint } from './endpoint.ts'
 import type { WebRtcOptions } from './parts.ts'
-import { iceLinks } from './iceLinks.ts'
 import { FRAGMENT, plainErrorHandler, SDP } from '../media/refusal.ts'
 import { Resources } from './resources.ts'
 import { whepEndpoint } from './whep.ts'
@@ -16,14 +15,14 @@ export async function webRtcRoutes(
   peerOf: PeerOf,
   options: WebRtcOptions,
 ): Promise<void> {
-  const { engine, iceServers, maxPending, nodeUrl } = options
+  const { engine, limits, nodeUrl } = options
   const resources = new Resources(ctx.random)
   const unwatch = engine.watch((event) => {
     if (event.kind === 'ended') resources.forget(event.sessionId)
   })
   app.addHook('onClose', async () => unwatch())
-  const pending = { count: 0, most: maxPending }
-  const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending, base: nodeUrl.replace(/\/$/, '') }
+  const pending = { count: 0 }
+  const parts = { ctx, engine, resources, limits, pending, base: nodeUrl.replace(/\/$/, '') }
   for (const endpoint of [whipEndpoint, whepEndpoint].map((make) => make({ ...options, ctx, peerOf }))) {
     await app.register(
       async (scope) => {

@@ -1,0 +1,67 @@
+import { timeOrderedId } from '../../base/ids.ts'
+import { type CommandContext, audit, cliActor } from '../context.ts'
+
+/** A key that a reload changed, or would change. Values of secrets are left out. */
+export interface ReloadedKey {
+  readonly key: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+/** What a reload of the configuration did, or, as a check, would do. */
+export interface ReloadAnswer {
+  /** False: nothing was changed, because of `problems`. */
+  readonly ok: boolean
+  readonly applied: readonly ReloadedKey[]
+  /** Keys that changed and need a restart. */
+  readonly needRestart: readonly ReloadedKey[]
+  /** Sentences with key and place. */
+  readonly problems: readonly string[]
+}
+
+/** What a serving node does at a request. It never rejects. */
+export type Reload = (request: { readonly isCheck: boolean }) => Promise<ReloadAnswer>
+
+const ANSWERED_AT_ONCE = 10
+const LOOK_MS = 200
+/** A node looks every second. A reload itself takes milliseconds, but the node's store may be slow. */
+const WAIT_MS = 20_000
+
+/**
+ * Asks a serving node to reload, and waits. Null: it did not answer.
+ * @param pause keeps the process alive, which the pauses of `ctx.clock` do not
+ */
+export async function askForReload(
+  ctx: CommandContext,
+  nodeId: string,
+  { isCheck, pause }: { readonly isCheck: boolean; readonly pause: (ms: number) => Promise<void> },
+): Promise<ReloadAnswer | null> {
+  const id = timeOrderedId(ctx.clock.now(), ctx.random)
+  await ctx.store.transaction((tx) => tx.reloads.insert({ id, nodeId, isCheck }, ctx.clock.now()))
+  const untilMs = ctx.clock.monotonic() + WAIT_MS
+  let answer: string | null = null
+  while (answer === null && ctx.clock.monotonic() < untilMs) {
+    await pause(LOOK_MS)
+    answer = await ctx.store.read.reloads.answer(id)
+  }
+  await ctx.store.transaction((tx) => tx.reloads.delete(id))
+  return answer === null ? null : (JSON.parse(answer) as ReloadAnswer)
+}
+
+/** Does what was requested of this node, and answers. Call it every second. */
+export async function answerReloads(ctx: CommandContext, nodeId: string, reload: Reload): Promise<void> {
+  if (nodeId === '') return
+  for (const { id, isCheck } of await ctx.store.read.reloads.waiting(nodeId, ANSWERED_AT_ONCE)) {
+    const answer = await reload({ isCheck })
+    await ctx.store.transaction((tx) => tx.reloads.answer(id, JSON.stringify(answer)))
+  }
+}
+
+/** Records applied keys in the audit log of every account, because they apply to all. */
+export async function auditReload(ctx: CommandContext, applied: readonly ReloadedKey[]): Promise<void> {
+  const values = (of: 'from' | 'to') => Object.fromEntries(applied.map((change) => [change.key, change[of]]))
+  const change = { action: 'config.reload', subject: 'config', before: values('from'), after: values('to') }
+  await ctx.store.transaction(async (tx) => {
+    for (const { id } of await tx.accounts.list()) await audit(tx, cliActor(id), ctx.clock.now(), change)
+  })
+}

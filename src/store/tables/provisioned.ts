@@ -1,0 +1,46 @@
+import { type Executor, statement } from '../executor.ts'
+import type { Provisioned } from '../store.ts'
+
+interface Name {
+  accountId: string
+  kind: string
+  name: string
+}
+
+const list = statement((db, p: { accountId: string }) =>
+  db.selectFrom('provisioned').selectAll().where('account_id', '=', p.accountId).orderBy('kind').orderBy('name'),
+)
+
+const put = statement((db, p: Provisioned & { accountId: string }) =>
+  db
+    .insertInto('provisioned')
+    .values({ account_id: p.accountId, kind: p.kind, name: p.name, resource_id: p.resourceId, digest: p.digest })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'kind', 'name']).doUpdateSet({ resource_id: p.resourceId, digest: p.digest }),
+    ),
+)
+
+const remove = statement((db, p: Name) =>
+  db
+    .deleteFrom('provisioned')
+    .where('account_id', '=', p.accountId)
+    .where('kind', '=', p.kind)
+    .where('name', '=', p.name),
+)
+
+export async function listProvisioned(executor: Executor, accountId: string): Promise<Provisioned[]> {
+  const rows = await executor.all(list, { accountId })
+  return rows.map(({ kind, name, resource_id: resourceId, digest }) => ({ kind, name, resourceId, digest }))
+}
+
+export async function putProvisioned(executor: Executor, accountId: string, row: Provisioned): Promise<void> {
+  await executor.run(put, { ...row, accountId })
+}
+
+export async function deleteProvisioned(
+  executor: Executor,
+  accountId: string,
+  { kind, name }: Pick<Provisioned, 'kind' | 'name'>,
+): Promise<void> {
+  await executor.run(remove, { accountId, kind, name })
+}

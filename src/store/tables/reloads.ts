@@ -1,0 +1,61 @@
+import { type Executor, statement } from '../executor.ts'
+import type { ReloadRequest } from '../store.ts'
+
+const insert = statement((db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number }) =>
+  db.insertInto('reload_requests').values({
+    id: p.id,
+    node_id: p.nodeId,
+    is_check: p.isCheck,
+    asked_at_ms: p.askedAtMs,
+    answer: null,
+  }),
+)
+
+const waiting = statement((db, p: { nodeId: string; limit: number }) =>
+  db
+    .selectFrom('reload_requests')
+    .selectAll()
+    .where('node_id', '=', p.nodeId)
+    .where('answer', 'is', null)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+const setAnswer = statement((db, p: { id: string; answer: string }) =>
+  db.updateTable('reload_requests').set({ answer: p.answer }).where('id', '=', p.id),
+)
+
+const answerOf = statement((db, p: { id: string }) =>
+  db.selectFrom('reload_requests').select('answer').where('id', '=', p.id),
+)
+
+const remove = statement((db, p: { id: string }) => db.deleteFrom('reload_requests').where('id', '=', p.id))
+
+const prune = statement((db, p: { beforeMs: number }) =>
+  db.deleteFrom('reload_requests').where('asked_at_ms', '<', p.beforeMs),
+)
+
+export async function insertReload(executor: Executor, request: ReloadRequest, askedAtMs: number): Promise<void> {
+  await executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })
+}
+
+export async function waitingReloads(executor: Executor, nodeId: string, limit: number): Promise<ReloadRequest[]> {
+  const rows = await executor.all(waiting, { nodeId, limit })
+  return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1 }))
+}
+
+export async function setReloadAnswer(executor: Executor, id: string, answer: string): Promise<void> {
+  await executor.run(setAnswer, { id, answer })
+}
+
+export async function readReloadAnswer(executor: Executor, id: string): Promise<string | null> {
+  return (await executor.first(answerOf, { id }))?.answer ?? null
+}
+
+export async function deleteReload(executor: Executor, id: string): Promise<void> {
+  await executor.run(remove, { id })
+}
+
+export async function pruneReloads(executor: Executor, beforeMs: number): Promise<number> {
+  return executor.run(prune, { beforeMs })
+}
