@@ -61,8 +61,8 @@ type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 /** How a server reads its configuration again. */
 export interface Reloading {
   /** Reads all sources of the configuration. */
-  readConfig(): Result<Config, ConfigProblem[]>
-  setLogLevel(level: LogLevel): void
+  readonly readConfig: () => Result<Config, ConfigProblem[]>
+  readonly setLogLevel: (level: LogLevel) => void
 }
 
 export interface Serving {
