@@ -4,7 +4,7 @@ import { broadcast } from '../support/broadcast.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 
 let sluice: RunningApp
-/** The URLs in a playlist, with their tickets. */
+/** The addresses of pieces, with the ticket of a session. */
 let pieces: { segment: string; init: string; part: string }
 let sessionId: string
 
@@ -13,15 +13,16 @@ beforeAll(async () => {
   await broadcast(sluice, await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }), { speed: 4 })
   const at = `/hls/${sluice.accountId}/show/`
   const text = async (path: string) => (await sluice.call('GET', path, undefined, { authorization: '' })).text
-  const media = /^[^#\s]+$/m.exec(await text(`${at}index.m3u8`))?.[0] ?? ''
-  const playlist = await text(at + media)
-  const named = (pattern: RegExp): string => `${at}${media.split('/')[0]}/${pattern.exec(playlist)?.[1]}`
+  const [uri = ''] = /^[^#\s]+$/m.exec(await text(`${at}index.m3u8`)) ?? []
+  const media = new URL(uri, `${sluice.base}${at}`).pathname
+  const playlist = await text(media)
+  const named = (pattern: RegExp): string => media.replace('media.m3u8', pattern.exec(playlist)?.[1] ?? '')
   pieces = {
     segment: named(/\n(s\d+\.m4s\S*)\n(?![^]*\ns\d)/),
     init: named(/"(init-[^"]+)/),
     part: named(/"(p\d+[^"]+)",INDEPENDENT/),
   }
-  sessionId = sluice.app.ctx.sessions.all().find(({ session }) => playlist.includes(session.id))?.session.id ?? ''
+  sessionId = sluice.app.ctx.sessions.all().find(({ session }) => media.includes(session.id))?.session.id ?? ''
 })
 afterAll(() => sluice.close())
 
@@ -29,14 +30,14 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
   sluice.call(method, path, undefined, { authorization: '', ...headers })
 
 /** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
-const ROUTE = '&via=route'
+const ROUTE = '?via=route'
 
 const alike = ({ status, headers, text }: Answer) => {
   const { date: _, 'x-request-id': id, ...others } = Object.fromEntries(headers)
   return { status, headers: others, text, hasId: /^\S{8,}-\w+$/.test(id ?? '') }
 }
 
-const changed = (path: string): string => path.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+const changed = (path: string): string => path.replace(/(?<=~.{30})./, (one) => (one === 'A' ? 'B' : 'A'))
 
 it.each<[string, () => string, Record<string, string>, string, number]>([
   ['a segment', () => pieces.segment, {}, 'GET', 200],
@@ -45,9 +46,10 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   ['a range beyond the end', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
   ['the beginning', () => pieces.init, {}, 'GET', 200],
   ['a part', () => pieces.part, {}, 'GET', 200],
-  ['the ticket of a segment for a part', () => pieces.segment.replace(/s(\d+\.m4s)/, 'p$1'), {}, 'GET', 401],
-  ['the next segment', () => pieces.segment.replace(/\d+(?=\.m4s)/, (n) => `${Number(n) + 1}`), {}, 'GET', 401],
-  ['another spelling', () => pieces.segment.replace(/s(?=\d+\.m4s)/, 's0'), {}, 'GET', 401],
+  ['a segment that is not there yet', () => pieces.segment.replace(/s\d+/, 's4000000000'), {}, 'GET', 404],
+  ['another rendition', () => pieces.segment.replace('/v0/', '/v1/'), {}, 'GET', 404],
+  ['another stream', () => pieces.segment.replace('/v0/', 'x/v0/'), {}, 'GET', 401],
+  ['another spelling', () => pieces.segment.replace(/s(?=\d+\.m4s)/, 's0'), {}, 'GET', 404],
   ['a forged ticket', () => changed(pieces.segment), {}, 'GET', 401],
 ])('the fast path and the framework answer alike: %s', async (_name, path, headers, method, status) => {
   const long = await get(path() + ROUTE, headers, method)

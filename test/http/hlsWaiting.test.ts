@@ -9,13 +9,12 @@ function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => s
   return Array.from({ length: count }, (_, at) => {
     const viewer = viewers.newcomer()
     viewer.sessionId = `${addressOf(at)}-${at}`
-    viewer.feedId = 'feed'
     viewers.wait(viewer, addressOf(at))
     return viewer
   })
 }
 
-const isKnown = (viewers: HlsViewers, { sessionId }: HlsViewer) => viewers.find(sessionId, 'feed') !== undefined
+const isKnown = (viewers: HlsViewers, { sessionId }: HlsViewer) => viewers.find(sessionId) !== undefined
 
 test('an address that floods master playlist requests evicts only its own oldest viewers', () => {
   const viewers = new HlsViewers(clock)

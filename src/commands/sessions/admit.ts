@@ -44,6 +44,10 @@ export type ViewerAdmission =
   | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed }
   | ViewerRefusal
 
+export type ViewerPreview =
+  | { readonly ok: true; readonly feed: ActiveFeed; readonly tokenId: number | null }
+  | ViewerRefusal
+
 /** The feed is at another node, at `url`, which decides again. */
 export interface PublishedRemotely {
   readonly ok: false
@@ -107,12 +111,14 @@ export async function mayView(
   ctx: SessionContext,
   attempt: AccessAttempt,
   sessionRequest: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
-): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | ViewerRefusal> {
+): Promise<ViewerPreview> {
   const closed = notNow(ctx, attempt)
   if (closed) return closed
   const evaluation = await preview(ctx, attempt)
   const { decision } = evaluation
-  return decision.allowed ? feedFor(ctx, evaluation, sessionRequest) : refuse(ctx, 401, decision.code, decision.message)
+  if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
+  const found = await feedFor(ctx, evaluation, sessionRequest)
+  return found.ok ? { ...found, tokenId: decision.tokenId } : found
 }
 
 /** The feed that the evaluation gives access to. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { UnsupportedEncoding } from './problem.ts'
 
 /**
@@ -14,3 +14,7 @@ export function refuseEncodedBodies(app: FastifyInstance): void {
     return done(new UnsupportedEncoding(coding))
   })
 }
+
+/** Whether the client takes an answer in gzip (RFC 9110 section 12.5.3). */
+export const acceptsGzip = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headers['accept-encoding'] ?? '')

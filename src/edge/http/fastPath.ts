@@ -31,8 +31,7 @@ const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined &&
   headers['transfer-encoding'] === undefined
 
-const CACHED = ['Cache-Control', 'public, max-age=60']
-const SEGMENT_HEAD = [...OPEN_HEAD, ...CACHED, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
+const SEGMENT_HEAD = [...OPEN_HEAD, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
 
 /**
  * Writes the head of a 200 with a whole media segment, equal to the head from the framework's routes. Node sends it
@@ -43,8 +42,9 @@ export function writeSegmentHead(
   length: number,
   route: string,
   options: FastPathOptions,
+  caching = 'public, max-age=60',
 ): void {
   options.answered('GET', route, 200)
-  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`]
+  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`, 'Cache-Control', caching]
   response.writeHead(200, [...SEGMENT_HEAD, ...own])
 }

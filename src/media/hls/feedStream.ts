@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
-import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
+import type { SegmentStore } from '../../core/hls/facts.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { FeedConverter } from './feedConverter.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { HlsPackager } from './packager.ts'
-import { type Arrival, HlsStream } from './stream.ts'
+import { HlsStream } from './stream.ts'
 
 export interface SegmentOptions {
   /** A segment ends at the first keyframe after this, seconds. */
@@ -46,7 +46,8 @@ const HEALTHY_MS = 30_000
 /** One feed as HLS. Needs a process only for codecs that HLS does not have, and restarts it when it dies. */
 export class FeedStream {
   readonly #options: FeedStreamOptions
-  readonly #stream: HlsStream
+  /** What viewers request. */
+  readonly hls: HlsStream
   readonly #sampler: FrameSampler
   readonly #stopping = new AbortController()
   #dates = new MediaDates()
@@ -63,7 +64,7 @@ export class FeedStream {
     const { id, clock, store, source, segments } = options
     this.#options = options
     this.#source = source
-    this.#stream = new HlsStream({ ...segments, id, clock, store, renditions: [RENDITION] })
+    this.hls = new HlsStream({ ...segments, id, clock, store, renditions: [RENDITION] })
     this.#sampler = this.#newSampler(segments)
     this.#converter = this.#newConverter()
     this.lastRequestMs = clock.monotonic()
@@ -75,41 +76,9 @@ export class FeedStream {
     return this.#ended
   }
 
-  /** A request waits for a segment or a part. */
-  get isAwaited(): boolean {
-    return this.#stream.isAwaited
-  }
-
   /** Why no new segments come at the moment; a sentence for the log. */
   get problem(): string | null {
     return this.#problem
-  }
-
-  /** True as soon as players can begin; false when there is nothing to play after `ms`, or the stream is over. */
-  ready(ms: number): Promise<boolean> {
-    return this.#stream.ready(ms)
-  }
-
-  variants(): VariantFacts[] {
-    return this.#stream.variants()
-  }
-
-  facts(): RenditionFacts | undefined {
-    return this.#stream.facts(RENDITION)
-  }
-
-  /** Waits until a playlist lists this segment, or with `part` this part of it, `ms` at most. */
-  reached(n: number, part: number | null, ms: number): Promise<Arrival> {
-    return this.#stream.reached(RENDITION, n, part, ms)
-  }
-
-  /** Waits for the part with this number, when it is the next one. */
-  reachedPart(n: number, ms: number): Promise<Arrival> {
-    return this.#stream.reachedPart(RENDITION, n, ms)
-  }
-
-  piece(key: Pick<PieceKey, 'kind' | 'name'>): Buffer | undefined {
-    return this.#stream.piece({ ...key, rendition: RENDITION })
   }
 
   /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
@@ -129,12 +98,12 @@ export class FeedStream {
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#unsubscribe()
-    this.#stream.stop()
+    this.hls.stop()
     await this.#converter.stop()
   }
 
   #newSampler({ targetSeconds, parts }: SegmentOptions): FrameSampler {
-    const rendition = this.#stream.rendition(RENDITION)
+    const rendition = this.hls.rendition(RENDITION)
     if (rendition === undefined) throw new Error('a feed has no rendition')
     const options = { segmentSeconds: targetSeconds, parts }
     return new FrameSampler({
@@ -146,7 +115,7 @@ export class FeedStream {
 
   #changed(): void {
     this.#problem = null
-    this.#stream.changed()
+    this.hls.changed()
   }
 
   #newConverter(): FeedConverter {

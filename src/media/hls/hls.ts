@@ -85,10 +85,11 @@ export class Hls {
     packaged.feed = feed
     packaged.feedIds.push(feed.feedId)
     this.#streams.set(feed.feedId, packaged.stream)
-    if (packaged.feedIds.length > FOLLOWED_MAX) this.#streams.delete(packaged.feedIds.shift() ?? '')
+    // The first one names the stream in addresses.
+    if (packaged.feedIds.length > FOLLOWED_MAX) this.#streams.delete(packaged.feedIds.splice(1, 1)[0] ?? '')
   }
 
-  /** The stream of a packaged feed. Counts as a request, so it postpones the idle timeout. */
+  /** The stream of a packaged feed, or with the id of a stream. Counts as a request, so it postpones the idle timeout. */
   find(feedId: string): FeedStream | undefined {
     const stream = this.#streams.get(feedId)
     if (stream) stream.lastRequestMs = this.#options.clock.monotonic()
@@ -100,7 +101,7 @@ export class Hls {
     const { clock, limits } = this.#options
     for (const { stream } of this.#packaged) stream.checkProgress()
     const idle = [...this.#packaged].filter(
-      ({ stream }) => !stream.isAwaited && clock.monotonic() - stream.lastRequestMs > limits.idleMs,
+      ({ stream }) => !stream.hls.isAwaited && clock.monotonic() - stream.lastRequestMs > limits.idleMs,
     )
     for (const packaged of idle) {
       this.#packaged.delete(packaged)

@@ -49,6 +49,8 @@ export class HlsRendition {
   #isContinued = true
   #endMs = Number.NEGATIVE_INFINITY
   #ended = false
+  /** As of now; null: to be gathered. Whoever shares what is made of them can go by the object. */
+  #facts: RenditionFacts | null = null
 
   constructor(options: RenditionOptions) {
     this.#options = options
@@ -72,6 +74,7 @@ export class HlsRendition {
   /** Says what is constant from now on. Call it once, before the first part. */
   choose(targets: Targets): void {
     this.#targets = targets
+    this.#facts = null
   }
 
   /** Adds a part; the first one of a segment opens it, at this date. */
@@ -86,6 +89,7 @@ export class HlsRendition {
       parts: [...open.parts, part],
       bytes: open.bytes + bytes.length,
     }
+    this.#facts = null
   }
 
   /** The open segment is complete. */
@@ -99,6 +103,7 @@ export class HlsRendition {
     this.#open = null
     this.#openBytes = []
     this.#forget()
+    this.#facts = null
   }
 
   /** The next segment does not continue this one. */
@@ -110,15 +115,20 @@ export class HlsRendition {
   end(): void {
     this.close()
     this.#ended = true
+    this.#facts = null
   }
 
-  /** Null until the first segment is complete. */
+  /** Null until the first segment is complete. The same object until something changes. */
   facts(): RenditionFacts | null {
-    if (this.#targets === null) return null
+    this.#facts ??= this.#targets === null ? null : this.#factsWith(this.#targets)
+    return this.#facts
+  }
+
+  #factsWith(targets: Targets): RenditionFacts {
     return {
-      ...this.#targets,
+      ...targets,
       discontinuitySequence: this.#discontinuitySequence,
-      segments: this.#open === null ? this.#closed : [...this.#closed, this.#open],
+      segments: this.#open === null ? [...this.#closed] : [...this.#closed, this.#open],
       nextSegment: this.#nextSegment,
       nextPart: this.#nextPart,
       ended: this.#ended,

@@ -57,7 +57,7 @@ function packageSource(source: Player | Hub, options: Partial<SegmentOptions> = 
 }
 
 const textOf = (stream: FeedStream): string => {
-  const facts = stream.facts()
+  const facts = stream.hls.facts('v0')
   return facts === undefined ? '' : hlsPlaylist(facts, { window: 60 })
 }
 
@@ -70,7 +70,7 @@ function listed(stream: FeedStream): (Listed & { run: number })[] {
   }))
 }
 
-const bytesOf = (stream: FeedStream, name: string): Buffer => stream.piece(pieceOf(name)!)!
+const bytesOf = (stream: FeedStream, name: string): Buffer => stream.hls.piece({ ...pieceOf(name)!, rendition: 'v0' })!
 
 /** Decodes the listed segments of one run, as a player would. */
 function probe(stream: FeedStream, segments: Listed[]) {
@@ -87,7 +87,7 @@ function probe(stream: FeedStream, segments: Listed[]) {
 
 test('H.264 and AAC are copied into segments of two seconds that play, without a process', async () => {
   const { stream } = package_(h264)
-  expect(await stream.ready(6000)).toBe(true)
+  expect(await stream.hls.ready(6000)).toBe(true)
   expect(ffmpeg.running).toBe(0)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
   const segments = listed(stream)
@@ -95,17 +95,17 @@ test('H.264 and AAC are copied into segments of two seconds that play, without a
   const { codecs, frames } = probe(stream, segments)
   expect(codecs).toEqual(['h264', 'aac'])
   expect(Math.abs(frames - segments.length * 50)).toBeLessThanOrEqual(2)
-  expect(stream.variants()[0]).toMatchObject({
+  expect(stream.hls.variants()[0]).toMatchObject({
     codecs: expect.stringMatching(/^avc1\.[0-9a-f]{6},mp4a\.40\.2$/),
     size: { width: 320, height: 180 },
   })
-  expect(stream.variants()[0]!.bandwidth).toBeGreaterThan(50_000)
+  expect(stream.hls.variants()[0]!.bandwidth).toBeGreaterThan(50_000)
   expect(textOf(stream)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
 })
 
 test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
   const { stream } = package_(vp8)
-  expect(await stream.ready(6000)).toBe(true)
+  expect(await stream.hls.ready(6000)).toBe(true)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), { timeout: 30_000 })
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
@@ -115,7 +115,7 @@ test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', asy
 test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () => {
   const recorded = await encoded({ video: 'h264', audio: 'opus', seconds: 4, gop: 50, size: '320x180' })
   const { stream } = package_(recorded)
-  expect(await stream.ready(6000)).toBe(true)
+  expect(await stream.hls.ready(6000)).toBe(true)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
   const segments = listed(stream)
   const { codecs, streams, frames } = probe(stream, segments)
@@ -129,7 +129,7 @@ test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () =>
 
 test('when ffmpeg is killed, the stream continues after a discontinuity with the next numbers', async () => {
   const { stream } = package_(vp8)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   const before = listed(stream)
   expect(signal('SIGKILL')).toBe(1)
   await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
@@ -147,7 +147,7 @@ test('when ffmpeg is killed, the stream continues after a discontinuity with the
 
 test('when ffmpeg hangs it is killed, and the stream continues', async () => {
   const { stream } = package_(vp8)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   expect(signal('SIGSTOP')).toBe(1)
   await vi.waitFor(
     () => {
@@ -168,7 +168,7 @@ function signal(name: NodeJS.Signals): number {
 
 test('a change of tracks begins a new run, and the segments of the old one stay', async () => {
   const { stream, player } = package_(h264)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   player.change(h264.tracks.map((track) => (track.kind === 'video' ? { ...track, width: 322 } : track)))
   await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
   expect(
@@ -181,7 +181,7 @@ test('a change of tracks begins a new run, and the segments of the old one stay'
 
 test('the end of a source ends the playlist, which still plays to its end', async () => {
   const { stream, player } = package_(h264)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   player.end()
   await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
   expect(stream.ended).toBe(true)
@@ -229,7 +229,7 @@ async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Fr
 
 test('the normal end of a broadcast is not a failure: no restart, and no warning in the log', async () => {
   const { stream, player, warnings } = package_(h264)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   player.end()
   await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
   expect([warnings, stream.problem, ffmpeg.running]).toEqual([[], null, 0])
@@ -237,7 +237,7 @@ test('the normal end of a broadcast is not a failure: no restart, and no warning
 
 test('a stream has ended when its publisher leaves just after ffmpeg failed', async () => {
   const { stream, player } = package_(vp8)
-  await stream.ready(6000)
+  await stream.hls.ready(6000)
   expect(signal('SIGKILL')).toBe(1)
   player.end()
   await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
@@ -248,5 +248,5 @@ test('without ffmpeg no segment is ready, and the stream has the reason', async 
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: () => 1 })
   const { stream } = package_(vp8, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
-  expect(await stream.ready(100)).toBe(false)
+  expect(await stream.hls.ready(100)).toBe(false)
 })

@@ -3,11 +3,11 @@ import { countBytes } from '../../../commands/sessions/count.ts'
 import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } from '../fastPath.ts'
 import { pieceOf } from './names.ts'
 import { HLS_MEDIA, type HlsParts, requestPlaceOf } from './parts.ts'
-import { opensOf } from '../media/tickets.ts'
+import { PIECE_CACHING } from './sending.ts'
 import type { HlsViewer } from './viewers.ts'
 
-/** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`. Stream names that need escaping go to the route. */
-const MEDIA = /^\/hls\/\w{1,64}\/[\w.~-]{1,128}\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))\?t=([\w.-]{1,128})$/
+/** `/hls/~{ticket}/{stream}/{rendition}/{file}` */
+const MEDIA = /^\/hls\/~([\w.-]{1,128})\/([\w-]{1,64})\/(\w{1,16})\/([\w-]{1,40}\.(?:mp4|m4s))$/
 
 interface Admitted {
   readonly viewer: HlsViewer
@@ -20,12 +20,12 @@ interface Admitted {
  */
 export function hlsFastPath(parts: HlsParts, options: FastPathOptions): FastPath {
   return (request, response) => {
-    const asked = readPlainGet(request, '/hls/', MEDIA)
+    const asked = readPlainGet(request, '/hls/~', MEDIA)
     const admitted = asked && admittedTo(parts, asked, request)
     if (!admitted) return false
     const { viewer, bytes } = admitted
     viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
-    writeSegmentHead(response, bytes.length, HLS_MEDIA, options)
+    writeSegmentHead(response, bytes.length, HLS_MEDIA, options, PIECE_CACHING)
     response.end(bytes)
     return true
   }
@@ -34,12 +34,12 @@ export function hlsFastPath(parts: HlsParts, options: FastPathOptions): FastPath
 /** Null: the route has to decide. */
 function admittedTo(parts: HlsParts, asked: RegExpExecArray, request: IncomingMessage): Admitted | null {
   const { tickets, viewers, hls, access, ctx } = parts
-  const [, feedId = '', file = '', ticket] = asked
+  const [, ticket, stream = '', rendition = '', file = ''] = asked
   const piece = pieceOf(file)
-  const sessionId = piece && tickets.read(ticket, { opens: opensOf(piece), feedId })
-  const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
+  const holder = piece && tickets.read(ticket, stream)
+  const viewer = holder ? viewers.find(holder.sessionId) : undefined
   if (!viewer || !piece || !access.isAdmitted(viewer.sessionId, requestPlaceOf(parts, request))) return null
-  const bytes = hls.find(feedId)?.piece(piece)
+  const bytes = hls.find(stream)?.hls.piece({ ...piece, rendition })
   if (bytes === undefined) return null
   if (piece.kind === 'init') viewer.hasNewInit = true
   viewer.lastAskedMs = ctx.clock.monotonic()

@@ -6,6 +6,7 @@ import type { Hls } from '../../../media/hls/hls.ts'
 import type { Handover } from '../media/handover.ts'
 import type { PeerOf } from '../peer.ts'
 import type { Tickets } from '../media/tickets.ts'
+import type { SharedPlaylists } from './sharedPlaylists.ts'
 import type { HlsViewers } from './viewers.ts'
 
 export interface HlsRouteOptions {
@@ -26,6 +27,7 @@ export interface HlsParts extends HlsRouteOptions {
   readonly viewers: HlsViewers
   readonly tickets: Tickets
   readonly access: RequestAccess
+  readonly playlists: SharedPlaylists
 }
 
 /** The origin and address of a request, for the rules of its token. */
@@ -34,5 +36,5 @@ export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: Incomi
   origin: headers.origin ?? null,
 })
 
-/** Playlists and segments of a session. */
-export const HLS_MEDIA = '/hls/:accountId/:streamName/:feedId/:file'
+/** The playlists and pieces of a stream. What follows the ticket is the same for all viewers. */
+export const HLS_MEDIA = '/hls/~:ticket/:stream/:rendition/:file'

@@ -3,20 +3,17 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import type { Opens, TicketHolder } from '../media/tickets.ts'
 import { Waiting } from './waiting.ts'
 
 /** Opens a viewer's session; null: it is open. */
 export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
-/** An HLS viewer: a series of requests that the tickets of one session connect. */
-export class HlsViewer implements TicketHolder {
+/** An HLS viewer: a series of requests with the ticket of one session. */
+export class HlsViewer {
   sessionId = ''
-  feedId = ''
   bytesIn = 0
   bytesOut = 0
   lastAskedMs: number
-  readonly tickets = new Map<Opens, string>()
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
   readonly #answers = new Set<ServerResponse>()
@@ -115,9 +112,9 @@ export class HlsViewers {
   }
 
   /** Undefined: the session is over, or belongs to another node. */
-  find(sessionId: string, feedId: string): HlsViewer | undefined {
+  find(sessionId: string): HlsViewer | undefined {
     const viewer = this.#viewers.get(sessionId)
-    return viewer === undefined || viewer.isCut || viewer.feedId !== feedId ? undefined : viewer
+    return viewer === undefined || viewer.isCut ? undefined : viewer
   }
 
   forget(sessionId: string): void {

@@ -7,12 +7,17 @@ export const isMediaPath = (url: string | undefined): boolean => url !== undefin
 
 const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id'
 
-/** The same headers, for code that writes a whole head itself. */
+/**
+ * The headers of `openToPages`, for code that writes a whole head itself. Addresses of media hold tickets and tokens, so
+ * no page that is shown from one may pass it on.
+ */
 export const OPEN_HEAD: readonly string[] = [
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
   EXPOSED,
+  'Referrer-Policy',
+  'no-referrer',
 ]
 
 /**
@@ -23,6 +28,7 @@ export function openToPages(request: IncomingMessage, response: ServerResponse):
   if (!isMediaPath(request.url)) return
   response.setHeader('Access-Control-Allow-Origin', '*')
   response.setHeader('Access-Control-Expose-Headers', EXPOSED)
+  response.setHeader('Referrer-Policy', 'no-referrer')
 }
 
 /**

@@ -15,6 +15,8 @@ export interface HttpRefusal {
   readonly location?: string
   /** Replaces the default for the status. */
   readonly retryAfterSeconds?: number | undefined
+  /** How long caches may keep it; absent: not at all. Media endpoints only. */
+  readonly cacheSeconds?: number
 }
 
 export const UNKNOWN: HttpRefusal = { status: 404, text: 'Not found: this session is over or never was' }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { embeddingOf } from '../../../commands/access/embedding.ts'
 import type { Context } from '../../../commands/context.ts'
+import { acceptsGzip } from '../contentEncoding.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFile, type StaticType } from '../staticFile.ts'
 import { watchPolicies } from './policy.ts'
@@ -65,7 +66,7 @@ function sendBuilt(
   const compressed = new URL(`${path}.gz`, BUILT)
   if (!existsSync(file)) return notBuilt(reply)
   reply.header('Vary', 'Accept-Encoding')
-  const isCompressed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '') && existsSync(compressed)
+  const isCompressed = acceptsGzip(request) && existsSync(compressed)
   if (isCompressed) reply.header('Content-Encoding', 'gzip')
   return sendFile(request, reply, isCompressed ? compressed : file, type)
 }

@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { err, ok, type Result } from '../../../base/result.ts'
+import { numberOf } from '../../../core/hls/numbers.ts'
+import type { HlsStream } from '../../../media/hls/stream.ts'
+import { acceptsGzip } from '../contentEncoding.ts'
+import { rangeHeaders, readRange } from '../media/range.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { Piece, RequestedPart } from './names.ts'
+import type { SharedPlaylist } from './sharedPlaylists.ts'
+
+// Waits for playlists and pieces of a stream, and sends them. Who may have them is decided before.
+
+export const PLAYLIST = 'application/vnd.apple.mpegurl'
+/** A blocking request waits this long; then the player gets the current playlist. */
+const BLOCK_MAX_MS = 6000
+
+/** A piece never becomes another one under its name. */
+export const PIECE_CACHING = 'public, max-age=3600, immutable'
+/** The answer to a request for a part holds that part, so a later player with the same request is content with it. */
+const BLOCKING_CACHING = 'public, max-age=6'
+/** A playlist is out of date with the next part, in a third of a second. */
+const PARTS_CACHING = 'no-cache'
+/** One without parts is out of date with the next segment. */
+const SEGMENTS_CACHING = 'public, max-age=1'
+
+export const NOT_THERE: HttpRefusal = {
+  status: 404,
+  text: 'Not found: this piece of the stream is gone or never was',
+  cacheSeconds: 1,
+}
+const TOO_FAR: HttpRefusal = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
+const NOT_NOW: HttpRefusal = { status: 503, text: 'The publisher sends nothing at the moment: try again in a moment' }
+
+/** Waits for the part that a playlist has to hold. `ok(false)`: it did not come, or none was requested. */
+export async function awaitPlaylist(
+  stream: HlsStream,
+  rendition: string,
+  requested: RequestedPart | 'malformed',
+): Promise<Result<boolean, HttpRefusal>> {
+  if (stream.rendition(rendition) === undefined) return err(NOT_THERE)
+  if (requested === null) return ok(false)
+  if (requested === 'malformed') return err(TOO_FAR)
+  const arrival = await stream.reached(rendition, requested.sequence, requested.part, BLOCK_MAX_MS)
+  return arrival === 'too_far' ? err(TOO_FAR) : ok(arrival === 'there')
+}
+
+/** Sends a playlist. @param holds that it holds the part that was requested */
+export function sendPlaylist(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  playlist: SharedPlaylist,
+  holds: boolean,
+): FastifyReply {
+  const caching = holds ? BLOCKING_CACHING : playlist.hasParts ? PARTS_CACHING : SEGMENTS_CACHING
+  reply.type(PLAYLIST).headers({ 'Cache-Control': caching, Vary: 'Accept-Encoding' })
+  if (!acceptsGzip(request)) return reply.send(playlist.plain)
+  return reply.header('Content-Encoding', 'gzip').send(playlist.gzipped)
+}
+
+/** A piece of a stream. Playlists name the next part in advance, and players request it before it exists. */
+export async function awaitPiece(
+  stream: HlsStream,
+  rendition: string,
+  piece: Piece,
+): Promise<Result<Buffer, HttpRefusal>> {
+  const arrival = piece.kind === 'part' ? await stream.reachedPart(rendition, numberOf(piece.name), BLOCK_MAX_MS) : null
+  if (arrival === 'late') return err(NOT_NOW)
+  const bytes = stream.piece({ ...piece, rendition })
+  return bytes === undefined ? err(NOT_THERE) : ok(bytes)
+}
+
+/** Sends a piece, or the requested range of it. */
+export function sendPiece(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
+  const range = readRange(request.headers.range, bytes.length)
+  reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', PIECE_CACHING).type('video/mp4')
+  if (range === 'unsatisfiable') return reply.code(416).send('')
+  return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
+}
