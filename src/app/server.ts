@@ -148,7 +148,13 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
     ...(engine ? { webRtc: { engine, limits: liveView(() => webRtcLimits(app.config)), nodeUrl, handover } } : {}),
     ...(packager
       ? {
-          hls: { hls: packager.hls, listSegments: () => app.config.hls.listSegments, handover, ...tickets },
+          hls: {
+            hls: packager.hls,
+            listSegments: () => app.config.hls.listSegments,
+            refuseShared: () => app.config.hls.refuseSharedTickets,
+            handover,
+            ...tickets,
+          },
           recordings: recordingFiles(packager, recordingsHostKey(config)),
         }
       : {}),

@@ -58,6 +58,11 @@ export const packaging = {
       max: 3600,
       about: 'How long after its last request an HLS viewer counts as gone, in seconds; at least three segments.',
     }),
+    refuseSharedTickets: toggle({
+      live: true,
+      default: true,
+      about: 'Ends an HLS session whose address is in use by more players than one.',
+    }),
   },
   recordings: {
     dir: text({

@@ -1,3 +1,4 @@
+import type { TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Action, Protocol, RefusalCode, TraceStep } from '../core/access/types.ts'
 import type { SessionLimitCode } from '../core/sessions/slots.ts'
 
@@ -20,7 +21,7 @@ export interface AccessLogRow {
   origin: string | null
   country: string | null
   allowed: boolean
-  code: RefusalCode | SessionLimitCode | null
+  code: RefusalCode | SessionLimitCode | typeof TICKET_SHARED.code | null
   message: string
   /** The number of decisions in this row. */
   count: number

@@ -9,7 +9,7 @@ let pieces: { segment: string; init: string; part: string }
 let sessionId: string
 
 beforeAll(async () => {
-  sluice = await runApp()
+  sluice = await runApp({ flags: { hls: { refuseSharedTickets: false } } })
   await broadcast(sluice, await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }), { speed: 4 })
   const at = `/hls/${sluice.accountId}/show/`
   const text = async (path: string) => (await sluice.call('GET', path, undefined, { authorization: '' })).text

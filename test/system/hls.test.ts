@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
 import { makeToken, until } from '../support/testNode.ts'
@@ -137,13 +138,20 @@ describe('access', () => {
     const tail = (url: string): string => url.split('/').slice(-3).join('/')
     expect(ticketOf(mine.mediaUrl)).not.toBe(ticketOf(other.mediaUrl))
     expect([other.mediaUrl, other.initUrl].map(tail)).toEqual([mine.mediaUrl, mine.initUrl].map(tail))
-    const { query } = announced(mine.media.text)
-    const pairs = [mine, other].map(({ mediaUrl, segments, initUrl }) => [mediaUrl + query, segments[0]!, initUrl])
-    const [first, second] = await Promise.all(pairs.map((urls) => Promise.all(urls.map((url) => get(url)))))
-    expect(first!.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(second!.map(({ bytes }) => bytes)).toEqual(first!.map(({ bytes }) => bytes))
-    expect(first![0]!.headers.get('cache-control')).toBe('public, max-age=6')
-    expect(first![0]!.text).not.toMatch(/~|\?/)
+    const both = (fileOf: (viewer: typeof mine) => string) =>
+      Promise.all([mine, other].map((each) => get(fileOf(each))))
+    const { query } = announced(other.media.text)
+    const waited = await both(({ mediaUrl }) => mediaUrl + query)
+    for (const [one, same] of [
+      waited,
+      await both(({ segments }) => segments[0]!),
+      await both(({ initUrl }) => initUrl),
+    ]) {
+      expect([one!.status, same!.status]).toEqual([200, 200])
+      expect(one!.text === same!.text && one!.bytes.length > 0).toBe(true)
+    }
+    expect(waited[0]!.headers.get('cache-control')).toBe('public, max-age=0, s-maxage=6')
+    expect(waited[0]!.text).not.toMatch(/~|\?/)
   })
 
   test('when the token is deleted, the URLs of its sessions stop working at once, and no others', async () => {
@@ -158,6 +166,32 @@ describe('access', () => {
     expect((await get(leaving.initUrl)).status).toBe(401)
     expect((await get(staying.mediaUrl)).status).toBe(200)
     expect((await get(staying.segments[0]!)).status).toBe(200)
+  })
+})
+
+describe('an address that several players use', () => {
+  test('is refused with its reason, on record, and only this one', async () => {
+    await live({ token: { subscribeRequiresAuth: true } })
+    const { token, id } = await makeToken(sluice, 'subscribe')
+    const [shared, other] = [await follow(`?auth=${token}`), await follow(`?auth=${token}`)]
+    const [segment] = shared.segments as [string]
+    const answers = await Promise.all(Array.from({ length: 10 }, () => get(segment).catch(() => null)))
+    expect(answers.filter((answer) => answer?.status === 200).length).toBeLessThanOrEqual(3)
+    for (const url of [segment, shared.mediaUrl, shared.initUrl])
+      expect([(await get(url)).status, (await get(url)).text]).toEqual([403, TICKET_SHARED.text])
+    expect((await get(other.segments[0]!)).status).toBe(200)
+    expect((await follow(`?auth=${token}`)).media.status).toBe(200)
+    const logged = async () => (await sluice.call('GET', '/api/access/log?code=ticket_shared')).json.data
+    await until(async () => (await logged()).length === 1)
+    expect((await logged())[0]).toMatchObject({ tokenId: id, protocol: 'hls', streamName: 'show', allowed: false })
+    const ended = () => sluice.app.ctx.store.read.sessions.get(ticketOf(segment).split('.')[0]!)
+    await until(async () => (await ended())?.endReason === 'ticket_shared')
+  })
+
+  test('is found by its reloads, too', async () => {
+    await live()
+    const { mediaUrl } = await follow()
+    await until(async () => (await get(mediaUrl)).status === 403)
   })
 })
 

@@ -11,7 +11,7 @@ let sluice: RunningApp
 
 beforeAll(async () => {
   const server = { trustedProxies: ['127.0.0.1'] }
-  sluice = await runApp({ flags: { server, hls: { sessionSeconds: 6 } } })
+  sluice = await runApp({ flags: { server, hls: { sessionSeconds: 6, refuseSharedTickets: false } } })
   const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
   await broadcast(sluice, recorded, { token: { subscribeRequiresAuth: true } })
   await broadcast(sluice, recorded, { streamName: 'open' })

@@ -1,8 +1,9 @@
 import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
-import { REFUSALS } from '../../core/access/refusals.ts'
+import { REFUSALS, TICKET_SHARED } from '../../core/access/refusals.ts'
 import { SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../../core/access/types.ts'
+import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import type { AccessLogRow, Stream } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
@@ -87,22 +88,39 @@ export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promi
 
 /** Records that a limit was reached before the decision. Without an account in the path there is no record. */
 export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: SessionLimitCode): void {
-  const { action, protocol, accountId, streamName, address, origin } = attempt
-  if (accountId === null || !ctx.recorder.wants(false)) return
+  const { accountId } = attempt
+  const why = { code: limit, message: SESSION_LIMITS[limit].text }
+  if (accountId !== null) noteRefusal(ctx, { ...attempt, accountId, tokenId: null, jti: null }, why)
+}
+
+/** Records that a session is refused because several players use its ticket, and from where the last request came. */
+export function recordShared(
+  ctx: AccessContext,
+  session: Session,
+  from: Pick<AccessAttempt, 'address' | 'origin'>,
+): void {
+  noteRefusal(ctx, { ...session, ...from }, { code: TICKET_SHARED.code, message: TICKET_SHARED.text })
+}
+
+type Refused = Omit<AccessAttempt, 'presented' | 'accountId' | 'country'> & Pick<Noted, 'accountId' | 'tokenId' | 'jti'>
+
+/** Records a refusal without a decision. */
+function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'code' | 'message'>): void {
+  if (!ctx.recorder.wants(false)) return
+  const { accountId, action, protocol, streamName, tokenId, jti, address, origin } = refused
   const noted: Noted = {
     accountId,
     source: 'live',
     action,
     protocol,
     streamName: printable(streamName),
-    tokenId: null,
-    jti: null,
+    tokenId,
+    jti,
     address: address.text,
     origin: origin === null ? null : printable(origin),
     country: null,
     allowed: false,
-    code: limit,
-    message: SESSION_LIMITS[limit].text,
+    ...why,
     trace: null,
   }
   ctx.recorder.note(noted, false)

@@ -4,7 +4,7 @@ import { readListQuery, type ParameterReader, type QueryPart } from '../pages/li
 import { flagOf, wordOf } from '../pages/parameters.ts'
 import { parseAddress } from './address.ts'
 import { SESSION_LIMITS } from '../sessions/slots.ts'
-import { REFUSALS } from './refusals.ts'
+import { REFUSALS, TICKET_SHARED } from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number
@@ -19,7 +19,11 @@ export interface AccessLogFilter {
 type Reader = ParameterReader<AccessLogFilter>
 
 /** All reasons of recorded refusals. */
-export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS)]
+export const LOGGED_CODES: readonly string[] = [
+  ...Object.keys(REFUSALS),
+  ...Object.keys(SESSION_LIMITS),
+  TICKET_SHARED.code,
+]
 
 /** The filters that all lists of connections have. */
 export const CONNECTION_FILTERS = {

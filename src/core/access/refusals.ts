@@ -21,5 +21,12 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   stream_not_published: { status: 409, text: 'Stream not being published' },
 }
 
+/** Ends a session that was admitted: its ticket is in use by several players. */
+export const TICKET_SHARED = {
+  code: 'ticket_shared',
+  status: 403,
+  text: 'Forbidden: More than one player uses this address. Request index.m3u8 again',
+} as const
+
 /** An encoder over RTMP cannot send an `Origin`. The plain text alone would mislead its user. */
 export const RTMP_HAS_NO_ORIGIN = `${REFUSALS.origin_not_allowed.text} (RTMP has no origin)`

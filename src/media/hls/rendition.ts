@@ -49,7 +49,7 @@ export class HlsRendition {
   #isContinued = true
   #endMs = Number.NEGATIVE_INFINITY
   #ended = false
-  /** As of now; null: to be gathered. Whoever shares what is made of them can go by the object. */
+  /** As of now; null: to be gathered. Playlists made of them are cached by this object. */
   #facts: RenditionFacts | null = null
 
   constructor(options: RenditionOptions) {

@@ -4,6 +4,7 @@ import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } f
 import { pieceOf } from './names.ts'
 import { HLS_MEDIA, type HlsParts, requestPlaceOf } from './parts.ts'
 import { PIECE_CACHING } from './sending.ts'
+import { usesAlone } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 
 /** `/hls/~{ticket}/{stream}/{rendition}/{file}` */
@@ -41,6 +42,7 @@ function admittedTo(parts: HlsParts, asked: RegExpExecArray, request: IncomingMe
   if (!viewer || !piece || !access.isAdmitted(viewer.sessionId, requestPlaceOf(parts, request))) return null
   const bytes = hls.find(stream)?.hls.piece({ ...piece, rendition })
   if (bytes === undefined) return null
+  if (!usesAlone(parts, viewer, rendition, piece)) return null
   if (piece.kind === 'init') viewer.hasNewInit = true
   viewer.lastAskedMs = ctx.clock.monotonic()
   return { viewer, bytes }

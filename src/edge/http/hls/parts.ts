@@ -17,6 +17,8 @@ export interface HlsRouteOptions {
   readonly key: KeyObject
   /** A session ends after this time without a request. */
   readonly sessionMs: () => number
+  /** Ends sessions whose ticket several players use. */
+  readonly refuseShared: () => boolean
   readonly handover: Handover
 }
 

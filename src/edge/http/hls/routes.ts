@@ -19,7 +19,8 @@ import type { FastPath, FastPathOptions } from '../fastPath.ts'
 import { hlsFastPath } from './fastPath.ts'
 import { type Piece, pieceOf, type RequestedPart, wantedPartOf } from './names.ts'
 import { HLS_MEDIA, type HlsParts, type HlsRouteOptions, requestPlaceOf } from './parts.ts'
-import { awaitPiece, awaitPlaylist, NOT_THERE, PLAYLIST, sendPiece, sendPlaylist } from './sending.ts'
+import { awaitPiece, awaitPlaylist, NOT_THERE, PLAYLIST, sendPiece, sendPlaylist, shareOf } from './sending.ts'
+import { refuseSharing, reloadsAlone, SHARED, usesAlone } from './sharing.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
 import { type HlsViewer, HlsViewers } from './viewers.ts'
@@ -159,6 +160,7 @@ async function media(parts: HlsParts, request: FastifyRequest<Media>, reply: Fas
   const piece = pieceOf(file)
   const holder = tickets.read(ticket, name)
   const viewer = holder === null ? undefined : viewers.find(holder.sessionId)
+  if (holder !== null && viewers.isShared(holder.sessionId)) return refuse(reply, SHARED)
   if (viewer === undefined) return refuse(reply, NO_TICKET)
   const isPlaylist = file === 'media.m3u8'
   const refused = await mayGoOn(parts, viewer, isPlaylist, requestPlaceOf(parts, request.raw))
@@ -196,32 +198,40 @@ function withOneMore(viewer: HlsViewer, requested: RequestedPart | 'malformed'):
 }
 
 async function mediaPlaylist(
-  { playlists }: HlsParts,
+  parts: HlsParts,
   viewer: HlsViewer,
   stream: HlsStream,
   request: FastifyRequest<Media>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { rendition } = request.params
+  const before = stream.facts(rendition)
+  if (before !== undefined && !reloadsAlone(parts, viewer, rendition, before))
+    return refuse(reply, refuseSharing(parts, viewer, requestPlaceOf(parts, request.raw)))
   const arrival = await awaitPlaylist(stream, rendition, withOneMore(viewer, wantedPartOf(request.query)))
   if (!arrival.ok) return refuse(reply, arrival.error)
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   const facts = stream.facts(rendition)
-  return facts === undefined ? refuse(reply, NOT_YET) : sendPlaylist(request, reply, playlists.of(facts), arrival.value)
+  return facts === undefined
+    ? refuse(reply, NOT_YET)
+    : sendPlaylist(request, reply, parts.playlists.of(facts), arrival.value)
 }
 
 async function mediaPiece(
-  { ctx }: HlsParts,
+  parts: HlsParts,
   viewer: HlsViewer,
   stream: HlsStream,
   piece: Piece,
   request: FastifyRequest<Media>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const bytes = await awaitPiece(stream, request.params.rendition, piece)
+  const { rendition } = request.params
+  const bytes = await awaitPiece(stream, rendition, piece)
   if (viewer.isCut) return refuse(reply, NO_TICKET)
-  viewer.lastAskedMs = ctx.clock.monotonic()
+  viewer.lastAskedMs = parts.ctx.clock.monotonic()
   if (!bytes.ok) return refuse(reply, bytes.error)
+  if (!usesAlone(parts, viewer, rendition, piece, shareOf(request, bytes.value)))
+    return refuse(reply, refuseSharing(parts, viewer, requestPlaceOf(parts, request.raw)))
   if (piece.kind === 'init') viewer.hasNewInit = true
   return sendPiece(request, reply, bytes.value)
 }

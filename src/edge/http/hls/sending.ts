@@ -16,8 +16,11 @@ const BLOCK_MAX_MS = 6000
 
 /** A piece never becomes another one under its name. */
 export const PIECE_CACHING = 'public, max-age=3600, immutable'
-/** The answer to a request for a part holds that part, so a later player with the same request is content with it. */
-const BLOCKING_CACHING = 'public, max-age=6'
+/**
+ * The answer to a request for a part holds that part, so a cache may give it to every player with the same request. A
+ * player asks twice only for something newer.
+ */
+const BLOCKING_CACHING = 'public, max-age=0, s-maxage=6'
 /** A playlist is out of date with the next part, in a third of a second. */
 const PARTS_CACHING = 'no-cache'
 /** One without parts is out of date with the next segment. */
@@ -75,4 +78,12 @@ export function sendPiece(request: FastifyRequest, reply: FastifyReply, bytes: B
   reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', PIECE_CACHING).type('video/mp4')
   if (range === 'unsatisfiable') return reply.code(416).send('')
   return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
+}
+
+/** How much of a piece the answer to this request holds, 0 to 1. */
+export function shareOf({ method, headers }: FastifyRequest, { length }: Buffer): number {
+  if (method === 'HEAD') return 0
+  const range = readRange(headers.range, length)
+  if (range === 'unsatisfiable') return 0
+  return range === null ? 1 : (range.end + 1 - range.start) / length
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
+import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { Waiting } from './waiting.ts'
 
@@ -16,6 +17,7 @@ export class HlsViewer {
   lastAskedMs: number
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
+  readonly budget = new TicketBudget()
   readonly #answers = new Set<ServerResponse>()
   #open: OpenSession | null = null
   #opening: Promise<HttpRefusal | null> | null = null
@@ -81,12 +83,16 @@ export class HlsViewer {
 const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
 
 const ANSWER_MAX_MS = 60_000
+/** Ended sessions whose late requests still get the reason. */
+const SHARED_MAX = 1000
 
 /** All HLS viewers of this node: those with a session, bounded by the limit on sessions, and those without one yet. */
 export class HlsViewers {
   readonly #clock: Clock
   readonly #viewers = new Map<string, HlsViewer>()
   readonly #waiting = new Waiting<HlsViewer>()
+  /** Ids of sessions that ended because several players used their tickets, the oldest first. */
+  readonly #shared = new Set<string>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -115,6 +121,17 @@ export class HlsViewers {
   find(sessionId: string): HlsViewer | undefined {
     const viewer = this.#viewers.get(sessionId)
     return viewer === undefined || viewer.isCut ? undefined : viewer
+  }
+
+  /** Ends a viewer whose ticket several players use. */
+  refuseShared(sessionId: string): void {
+    const [oldest] = this.#shared
+    if (this.#shared.size >= SHARED_MAX && oldest !== undefined) this.#shared.delete(oldest)
+    this.#shared.add(sessionId)
+  }
+
+  isShared(sessionId: string): boolean {
+    return this.#shared.has(sessionId)
   }
 
   forget(sessionId: string): void {

@@ -1,0 +1,60 @@
+/** Uses are counted over this time, and over at most twice as long. */
+const WINDOW_MS = 10_000
+/** A player fetches a piece once, and again when a connection breaks or its network changes. */
+const USES_MAX = 3
+/** A player reloads a playlist once for each part. */
+const RELOADS_PER_PART = 2.5
+/** More than a server holds of a stream with several renditions. */
+const COUNTED_MAX = 1024
+
+/**
+ * What one player uses of a stream. A ticket that several players share is used up by more than that, whatever addresses
+ * they have; a change of the address alone uses nothing.
+ *
+ * Counts are kept for the running ten seconds and the ten seconds before them.
+ */
+export class TicketBudget {
+  #uses = new Map<string, number>()
+  #usesBefore: ReadonlyMap<string, number> = new Map()
+  #sinceMs = Number.NEGATIVE_INFINITY
+
+  /**
+   * Counts the use of a segment or part. False: this is more than one player needs.
+   *
+   * @param share how much of the piece is sent, 0 to 1
+   * @param nowMs monotonic milliseconds
+   */
+  use(rendition: string, name: string, share: number, nowMs: number): boolean {
+    this.#turn(nowMs)
+    const key = `${rendition}/${name}`
+    return this.#count(key, share) + (this.#usesBefore.get(key) ?? 0) <= USES_MAX
+  }
+
+  /**
+   * Counts a request for a playlist. False: this is more than one player needs.
+   *
+   * @param stepSeconds the time after which the playlist has something new: the part target, or the target duration
+   */
+  reload(rendition: string, stepSeconds: number, nowMs: number): boolean {
+    this.#turn(nowMs)
+    const elapsed = (nowMs - this.#sinceMs) / WINDOW_MS
+    const before = (this.#usesBefore.get(rendition) ?? 0) * (1 - elapsed)
+    const most = (RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000)
+    return this.#count(rendition, 1) + before <= Math.max(most, USES_MAX)
+  }
+
+  #count(key: string, share: number): number {
+    const uses = (this.#uses.get(key) ?? 0) + share
+    if (this.#uses.size >= COUNTED_MAX && !this.#uses.has(key)) return Number.POSITIVE_INFINITY
+    this.#uses.set(key, uses)
+    return uses
+  }
+
+  #turn(nowMs: number): void {
+    const age = nowMs - this.#sinceMs
+    if (age < WINDOW_MS) return
+    this.#usesBefore = age < 2 * WINDOW_MS ? this.#uses : new Map()
+    this.#uses = new Map()
+    this.#sinceMs = age < 2 * WINDOW_MS ? this.#sinceMs + WINDOW_MS : nowMs
+  }
+}
