@@ -8,11 +8,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG = [
   /\/test\/(fuzz\/|(mutants|tidy)\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|playerFirefox))\./,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|hlsPlayers|loss))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
+const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`)
+
 /** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
-const DELICATE = ['loss', 'webrtc', 'transport', 'hlsPlayers'].map((name) => `test/e2e/${name}.test.ts`)
+const DELICATE = inBrowsers('webrtc', 'transport')
+/** Other players, browsers and WebRTC stacks, and networks that lose packets: `npm run test:interop`. */
+const INTEROP = inBrowsers('hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss')
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
@@ -95,7 +99,7 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: DELICATE,
+          exclude: [...DELICATE, ...INTEROP],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
@@ -109,6 +113,15 @@ export default defineConfig({
           ...WITH_SERVERS,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'interop',
+          include: INTEROP,
+          ...WITH_SERVERS,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

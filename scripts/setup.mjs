@@ -1,6 +1,6 @@
 // Checks for programs that npm cannot install. Both `npm start` and `npm test` call it, because npm may be configured
 // not to run pre-scripts. Plain JavaScript that runs on Node 20; takes no time if everything is there.
-//   node scripts/setup.mjs --for=start | --for=test
+//   node scripts/setup.mjs --for=start | --for=test | --for=interop
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -18,7 +18,7 @@ const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 /** Programs by purpose: how to detect them, which package has them, and what does not work without them. */
 const PROGRAMS = [
   {
-    for: ['start', 'test'],
+    for: ['start', 'test', 'interop'],
     what: 'ffmpeg',
     isThere: () => isOnPath('ffmpeg'),
     debian: 'ffmpeg',
@@ -26,35 +26,35 @@ const PROGRAMS = [
       'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. HLS, recordings, thumbnails and the audio of RTMP do not.',
   },
   {
-    for: ['test'],
+    for: ['test', 'interop'],
     what: 'Chromium',
     isThere: () => Boolean(process.env.CHROMIUM) || isOnPath('chromium'),
     debian: 'chromium',
     without: 'Everything runs, except the tests in a real browser; CHROMIUM may name one for them instead.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: 'Firefox',
     isThere: () => Boolean(process.env.FIREFOX) || isOnPath('firefox-esr'),
     debian: 'firefox-esr',
     without: 'Everything runs, except the tests in a second browser; FIREFOX may name one for them instead.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: 'aiortc, a second WebRTC implementation',
     isThere: () => hasPythonModule('aiortc'),
     debian: 'python3-aiortc',
     without: 'Everything runs, except the tests with a WebRTC peer that is no browser.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: 'mpv',
     isThere: () => isOnPath('mpv'),
     debian: 'mpv',
     without: 'Everything runs, except the test that HLS plays in it.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: 'GStreamer',
     isThere: () => hasGstreamer(),
     debian: ['tools', 'plugins-base', 'plugins-good', 'plugins-bad', 'libav']
@@ -63,7 +63,7 @@ const PROGRAMS = [
     without: 'Everything runs, except the tests that HLS plays in it.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: "GStreamer's webrtcbin with Python, a third WebRTC implementation",
     isThere: hasWebrtcbin,
     debian: 'gstreamer1.0-plugins-bad gstreamer1.0-nice python3-gst-1.0 gir1.2-gst-plugins-bad-1.0',
