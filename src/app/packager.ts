@@ -62,6 +62,7 @@ export const recordingsHostKey = (config: Config): string => hostKeyOf(recording
 export const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
   hostKey,
   pathOf: (id) => files.finished(id),
+  thumbnailOf: (id) => files.thumbnail(id),
   diskSpace: () => files.space(),
   removeDeleted: () => recordings.removeDeleted(),
 })

@@ -1,15 +1,20 @@
 import type { App } from './app.ts'
 import { isRunning } from '../base/processes.ts'
+import { ProcessorLoad } from '../base/processors.ts'
+import { VERSION } from '../base/version.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
 import { writeLastReadings } from '../commands/streams/lastReadings.ts'
 import { hostKeyOf } from '../config/places.ts'
 import { sessionJobs } from '../jobs/sessions.ts'
 import { startJobs } from '../jobs/timers.ts'
-import type { Leases } from '../store/store.ts'
+import type { Leases, NodeFacts } from '../store/store.ts'
 
 /** Runs sessions until it is stopped, then ends them all. */
 export async function startSessions(app: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const { config, ctx } = app
+  // Of the time since the last look.
+  const load = new ProcessorLoad(undefined, 1)
+  load.look()
   const node = await startNode(ctx, {
     hostKey: hostKeyOf(config.data.dir),
     pid: process.pid,
@@ -17,6 +22,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
     leases,
+    facts: () => factsOf(load),
   })
   const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
@@ -29,4 +35,9 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
       await writeLastReadings(ctx)
     },
   }
+}
+
+function factsOf(load: ProcessorLoad): NodeFacts {
+  load.look()
+  return { version: VERSION, cores: load.processors, cpuPercent: load.busyPercent }
 }

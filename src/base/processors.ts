@@ -10,19 +10,24 @@ interface Times {
 /** The number of samples over which the load is averaged. */
 const LOOKS = 10
 
-/** Measures how busy the processors of this machine are. Call `look` once a second. */
+/** Measures how busy the processors of this machine are. Call `look` at equal distances, once a second for example. */
 export class ProcessorLoad {
   readonly #read: () => { readonly processors: number } & Times
   #looks: Times[] = []
+  readonly #most: number
   #idle: number | null = null
+  #processors = 0
 
-  constructor(read = readProcessors) {
+  /** @param most how many looks back the load is averaged */
+  constructor(read = readProcessors, most = LOOKS) {
     this.#read = read
+    this.#most = most
   }
 
   look(): void {
     const { processors, ...now } = this.#read()
-    this.#looks = [...this.#looks, now].slice(-LOOKS - 1)
+    this.#looks = [...this.#looks, now].slice(-this.#most - 1)
+    this.#processors = processors
     const [first = now] = this.#looks
     const allMs = now.allMs - first.allMs
     this.#idle = allMs > 0 ? (processors * (now.idleMs - first.idleMs)) / allMs : null
@@ -34,6 +39,16 @@ export class ProcessorLoad {
    */
   get idle(): number | null {
     return this.#idle
+  }
+
+  /** Percent of all processors that are busy; null as `idle`. */
+  get busyPercent(): number | null {
+    if (this.#idle === null) return null
+    return Math.min(100, Math.max(0, Math.round(100 * (1 - this.#idle / this.#processors))))
+  }
+
+  get processors(): number {
+    return this.#processors
   }
 }
 

@@ -8,6 +8,8 @@ const RSA_BITS_MIN = 2048
 export interface ViewerKey {
   /** Whether this key signed the text. A shared secret verifies no RSA algorithm, and a public key no HMAC. */
   verify(algorithm: 'HS256' | 'HS512' | 'RS256' | 'RS512', text: string, signature: Uint8Array): boolean
+  /** Signs a token with these claims, HS256. Null: a public key signs nothing. */
+  sign(claims: object): string | null
 }
 
 /** Reads a key that `refuseViewerKey` has accepted. A secret is taken as UTF-8. */
@@ -21,8 +23,14 @@ function sharedSecret(key: KeyObject): ViewerKey {
     verify: (algorithm, text, signature) =>
       (algorithm === 'HS256' || algorithm === 'HS512') &&
       constantTimeEqual(hmac(digests[algorithm], key, text), signature),
+    sign: (claims) => {
+      const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
+      return `${text}.${hmac('sha256', key, text).toString('base64url')}`
+    },
   }
 }
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 function publicKey(key: KeyObject): ViewerKey {
   const digests = { RS256: 'RSA-SHA256', RS512: 'RSA-SHA512' } as const
@@ -30,6 +38,7 @@ function publicKey(key: KeyObject): ViewerKey {
     verify: (algorithm, text, signature) =>
       (algorithm === 'RS256' || algorithm === 'RS512') &&
       verify(digests[algorithm], Buffer.from(text, 'ascii'), key, signature),
+    sign: () => null,
   }
 }
 

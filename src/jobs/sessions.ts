@@ -7,6 +7,7 @@ const SWEEP_MS = 5_000
 const MEASURE_MS = 2_000
 const REPORT_MS = 5_000
 const MINUTES_MS = 10_000
+const FACTS_MS = 10_000
 
 export interface SessionJobOptions {
   flushMs: number
@@ -25,6 +26,7 @@ export const sessionJobs = (
   { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
+  { name: 'report the load of this node', everyMs: FACTS_MS, run: () => node.report() },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'emit streams without viewers',

@@ -50,6 +50,7 @@ export interface DB extends ChannelTables, UserTables {
   reload_requests: { id: string; node_id: string; is_check: DbBoolean; asked_at_ms: number; answer: string | null }
   /** What a name in the files of `provision/` made, and a digest of its settings when they were applied. */
   provisioned: { account_id: string; kind: string; name: string; resource_id: string; digest: string }
+  node_facts: NodeFactsTable
   sessions: SessionTable
   feeds: FeedTable
   feed_reports: FeedReportTable
@@ -266,6 +267,15 @@ export interface NodeTable {
   seen_at_ms: number
   alive_until_ms: number
   url: string | null
+}
+
+/** What a serving node says of itself. */
+export interface NodeFactsTable {
+  node_id: string
+  version: string
+  cores: number
+  /** Null: not measured yet. */
+  cpu_percent: number | null
 }
 
 export interface RecordingTable {

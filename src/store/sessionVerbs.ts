@@ -23,8 +23,10 @@ import {
   lockSharedNode,
   insertNode,
   listNodes,
+  nodeFacts,
   nodeKeys,
   renewNode,
+  setNodeFacts,
   setNodeKey,
 } from './tables/nodes.ts'
 import {
@@ -50,6 +52,7 @@ export const sessionTxOf = (
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
     setKey: (id, keyId) => setNodeKey(executor, id, keyId),
+    setFacts: (id, facts) => setNodeFacts(executor, id, facts),
     renew: (id, leaseMs) => renewNode(executor, id, leaseMs),
     lockShared: (id) => lockSharedNode(executor, id),
     giveUp: (id, isKnownDead) => giveUpNode(executor, id, isKnownDead),
@@ -94,6 +97,7 @@ export const sessionReadsOf = (
   nodes: {
     list: () => listNodes(executor),
     keys: () => nodeKeys(executor),
+    facts: () => nodeFacts(executor),
     activity: (query) => nodeActivity(executor, query),
   },
   sessions: {

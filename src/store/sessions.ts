@@ -127,6 +127,15 @@ export interface NewNode {
   readonly url: string | null
 }
 
+/** What a serving process says of itself. */
+export interface NodeFacts {
+  readonly version: string
+  /** Processor cores of its machine. */
+  readonly cores: number
+  /** How busy they are, 0 to 100. Null: not measured yet. */
+  readonly cpuPercent: number | null
+}
+
 /** A process that serves. Times are by the clock of the database. */
 export interface Node extends NewNode {
   /** The last renewal of its lease. */
@@ -230,6 +239,8 @@ export interface NodeReads {
   keys(): Promise<ReadonlyMap<string, string>>
   /** What each node does for an account; nodes that do nothing are left out. */
   activity(query: ActivityQuery): Promise<NodeActivity[]>
+  /** By the id of the node, without those of a version that reports none. */
+  facts(): Promise<ReadonlyMap<string, NodeFacts>>
 }
 
 /** The minutes whose bytes count: from the first, before the last. */
@@ -256,6 +267,8 @@ export interface NodeTx {
   insert(node: NewNode, leaseMs: number): Promise<void>
   /** Records the id of the key that a new node seals with. */
   setKey(id: string, keyId: string): Promise<void>
+  /** Records what a node says of itself, in place of what it said before. */
+  setFacts(id: string, facts: NodeFacts): Promise<void>
   /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
   /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */

@@ -309,7 +309,15 @@ describe('nodes on one SQLite file', () => {
   it('give up no node while the clock that judges leases has just jumped', async () => {
     const other = await startTestNode({ url: place.url })
     await at.ctx.store.transaction((tx) => tx.nodes.renew(other.ctx.sessions.node, -1))
-    const options = { hostKey: 'third', pid: 1, isRunning: () => true, leaseMs: 15_000, leases: unrenewed, url: null }
+    const options = {
+      hostKey: 'third',
+      pid: 1,
+      isRunning: () => true,
+      leaseMs: 15_000,
+      leases: unrenewed,
+      url: null,
+      facts: () => ({ version: '1', cores: 1, cpuPercent: null }),
+    }
     let isEven = false
     const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }
     const third = await startNode({ ...at.ctx, sessions: new SessionRegistry(), time }, options)

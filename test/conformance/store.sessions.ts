@@ -326,6 +326,21 @@ export function sessionsSuite(stores: Stores): void {
       expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
+    test('say their version and how busy their machine is, until they are gone', async () => {
+      const [made, left] = [node(), node()]
+      const about = { version: '1.2.3', cores: 8, cpuPercent: null }
+      for (const one of [made, left]) {
+        await write((tx) => tx.nodes.insert(one, 60_000))
+        await write((tx) => tx.nodes.setFacts(one.id, about))
+      }
+      await write((tx) => tx.nodes.setFacts(made.id, { ...about, cpuPercent: 37 }))
+      const facts = () => stores.other.read.nodes.facts()
+      expect((await facts()).get(made.id)).toEqual({ ...about, cpuPercent: 37 })
+      expect((await facts()).get(left.id)).toEqual(about)
+      await write((tx) => tx.nodes.delete(left.id))
+      expect([...(await facts()).keys()]).not.toContain(left.id)
+    })
+
     test('count the open sessions and the bytes of an account, at each of them', async () => {
       const other = newAccount()
       const minute = { minuteMs: 60_000, viewers: 1, bytesIn: 100, bytesOut: 900 }

@@ -18,6 +18,7 @@ const settings = {
   rtmpUrl: 'rtmp://localhost/live',
   allowPrivateSources: false,
   refuseKey: () => null,
+  viewerClaim: 'streaming',
 }
 const open = readCreateDistribution({ name: 'x' }, settings)
 if (!open.ok) throw new Error('a name is enough')

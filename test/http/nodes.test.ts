@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { timeOfId } from '../../src/base/ids.ts'
-import { VERSION } from '../../src/base/version.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
@@ -40,7 +39,9 @@ test('the nodes are listed with their start, last renewal, sessions and bitrates
       {
         id: at.ctx.sessions.node,
         isThis: true,
-        version: VERSION,
+        version: '9.8.7',
+        cores: 4,
+        cpuPercent: 12,
         state: 'serving',
         startedOn: new Date(timeOfId(at.ctx.sessions.node)).toISOString(),
         lastSeenOn: time,
@@ -52,6 +53,9 @@ test('the nodes are listed with their start, last renewal, sessions and bitrates
       {
         id: silent.ctx.sessions.node,
         isThis: false,
+        version: '9.8.7',
+        cores: 4,
+        cpuPercent: 12,
         state: 'silent',
         startedOn: new Date(timeOfId(silent.ctx.sessions.node)).toISOString(),
         lastSeenOn: time,

@@ -64,6 +64,8 @@ export interface NodeSettings {
   renewed?: boolean
 }
 
+const FACTS = { version: '9.8.7', cores: 4, cpuPercent: 12 }
+
 export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
@@ -85,7 +87,15 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const hostKey = settings.hostKey ?? dir
   const pid = settings.hostKey ? 1 : process.pid
   const leases = settings.renewed ? startLeases(url, quietLog) : null
-  const node = await startNode(ctx, { hostKey, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
+  const node = await startNode(ctx, {
+    hostKey,
+    pid,
+    isRunning,
+    leaseMs,
+    leases: leases ?? unrenewed,
+    url: null,
+    facts: () => FACTS,
+  })
   const http = await buildHttp(app)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')

@@ -120,9 +120,13 @@ test('a recording equals its broadcast, is listed, fetched by ranges and deleted
   const part = await fetchFile(entry.url!, { range: 'bytes=100-' })
   expect([part.status, part.bytes.equals(bytes.subarray(100))]).toEqual([206, true])
   expect((await sluice.call('GET', entry.url!, undefined, { authorization: 'Bearer no' })).status).toBe(401)
+  const thumbnail = await fetchFile(entry.thumbnailUrl!)
+  expect(thumbnail.headers.get('content-type')).toBe('image/jpeg')
+  expect(probe(thumbnail.bytes).streams[0]).toMatchObject({ codec_name: 'mjpeg', width: 320 })
 
   expect((await sluice.call('DELETE', `/api/recordings/${entry.id}`)).json).toEqual({ status: 'success', data: true })
   expect((await fetchFile(entry.url!)).status).toBe(404)
+  expect((await fetchFile(entry.thumbnailUrl!)).status).toBe(404)
   expect((await sluice.call('GET', `/api/recordings/${entry.id}`)).status).toBe(404)
   expect((await sluice.call('DELETE', `/api/recordings/${entry.id}`)).status).toBe(404)
   expect(readdirSync(join(sluice.dataDir, 'recordings'))).not.toContain(entry.id)
@@ -281,7 +285,7 @@ describe('when a process dies', () => {
       expect(seconds).toBeGreaterThan(1)
       expect(Date.parse(entry.endedOn ?? '')).toBeLessThanOrEqual(killedAtMs)
       await expectEvents('killed', 'completed', 'started')
-      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.json', 'recording.mp4'])
+      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.json', 'recording.mp4', 'thumbnail.jpeg'])
     } finally {
       await next.close()
       rmSync(dataDir, { recursive: true })

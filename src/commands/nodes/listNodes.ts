@@ -1,6 +1,6 @@
 import { timeOfId } from '../../base/ids.ts'
 import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
-import type { Node, NodeActivity } from '../../store/store.ts'
+import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 /** A node, and what it does for one account. */
@@ -9,6 +9,8 @@ export interface ListedNode {
   /** It answers this request. */
   readonly isThis: boolean
   readonly url: string | null
+  /** Null: it is of a version that does not report them. */
+  readonly facts: NodeFacts | null
   /** `silent`: its lease has expired. The others end its sessions. */
   readonly state: 'serving' | 'silent'
   readonly startedAtMs: number
@@ -25,17 +27,25 @@ export interface ListedNode {
 export async function listNodes(ctx: SessionContext, accountId: string): Promise<ListedNode[]> {
   const { store, clock, sessions } = ctx
   const untilMs = Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS
-  const [nodes, activity] = await Promise.all([
+  const [nodes, facts, activity] = await Promise.all([
     store.read.nodes.list(),
+    store.read.nodes.facts(),
     store.read.nodes.activity({ accountId, fromMs: untilMs - MINUTE_MS, untilMs }),
   ])
   const byNode = new Map(activity.map((one) => [one.node, one]))
-  return nodes.map((node) => listed(node, byNode.get(node.id), sessions.node))
+  return nodes.map((node) => ({
+    ...listed(node, byNode.get(node.id), sessions.node),
+    facts: facts.get(node.id) ?? null,
+  }))
 }
 
 const SECONDS = MINUTE_MS / 1000
 
-function listed({ id, url, isExpired, seenAtMs }: Node, does: NodeActivity | undefined, own: string): ListedNode {
+function listed(
+  { id, url, isExpired, seenAtMs }: Node,
+  does: NodeActivity | undefined,
+  own: string,
+): Omit<ListedNode, 'facts'> {
   const { publishers = 0, viewers = 0, bytesIn = 0, bytesOut = 0 } = does ?? {}
   return {
     id,

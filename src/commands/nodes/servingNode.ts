@@ -1,6 +1,6 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import type { Leases, Node, NewNode } from '../../store/store.ts'
+import type { Leases, Node, NewNode, NodeFacts } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnd, writeLateEnds } from '../sessions/close.ts'
 import { writeTotals } from '../sessions/count.ts'
@@ -18,6 +18,8 @@ export interface NodeOptions {
   readonly leaseMs: number
   /** Renews the lease, independently of what is written here. */
   readonly leases: Leases
+  /** What this node says of itself now. */
+  readonly facts: () => NodeFacts
 }
 
 export interface ServingNode {
@@ -25,6 +27,8 @@ export interface ServingNode {
   count(): Promise<void>
   /** Ends sessions that were asked to end, and refreshes the feeds of other nodes. Call it every few seconds. */
   reconcile(): Promise<void>
+  /** Writes what this node says of itself. Call it every few seconds. */
+  report(): Promise<void>
   /** Gives up dead nodes, with their sessions and feeds. */
   sweep(): Promise<void>
   /** Ends every session, then removes this node. Idempotent. */
@@ -55,12 +59,13 @@ class HoldingNode implements ServingNode {
   }
 
   async register(): Promise<void> {
-    const { hostKey, pid, leaseMs, url, leases } = this.#options
+    const { hostKey, pid, leaseMs, url, leases, facts } = this.#options
     const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
     const node: NewNode = { id, hostKey, pid, url }
     await this.#ctx.store.transaction(async (tx) => {
       await tx.nodes.insert(node, leaseMs)
       await tx.nodes.setKey(id, this.#ctx.sealer.keyId)
+      await tx.nodes.setFacts(id, facts())
     })
     this.#ctx.sessions.node = id
     this.#isLost = false
@@ -77,6 +82,12 @@ class HoldingNode implements ServingNode {
     await recheckLate(this.#ctx)
     await endKicked(this.#ctx)
     await refreshRemoteFeeds(this.#ctx)
+  }
+
+  async report(): Promise<void> {
+    const { node } = this.#ctx.sessions
+    if (this.#isLost || node === '') return
+    await this.#ctx.store.transaction((tx) => tx.nodes.setFacts(node, this.#options.facts()))
   }
 
   async sweep(): Promise<void> {

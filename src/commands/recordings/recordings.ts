@@ -90,3 +90,9 @@ export function noFile({ id, hostKey }: StoredRecording, here: string): Failure 
   const [machine = ''] = hostKey.split(':')
   return failure('conflict', `The file of this recording is at another node, on ${machine}: fetch it there`)
 }
+
+/** Why a finished recording has no thumbnail on host `here`. */
+export const noThumbnail = (recording: StoredRecording, here: string): Failure =>
+  recording.hostKey === here
+    ? notFound('recordingId', 'This recording has no thumbnail: it has no video, or is older than thumbnails')
+    : noFile(recording, here)

@@ -1,4 +1,5 @@
-export type Device = 'desktop' | 'mobile' | 'tv'
+export const DEVICES = ['desktop', 'mobile', 'tv'] as const
+export type Device = (typeof DEVICES)[number]
 
 /**
  * The kind of device, as far as the `User-Agent` tells. Televisions identify themselves; without any hint it is a

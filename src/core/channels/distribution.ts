@@ -15,6 +15,7 @@ import {
 } from './distributionSchema.ts'
 import { parseNetwork } from './network.ts'
 import { parseDomain } from './referer.ts'
+import { readEach } from './readEach.ts'
 import type { Distribution, DistributionRules, DistributionSecurity, ChannelSettings } from './types.ts'
 
 export interface NewKey {
@@ -140,22 +141,6 @@ function readSecurity(body: Body, before: DistributionSecurity): DistributionSec
 function canonicalNetwork(text: string): Result<string, string> {
   const network = parseNetwork(text)
   return network.ok ? { ok: true, value: network.value.text } : network
-}
-
-/** A list in canonical form without duplicates. Entries that do not parse are reported with their index. */
-function readEach<N extends string>(
-  body: BodyReader<{ [name in N]?: string[] }>,
-  name: N,
-  parse: (text: string) => Result<string, string>,
-): string[] | undefined {
-  if (!body.names(name)) return undefined
-  const seen = new Set<string>()
-  for (const { at, item } of body.items(name)) {
-    const parsed = parse(item as string)
-    if (parsed.ok) seen.add(parsed.value)
-    else body.problems.add(at, parsed.error)
-  }
-  return [...seen]
 }
 
 export const toKeyRecord = ({ id, name }: { id: string; name: string | null }): KeyRecord => ({

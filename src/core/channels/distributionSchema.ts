@@ -1,6 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { DEVICES } from './device.ts'
 import { CHILDREN_MAX, KEYS_MAX } from './types.ts'
+import { TRACKING_ID_MAX } from './viewerToken.ts'
 
 export const HLS_LATENCY = { min: 6, max: 30, default: 10 } as const
 const LIST_MAX = 1000
@@ -46,6 +48,48 @@ export type CreateKey = Static<typeof CreateKey>
 
 export const KeyRecord = Type.Object({ id: Type.String(), name: optional(Type.String()) }, { $id: 'Key' })
 export type KeyRecord = Static<typeof KeyRecord>
+
+/** From a second to a year: a token cannot be revoked without its key. */
+export const VIEWER_TOKEN_SECONDS = { min: 1, max: 31_536_000, default: 3600 } as const
+
+export const SignViewerToken = Type.Object(
+  {
+    expiresInSeconds: optional(
+      Type.Integer({
+        minimum: VIEWER_TOKEN_SECONDS.min,
+        maximum: VIEWER_TOKEN_SECONDS.max,
+        default: VIEWER_TOKEN_SECONDS.default,
+        description: 'From now, or from `notBefore`. Viewers are cut off then.',
+      }),
+    ),
+    notBefore: nullable(
+      Type.String({ format: 'date-time', maxLength: 64, description: 'Not valid before this time.' }),
+    ),
+    trackingId: nullable(textField(TRACKING_ID_MAX, 'The id under which the bytes of its viewers are counted.')),
+    countries: optional(
+      Type.Array(textField(2), { minItems: 1, maxItems: LIST_MAX, description: 'Only in these (ISO 3166-1 alpha-2).' }),
+    ),
+    devices: optional(
+      Type.Array(word(DEVICES), { minItems: 1, maxItems: DEVICES.length, description: 'Only on these.' }),
+    ),
+  },
+  {
+    $id: 'SignViewerToken',
+    ...closed,
+    description: 'What the token grants: this channel alone. The rules of the distribution apply as well.',
+    examples: [{ expiresInSeconds: 7200, trackingId: 'guest-42' }],
+  },
+)
+
+export const SignedViewerToken = Type.Object(
+  {
+    token: Type.String({ format: 'password', description: 'The token, a JWT. A player sends it as `?token=`.' }),
+    keyId: Type.String(),
+    expiresAt: date(),
+  },
+  { $id: 'SignedViewerToken' },
+)
+export type SignedViewerToken = Static<typeof SignedViewerToken>
 
 const latencies = () =>
   nullable(

@@ -25,6 +25,7 @@ export const CHANNEL_ERRORS = {
   engine_not_ready: 409,
   ingest_in_use: 409,
   ingest_without_key: 409,
+  key_cannot_sign: 409,
   abr_ladder_in_use: 409,
   abr_ladder_read_only: 409,
   external_id_taken: 409,

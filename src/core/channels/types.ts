@@ -146,6 +146,8 @@ export interface ChannelSettings {
   readonly allowPrivateSources: boolean
   /** Why a text is not a key for viewer tokens, as a predicate after the field name; null: it is one. */
   readonly refuseKey: (text: string) => string | null
+  /** The claim of viewer tokens that holds their restrictions. */
+  readonly viewerClaim: string
 }
 
 /** The most ingests, engines and distributions of one channel, each. */

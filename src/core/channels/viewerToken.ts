@@ -31,7 +31,7 @@ export interface ViewerClaims {
 }
 
 const TOKEN_MAX = 8192
-const TRACKING_ID_MAX = 128
+export const TRACKING_ID_MAX = 128
 const VIEWER_DATA_MAX = 1024
 const CLOCK_SKEW_MS = 60_000
 const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']

@@ -34,9 +34,14 @@ export function toRecordingRecord(recording: Recording) {
     ...(durationMs === null ? {} : { durationMs }),
     tracks: tracks.map((track) => ({ ...track })),
     ...(problem === null ? {} : { problem }),
-    ...(recording.state === 'completed' ? { url: downloadPath(recording.id) } : {}),
+    ...(recording.state === 'completed' ? filesOf(recording) : {}),
   }
 }
+
+const filesOf = ({ id, tracks }: Recording) => ({
+  url: downloadPath(id),
+  ...(tracks.some(({ type }) => type === 'video') ? { thumbnailUrl: `/api/recordings/${id}/thumbnail` } : {}),
+})
 
 /** The fields of a recording that events carry. */
 export function recordingData(recording: Recording) {

@@ -23,6 +23,10 @@ const MANIFEST = 'parts.json'
 const FINISHED = 'recording.mp4'
 const ABOUT = 'recording.json'
 const UNFINISHED = 'recording.partial.mp4'
+const THUMBNAIL = 'thumbnail.jpeg'
+const UNFINISHED_THUMBNAIL = 'thumbnail.partial.jpeg'
+/** Not removed with the parts. */
+const KEPT: ReadonlySet<string> = new Set([FINISHED, ABOUT, MANIFEST, THUMBNAIL])
 /** A part up to this size has a header and no media. */
 const EMPTY_PART_BYTES = 1024
 
@@ -42,6 +46,24 @@ export class RecordingFiles {
   /** The path of the file while the conversion writes it. */
   unfinished(id: string): string {
     return join(this.#folder(id), UNFINISHED)
+  }
+
+  /** The path of the thumbnail, a JPEG. */
+  thumbnail(id: string): string {
+    return join(this.#folder(id), THUMBNAIL)
+  }
+
+  /** The path of the thumbnail while ffmpeg writes it. */
+  unfinishedThumbnail(id: string): string {
+    return join(this.#folder(id), UNFINISHED_THUMBNAIL)
+  }
+
+  /** Gives the finished thumbnail its name. False: ffmpeg found no frame to write. */
+  async finishThumbnail(id: string): Promise<boolean> {
+    return rename(this.unfinishedThumbnail(id), this.thumbnail(id)).then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Begins a part. Writes the manifest before the part's first byte, so that the part is usable after a crash. */
@@ -125,7 +147,7 @@ export class RecordingFiles {
   /** Removes the manifest last, because only it describes the parts. */
   async #removeParts(id: string): Promise<void> {
     const folder = this.#folder(id)
-    const rest = (await readdir(folder)).filter((name) => name !== FINISHED && name !== ABOUT && name !== MANIFEST)
+    const rest = (await readdir(folder)).filter((name) => !KEPT.has(name))
     await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })))
     await rm(join(folder, MANIFEST), { force: true })
   }

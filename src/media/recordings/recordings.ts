@@ -6,6 +6,7 @@ import { wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
+import { TO_JPEG } from './thumbnails.ts'
 import type { Progress } from '../ffmpeg/progress.ts'
 import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
@@ -48,6 +49,10 @@ const BUSY_MS = 5000
 const RETRY_MS = 1000
 /** How often a killed conversion is started in all. */
 const ATTEMPTS = 3
+/** The longest wait for a thumbnail. A recording without one is complete. */
+const THUMBNAIL_MS = 15_000
+/** The first seconds of a broadcast show its preparations, so the thumbnail is from a tenth of it, this far at most. */
+const THUMBNAIL_AT_MAX_MS = 60_000
 /** A conversion without progress for this long is stopped; moving the index of a large file to its front takes minutes. */
 const STALL_MS = 600_000
 
@@ -225,8 +230,32 @@ export class Recordings {
     return free >= needed
   }
 
-  #complete(id: string, file: Finished): Promise<void> {
-    return this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
+  async #complete(id: string, file: Finished): Promise<void> {
+    if (file.tracks.some(({ kind }) => kind === 'video')) await this.#takeThumbnail(id, file)
+    if (this.#stopping.signal.aborted) return
+    await this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
+  }
+
+  /** Makes the thumbnail, or logs why there is none. */
+  async #takeThumbnail(id: string, { durationMs }: Finished): Promise<void> {
+    const { ffmpeg, files, clock, log } = this.#options
+    const atSeconds = Math.min(durationMs / 10, THUMBNAIL_AT_MAX_MS) / 1000
+    const input = ['-ss', atSeconds.toFixed(3), '-i', files.finished(id)]
+    const args = [...input, ...TO_JPEG, '-y', files.unfinishedThumbnail(id)]
+    const started = ffmpeg.run({ name: `thumbnail of recording ${id}`, args, background: true })
+    if (!started.ok) return log.warn({ recordingId: id, problem: started.error.message }, NO_THUMBNAIL)
+    this.#process = started.value
+    const over = new AbortController()
+    const late = clock.sleep(THUMBNAIL_MS, over.signal).then(
+      () => started.value.stop(0),
+      () => undefined,
+    )
+    const { code, tail } = await started.value.exited
+    over.abort()
+    await late
+    this.#process = null
+    const isMade = code === 0 && (await files.finishThumbnail(id))
+    if (!isMade) log.warn({ recordingId: id, problem: tail }, NO_THUMBNAIL)
   }
 
   /** The duration; or the problem; or null when the next round has to try again. */
@@ -279,6 +308,8 @@ export class Recordings {
     return repeat({ clock, log, name, everyMs, signal: this.#stopping.signal }, round)
   }
 }
+
+const NO_THUMBNAIL = 'a recording has no thumbnail'
 
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTrackFile => ({
   type: kind,

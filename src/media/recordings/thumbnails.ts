@@ -21,7 +21,8 @@ const KEYFRAME_MAX_MS = 5000
 const DECODE_MAX_MS = 5000
 const MAX_BYTES = 512 * 1024
 const LOOK_MS = 250
-const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg pipe:1')
+/** The first frame as a JPEG 320 pixels wide. */
+export const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg')
 
 /** Takes thumbnails of feeds at an interval, one at a time, so that they cost little even with many feeds. */
 export class Thumbnails {
@@ -88,7 +89,7 @@ export class Thumbnails {
     const { ffmpeg, clock } = this.#options
     const chunks: Buffer[] = []
     const stdout = (chunk: Buffer) => void chunks.push(chunk)
-    const args = [...MATROSKA_INPUT, ...TO_JPEG]
+    const args = [...MATROSKA_INPUT, ...TO_JPEG, 'pipe:1']
     const started = ffmpeg.run({ name: 'thumbnail', args, stdin: true, stdout, background: true })
     if (!started.ok) throw new Error(started.error.message)
     started.value.write(matroska)

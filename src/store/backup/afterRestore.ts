@@ -34,6 +34,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     'delete from serving_nodes',
     'delete from node_keys',
     'delete from reload_requests',
+    'delete from node_facts',
     'delete from delivery_nodes',
     // Users may have signed out, and links may have been used, after the backup.
     'delete from dashboard_sessions',

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { NodeTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { NewNode, Node } from '../store.ts'
+import type { NewNode, Node, NodeFacts } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -62,6 +62,20 @@ const removeKey = statement((db, p: { id: string }) => db.deleteFrom('node_keys'
 
 const keys = statement((db, _none: object) => db.selectFrom('node_keys').selectAll())
 
+const putFacts = statement((db, p: NodeFacts & { id: string }) =>
+  db
+    .insertInto('node_facts')
+    .values({ node_id: p.id, version: p.version, cores: p.cores, cpu_percent: p.cpuPercent })
+    .onConflict((c) => c.column('node_id').doUpdateSet({ cpu_percent: (eb) => eb.ref('excluded.cpu_percent') })),
+)
+
+/** A node of the version before, which gives another one up, leaves its facts. */
+const removeFacts = statement((db, _none: object) =>
+  db.deleteFrom('node_facts').where('node_id', 'not in', (eb) => eb.selectFrom('serving_nodes').select('id')),
+)
+
+const facts = statement((db, _none: object) => db.selectFrom('node_facts').selectAll())
+
 const list = statement((db, _none: object, engine) =>
   db
     .selectFrom('serving_nodes')
@@ -92,6 +106,7 @@ export async function giveUpNode(executor: Executor, id: string, isKnownDead: bo
 export async function deleteNode(executor: Executor, id: string): Promise<void> {
   await executor.run(removeKey, { id })
   await executor.run(remove, { id })
+  await executor.run(removeFacts, {})
 }
 
 export async function setNodeKey(executor: Executor, id: string, keyId: string): Promise<void> {
@@ -100,6 +115,15 @@ export async function setNodeKey(executor: Executor, id: string, keyId: string):
 
 export async function nodeKeys(executor: Executor): Promise<ReadonlyMap<string, string>> {
   return new Map((await executor.all(keys, {})).map((row) => [row.node_id, row.key_id]))
+}
+
+export async function setNodeFacts(executor: Executor, id: string, about: NodeFacts): Promise<void> {
+  await executor.run(putFacts, { id, ...about })
+}
+
+export async function nodeFacts(executor: Executor): Promise<ReadonlyMap<string, NodeFacts>> {
+  const rows = await executor.all(facts, {})
+  return new Map(rows.map(({ node_id, cpu_percent, ...rest }) => [node_id, { ...rest, cpuPercent: cpu_percent }]))
 }
 
 export async function listNodes(executor: Executor): Promise<Node[]> {

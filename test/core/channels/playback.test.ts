@@ -11,7 +11,13 @@ import { parseViewerToken, problemOfClaims } from '../../../src/core/channels/vi
 const T0 = 1_750_000_000_000
 
 function distribution(security: object = {}): Distribution {
-  const settings = { regions: ['local'], rtmpUrl: '', allowPrivateSources: false, refuseKey: () => null }
+  const settings = {
+    regions: ['local'],
+    rtmpUrl: '',
+    allowPrivateSources: false,
+    refuseKey: () => null,
+    viewerClaim: 'streaming',
+  }
   const read = readCreateDistribution({ name: 'web', security }, settings)
   if (!read.ok) throw new Error(JSON.stringify(read.error))
   const ids = { id: 'di_1', accountId: 'a', channelId: 'ch_1' }

@@ -9,7 +9,7 @@ import { sendResult } from '../problem.ts'
 import type { ServerFacts } from './server.ts'
 
 /** The processes that serve, and what they do for the account. */
-export function nodeRoutes(app: FastifyInstance, ctx: Context, { version, database }: ServerFacts): void {
+export function nodeRoutes(app: FastifyInstance, ctx: Context, { database }: ServerFacts): void {
   app.get(
     '/api/nodes',
     document('server', 'The nodes that serve, the oldest first, with your sessions and bitrates at each', {
@@ -18,15 +18,16 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context, { version, databa
     }),
     async (request, reply) => {
       const nodes = await listNodes(ctx, accountOf(request))
-      return sendResult(reply, ok({ database, nodes: nodes.map((node) => toRecord(node, version)) }))
+      return sendResult(reply, ok({ database, nodes: nodes.map((node) => toRecord(node)) }))
     },
   )
 }
 
-const toRecord = ({ url, startedAtMs, seenAtMs, ...node }: ListedNode, version: string) => ({
+const toRecord = ({ url, startedAtMs, seenAtMs, facts, ...node }: ListedNode) => ({
   ...node,
   ...(url === null ? {} : { url }),
-  ...(node.isThis ? { version } : {}),
+  ...(facts === null ? {} : { version: facts.version, cores: facts.cores }),
+  ...(facts === null || facts.cpuPercent === null ? {} : { cpuPercent: facts.cpuPercent }),
   startedOn: new Date(startedAtMs).toISOString(),
   lastSeenOn: new Date(seenAtMs).toISOString(),
 })
@@ -40,7 +41,11 @@ const NodeRecord = Type.Object({
   url: Type.Optional(
     Type.String({ description: 'Where clients reach it (`server.nodeUrl`); absent: not configured.' }),
   ),
-  version: Type.Optional(Type.String({ description: 'Of Sluice; only of the node that answers.' })),
+  version: Type.Optional(Type.String({ description: 'Of Sluice; absent: of one that does not report it.' })),
+  cores: Type.Optional(Type.Integer({ minimum: 1, description: 'Processor cores of its machine.' })),
+  cpuPercent: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 100, description: 'How busy the cores of its machine were, over 10 seconds.' }),
+  ),
   state: Type.Enum(['serving', 'silent'], {
     description: '`silent`: its lease has expired, so the other nodes end its sessions.',
   }),

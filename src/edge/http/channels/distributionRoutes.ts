@@ -7,11 +7,14 @@ import {
   updateDistribution,
 } from '../../../commands/channels/distributions.ts'
 import { createKey, deleteKey, deleteKeys, listKeys, readKey } from '../../../commands/channels/keys.ts'
+import { signViewerToken } from '../../../commands/channels/signViewerToken.ts'
 import {
   CreateDistribution,
   CreateKey,
   DistributionRecord,
   KeyRecord,
+  SignedViewerToken,
+  SignViewerToken,
   UpdateDistribution,
 } from '../../../core/channels/distributionSchema.ts'
 import { one } from '../../../core/channels/fields.ts'
@@ -119,5 +122,15 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
       const { distributionId, keyId } = request.params
       return sendWarned(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))
     },
+  )
+  app.post<KeyById>(
+    `${path}/:keyId/sign`,
+    describe(TAG, 'Sign a viewer token with a key that is a shared secret', {
+      operationId: 'signViewerToken',
+      body: SignViewerToken,
+      answer: one(SignedViewerToken),
+    }),
+    async (request, reply) =>
+      sendData(reply, await signViewerToken(ctx, actorOf(request), request.params, request.body)),
   )
 }

@@ -9,6 +9,7 @@ import {
   listRecordings,
   noFile,
   noRecording,
+  noThumbnail,
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
 import { err } from '../../../base/result.ts'
@@ -22,6 +23,8 @@ import { rangeHeaders, readRange } from '../media/range.ts'
 export interface RecordingRouteOptions {
   /** The finished file of a recording. */
   readonly pathOf: (id: string) => string
+  /** Its thumbnail. */
+  readonly thumbnailOf: (id: string) => string
   /** Host key of this node's files: the machine and its data directory. */
   readonly hostKey: string
   /** Space on the disk of the files; null: not known. */
@@ -33,6 +36,7 @@ export interface RecordingRouteOptions {
 /** A server without files, for example to generate the OpenAPI document. */
 export const NO_FILES: RecordingRouteOptions = {
   pathOf: () => '',
+  thumbnailOf: () => '',
   hostKey: '',
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
@@ -84,6 +88,14 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
     }),
     (request, reply) => download(parts, request, reply),
   )
+  app.get<ById>(
+    `${path}/thumbnail`,
+    document(TAG, 'A frame of a completed recording, a JPEG', {
+      operationId: 'readRecordingThumbnail',
+      answer: Type.Any({ description: '`image/jpeg`' }),
+    }),
+    (request, reply) => sendThumbnail(parts, request, reply),
+  )
 }
 
 async function remove(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
@@ -102,15 +114,10 @@ async function remove(parts: Parts, request: FastifyRequest<ById>, reply: Fastif
 
 async function download(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
   const { recordingId } = request.params
-  const found = ID.test(recordingId)
-    ? await finishedRecording(parts.ctx, accountOf(request), recordingId)
-    : err(noRecording(recordingId))
+  const found = await finished(parts, request)
   if (!found.ok) return sendFailure(reply, found.error)
   const path = parts.pathOf(recordingId)
-  const size = await stat(path).then(
-    (about) => about.size,
-    () => null,
-  )
+  const size = await sizeOf(path)
   if (size === null) return sendFailure(reply, noFile(found.value, parts.hostKey))
   const range = readRange(request.headers.range, size)
   reply.headers(rangeHeaders(range, size)).type('video/mp4')
@@ -122,6 +129,30 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
     .header('Content-Length', end - start + 1)
     .send(createReadStream(path, { start, end }))
 }
+
+async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
+  const { recordingId } = request.params
+  const found = await finished(parts, request)
+  if (!found.ok) return sendFailure(reply, found.error)
+  const path = parts.thumbnailOf(recordingId)
+  const size = await sizeOf(path)
+  if (size === null) return sendFailure(reply, noThumbnail(found.value, parts.hostKey))
+  // It never changes.
+  reply.header('Cache-Control', 'private, max-age=86400, immutable')
+  return reply.type('image/jpeg').header('Content-Length', size).send(createReadStream(path))
+}
+
+const finished = async ({ ctx }: Parts, request: FastifyRequest<ById>): ReturnType<typeof finishedRecording> => {
+  const { recordingId } = request.params
+  return ID.test(recordingId) ? finishedRecording(ctx, accountOf(request), recordingId) : err(noRecording(recordingId))
+}
+
+/** The size of a file, bytes; null: it is not here. */
+const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    (about) => about.size,
+    () => null,
+  )
 
 const Recording = Type.Object({
   id: Type.String(),
@@ -144,6 +175,7 @@ const Recording = Type.Object({
   ),
   problem: Type.Optional(Type.String({ description: 'Why there is no file.' })),
   url: Type.Optional(Type.String({ description: 'Where it can be fetched, with an API secret.' })),
+  thumbnailUrl: Type.Optional(Type.String({ description: 'Where its thumbnail is, of a recording with video.' })),
 })
 
 const ListQuery = Type.Object({

@@ -8,13 +8,11 @@ import { State } from '../../parts/state.tsx'
 import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { hlsAddress } from './hlsAddress.ts'
 import { Security } from './security.tsx'
 import { ViewerKeys } from './viewerKeys.tsx'
 
 const text = words.channel
-
-/** The address where viewers of a distribution find it. */
-const hlsAddress = (id: string): string => new URL(`../v2/distributions/${id}/hls/main.m3u8`, document.baseURI).href
 
 interface DistributionCardProps {
   readonly distribution: Distribution

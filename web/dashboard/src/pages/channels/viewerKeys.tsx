@@ -10,6 +10,7 @@ import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { NewKey } from './newKey.tsx'
+import { SignToken } from './signToken.tsx'
 
 const text = words.viewerKeys
 /** A distribution has at most this many: the one that signs, and the one before or after it. */
@@ -19,7 +20,7 @@ const KEYS_MOST = 2
 type Question =
   | { readonly kind: 'new' }
   | { readonly kind: 'open' }
-  | { readonly kind: 'replace' | 'delete'; readonly of: Key }
+  | { readonly kind: 'sign' | 'replace' | 'delete'; readonly of: Key }
   | null
 
 const nameOf = ({ id, name }: Key): string => name ?? id
@@ -91,6 +92,7 @@ function KeyMenu(props: {
   readonly ask: (question: Question) => void
 }) {
   const { keyRecord: of, isFull, ask } = props
+  const sign = { icon: 'tokens' as const, text: text.sign.item, onSelect: () => ask({ kind: 'sign', of }) }
   const replace = { icon: 'refresh' as const, text: text.replace, onSelect: () => ask({ kind: 'replace', of }) }
   const remove = {
     icon: 'trash' as const,
@@ -98,7 +100,7 @@ function KeyMenu(props: {
     isDanger: true,
     onSelect: () => ask({ kind: 'delete', of }),
   }
-  return <Menu label={words.parts.moreFor(nameOf(of))} items={isFull ? [remove] : [replace, remove]} />
+  return <Menu label={words.parts.moreFor(nameOf(of))} items={isFull ? [sign, remove] : [sign, replace, remove]} />
 }
 
 interface DialogsProps extends ViewerKeysProps {
@@ -122,6 +124,7 @@ function Dialogs({ distribution, question, onChanged, onClose }: DialogsProps) {
     )
   }
   const { kind, of } = question
+  if (kind === 'sign') return <SignToken distribution={distribution} keyRecord={of} onClose={onClose} />
   if (kind === 'replace') return <NewKey path={path} replaced={of} onMade={onChanged} onClose={onClose} />
   const remove = async (): Promise<void> => {
     await call(deleteDistributionKey, { path: { ...path, keyId: of.id } })

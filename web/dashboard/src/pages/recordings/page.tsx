@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Answer, deleteRecording, downloadRecording, listRecordings } from '#api/tokens.ts'
+import { type Answer, deleteRecording, downloadRecording, listRecordings, readRecordingThumbnail } from '#api/tokens.ts'
 import { addressOf, call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
@@ -110,12 +110,15 @@ function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => voi
       id: 'stream',
       title: text.stream,
       cell: (one) => (
-        <>
-          <b>{one.streamName}</b>
-          <span class="sub only-narrow num">
-            <Time at={one.startedOn} isWhole />
-          </span>
-        </>
+        <div class="thumb">
+          <Thumbnail recording={one} />
+          <div>
+            <b>{one.streamName}</b>
+            <span class="sub only-narrow num">
+              <Time at={one.startedOn} isWhole />
+            </span>
+          </div>
+        </div>
       ),
     },
     {
@@ -145,6 +148,19 @@ function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => voi
       cell: (one) => <Actions recording={one} play={play} doom={doom} />,
     },
   ]
+}
+
+/** A frame of the recording. The place is there without one, so that nothing jumps. */
+function Thumbnail({ recording: { id, thumbnailUrl } }: { readonly recording: Recording }) {
+  const [isMissing, setMissing] = useState(false)
+  const path = { recordingId: id }
+  return (
+    <span class="place">
+      {thumbnailUrl !== undefined && !isMissing && (
+        <img src={addressOf(readRecordingThumbnail, { path })} alt="" loading="lazy" onError={() => setMissing(true)} />
+      )}
+    </span>
+  )
 }
 
 function Actions({

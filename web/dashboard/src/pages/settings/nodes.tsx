@@ -52,6 +52,9 @@ const NodeState = ({ state }: Pick<Node, 'state'>) => (
 
 const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitrateIn), bitrate(bitrateOut))
 
+const cpu = ({ cpuPercent, cores }: Node): string =>
+  cpuPercent === undefined || cores === undefined ? '–' : text.cpu(cpuPercent, cores)
+
 const sessions = ({ publishers, viewers }: Node): string => text.sessionsOf(count(publishers), count(viewers))
 
 /** The whole server is one node. `database` decides whether more are possible. */
@@ -65,6 +68,7 @@ function OnlyNode({ node, database }: { readonly node: Node; readonly database: 
           [text.since, <Running key="since" node={node} />],
           [text.sessions, sessions(node)],
           [text.loadName, load(node)],
+          [text.cpuName, cpu(node)],
           [text.seen, <Time key="seen" at={node.lastSeenOn} isWhole />],
           [text.node, <code key="id">{node.id}</code>],
         ]}
@@ -95,5 +99,6 @@ const COLUMNS: readonly Column<Node>[] = [
   { id: 'since', title: text.since, priority: 3, cell: ({ startedOn }) => <Since since={startedOn} /> },
   { id: 'sessions', title: text.sessions, priority: 2, cell: sessions },
   { id: 'load', title: text.loadName, priority: 2, cell: load },
+  { id: 'cpu', title: text.cpuName, priority: 2, cell: cpu },
   { id: 'seen', title: text.seen, priority: 2, cell: ({ lastSeenOn }) => <Time at={lastSeenOn} isWhole /> },
 ]
