@@ -6,7 +6,7 @@ import type { Executor } from './executor.ts'
 import type { Reads } from './store.ts'
 import { countAccessCodes, getAccessLogRow, pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
-import { pageAudit, recentAudit } from './tables/audit.ts'
+import { pageAudit, newestAuditActions, recentAudit } from './tables/audit.ts'
 import { expiringTokens, tokensNamingCountries, unknownMigrations } from './tables/attention.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
@@ -85,6 +85,7 @@ export function readsOf(executor: Executor): Reads {
     },
     audit: {
       recent: (accountId, limit) => recentAudit(executor, accountId, limit),
+      actions: (accountId, limit) => newestAuditActions(executor, accountId, limit),
       page: (query) => pageAudit(executor, query),
     },
   }

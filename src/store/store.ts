@@ -279,6 +279,8 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
   audit: {
     /** Newest first. */
     recent(accountId: string, limit: number): Promise<StoredAuditRow[]>
+    /** The actions of the newest rows, newest first. */
+    actions(accountId: string, limit: number): Promise<{ id: number; action: string }[]>
     /** Newest first, by time and id. */
     page(query: AuditQuery): Promise<StoredAuditRow[]>
   }

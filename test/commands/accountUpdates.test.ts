@@ -36,6 +36,22 @@ const many = (viewers: number, label = '') =>
   Array.from({ length: 100 }, (_, at) => stream({ streamName: `${at}`, viewers, tokenLabel: label }))
 
 describe('the updates of an account', () => {
+  it('say what was edited, once, however late its transaction commits', () => {
+    const [updates, reader] = [new AccountUpdates('e'), reading()]
+    updates.add(reader, null)
+    updates.streamsAre([], true)
+    updates.welcome()
+    const edit = (id: number, action: string) => ({ id, action })
+    updates.editsAre([edit(7, 'webhook.create')])
+    updates.editsAre([edit(9, 'channel.updated'), edit(8, 'publish_token.update'), edit(7, 'webhook.create')])
+    updates.editsAre([edit(10, 'channel.updated'), edit(9, 'channel.updated'), edit(6, 'webhook.update')])
+    updates.editsAre([edit(11, 'subscribe_token.sign')])
+    expect(reader.got.slice(1).map(({ name, json }) => [name, JSON.parse(json)])).toEqual([
+      ['edited', { kinds: ['channel', 'publish_token'] }],
+      ['edited', { kinds: ['channel', 'webhook'] }],
+    ])
+  })
+
   it('say nothing when nothing has changed, and figures only in their turn', () => {
     const [updates, reader] = [new AccountUpdates('e'), reading()]
     updates.add(reader, null)

@@ -61,6 +61,14 @@ describe('GET /dashboard/api/events', () => {
     await stream.next('streamEnded', { streamName: 'second' })
   })
 
+  it('says what users and clients edit, within seconds', async () => {
+    const stream = await follow()
+    await stream.next('reset')
+    await makeToken(sluice, 'subscribe')
+    const { data } = await stream.next('edited')
+    expect(data.kinds).toContain('subscribe_token')
+  })
+
   it('computes each update once for all readers, with the same ids', async () => {
     const readers = [await follow(), await follow(), await follow(await browserOf(sluice))]
     for (const reader of readers) await reader.next('reset')

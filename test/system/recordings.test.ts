@@ -41,6 +41,7 @@ interface Entry {
   durationMs?: number
   problem?: string
   url?: string
+  thumbnailUrl?: string
 }
 
 async function list(query = '', host = sluice): Promise<Entry[]> {

@@ -33,6 +33,17 @@ export interface SlowFacts {
   readonly engines: ReadonlyMap<string, { readonly channelId: string; readonly status: string }>
 }
 
+/** An entry of the audit log. */
+export interface Edit {
+  readonly id: number
+  readonly action: string
+}
+
+/** What was edited: `publish_token`, `channel` and so on. To sign a token changes nothing that a page shows. */
+const kindsOf = (edits: readonly Edit[]): string[] => [
+  ...new Set(edits.filter(({ action }) => !action.endsWith('.sign')).map(({ action }) => action.split('.')[0] ?? '')),
+]
+
 /** The whole state, for a reader that has missed updates or is new. */
 export interface Snapshot extends Totals {
   readonly why: 'new' | 'missed'
@@ -62,6 +73,8 @@ export class AccountUpdates {
   #streams: readonly StreamOnAir[] | null = null
   #figures: readonly StreamOnAir[] = []
   #slow: SlowFacts | null = null
+  /** Ids of the edits that were looked at last; null: none yet. */
+  #edits: ReadonlySet<number> | null = null
 
   /** @param epoch unique to this object, so that no id of another process or time is taken for one of these */
   constructor(epoch: string) {
@@ -107,6 +120,19 @@ export class AccountUpdates {
     for (const [engineId, { channelId }] of before.engines)
       if (!facts.engines.has(engineId))
         this.#publish({ name: 'engineChanged', data: { engineId, channelId, status: 'stopped' } })
+  }
+
+  /** False: `editsAre` has to say first what was edited before. */
+  get knowsEdits(): boolean {
+    return this.#edits !== null
+  }
+
+  /** Takes the newest edits, in any order: a transaction may take its number early and commit late. */
+  editsAre(edits: readonly Edit[]): void {
+    const before = this.#edits
+    this.#edits = new Set(edits.map(({ id }) => id))
+    const kinds = before === null ? [] : kindsOf(edits.filter(({ id }) => !before.has(id)))
+    if (kinds.length > 0) this.#publish({ name: 'edited', data: { kinds } })
   }
 
   /** Sends the snapshot to readers that need one. Call it after `streamsAre`. */

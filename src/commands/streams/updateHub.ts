@@ -13,6 +13,8 @@ const SLOW_MS = 10_000
 /** How long the updates of an account continue without a reader, so that one that comes back misses nothing. */
 const LINGER_MS = 60_000
 const STREAMS_MAX = 1_000
+/** More edits in one look are of the same few kinds. */
+const EDITS_MAX = 200
 const READERS_MAX = 500
 const READERS_PER_USER = 10
 
@@ -118,6 +120,8 @@ export class UpdateHub {
     if (withFigures) this.#figuresAtMs = nowMs
     for (const [accountId, updates] of this.#accounts) {
       updates.streamsAre(await firstStreamsOnAir(this.#ctx, accountId, STREAMS_MAX), withFigures)
+      if (withFigures || !updates.knowsEdits)
+        updates.editsAre(await this.#ctx.store.read.audit.actions(accountId, EDITS_MAX))
       updates.welcome()
     }
     if (nowMs - this.#slowAtMs < SLOW_MS) return

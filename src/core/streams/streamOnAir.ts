@@ -62,6 +62,7 @@ export type Update =
   | { readonly name: 'decisions'; readonly data: { readonly count: number } }
   | { readonly name: 'webhookPaused'; readonly data: { readonly webhookId: string; readonly until: string } }
   | { readonly name: 'webhookResumed'; readonly data: { readonly webhookId: string } }
+  | { readonly name: 'edited'; readonly data: { readonly kinds: readonly string[] } }
   | {
       readonly name: 'engineChanged'
       readonly data: { readonly engineId: string; readonly channelId: string; readonly status: string }

@@ -36,6 +36,15 @@ const recent = statement((db, p: { accountId: string; limit: number }) =>
   db.selectFrom('audit').selectAll().where('account_id', '=', p.accountId).orderBy('id', 'desc').limit(p.limit),
 )
 
+const newestActions = statement((db, p: { accountId: string; limit: number }) =>
+  db
+    .selectFrom('audit')
+    .select(['id', 'action'])
+    .where('account_id', '=', p.accountId)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+)
+
 export async function appendAudit(executor: Executor, row: AuditRow): Promise<void> {
   await executor.run(append, { ...row, actor: formatActor(row.actor) })
 }
@@ -47,6 +56,12 @@ export async function pruneAudit(executor: Executor, beforeMs: number, limit: nu
 export async function recentAudit(executor: Executor, accountId: string, limit: number): Promise<StoredAuditRow[]> {
   return (await executor.all(recent, { accountId, limit })).map(fromRow)
 }
+
+export const newestAuditActions = (
+  executor: Executor,
+  accountId: string,
+  limit: number,
+): Promise<{ id: number; action: string }[]> => executor.all(newestActions, { accountId, limit })
 
 /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
 export async function pageAudit(executor: Executor, query: AuditQuery): Promise<StoredAuditRow[]> {

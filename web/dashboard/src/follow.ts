@@ -4,14 +4,23 @@ import { paced } from './pace.ts'
 
 /** However much happens, a list is loaded again no more often than this. */
 const LEAST_MS = 3000
-/** Some changes have no event: those that other people make, and decisions of other nodes. */
-const SLOW_MS = 30_000
 
-/**
- * Calls `action` when `news` changes, soon but not too often, and rarely without news; while the page is in view.
- * @param settlesMs once more after this time without news, for figures that the server writes late
- */
-export function useFollow(news: ReadonlySignal<unknown>, action: () => void, settlesMs = 0): void {
+interface FollowOptions {
+  /** Once more after this time without news, for figures that the server writes late. */
+  readonly settlesMs?: number
+  /** Also without news, for what has no event. */
+  readonly slowMs?: number
+}
+
+/** For the access log: the server writes the counts of repeated refusals late, and decisions of other nodes have no event. */
+export const LATE_DECISIONS: FollowOptions = { settlesMs: 12_000, slowMs: 30_000 }
+
+/** Calls `action` when `news` changes, soon but not too often, while the page is in view. */
+export function useFollow(
+  news: ReadonlySignal<unknown>,
+  action: () => void,
+  { settlesMs = 0, slowMs = 0 }: FollowOptions = {},
+): void {
   const latest = useRef(action)
   latest.current = action
   useEffect(() => {
@@ -28,7 +37,7 @@ export function useFollow(news: ReadonlySignal<unknown>, action: () => void, set
       if (!isFirst) heard()
       isFirst = false
     })
-    const slow = setInterval(pace.ask, SLOW_MS)
+    const slow = slowMs > 0 ? setInterval(pace.ask, slowMs) : undefined
     const show = (): void => pace.show(document.visibilityState === 'visible')
     document.addEventListener('visibilitychange', show)
     show()

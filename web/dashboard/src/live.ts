@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { type Answer, listStreamsOnAir } from '#api/tokens.ts'
 import { readSession } from '#api/dashboard.ts'
 import { ApiError, call, callPage } from './api/call.ts'
@@ -31,6 +31,21 @@ export const decisions = signal(0)
 export const sessionNews = signal(0)
 /** Grows when a webhook or an engine changes. */
 export const changes = signal(0)
+
+/** Grows with what users and clients change: by kind, and for what may have been missed. */
+const edits = signal<ReadonlyMap<string, number>>(new Map())
+const resets = signal(0)
+
+/** Changes when somebody changes things of these kinds, at any node. */
+const editsOf = (...kinds: readonly string[]): ReadonlySignal<number> =>
+  computed(() => kinds.reduce((sum, kind) => sum + (edits.value.get(kind) ?? 0), resets.value))
+
+export const tokenEdits = editsOf('publish_token', 'subscribe_token')
+export const channelEdits = editsOf('channel', 'ingest', 'engine', 'distribution', 'abr_ladder', 'scheduler')
+export const webhookEdits = editsOf('webhook')
+export const recordingEdits = editsOf('recording')
+export const secretEdits = editsOf('secret', 'credential')
+export const userEdits = editsOf('user', 'session', 'passkey')
 
 /** The bitrate of each stream in the last five minutes. */
 export const bitrates = signal<ReadonlyMap<string, readonly number[]>>(new Map())
@@ -141,6 +156,9 @@ const TAKE = {
   decisions: () => {
     decisions.value += 1
   },
+  edited: ({ kinds }: { kinds: readonly string[] }) => {
+    edits.value = new Map([...edits.value, ...kinds.map((kind) => [kind, (edits.value.get(kind) ?? 0) + 1] as const)])
+  },
   webhookPaused: changed,
   webhookResumed: changed,
   engineChanged: changed,
@@ -156,7 +174,7 @@ const byName = (all: readonly StreamOnAir[]): StreamOnAir[] =>
 /** Takes the whole state, after which anything may have changed. */
 function replace(all: readonly StreamOnAir[]): void {
   streams.value = byName(all)
-  for (const news of [sessionNews, decisions, refusals]) news.value += 1
+  for (const news of [sessionNews, decisions, refusals, resets]) news.value += 1
   sample()
 }
 

@@ -49,28 +49,53 @@ export interface Walked<R> extends Omit<Loaded<readonly R[]>, 'set'> {
   readonly more: () => void
 }
 
-/** Walks a list by cursor: the first page at once, each further one when it is asked for. */
+/** More pages than these are not loaded again: after a reload the list ends here, and goes on when it is asked to. */
+const RELOADED_MOST = 10
+
+/** Walks a list by cursor: the first page at once, each further one when it is asked for. A reload loads them all. */
 export function useWalk<R>(
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
   keys: readonly unknown[],
 ): Walked<R> {
-  const first = useLoad((signal) => load(undefined, signal), keys)
+  const depth = useRef({ of: '', pages: 1 })
+  const of = JSON.stringify(keys)
+  const first = useLoad((signal) => {
+    if (depth.current.of !== of) depth.current = { of, pages: 1 }
+    return loadPages(load, Math.min(depth.current.pages, RELOADED_MOST), signal)
+  }, keys)
   const [rest, setRest] = useState<{ of: unknown; pages: readonly CursorPage<readonly R[]>[]; isLoading: boolean }>({
     of: undefined,
     pages: [],
     isLoading: false,
   })
-  // Further pages belong to one first page; a new first page starts again.
+  // Further pages belong to what was loaded first; a reload starts again.
   const pages = first.data && rest.of === first.data ? rest.pages : []
   const cursor = (pages.at(-1) ?? first.data)?.cursor ?? null
   const more = (): void => {
     if (cursor === null || rest.isLoading) return
     setRest({ of: first.data, pages, isLoading: true })
     load(cursor, new AbortController().signal).then(
-      (page) => setRest({ of: first.data, pages: [...pages, page], isLoading: false }),
+      (page) => {
+        depth.current = { of, pages: depth.current.pages + 1 }
+        setRest({ of: first.data, pages: [...pages, page], isLoading: false })
+      },
       () => setRest({ of: first.data, pages, isLoading: false }),
     )
   }
   const rows = first.data && [first.data, ...pages].flatMap((page) => [...page.rows])
   return { ...first, data: rows, isLoading: first.isLoading || rest.isLoading, hasMore: cursor !== null, more }
+}
+
+/** The first pages of a list, as one. */
+async function loadPages<R>(
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
+  most: number,
+  signal: AbortSignal,
+): Promise<CursorPage<readonly R[]>> {
+  let whole = await load(undefined, signal)
+  for (let pages = 1; pages < most && whole.cursor !== null; pages += 1) {
+    const { rows, cursor } = await load(whole.cursor, signal)
+    whole = { rows: [...whole.rows, ...rows], cursor }
+  }
+  return whole
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Args, listAccessLog, readAccessSummary } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk, type Walked } from '../../api/load.ts'
-import { useFollow } from '../../follow.ts'
+import { LATE_DECISIONS, useFollow } from '../../follow.ts'
 import { decisions } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Segment, Toggle } from '../../parts/form.tsx'
@@ -24,8 +24,6 @@ import { ReasonsCard } from './reasons.tsx'
 import './access.css'
 
 const text = words.access
-/** The server writes the counts of repeated refusals this late. */
-const COUNTS_MS = 12_000
 const PER_PAGE = 50
 
 type LogQuery = NonNullable<Args<typeof listAccessLog>['query']>
@@ -66,7 +64,7 @@ export function AccessPage({ query }: PageArgs) {
     setFollowing(isOn)
     if (isOn) log.reload()
   }
-  useFollow(decisions, follow, COUNTS_MS)
+  useFollow(decisions, follow, LATE_DECISIONS)
   const chosen = log.data?.find(({ id }) => id === filters.decision)
   return (
     <Page

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Channel, deleteChannel, listChannels, readChannel, startChannel, stopChannel } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { channelEdits } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
@@ -39,6 +41,7 @@ export function ChannelsPage({ query }: PageArgs) {
       callPage(listChannels, { query: { status: FILTERS[which], search: search || undefined, cursor } }, { signal }),
     [which, search],
   )
+  useFollow(channelEdits, list.reload)
   const [doomed, setDoomed] = useState<Channel | null>(null)
   const toggle = async (channel: Channel): Promise<void> => {
     const path = { channelId: channel.id }

@@ -2,6 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Answer, deleteRecording, downloadRecording, listRecordings, readRecordingThumbnail } from '#api/tokens.ts'
 import { addressOf, call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { recordingEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -45,6 +47,7 @@ export function RecordingsPage({ query }: PageArgs) {
       callPage(listRecordings, { query: { streamName: streamName || undefined, cursor } }, { signal }),
     [streamName],
   )
+  useFollow(recordingEdits, list.reload)
   const { data, reload } = list
   useEffect(() => {
     if (!data?.some(isUnderWay)) return undefined

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, createCredential, deleteCredential, listCredentials } from '#api/dashboard.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { secretEdits } from '../../live.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
@@ -22,6 +24,7 @@ type Scope = Credential['scope']
 /** The credentials of the channel API. */
 export function Credentials() {
   const list = useLoad((signal) => call(listCredentials, {}, { signal }), [])
+  useFollow(secretEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [scope, setScope] = useState<Scope>('write')
   const [doomed, setDoomed] = useState<Credential | null>(null)

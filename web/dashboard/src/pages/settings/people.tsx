@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, createUser, deleteUser, listUsers, updateUser } from '#api/dashboard.ts'
 import { ApiError, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { userEdits } from '../../live.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
@@ -35,6 +37,7 @@ async function changeRole(user: User, role: Role): Promise<void> {
 /** The users of the dashboard and their roles. */
 export function PeoplePage() {
   const list = useLoad((signal) => call(listUsers, {}, { signal }), [])
+  useFollow(userEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [doomed, setDoomed] = useState<User | null>(null)
   const [error, setError] = useState('')

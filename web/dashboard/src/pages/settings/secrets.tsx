@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, createSecret, deleteSecret, listSecrets, refreshSecret } from '#api/dashboard.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { secretEdits } from '../../live.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Bones, LoadError, Notice } from '../../parts/notice.tsx'
@@ -21,6 +23,7 @@ type Asked = { readonly what: 'create' } | { readonly what: 'refresh' | 'delete'
 /** The API secrets of the account: made, refreshed and deleted. */
 export function Secrets() {
   const list = useLoad((signal) => call(listSecrets, {}, { signal }), [])
+  useFollow(secretEdits, list.reload)
   const [asked, setAsked] = useState<Asked | null>(null)
   const [fresh, setFresh] = useState<Fresh | null>(null)
   const show = ({ name, value }: { name: string; value: string }): void => {

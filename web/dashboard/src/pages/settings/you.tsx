@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, changePassword, endSession, listSessions, signOutEverywhere } from '#api/dashboard.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { userEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
@@ -122,6 +124,7 @@ type Own = Answer<typeof listSessions>[number]
 
 function Sessions() {
   const list = useLoad((signal) => call(listSessions, {}, { signal }), [])
+  useFollow(userEdits, list.reload)
   const end = async ({ id }: Own): Promise<void> => {
     await call(endSession, { path: { sessionId: String(id) } })
     list.reload()

@@ -1,7 +1,8 @@
+import { computed } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
-import { audiences } from '../../live.ts'
+import { audiences, tokenEdits } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
@@ -61,6 +62,9 @@ async function load(kind: TokenKind, query: TokenQuery, signal: AbortSignal) {
 const countAll = (kind: TokenKind, signal: AbortSignal): Promise<number> =>
   listTokens(kind, { search: '', itemsOnPage: 1 }, signal).then(({ total }) => total)
 
+/** Which tokens are live changes by itself, and other users change them. */
+const listNews = computed(() => `${tokenEdits.value} ${audiences.value}`)
+
 function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query: URLSearchParams }) {
   const wanted = queryOf(query)
   const list = useLoad((signal) => load(kind, wanted, signal), [kind, query.toString()])
@@ -68,8 +72,7 @@ function TokensPage({ kind, query }: { readonly kind: TokenKind; readonly query:
     async (signal) => ({ publish: await countAll('publish', signal), subscribe: await countAll('subscribe', signal) }),
     [kind, list.data?.total],
   )
-  // Which tokens are live changes by itself.
-  useFollow(audiences, list.reload)
+  useFollow(listNews, list.reload)
   const isNarrowed = wanted.search !== '' || wanted.state !== undefined
   const isEmpty = list.data?.total === 0 && !isNarrowed
   return (

@@ -1,7 +1,7 @@
 import { type Answer, listAccessLog } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { useFollow } from '../../follow.ts'
+import { LATE_DECISIONS, useFollow } from '../../follow.ts'
 import { decisions } from '../../live.ts'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
@@ -16,8 +16,6 @@ import type { TokenKind } from './tokenForm.ts'
 
 const text = words.tokens.refusals
 const SHOWN = 5
-/** The server writes the counts of repeated refusals this late. */
-const COUNTS_MS = 12_000
 
 type Decision = Answer<typeof listAccessLog>[number]
 
@@ -32,7 +30,7 @@ export function RefusalCard(props: {
     (signal) => call(listAccessLog, { query: { tokenId: token.id, allowed: false, limit: SHOWN } }, { signal }),
     [token],
   )
-  useFollow(decisions, log.reload, COUNTS_MS)
+  useFollow(decisions, log.reload, LATE_DECISIONS)
   return (
     <Card
       title={text.title}

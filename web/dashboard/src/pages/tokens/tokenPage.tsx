@@ -3,7 +3,7 @@ import { type Answer, listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
-import { sessionNews } from '../../live.ts'
+import { sessionNews, tokenEdits } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -52,9 +52,10 @@ function TokenPage({ kind, id, rule }: TokenPageProps) {
     [kind, id],
   )
   useFollow(sessionNews, sessions.reload)
+  useFollow(tokenEdits, token.reload)
   const crumb = { text: text.kinds[kind].list, href: linkTo(`/tokens/${kind}`) }
+  if (token.error?.status === 404 || token.error?.status === 400) return <NoToken kind={kind} />
   if (token.data === undefined) {
-    if (token.error?.status === 404 || token.error?.status === 400) return <NoToken kind={kind} />
     return (
       <Page title={text.kinds[kind].one(id)} crumb={crumb}>
         {token.error ? <LoadError error={token.error} onRetry={token.reload} /> : <Bones rows={8} />}

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type ChannelWebhook, listChannelWebhooks } from '#api/channels.ts'
 import { callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import type { StateKind } from '../../parts/state.tsx'
 import { More } from '../../parts/table.tsx'
@@ -24,6 +26,7 @@ export function ChannelWebhooksPage({ values }: PageArgs) {
     (cursor, signal) => callPage(listChannelWebhooks, { query: { limit: MOST, cursor } }, { signal }),
     [],
   )
+  useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [awaitedId, setAwaitedId] = useState<string | null>(null)
   const chosen = list.data?.find(({ id }) => id === values['id']) ?? list.data?.[0]

@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Answer, listWebhooks } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { go, linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
@@ -24,6 +26,7 @@ export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(u
 /** Webhooks of the account: what each receives, and what was delivered. */
 export function WebhooksPage({ values, query }: PageArgs) {
   const list = useLoad((signal) => call(listWebhooks, { query: { itemCount: MOST } }, { signal }), [])
+  useFollow(webhookEdits, list.reload)
   const [isMaking, setMaking] = useState(false)
   const [tests, setTests] = useState(0)
   const chosen = list.data?.find(({ id }) => String(id) === values['id']) ?? list.data?.[0]
