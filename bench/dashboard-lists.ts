@@ -38,7 +38,8 @@ try {
   await measure('tokens', '/tokens/publish', 'Next')
   await measure('tokens, near the end', `/tokens/publish?page=${TOKENS / 50 - PAGES - 1}`, 'Next')
   await measure('tokens, by name', '/tokens/publish?sort=Name&order=ascending', 'Next')
-  await measure('deliveries', `/webhooks/${WEBHOOK}`, 'Show more')
+  await measure('deliveries', `/webhooks/${WEBHOOK}`, 'Older')
+  await measure('deliveries, near the end', `/webhooks/${WEBHOOK}`, 'Older', DELIVERIES / 50 - PAGES - 1)
 } finally {
   await dashboard.close()
   await closeBrowser()
@@ -75,9 +76,10 @@ function delivery(n: number): NewDelivery {
   }
 }
 
-/** Changes the page some times by a button. */
-async function measure(what: string, path: string, button: string): Promise<void> {
+/** Changes the page some times by a button, after `skipped` pages. */
+async function measure(what: string, path: string, button: string, skipped = 0): Promise<void> {
   const page = await dashboard.open(path)
+  for (let at = 0; at < skipped; at++) await turn(page, button)
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
   const times: number[] = []
@@ -94,15 +96,20 @@ async function measure(what: string, path: string, button: string): Promise<void
 }
 
 async function change(page: Page, devtools: CDPSession, button: string): Promise<number> {
-  const foot = page.locator('.num', { hasText: /\d/ }).last()
-  const target = page.getByRole('button', { name: button, exact: true })
-  await target.waitFor()
+  await page.getByRole('button', { name: button, exact: true }).waitFor()
   await delay(SETTLE_MS)
-  const [text, before] = [await foot.textContent(), await taskMs(devtools)]
-  await target.click()
-  while ((await foot.textContent()) === text) await delay(20)
+  const before = await taskMs(devtools)
+  await turn(page, button)
   await delay(SETTLE_MS)
   return (await taskMs(devtools)) - before
+}
+
+/** Changes the page, and waits until it has changed. */
+async function turn(page: Page, button: string): Promise<void> {
+  const foot = page.locator('.num', { hasText: /\d/ }).last()
+  const text = await foot.textContent()
+  await page.getByRole('button', { name: button, exact: true }).click()
+  while ((await foot.textContent()) === text) await delay(20)
 }
 
 /** The tasks of the page's main thread so far. */

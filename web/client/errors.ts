@@ -86,7 +86,9 @@ export class SluiceError extends Error {
 
 /** The refusal in an answer, also in one to an HLS player. `retryAfter`: the header, in seconds. */
 export function refusalOf(status: number, text: string, retryAfter: string | null): SluiceError {
-  const code = BY_TEXT[text] ?? BY_STATUS[status] ?? 'unexpected_answer'
+  // The playlist of a channel that does not play yet.
+  const isLater = status === 404 && retryAfter !== null
+  const code = BY_TEXT[text] ?? (isLater ? 'stream_not_published' : BY_STATUS[status]) ?? 'unexpected_answer'
   return new SluiceError(code, text || `HTTP ${status}`, status, 1000 * (Number(retryAfter) || 0))
 }
 

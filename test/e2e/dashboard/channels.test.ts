@@ -156,7 +156,13 @@ interface Keys {
   readonly security: { readonly tokenRequired: boolean; readonly keys: readonly { id: string; name?: string }[] }
 }
 
-test('viewer keys are added, replaced and deleted, and the distribution is opened to all again', async () => {
+interface Claims {
+  readonly iat: number
+  readonly exp: number
+  readonly streaming: unknown
+}
+
+test('viewer keys are added, sign a token, are replaced and deleted, and the distribution is opened to all again', async () => {
   const { id, distributions } = await channel('Signed')
   const names = async () => {
     const { security } = (await dashboard.v2('GET', `/distributions/${distributions[0]?.id}`)) as Keys
@@ -184,6 +190,33 @@ test('viewer keys are added, replaced and deleted, and the distribution is opene
   expect(await names()).toEqual([HOSTILE])
   await page.locator('.rows b', { hasText: HOSTILE }).waitFor()
   expect(await page.locator('main').textContent()).not.toContain(drawn)
+
+  await chooseKey(HOSTILE, 'Sign a token')
+  await dialog().getByLabel('Valid for how many hours').fill('2')
+  await dialog().getByLabel('Tracking id').fill('guest-42')
+  await dialog().getByText('Narrow it').click()
+  await dialog().getByText('Phones').click()
+  await field('Countries').locator('input').fill('UK,')
+  await confirm('Sign')
+  await field('Countries').locator('.err').waitFor()
+  await button('Remove UK').click()
+  expect(await axe(page)).toEqual([])
+  await confirm('Sign')
+  await button('Show Token').click()
+  const token = (await dialog().locator('.copy code').last().textContent()) ?? ''
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Claims
+  expect(claims.exp - claims.iat).toBe(7200)
+  expect(claims.streaming).toEqual({ ch: [id], hw: ['mobile'], tid: 'guest-42' })
+  expect(await axe(page)).toEqual([])
+  await button('Close').click()
+
+  // The page signs a token for its own player.
+  await button('Watch Web').click()
+  const player = dialog().locator('sluice-player')
+  expect(await player.getAttribute('token')).toMatch(/^ey/)
+  await expect.poll(() => page.evaluate(`document.querySelector('sluice-player').state`), SOON).toBe('waiting')
+  expect(await axe(page)).toEqual([])
+  await button('Close').click()
 
   await chooseKey(HOSTILE, 'Replace')
   await dialog().getByLabel('Name').fill('second')
@@ -223,6 +256,7 @@ test('a scheduler is added after a refusal, and deleted', async () => {
   await confirm('Add a scheduler')
   await field('Time zone').locator('.err').waitFor()
   await field('Time zone').locator('input').fill('Europe/Berlin')
+  await field('First day').locator('input').fill('2031-05-05')
   await field('Repeats').locator('select').selectOption('Monday to Friday')
   expect(await axe(page)).toEqual([])
   await confirm('Add a scheduler')
@@ -286,6 +320,15 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await act('Switch off')
   await expect.poll(async () => (await read()).enabled, SOON).toBe(false)
   await page.getByText('Off: what comes due is skipped').waitFor()
+
+  // The same among those of all channels, under the name of the channel.
+  await page.goto(`${dashboard.home}#/channels`)
+  await page.getByRole('link', { name: 'Calendar' }).click()
+  await page
+    .locator('.slot', { hasText: `Planned: ${HOSTILE}` })
+    .first()
+    .waitFor()
+  expect(await axe(page)).toEqual([])
 
   const phone = await dashboard.open(`/channels/${id}?calendar=month&day=2031-05-05`, { width: 390, theme: 'dark' })
   await phone.locator('.slot').first().waitFor()

@@ -169,6 +169,7 @@ test('a viewer is made and sees neither a secret nor a control that changes some
   expect(await controls(`/channels/${channel.id}`, 'Ingests')).toEqual([
     expect.stringContaining('Copy RTMP server'),
     expect.stringContaining('Copy HLS'),
+    expect.stringContaining('Watch Web'),
   ])
   expect(await controls(`/webhooks/${webhook.id}`, 'https://hooks.example.com/')).toEqual([
     expect.stringContaining('Copy URL'),
@@ -246,21 +247,27 @@ test('the nodes page shows the only node clearly, and several as a list', async 
   const values = await only.locator('dd').allTextContents()
   expect(values[0]).toBe(version)
   expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0 bit/s in, 0 bit/s out'])
-  expect(values[5]).toBe(node)
+  expect(values[4]).toMatch(/^(–|\d+ % of \d+ cores?)$/)
+  expect(values[6]).toBe(node)
   expect(await axe(page)).toEqual([])
 
   await page.route('**/dashboard/api/nodes', async (route) => {
     const answer = await route.fetch()
     const { status, data } = (await answer.json()) as { status: string; data: { nodes: object[] } }
-    const { version: _, ...other } = { ...data.nodes[0], version: '' }
     const url = 'https://node2.example.com'
-    const nodes = [...data.nodes, { ...other, id: 'two', isThis: false, state: 'silent', url, viewers: 1 }]
+    const load = { version: '9.8.7', cores: 4, cpuPercent: 37 }
+    const nodes = [
+      ...data.nodes,
+      { ...data.nodes[0], ...load, id: 'two', isThis: false, state: 'silent', url, viewers: 1 },
+    ]
     await route.fulfill({ json: { status, data: { database: 'postgres', nodes } } })
   })
   const rows = page.locator('tbody tr')
   await expect.poll(() => rows.count(), SOON).toBe(2)
   expect(await rows.first().textContent()).toContain('this one')
-  expect(await rows.last().textContent()).toMatch(/node2\.example\.com.*Not seen lately.*0 publishers, 1 viewer/)
+  expect(await rows.last().textContent()).toMatch(
+    /node2\.example\.com.*Not seen lately.*9\.8\.7.*0 publishers, 1 viewer.*37 % of 4 cores/,
+  )
   expect(await axe(page)).toEqual([])
 })
 

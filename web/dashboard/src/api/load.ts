@@ -99,3 +99,32 @@ async function loadPages<R>(
   }
   return whole
 }
+
+/** One page of a list that is walked by cursor. */
+export interface Paged<R> extends Omit<Loaded<readonly R[]>, 'set'> {
+  /** 0 is the newest. */
+  readonly page: number
+  readonly hasMore: boolean
+  readonly onPage: (page: number) => void
+}
+
+/** Shows one page of a list at a time, so that a change of the page costs the same however long the list is. */
+export function usePages<R>(
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
+  keys: readonly unknown[],
+): Paged<R> {
+  const of = JSON.stringify(keys)
+  // The cursor of each page up to the shown one.
+  const [walked, setWalked] = useState<{ of: string; cursors: readonly (string | undefined)[] }>(START)
+  const cursors = walked.of === of ? walked.cursors : START.cursors
+  const loaded = useLoad((signal) => load(cursors.at(-1), signal), [...keys, cursors.length])
+  const next = loaded.data?.cursor ?? null
+  const onPage = (page: number): void => {
+    if (loaded.isLoading) return
+    if (page < cursors.length) setWalked({ of, cursors: cursors.slice(0, page + 1) })
+    else if (next !== null) setWalked({ of, cursors: [...cursors, next] })
+  }
+  return { ...loaded, data: loaded.data?.rows, page: cursors.length - 1, hasMore: next !== null, onPage }
+}
+
+const START = { of: '', cursors: [undefined] } as const

@@ -51,6 +51,10 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
   { path: '/channels', load: () => import('./channels/list.tsx').then((module) => module.ChannelsPage) },
   { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },
+  {
+    path: '/channels/calendar',
+    load: () => import('./channels/wholeCalendar.tsx').then((module) => module.CalendarPage),
+  },
   { path: '/channels/:id', load: () => import('./channels/channel.tsx').then((module) => module.ChannelPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
   { path: '/settings', load: () => import('./settings/security.tsx').then((module) => module.SecurityPage) },

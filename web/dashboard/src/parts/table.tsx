@@ -132,3 +132,32 @@ export function More({
     </>
   )
 }
+
+/** The foot of a list that is walked by cursor, one page at a time. The newest rows come first. */
+export function Turner(props: {
+  readonly page: number
+  /** Of each page but the last. */
+  readonly perPage: number
+  /** The rows of this page. */
+  readonly count: number
+  readonly hasMore: boolean
+  readonly isBusy: boolean
+  readonly onPage: (page: number) => void
+}) {
+  const { page, perPage, count, hasMore, isBusy, onPage } = props
+  const from = page * perPage + 1
+  if (page === 0 && !hasMore) return <span class="num">{words.parts.rows(count)}</span>
+  return (
+    <>
+      <span class="num">{words.parts.rowsFrom(from, from + count - 1)}</span>
+      <span class="end actions">
+        <Button size="small" disabled={page === 0} onClick={() => onPage(page - 1)}>
+          {words.parts.newer}
+        </Button>
+        <Button size="small" disabled={!hasMore} isBusy={isBusy} onClick={() => onPage(page + 1)}>
+          {words.parts.older}
+        </Button>
+      </span>
+    </>
+  )
+}

@@ -11,7 +11,7 @@ import { type CalendarView, dayOf, daysOfView, readDay, stepDay } from './localD
 
 const text = words.calendar
 /** The most schedulers whose occurrences a calendar shows; each is a request. */
-const SCHEDULERS_MOST = 20
+const SCHEDULERS_MOST = 50
 
 const { timeZone: OWN_ZONE } = Intl.DateTimeFormat().resolvedOptions()
 const clock = new Intl.DateTimeFormat(words.locale, { hour: '2-digit', minute: '2-digit' })

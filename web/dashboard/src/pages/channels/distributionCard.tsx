@@ -11,6 +11,7 @@ import { words } from '../../words/words.ts'
 import { hlsAddress } from './hlsAddress.ts'
 import { Security } from './security.tsx'
 import { ViewerKeys } from './viewerKeys.tsx'
+import { Watch } from './watch.tsx'
 
 const text = words.channel
 
@@ -49,6 +50,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
         )}
       </div>
       <div class="card-foot">
+        <Watch distribution={distribution} />
         {canChange() && <Security distribution={distribution} onChanged={onChanged} />}
         <span class="end num">{text.watching(count(viewers))}</span>
       </div>

@@ -28,8 +28,8 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
   const isConnected = now?.status === 'connected'
   const rates = (now?.metrics ?? []).map((sample) => sample.bitrate.total)
   const rows = [
-    [text.way, words.newChannel.types[ingest.type]] as const,
-    ...(ingest.url ? [[text.from, <code>{ingest.url}</code>] as const] : []),
+    [text.protocol, words.newChannel.types[ingest.type]] as const,
+    ...(ingest.url && ingest.type !== 'rtmp-push' ? [[text.from, <code>{ingest.url}</code>] as const] : []),
     ...(isConnected && rates.length > 0 ? [[text.arrives, bitrate(rates.at(-1) ?? 0)] as const] : []),
   ]
   return (

@@ -4,12 +4,11 @@ import { call, callPage } from '../../api/call.ts'
 import { useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { channelEdits } from '../../live.ts'
-import { Button, LinkButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Segment } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
-import { Page } from '../../parts/page.tsx'
 import { SearchForm } from '../../parts/search.tsx'
 import { State } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
@@ -20,6 +19,7 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import './channels.css'
+import { ChannelsFrame } from './frame.tsx'
 import { isRunning, STATUS } from './status.ts'
 
 const text = words.channels
@@ -57,17 +57,7 @@ export function ChannelsPage({ query }: PageArgs) {
   }
   const isEmpty = list.data?.length === 0
   return (
-    <Page
-      title={text.title}
-      sub={text.sub}
-      actions={
-        canChange() && (
-          <LinkButton look="primary" icon="plus" href={linkTo('/channels/new')}>
-            {text.create}
-          </LinkButton>
-        )
-      }
-    >
+    <ChannelsFrame path="/channels">
       <section class="card" aria-label={text.title}>
         <div class="tools">
           <SearchForm
@@ -108,7 +98,7 @@ export function ChannelsPage({ query }: PageArgs) {
           {text.deleteText}
         </Confirm>
       )}
-    </Page>
+    </ChannelsFrame>
   )
 }
 

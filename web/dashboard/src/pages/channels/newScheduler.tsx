@@ -5,6 +5,7 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { Field, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
+import { addDays, dayOf } from './localDays.ts'
 
 const text = words.schedules
 
@@ -16,7 +17,15 @@ const RULES: Readonly<Record<Repeats, string | undefined>> = {
   weekly: 'RRULE:FREQ=WEEKLY',
 }
 
-const today = (): string => new Date().toISOString().slice(0, 10)
+const START = '20:00'
+
+/** Today, or tomorrow when the start has passed: schedulers begin in the future. */
+function firstDay(timeZone: string): string {
+  const nowMs = Date.now()
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone }).format(nowMs)
+  const today = dayOf(nowMs, timeZone)
+  return clock < START ? today : addDays(today, 1)
+}
 
 interface NewSchedulerProps {
   readonly channel: Channel
@@ -29,8 +38,8 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
   const { timeZone: ownZone } = Intl.DateTimeFormat().resolvedOptions()
   const [draft, setDraft] = useState({
     name: channel.name,
-    startDate: today(),
-    startTime: '20:00',
+    startDate: firstDay(ownZone),
+    startTime: START,
     endTime: '21:00',
     timeZone: ownZone,
   })

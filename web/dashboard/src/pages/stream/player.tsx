@@ -1,10 +1,10 @@
-import { h } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { StreamOnAir } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
+import { SluicePlayer } from '../../parts/sluicePlayer.tsx'
 import { words } from '../../words/words.ts'
 
 const text = words.stream.player
@@ -24,7 +24,11 @@ export function Players({ stream, token }: { readonly stream: StreamOnAir; reado
   return (
     <div class={sources > 1 ? 'players several' : 'players'}>
       {named.data?.map((source) => (
-        <Player key={source} stream={streamId} source={source} token={token} />
+        <SluicePlayer
+          key={source}
+          attributes={{ stream: streamId, source, token }}
+          caption={source === '' ? '' : text.source(source)}
+        />
       ))}
     </div>
   )
@@ -48,38 +52,3 @@ const Closed = ({ onOpen }: { readonly onOpen: () => void }) => (
     </div>
   </div>
 )
-
-interface PlayerProps {
-  /** `accountId/streamName` */
-  readonly stream: string
-  readonly source: string
-  readonly token: string
-}
-
-/** The player that pages of others embed, too. Its script is loaded when the first one is shown. */
-function Player({ stream, source, token }: PlayerProps) {
-  const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading')
-  useEffect(() => {
-    loadPlayer().then(
-      () => setState('ready'),
-      () => setState('failed'),
-    )
-  }, [])
-  if (state === 'ready')
-    return (
-      <figure class="player">
-        {h('sluice-player', { stream, source, token, muted: '' })}
-        {source !== '' && <figcaption class="note">{text.source(source)}</figcaption>}
-      </figure>
-    )
-  return (
-    <div class="screen">
-      <p class="middle" role="status">
-        {state === 'failed' ? text.missing : words.parts.loading}
-      </p>
-    </div>
-  )
-}
-
-/** From the server, at any prefix of a proxy, so that there is one player and one hls.js in the browser's cache. */
-const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ new URL('../player.js', document.baseURI).href)

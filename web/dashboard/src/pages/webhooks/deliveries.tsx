@@ -1,13 +1,13 @@
 import { useEffect } from 'preact/hooks'
 import { listWebhookDeliveries, redeliverWebhookEvent } from '#api/tokens.ts'
 import { call, callPage } from '../../api/call.ts'
-import { useWalk } from '../../api/load.ts'
+import { usePages } from '../../api/load.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { useSince } from '../../parts/pastRange.ts'
 import { State } from '../../parts/state.tsx'
-import { type Column, More, Table } from '../../parts/table.tsx'
+import { type Column, Table, Turner } from '../../parts/table.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { count, Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
@@ -23,6 +23,8 @@ import './webhooks.css'
 
 const text = words.webhooks
 
+/** Rows of a page. */
+const PAGE = 50
 /** How often the list is read while a delivery is under way. */
 const LOOK_MS = 1000
 const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || state === 'started'
@@ -41,9 +43,13 @@ export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
   const filters = readDeliveryFilters(query)
   const { state, type, range } = filters
   const since = useSince(range)
-  const list = useWalk(
+  const list = usePages(
     (cursor, signal) =>
-      callPage(listWebhookDeliveries, { path, query: { state, type, from: since(cursor), cursor } }, { signal }),
+      callPage(
+        listWebhookDeliveries,
+        { path, query: { state, type, from: since(cursor), cursor, limit: PAGE } },
+        { signal },
+      ),
     [webhook.id, tests, state, type, range],
   )
   const chosenId = query.get('delivery') ?? ''
@@ -64,7 +70,16 @@ export function Deliveries({ webhook, query, tests }: DeliveriesProps) {
       isFlush
       aside={canChange() && <RedeliverAll webhookId={path.webhookId} filters={filters} onSent={list.reload} />}
       foot={
-        list.data && <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+        list.data && (
+          <Turner
+            page={list.page}
+            perPage={PAGE}
+            count={list.data.length}
+            hasMore={list.hasMore}
+            isBusy={list.isLoading}
+            onPage={list.onPage}
+          />
+        )
       }
     >
       <FilterTools filters={filters} />
