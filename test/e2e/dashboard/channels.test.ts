@@ -305,6 +305,18 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await expect.poll(() => page.locator('.calendar > div').count(), SOON).toBe(7)
   expect(await page.locator('main img').count()).toBe(0)
 
+  // The same among those of all channels, under the name of the channel.
+  await page.goto(`${dashboard.home}#/channels`)
+  await page.getByRole('link', { name: 'Calendar' }).click()
+  await page.getByText('Month', { exact: true }).click()
+  await button('The month after').click()
+  const named = page.locator('.slot', { hasText: `Planned: ${HOSTILE}` })
+  await named.first().waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280)
+  expect(await axe(page)).toEqual([])
+  await page.goto(`${dashboard.home}#/channels/${id}`)
+  await title('Planned')
+
   const act = async (item: string) => {
     await button(`More for ${HOSTILE}`).click()
     await page.getByRole('menuitem', { name: item }).click()
@@ -320,15 +332,6 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await act('Switch off')
   await expect.poll(async () => (await read()).enabled, SOON).toBe(false)
   await page.getByText('Off: what comes due is skipped').waitFor()
-
-  // The same among those of all channels, under the name of the channel.
-  await page.goto(`${dashboard.home}#/channels`)
-  await page.getByRole('link', { name: 'Calendar' }).click()
-  await page
-    .locator('.slot', { hasText: `Planned: ${HOSTILE}` })
-    .first()
-    .waitFor()
-  expect(await axe(page)).toEqual([])
 
   const phone = await dashboard.open(`/channels/${id}?calendar=month&day=2031-05-05`, { width: 390, theme: 'dark' })
   await phone.locator('.slot').first().waitFor()

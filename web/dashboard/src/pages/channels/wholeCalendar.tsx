@@ -4,6 +4,7 @@ import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { channelEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { Calendar } from './calendar.tsx'
@@ -19,12 +20,12 @@ export function CalendarPage({ query }: PageArgs) {
   const { data } = load
   return (
     <ChannelsFrame path="/channels/calendar">
-      <section class="card" aria-label={text.view}>
+      <Card title={text.view} isFlush>
         {load.error && <LoadError error={load.error} onRetry={load.reload} />}
         {!data && !load.error && <Bones rows={4} />}
         {data?.length === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
         {data && data.length > 0 && <Calendar schedulers={data} query={query} status={statusOf(data)} />}
-      </section>
+      </Card>
     </ChannelsFrame>
   )
 }
