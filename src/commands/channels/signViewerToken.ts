@@ -2,7 +2,7 @@ import { viewerKey } from '../../base/viewerKey.ts'
 import { err, ok } from '../../base/result.ts'
 import type { SignedViewerToken } from '../../core/channels/distributionSchema.ts'
 import { noSuch, refusal } from '../../core/channels/errors.ts'
-import { claimsOf, readSignViewerToken } from '../../core/channels/viewerTokenRequest.ts'
+import { viewerTokenClaims, readSignViewerToken } from '../../core/channels/viewerTokenRequest.ts'
 import { type Actor, audit, type ChannelContext } from '../context.ts'
 import { type ChannelResult, checked, withPart } from './channelCommand.ts'
 import { openKey } from './distributionKey.ts'
@@ -28,7 +28,7 @@ export async function signViewerToken(
     withPart(tx, actor, distributionPart(tx, distributionId), async ({ channelId }) => {
       const key = (await tx.distributionKeys.list(distributionId)).find((one) => one.id === keyId)
       if (!key) return err(noSuch('key', keyId))
-      const { claims, expiresAtMs } = claimsOf(read.value, { channelId, claim, nowMs })
+      const { claims, expiresAtMs } = viewerTokenClaims(read.value, { channelId, claim, nowMs })
       const token = viewerKey(openKey(ctx, key)).sign(claims)
       if (token === null) return err(refusal('key_cannot_sign', PUBLIC_KEY))
       const after = { keyId, claims }

@@ -42,7 +42,7 @@ function readNotBefore(reader: BodyReader<{ notBefore?: string | null }>): numbe
 }
 
 /** The claims of the token, and when it expires. Tokens count whole seconds. */
-export function claimsOf(
+export function viewerTokenClaims(
   { expiresInSeconds, notBeforeMs, trackingId, countries, devices }: ViewerTokenRequest,
   on: { channelId: string; claim: string; nowMs: number },
 ): { claims: Readonly<Record<string, unknown>>; expiresAtMs: number } {
