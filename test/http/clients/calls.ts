@@ -91,6 +91,7 @@ const SESSIONS: readonly Call[] = [
   call('listRecordings', { limit: 1 }, { recording: 'data.0.id' }),
   call('readRecording', { recordingId: '$recording' }),
   refused('downloadRecording', { recordingId: '$recording' }),
+  refused('readRecordingThumbnail', { recordingId: '$recording' }),
   call('deleteRecording', { recordingId: '$recording' }),
 ]
 
@@ -142,6 +143,7 @@ const CHANNELS: readonly Call[] = [
   call('createDistributionKey', { distributionId: '$distribution', body: { key: 'k'.repeat(64) } }, { key: 'data.id' }),
   call('listDistributionKeys', { distributionId: '$distribution' }),
   call('readDistributionKey', { distributionId: '$distribution', keyId: '$key' }),
+  call('signViewerToken', { distributionId: '$distribution', keyId: '$key', body: { trackingId: 'guest' } }),
   call('deleteDistributionKey', { distributionId: '$distribution', keyId: '$key' }),
   call('deleteDistributionKeys', { distributionId: '$distribution' }),
   call('createLadder', { body: { name: 'Small', video } }, { own: 'data.id' }),
