@@ -75,5 +75,7 @@ describe('a token that Sluice signs', () => {
     expect(status).toBe(400)
     const paths = json.details.map(({ path }: { path: string }) => path.split('[')[0])
     expect(new Set(paths)).toEqual(new Set(Object.keys(wrong)))
+    const late = await live.v2('POST', `${keys}/${key.id}/sign`, { notBefore: '9999-12-31' })
+    expect(late).toMatchObject({ status: 400, json: { details: [{ path: 'notBefore' }] } })
   })
 })

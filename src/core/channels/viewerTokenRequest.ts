@@ -32,12 +32,15 @@ export function readSignViewerToken(body: unknown): Result<ViewerTokenRequest, F
   })
 }
 
+/** Tokens with times that are later by far are refused. */
+const YEAR_3000_MS = 32_503_680_000_000
+
 function readNotBefore(reader: BodyReader<{ notBefore?: string | null }>): number | null {
   const text = reader.value('notBefore')
   if (text === undefined) return null
   const read = instant(text)
-  if (read.ok) return read.value
-  reader.problems.add('notBefore', read.error)
+  if (read.ok && read.value < YEAR_3000_MS) return read.value
+  reader.problems.add('notBefore', read.ok ? 'must be before the year 3000' : read.error)
   return null
 }
 

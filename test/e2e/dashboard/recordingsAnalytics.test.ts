@@ -59,6 +59,7 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   // The page follows a recording that is under way.
   await page.locator('tbody tr', { hasText: 'Ready' }).waitFor()
   expect(await page.locator('tbody b').allTextContents()).toEqual([HOSTILE])
+  await page.getByText(/^1 ready · .*B · .*B free$/).waitFor()
   const width = () => page.evaluate(`document.querySelector('.thumb img')?.naturalWidth`)
   await expect.poll(width, SOON).toBe(320)
   expect(await axe(page)).toEqual([])

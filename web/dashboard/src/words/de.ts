@@ -995,6 +995,7 @@ export const de: Sentences = {
   recordings: {
     title: 'Aufnahmen',
     sub: 'MP4-Dateien früherer Sendungen.',
+    space: (files, used, free) => `${files} fertig · ${used}${free === undefined ? '' : ` · ${free} frei`}`,
     caption: 'Aufnahmen, neueste zuerst',
     search: 'Nach Stream suchen',
     searchHint: 'Name des Streams, dann Eingabetaste',

@@ -984,6 +984,8 @@ export const en = {
   recordings: {
     title: 'Recordings',
     sub: 'MP4 files of past broadcasts.',
+    space: (files: string, used: string, free?: string) =>
+      `${files} ready · ${used}${free === undefined ? '' : ` · ${free} free`}`,
     caption: 'Recordings, newest first',
     search: 'Search by stream name',
     searchHint: 'Stream name, then Enter',

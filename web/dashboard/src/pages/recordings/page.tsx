@@ -1,7 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Answer, deleteRecording, downloadRecording, listRecordings, readRecordingThumbnail } from '#api/tokens.ts'
+import {
+  type Answer,
+  deleteRecording,
+  downloadRecording,
+  listRecordings,
+  readRecordingThumbnail,
+  readStorage,
+} from '#api/tokens.ts'
 import { addressOf, call, callPage } from '../../api/call.ts'
-import { useWalk } from '../../api/load.ts'
+import { useLoad, useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { recordingEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
@@ -13,7 +20,7 @@ import { SearchForm } from '../../parts/search.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { bytes, duration, Time } from '../../parts/values.tsx'
+import { bytes, count, duration, Time } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
@@ -32,6 +39,7 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
 
 /** How often the list is read while a recording is under way. */
 const LOOK_MS = 3000
+const isReady = ({ state }: Recording): boolean => state === 'completed'
 const isUnderWay = ({ state }: Recording): boolean => state === 'recording' || state === 'processing'
 
 const fileOf = ({ id }: Recording): string => addressOf(downloadRecording, { path: { recordingId: id } })
@@ -62,7 +70,7 @@ export function RecordingsPage({ query }: PageArgs) {
     list.reload()
   }
   return (
-    <Page title={text.title} sub={text.sub}>
+    <Page title={text.title} sub={text.sub} actions={<Space ready={list.data?.filter(isReady).length ?? 0} />}>
       <section class="card" aria-label={text.title}>
         <div class="tools">
           {/* The API finds a stream by its whole name. */}
@@ -105,6 +113,14 @@ export function RecordingsPage({ query }: PageArgs) {
       )}
     </Page>
   )
+}
+
+/** What the recordings of the account take, and what is left for more. It changes with the list. */
+function Space({ ready }: { readonly ready: number }) {
+  const { data } = useLoad((signal) => call(readStorage, {}, { signal }), [ready])
+  if (!data || data.recordings.count === 0) return null
+  const { count: files, bytes: used, disk } = data.recordings
+  return <p class="note num">{text.space(count(files), bytes(used), disk && bytes(disk.freeBytes))}</p>
 }
 
 function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => void): Column<Recording>[] {
@@ -175,9 +191,8 @@ function Actions({
   readonly play: (one: Recording) => void
   readonly doom: (one: Recording) => void
 }) {
-  const isReady = recording.state === 'completed'
   const items = [
-    ...(isReady
+    ...(isReady(recording)
       ? [
           { icon: 'play' as const, text: text.play, onSelect: () => play(recording) },
           { icon: 'download' as const, text: text.download, onSelect: () => saveAs(fileOf(recording)) },
