@@ -51,8 +51,7 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
   const context = await newContext()
   const spare: Page[] = []
   const open: Dashboard['open'] = async (path, { width = 1280, theme = 'light' } = {}) => {
-    const page = spare.pop() ?? (await context.newPage())
-    page.close = () => release(page, home, spare)
+    const page = spare.pop() ?? reusable(await context.newPage(), home, spare)
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme: theme })
     await page.goto(`${home}#${path}`)
@@ -62,14 +61,20 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
 }
 
 /**
- * Keeps a page for the next test, without its state: a browser needs longer to start a page than to load the dashboard. It
- * shows a picture of the same site meanwhile, which keeps its process and follows no events.
+ * Keeps the page for the next test when it is closed, without its state: a browser needs longer to start a page than to
+ * load the dashboard. It shows a picture of the same site meanwhile, which keeps its process and follows no events. Beside
+ * another page it really closes, so that the other one is in front again.
  */
-async function release(page: Page, home: string, spare: Page[]): Promise<void> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.evaluate('sessionStorage.clear()')
-  await page.goto(`${home}sluice.svg`)
-  spare.push(page)
+function reusable(page: Page, home: string, spare: Page[]): Page {
+  const end = page.close.bind(page)
+  page.close = async () => {
+    if (page.context().pages().length > 1) return end()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.evaluate('sessionStorage.clear()')
+    await page.goto(`${home}sluice.svg`)
+    spare.push(page)
+  }
+  return page
 }
 
 /** The link that the server prints for its first user, once it is there. */
