@@ -71,6 +71,13 @@ const PROGRAMS = [
   },
   {
     for: ['test'],
+    what: "Pebble, the test server of Let's Encrypt",
+    isThere: () => isOnPath('pebble') && isOnPath('pebble-challtestsrv'),
+    debian: 'pebble',
+    without: 'Everything runs, except the tests that get certificates by ACME.',
+  },
+  {
+    for: ['test'],
     what: 'PostgreSQL server programs (initdb, postgres)',
     isThere: () => Boolean(process.env.PG_TEST_URL) || hasPostgres(),
     debian: 'postgresql',

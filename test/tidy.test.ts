@@ -19,9 +19,15 @@ const within = (...rooms: string[]): Module[] =>
   modules.filter(({ path }) => rooms.some((room) => path.startsWith(`src/${room}/`)))
 /**
  * The only outbound HTTP and its sockets; the doctor, which requests `/healthz` of this machine; and the
- * proof of the native sender, which connects to a server of its own on loopback.
+ * proof of the native sender, which connects to a server of its own on loopback. The operator names the authority of ACME.
  */
-const EGRESS = ['src/net/egress.ts', 'src/net/dial.ts', 'src/cli/doctorPort.ts', 'src/edge/http/media/transferProof.ts']
+const EGRESS = [
+  'src/net/egress.ts',
+  'src/net/dial.ts',
+  'src/net/acmeTransport.ts',
+  'src/cli/doctorPort.ts',
+  'src/edge/http/media/transferProof.ts',
+]
 
 /** A command and its table share a verb; every migration has an `up`. */
 const isShared = (paths: readonly string[]): boolean =>

@@ -1,4 +1,5 @@
 import { type App, CannotStart } from './app.ts'
+import type { Tls } from './tls.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Context } from '../commands/context.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
@@ -22,6 +23,7 @@ import type { PushSources } from '../media/transcoder/sources.ts'
 interface RtmpParts {
   readonly ffmpeg: Ffmpeg
   readonly engine: MediaEngine
+  readonly tls: Tls | null
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
@@ -30,7 +32,7 @@ interface RtmpParts {
 /** Listens for encoders; null when RTMP is switched off. */
 export async function openRtmp(
   app: App,
-  { ffmpeg, engine, sources, pushed, measured }: RtmpParts,
+  { ffmpeg, engine, tls, sources, pushed, measured }: RtmpParts,
 ): Promise<RtmpListener | null> {
   const { config, ctx } = app
   const { rtmp } = config
@@ -51,12 +53,16 @@ export async function openRtmp(
     }),
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
+  const context = tls && (() => tls.certificate.current.context)
+  const rtmps = context && rtmp.tlsPort !== 0 ? { tls: { port: rtmp.tlsPort, context } } : {}
   try {
-    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
-    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
+    const listener = await startRtmp({ ...ctx, ...rtmps, log: ctx.sampled.encoders, host, port, limits, publish })
+    const { tlsPort } = listener
+    ctx.log.info({ host, port: listener.port, ...(tlsPort === null ? {} : { tlsPort }) }, 'taking RTMP')
     return listener
   } catch (error) {
-    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+    const keys = rtmp.tlsPort === 0 ? 'rtmp.port' : 'rtmp.port, rtmp.tlsPort'
+    throw new CannotStart(`${keys}: cannot listen on ${host}: ${(error as Error).message}`)
   }
 }
 

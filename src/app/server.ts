@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
@@ -13,6 +14,7 @@ import type { ChannelGauges } from '../services/channelGauges.ts'
 import { Measured } from '../services/measured.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
+import { redirectServer } from '../edge/http/redirect.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
@@ -27,10 +29,13 @@ import { followed, relayEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import { openRtmp } from './rtmp.ts'
 import { startSessions } from './sessions.ts'
+import { openTls, type Tls } from './tls.ts'
 
 export interface ServingPorts extends Serving {
   /** Null when RTMP is switched off. */
   readonly rtmpPort: number | null
+  /** Null without RTMPS. */
+  readonly rtmpsPort: number | null
 }
 
 export interface ServingOptions {
@@ -45,6 +50,7 @@ interface Media {
   readonly packager?: Packager
   readonly playback?: Playback
   readonly channels?: LocalChannels
+  readonly tls?: Tls | null
 }
 
 /** Measurements of the channels that this node runs. */
@@ -60,7 +66,8 @@ interface LocalChannels {
  */
 const STOP_ORDER = [
   'reloads',
-  ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const),
+  ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'redirect', 'playback', 'engine', 'deliveries'] as const),
+  'tls',
   'leases',
 ] as const
 
@@ -87,6 +94,7 @@ export async function startServing(
   const parts = new Parts()
   warnOfFewFiles(app)
   try {
+    const tls = await openTls(app)
     const leases = startLeases(storageUrl(app.config), app.ctx.log)
     parts.add('leases', () => leases.close())
     const deliveries = await runDeliveries(app, leases)
@@ -99,15 +107,22 @@ export async function startServing(
     parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
+    const rtmp = await openRtmp(app, { ffmpeg, engine, tls, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = await startPlayback(app, channels.folderOf, channels.measured.viewers)
     parts.add('playback', () => playback.stop())
     await leases.ready
-    const port = await listen(app, { engine, packager, playback, channels }, parts)
+    const port = await listen(app, { engine, packager, playback, channels, tls }, parts)
+    if (tls) await beginTls(app, tls, port, parts)
     const reload = createReload(app, reloading)
     parts.add('reloads', reloadOnRequest(app, reload))
-    return { port, rtmpPort: rtmp?.port ?? null, reload: () => reload({ isCheck: false }), stop: () => parts.stop() }
+    return {
+      port,
+      rtmpPort: rtmp?.port ?? null,
+      rtmpsPort: rtmp?.tlsPort ?? null,
+      reload: () => reload({ isCheck: false }),
+      stop: () => parts.stop(),
+    }
   } catch (error) {
     await parts.stop()
     throw error
@@ -139,12 +154,13 @@ function openFfmpeg(app: App): Ffmpeg {
 export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { config, ctx, sign, key } = app
   const { server } = config
-  const { engine, packager, playback, channels } = media
+  const { engine, packager, playback, channels, tls } = media
   const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: () => hlsSessionMs(app.config.hls) }
   return buildServer(ctx, {
+    ...(tls ? { https: { ...tls, hstsSeconds: config.tls.hstsSeconds } } : {}),
     ...(engine ? { webRtc: { engine, limits: liveView(() => webRtcLimits(app.config)), nodeUrl, handover } } : {}),
     ...(packager
       ? {
@@ -201,4 +217,31 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
     throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
   return (http.server.address() as AddressInfo).port
+}
+
+/** Follows the certificate, once an authority that is asked for one can look here. */
+async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise<void> {
+  if (app.config.tls.redirectPort !== 0) await listenForRedirects(app, tls, port, parts)
+  const following = tls.follow()
+  parts.add('tls', () => following.stop())
+}
+
+async function listenForRedirects({ config, ctx }: App, { challenge }: Tls, port: number, parts: Parts): Promise<void> {
+  const { host, publicUrl } = config.server
+  const { redirectPort } = config.tls
+  const httpsPort = publicUrl.startsWith('https:') ? Number(new URL(publicUrl).port || 443) : port
+  const server = redirectServer({ httpsPort, ...(challenge ? { challenge } : {}) })
+  parts.add('redirect', async () => {
+    server.close()
+    server.closeAllConnections()
+  })
+  try {
+    server.on('error', (error) => ctx.log.warn({ err: error }, 'a connection to be redirected could not be accepted'))
+    server.listen(redirectPort, host)
+    await once(server, 'listening')
+  } catch (error) {
+    throw new CannotStart(
+      `tls.redirectPort: cannot listen on ${host} port ${redirectPort}: ${(error as Error).message}`,
+    )
+  }
 }

@@ -9,7 +9,7 @@ export const factsOf = ({ server, rtmp, channels, webrtc, sessions, storage }: C
   database: isPostgresUrl(storage.url) ? 'postgres' : 'sqlite',
   publicUrl: server.publicUrl,
   nodeUrl: server.nodeUrl,
-  rtmp: rtmp.enabled ? { port: rtmp.port, url: channels.rtmpUrl } : null,
+  rtmp: rtmp.enabled ? { port: rtmp.port, tlsPort: rtmp.tlsPort, url: channels.rtmpUrl } : null,
   httpPort: server.port,
   webRtcPort: webrtc.port,
   limits: {

@@ -115,7 +115,8 @@ function createKey(path: string, random: Random): Result<Buffer, string> {
   return readKey(path) ?? err(`the key file ${path} disappeared while it was made`)
 }
 
-function writeDurably(path: string, text: string): void {
+/** Writes a new file that only its owner can read. @throws EEXIST */
+export function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600)
   try {
     writeSync(file, text)
@@ -125,7 +126,8 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-function linkUnlessExists(from: string, to: string): void {
+/** Gives a complete file its name, unless there is such a file. */
+export function linkUnlessExists(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch (cause) {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { systemClock } from '../base/clock.ts'
 import { ok } from '../base/result.ts'
 import { command } from './command.ts'
 import { checkClock } from './doctorClock.ts'
@@ -15,6 +16,7 @@ import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffer
 import { checkMediaPorts, checkProxy, checkPublicAddress } from './doctorNetwork.ts'
 import { checkPort, isServing } from './doctorPort.ts'
 import { checkStore } from './doctorStore.ts'
+import { checkTls } from './doctorTls.ts'
 import { table } from './print.ts'
 import { readConfig } from './session.ts'
 import type { Call } from './command.ts'
@@ -61,6 +63,7 @@ async function examine(call: Call): Promise<Finding[]> {
     ...clock,
     ...disk,
     ...certificates,
+    ...(await checkTls(config.value, systemClock.now())),
     ...checkCountryDatabase(config.value),
     await checkPort(config.value),
     ...(await checkMediaPorts(config.value, await isServing(config.value))),

@@ -3,7 +3,9 @@ import { createSocket, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import { availableParallelism, networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
+import { speaksTls } from '../config/tlsSource.ts'
 import { type Finding, found } from './doctorMachine.ts'
+import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem } from './port.ts'
 
 const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
@@ -11,7 +13,7 @@ const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', h
 /** Whether RTMP and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
 export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
   if (isServing) return [found('ok', 'media ports', 'not checked, because a server runs and uses them')]
-  return [...(await checkRtmpPort(config)), await checkUdpPorts(config)]
+  return [...(await checkRtmpPort(config)), ...(await checkTlsPorts(config)), await checkUdpPorts(config)]
 }
 
 async function checkRtmpPort({ rtmp: { enabled, host, port } }: Config): Promise<Finding[]> {
@@ -164,9 +166,10 @@ function unmask(value: Buffer, mask: Buffer): string | null {
 }
 
 /** What a proxy in front changes, as far as the configuration shows it. */
-export function checkProxy({ server }: Config): Finding[] {
-  const isProxied = server.publicUrl.startsWith('https:') || server.nodeUrl.startsWith('https:')
-  if (!isProxied) return []
+export function checkProxy(config: Config): Finding[] {
+  const { server } = config
+  const isPublic = server.publicUrl.startsWith('https:') || server.nodeUrl.startsWith('https:')
+  if (!isPublic || speaksTls(config)) return []
   const check = 'proxy'
   if (server.trustedProxies.length > 0)
     return [found('ok', check, `X-Forwarded-For of ${server.trustedProxies.join(', ')} is trusted`)]

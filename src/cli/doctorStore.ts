@@ -6,6 +6,7 @@ import { isPostgres, sealingKeyFile, storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { Call } from './command.ts'
 import { type Finding, found } from './doctorMachine.ts'
+import { checkAcme } from './doctorTls.ts'
 import { quietLogger } from './session.ts'
 
 /** Opens the store as a server would: runs its migrations, reads and writes it, and opens a sealed value. */
@@ -27,7 +28,7 @@ export async function checkStore(call: Call, config: Config): Promise<Finding[]>
       const { ctx } = app
       const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
       const [sealing, ahead] = [await checkSealing(ctx), await checkAhead(ctx)]
-      return [store, ...server, sealing, ahead, ...(await checkAttention(ctx))]
+      return [store, ...server, sealing, ahead, ...(await checkAcme(ctx, config)), ...(await checkAttention(ctx))]
     } finally {
       await app.close()
     }
@@ -104,7 +105,9 @@ async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
 /** What `GET /api/attention` answers, for all accounts. Nothing of it keeps Sluice from running. */
 async function checkAttention(ctx: Context): Promise<Finding[]> {
   const accounts = (await ctx.store.read.accounts.list()).slice(0, ACCOUNTS_MAX)
-  const items = await Promise.all(accounts.map(({ id }) => readAttention(ctx, id)))
+  const items = await Promise.all(
+    accounts.map(({ id }) => readAttention(ctx, id, { recordings: null, certificate: null })),
+  )
   const texts = [...new Set(items.flat().map(({ text }) => text))]
   if (texts.length === 0) return [found('ok', 'attention', 'nothing needs attention')]
   return texts.slice(0, TEXTS_MAX).map((text) => found('warn', 'attention', text))

@@ -1,4 +1,6 @@
 import { createServer } from 'node:net'
+import type { Config } from '../config/schema.ts'
+import { speaksTls } from '../config/tlsSource.ts'
 
 /**
  * Why nothing can listen there now, or null. Called before anything is opened, so that a start that must fail writes
@@ -39,8 +41,12 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number, inste
 export const setupLink = (base: string, code: string): string =>
   `${base.replace(/\/$/, '')}/dashboard/#/setup?code=${code}`
 
+/** The URL of the configured server, for a client on this machine. @param port the one that it really listens on */
+export const serverUrl = (config: Config, port = config.server.port): string =>
+  reachableUrl(config.server.host, port, speaksTls(config) ? 'https' : 'http')
+
 /** The URL for a client on this machine, of a server that listens on `host`. */
-export function reachableUrl(host: string, port: number): string {
+export function reachableUrl(host: string, port: number, scheme: 'http' | 'https' = 'http'): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }

@@ -4,12 +4,13 @@ import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor, type Context } from '../commands/context.ts'
 import { firstSetupCode } from '../commands/users/setup.ts'
 import type { Config } from '../config/schema.ts'
+import { tlsSource } from '../config/tlsSource.ts'
 import { failure } from '../core/errors.ts'
 import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { type Call, command } from './command.ts'
 import { textFlag, wholeFlag } from './flag.ts'
 import type { Host, OpenedApp, Reloading, Serving } from './host.ts'
-import { portProblem, reachableUrl, setupLink } from './port.ts'
+import { portProblem, serverUrl, setupLink } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { loadSources, readConfig } from './session.ts'
 
@@ -33,6 +34,8 @@ export const serveCommand = command({
     const read = () => loadSources(call, { server })
     const config = readConfig(call, { server })
     if (!config.ok) return config
+    const tls = tlsSource(config.value)
+    if (!tls.ok) return err(failure('unavailable', tls.error))
     const listening =
       (await portProblem(config.value.server.host, config.value.server.port)) ?? (await rtmpProblem(config.value))
     if (listening !== null) return err(failure('unavailable', listening.message))
@@ -96,7 +99,7 @@ async function offerSetup(ctx: Context, log: Logger, host: Host, base: string): 
 async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
   const accounts = await ctx.store.read.accounts.list()
   const accountIds = accounts.map((account) => account.id)
-  const url = reachableUrl(config.server.host, port)
+  const url = serverUrl(config, port)
   log.info(
     { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
     'ready',

@@ -6,7 +6,7 @@ import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { ROLES } from '../core/users/types.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, toggleFlag } from './flag.ts'
-import { reachableUrl, setupLink } from './port.ts'
+import { serverUrl, setupLink } from './port.ts'
 import { isoDate, table } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { readConfig, withAccount } from './session.ts'
@@ -81,11 +81,11 @@ const link = command({
   run: (call) => {
     const config = readConfig(call)
     if (!config.ok) return Promise.resolve(config)
-    const { nodeUrl, host, port } = config.value.server
+    const { nodeUrl } = config.value.server
     return withAccount(call, async ({ ctx, actor }) => {
       const { role } = call.flags
       const code = await createSetupCode(ctx, actor, { role, firstOnly: false })
-      const url = setupLink(nodeUrl || reachableUrl(host, port), code)
+      const url = setupLink(nodeUrl || serverUrl(config.value), code)
       return ok({ json: { url, role }, text: url, hint: `Open it within ${SETUP_MINUTES} minutes.` })
     })
   },

@@ -1,4 +1,4 @@
-import { type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
+import { type AttentionFacts, type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
 import type { SessionContext } from './context.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
 
@@ -13,11 +13,17 @@ const TOKENS_MAX = 50
 const COUNTED_MAX = 1_000
 const STREAMS_MAX = 1_000
 
-/** What needs attention in an account. `recordings`: the disk of the recordings; null: not known. */
+/** What a caller knows besides the store; null: not known, or no TLS. */
+export interface AttentionParts {
+  readonly recordings: DiskSpace | null
+  readonly certificate: AttentionFacts['certificate']
+}
+
+/** What needs attention in an account. */
 export async function readAttention(
   ctx: SessionContext,
   accountId: string,
-  recordings: DiskSpace | null = null,
+  { recordings, certificate }: AttentionParts,
 ): Promise<AttentionItem[]> {
   const { read } = ctx.store
   const nowMs = ctx.clock.now()
@@ -36,6 +42,7 @@ export async function readAttention(
       ...(data === null ? [] : [{ what: 'the database', ...data }]),
       ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
     ],
+    certificate,
     unknownMigrations: await read.attention.unknownMigrations(),
   })
 }

@@ -27,4 +27,7 @@ export const nextKeyFile = (config: Config): string => `${sealingKeyFile(config)
 /** The key before the last rotation. Backups from then need it. */
 export const previousKeyFile = (config: Config): string => `${sealingKeyFile(config)}.previous`
 
+/** The certificate authority of `tls.selfSigned`, with its key. */
+export const authorityFile = (config: Config): string => join(config.data.dir, 'tls', 'authority.pem')
+
 export const isPostgres = (config: Config): boolean => isPostgresUrl(storageUrl(config))

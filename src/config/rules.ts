@@ -41,6 +41,24 @@ export const httpUrl: TextRule = (value) => {
   return url.search + url.hash + url.username === '' ? undefined : 'has more than a host, a port and a path'
 }
 
+/** A URL that nothing can listen in on or change. */
+export const httpsUrl: TextRule = (value) => {
+  const url = URL.parse(value)
+  if (url?.protocol !== 'https:') return 'is not a URL of https'
+  return url.username === '' && url.hash === '' ? undefined : 'has a user name or a fragment'
+}
+
+/** A name that a certificate authority can check over HTTP: no wildcard, no address. */
+export const domainName: TextRule = (value) =>
+  isIP(value) === 0 &&
+  value.length <= 253 &&
+  /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/i.test(value)
+    ? undefined
+    : 'is not a domain name'
+
+export const emailOrNothing: TextRule = (value) =>
+  value === '' || /^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]{1,253}$/.test(value) ? undefined : 'is not an e-mail address'
+
 export const notEmpty: TextRule = (value) => (value.trim() === '' ? 'is empty' : undefined)
 
 /** Empty, or the canonical base64 of exactly 32 bytes. */

@@ -15,6 +15,7 @@ import {
   storageUrlRule,
 } from './rules.ts'
 import { sessions } from './sessions.ts'
+import { tls } from './tls.ts'
 import { webhooks } from './webhooks.ts'
 
 /**
@@ -105,6 +106,7 @@ const schema = {
       about: 'How long requests in progress may continue after a stop request, in seconds.',
     }),
   },
+  ...tls,
   storage: {
     url: text({
       default: '',
@@ -176,6 +178,12 @@ const schema = {
       min: 0,
       max: 65_535,
       about: 'The TCP port that RTMP listens on; 0 takes any free one and logs it.',
+    }),
+    tlsPort: integer({
+      default: 0,
+      min: 0,
+      max: 65_535,
+      about: 'The TCP port for RTMPS, usually 1936, with the certificate of `tls`; 0 means none.',
     }),
     maxConnections: integer({
       live: true,

@@ -1,3 +1,4 @@
+import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
 import type { StreamHealth } from './streams/health.ts'
 
 /**
@@ -9,6 +10,8 @@ export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 export const ATTENTION_KINDS = [
   'engine_error',
   'disk_low',
+  'certificate_expires',
+  'certificate_kept',
   'schema_newer',
   'webhook_paused',
   'stream_stalled',
@@ -56,6 +59,8 @@ export interface AttentionFacts {
   readonly disks: readonly { readonly what: string; readonly freeBytes: number; readonly totalBytes: number }[]
   /** Migrations in the database that this version does not know. */
   readonly unknownMigrations: readonly string[]
+  /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
+  readonly certificate: (Validity & { readonly problem: string | null }) | null
 }
 
 export const EXPIRES_SOON_MS = 7 * 86_400_000
@@ -68,6 +73,7 @@ export function attentionOf(facts: AttentionFacts): AttentionItem[] {
   const items = [
     ...enginesOf(facts),
     ...disksOf(facts),
+    ...certificateOf(facts),
     ...schemaOf(facts),
     ...webhooksOf(facts),
     ...streamsOf(facts),
@@ -101,6 +107,26 @@ function disksOf({ disks }: AttentionFacts): AttentionItem[] {
     return { kind: 'disk_low', severity: 'error', text }
   })
 }
+
+function certificateOf({ certificate, nowMs }: AttentionFacts): AttentionItem[] {
+  if (certificate === null) return []
+  const items: AttentionItem[] = []
+  const { expiresMs, problem } = certificate
+  const until = isoOf(expiresMs)
+  if (expiresMs <= nowMs)
+    items.push({ kind: 'certificate_expires', severity: 'error', until, text: `The certificate has expired. ${RENEW}` })
+  else if (expiresSoon(certificate, nowMs)) {
+    const text = `The certificate expires in ${daysLeft(certificate, nowMs)} days. ${RENEW}`
+    items.push({ kind: 'certificate_expires', severity: 'warning', until, text })
+  }
+  if (problem !== null) {
+    const text = `The certificate was not replaced: ${problem}`
+    items.push({ kind: 'certificate_kept', severity: 'warning', until, text })
+  }
+  return items
+}
+
+const RENEW = 'Renew it, or see `sluice doctor` for what keeps it from being renewed'
 
 function schemaOf({ unknownMigrations }: AttentionFacts): AttentionItem[] {
   if (unknownMigrations.length === 0) return []

@@ -4,6 +4,7 @@ export const SEALED_COLUMNS = {
   webhook: { table: 'webhooks', column: 'secret_sealed', context: 'webhook:secret' },
   ingest: { table: 'ingests', column: 'secret_sealed', context: 'ingest:secret' },
   distributionKey: { table: 'distribution_keys', column: 'key_sealed', context: 'distribution:key' },
+  acme: { table: 'acme_values', column: 'value_sealed', context: 'acme:value' },
 } as const
 
 export type SealedKind = keyof typeof SEALED_COLUMNS

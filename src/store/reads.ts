@@ -4,6 +4,7 @@ import { channelReadsOf } from './channelsVerbs.ts'
 import { runReadsOf } from './runsVerbs.ts'
 import type { Executor } from './executor.ts'
 import type { Reads } from './store.ts'
+import { acmeReadsOf } from './tables/acme.ts'
 import { countAccessCodes, getAccessLogRow, pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
 import { pageAudit, newestAuditActions, recentAudit } from './tables/audit.ts'
@@ -35,6 +36,7 @@ export function readsOf(executor: Executor): Reads {
       answer: (id) => readReloadAnswer(executor, id),
     },
     provisioned: { list: (accountId) => listProvisioned(executor, accountId) },
+    acme: acmeReadsOf(executor),
     accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {
       findByHash: (hash) => findSecret(executor, hash),

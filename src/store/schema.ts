@@ -51,6 +51,16 @@ export interface DB extends ChannelTables, UserTables {
   /** What a name in the files of `provision/` made, and a digest of its settings when they were applied. */
   provisioned: { account_id: string; kind: string; name: string; resource_id: string; digest: string }
   node_facts: NodeFactsTable
+  /** Accounts, certificates and answers to challenges of ACME. */
+  acme_values: { id: string; value_sealed: Uint8Array; changed_at_ms: number }
+  /** By the id of a certificate. */
+  acme_renewals: {
+    id: string
+    leased_until_ms: number | null
+    due_at_ms: number
+    failures: number
+    problem: string | null
+  }
   sessions: SessionTable
   feeds: FeedTable
   feed_reports: FeedReportTable

@@ -1,5 +1,6 @@
 import type { ActorIdentity } from '../core/actor.ts'
 import type { SealedKind } from '../core/sealed.ts'
+import type { AcmeReads, AcmeTx } from './acme.ts'
 import type { AttentionReads } from './attention.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
@@ -38,6 +39,7 @@ export type {
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
+export type { AcmeRenewal } from './acme.ts'
 export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
@@ -250,6 +252,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
     list(accountId: string): Promise<StoredCredential[]>
   }
   attention: AttentionReads
+  acme: AcmeReads
   tokens: TokenReads
   bindings: BindingReads
   revocations: RevocationReads
@@ -288,6 +291,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
 
 /** The verbs in a transaction: they see what the transaction wrote. */
 export interface Tx extends ChannelTx, RunTx, PeopleTx {
+  acme: AcmeTx
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>

@@ -3,6 +3,7 @@ import { channelTxOf } from './channelsVerbs.ts'
 import { runTxOf } from './runsVerbs.ts'
 import type { Executor } from './executor.ts'
 import type { Tx } from './store.ts'
+import { acmeTxOf } from './tables/acme.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
 import { insertAccount, listAccounts } from './tables/accounts.ts'
 import { appendAudit, pruneAudit } from './tables/audit.ts'
@@ -71,6 +72,7 @@ export function txOf(executor: Executor): Tx {
     ...sessionTxOf(executor),
     ...userTxOf(executor),
     ...nodeRequestsOf(executor),
+    acme: acmeTxOf(executor),
     accounts: { insert: (account) => insertAccount(executor, account), list: () => listAccounts(executor) },
     secrets: {
       insert: (secret) => insertSecret(executor, secret),

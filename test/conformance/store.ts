@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
+import { acmeSuite } from './store.acme.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
@@ -51,6 +52,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     bindingsSuite(opened)
     transactionsSuite(opened)
     changesSuite(opened)
+    acmeSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
     deletedSuite(opened)

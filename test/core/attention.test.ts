@@ -12,6 +12,7 @@ const NOTHING: AttentionFacts = {
   streams: [],
   disks: [],
   unknownMigrations: [],
+  certificate: null,
 }
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
 const texts = (facts: Partial<AttentionFacts>) => of(facts).map(({ text }) => text)
@@ -81,6 +82,21 @@ describe('what needs attention', () => {
     expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'] })).toEqual([
       'A newer version of Sluice has changed the database (0099_later). Upgrade this node',
       '1 token names countries, but there is no country database, so no address passes or fails by its country. Set geoip.database',
+    ])
+  })
+
+  it('says when a certificate soon expires, has expired, or could not be replaced', () => {
+    const day = 86_400_000
+    const certificate = { beginsMs: NOW_MS - 80 * day, expiresMs: NOW_MS + 10 * day, problem: null }
+    const [soon] = of({ certificate })
+    expect(soon).toMatchObject({ kind: 'certificate_expires', severity: 'warning', until: '2026-02-10T00:00:00.000Z' })
+    expect(soon?.text).toContain('expires in 10 days')
+    const [expired] = of({ certificate: { ...certificate, expiresMs: NOW_MS } })
+    expect(expired).toMatchObject({ kind: 'certificate_expires', severity: 'error' })
+    const far = { ...certificate, expiresMs: NOW_MS + 60 * day }
+    expect(of({ certificate: far })).toEqual([])
+    expect(texts({ certificate: { ...far, problem: 'the key is of another one' } })).toEqual([
+      'The certificate was not replaced: the key is of another one',
     ])
   })
 })

@@ -42,7 +42,11 @@ export async function closeBrowser(): Promise<void> {
   await (await open?.catch(() => undefined))?.close()
 }
 
-function launch(): Promise<Browser> {
+/** A browser of its own. @param more arguments of Chromium */
+export function launch(more: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-  return chromium.launch({ executablePath, args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1'] })
+  return chromium.launch({
+    executablePath,
+    args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1', ...more],
+  })
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent, createServer as createTlsServer, get } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,11 +13,38 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { loadSendfile, type Sendfile } from '../../src/base/sendfile.ts'
 import { type Body, sendAtOnce } from '../../src/edge/http/media/transfer.ts'
 import { openSendfile } from '../../src/edge/http/media/transferProof.ts'
+import { leafOf, trustedAuthority } from '../support/certificates.ts'
 import { until } from '../support/testNode.ts'
 
 const native = loadSendfile()
 
 it('is built where the tests run', () => expect(native).not.toBeNull())
+
+/** The descriptor of an encrypted connection is that of the socket below it. */
+it('never goes past the encryption of a connection', async () => {
+  const { cert, key } = await leafOf(await trustedAuthority())
+  const taken: number[] = []
+  const send = (): number => expect.fail('the addon was given the socket below')
+  const server = createTlsServer({ cert, key }, (_request, answer) => {
+    answer.writeHead(200, ['Content-Length', '3'])
+    taken.push(
+      sendAtOnce({ hold: () => 1, release: () => undefined, send }, answer, { bytes: Buffer.from('abc'), file: 1 }),
+    )
+    answer.end('abc')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => server.closeAllConnections())
+  onTestFinished(() => void server.close())
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const port = (server.address() as AddressInfo).port
+  // At the first request session tickets are still under way, so that the socket is not empty.
+  for (let at = 0; at < 3; at += 1) {
+    const answer = await new Promise<IncomingMessage>((resolve) => get({ port, agent, host: '127.0.0.1' }, resolve))
+    expect(String(await buffer(answer))).toBe('abc')
+  }
+  expect(taken).toEqual([0, 0, 0])
+  agent.destroy()
+})
 
 /** More than the buffers of a connection whose client does not read. */
 const LARGE = 16 * 1024 * 1024

@@ -9,6 +9,7 @@ import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import type { ReloadAnswer } from '../../src/commands/nodes/reload.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { speaksTls } from '../../src/config/tlsSource.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { startServing } from '../../src/app/server.ts'
@@ -23,6 +24,8 @@ export interface RunningApp {
   base: string
   /** The RTMP port; null if RTMP is disabled. */
   rtmpPort: number | null
+  /** Null without RTMPS. */
+  rtmpsPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -74,13 +77,15 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   const reloading = { flags, readConfig: () => load(reloading.flags), setLogLevel: settings.setLogLevel ?? (() => {}) }
   const server = await startServing(app, { ...(engine ? { engine } : {}), reloading })
-  const base = `http://127.0.0.1:${server.port}`
+  const scheme = speaksTls(config.value) ? 'https' : 'http'
+  const base = `${scheme}://127.0.0.1:${server.port}`
   return {
     app,
     accountId: account.id,
     secret: made.value.value,
     base,
     rtmpPort: server.rtmpPort,
+    rtmpsPort: server.rtmpsPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
     reload(next) {

@@ -20,6 +20,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
   core: { from: ['base/result.ts', 'type base'], node: 'types', packages: ['re2js', 'temporal-polyfill', 'typebox'] },
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
+  tls: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   media: { from: ['base', 'core/hls', 'type core'], node: 'all' },
   delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   services: { from: ['base', 'core', 'store/store.ts', 'type media'], node: 'types' },
@@ -37,9 +38,12 @@ export const WALLS: Readonly<Record<string, Room>> = {
     ],
     node: 'types',
   },
-  edge: { from: ['base', 'core', 'type config', 'commands', 'type services', 'type media'], node: 'all' },
+  edge: {
+    from: ['base', 'core', 'type config', 'commands', 'type services', 'type media', 'type tls'],
+    node: 'all',
+  },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
-  cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
+  cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts', 'tls'], node: 'all' },
 }
 
 /** The room of a file: its folder directly below src, or the file itself. */

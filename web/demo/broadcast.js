@@ -92,6 +92,7 @@ async function open(source, label) {
     video: { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } },
     audio: true,
   }
+  if (!navigator.mediaDevices) throw new DOMException('This page has no https', 'SecurityError')
   const media =
     source === 'camera'
       ? await navigator.mediaDevices.getUserMedia(constraints)

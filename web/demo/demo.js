@@ -24,6 +24,7 @@ for (const [index, tab] of tabs.entries()) {
   })
 }
 
+document.getElementById('insecure').hidden = isSecureContext
 broadcastTab(document.getElementById('broadcast'))
 const watching = watchTab(document.getElementById('watch'))
 

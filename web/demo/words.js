@@ -28,6 +28,8 @@ const BY_STATUS = {
 export function explain(error) {
   if (error?.name === 'NotAllowedError')
     return { words: 'The browser has no permission to use this source.', detail: '' }
+  if (error?.name === 'SecurityError')
+    return { words: 'Browsers offer camera and screen only to pages with https. See /trust.', detail: '' }
   if (error?.name === 'NotFoundError') return { words: 'This machine has no such device.', detail: '' }
   const { message = String(error), status = 0 } = error ?? {}
   const words = error instanceof TypeError ? NO_ANSWER : (WORDS[message] ?? BY_STATUS[status] ?? message)

@@ -21,6 +21,8 @@ export interface PublicAddresses {
   readonly origin: string
   /** Null: RTMP is switched off. The token goes into its query. */
   readonly rtmp: string | null
+  /** Null: there is no RTMPS. */
+  readonly rtmps: string | null
 }
 
 /** What is configured, and what the request tells. */
@@ -34,7 +36,14 @@ export interface AddressFacts {
   /** The host that the client addressed, with its port. */
   readonly host: string
   /** Null: RTMP is switched off. `url`: the configured address of channels; empty: not configured. */
-  readonly rtmp: { readonly port: number; readonly url: string } | null
+  readonly rtmp: RtmpFacts | null
+}
+
+export interface RtmpFacts {
+  readonly port: number
+  /** 0: no RTMPS. */
+  readonly tlsPort: number
+  readonly url: string
 }
 
 /** A host name or an address, with or without a port. */
@@ -43,6 +52,7 @@ const HOST = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(:\d{1,5})?$/i
 export function publicAddresses(facts: AddressFacts): PublicAddresses {
   const { accountId } = facts
   const { url: base, source } = baseOf(facts)
+  const { hostname } = new URL(base)
   const name = '{streamName}'
   return {
     base,
@@ -54,7 +64,8 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
     player: `${base}/player.js`,
     dashboard: `${base}/dashboard/`,
     origin: new URL(base).origin,
-    rtmp: facts.rtmp === null ? null : `${rtmpBase(new URL(base).hostname, facts.rtmp)}/v2/pub/${name}`,
+    rtmp: facts.rtmp === null ? null : `${rtmpBase(hostname, facts.rtmp)}/v2/pub/${name}`,
+    rtmps: facts.rtmp?.tlsPort ? `${rtmpsBase(hostname, facts.rtmp.tlsPort)}/v2/pub/${name}` : null,
   }
 }
 
@@ -65,8 +76,10 @@ function baseOf({ publicUrl, nodeUrl, scheme, host }: AddressFacts): BaseAddress
 }
 
 /** Channels and streams share one port. */
-function rtmpBase(hostname: string, { port, url }: { readonly port: number; readonly url: string }): string {
+function rtmpBase(hostname: string, { port, url }: RtmpFacts): string {
   const configured = url === '' ? null : new URL(url)
   if (configured !== null) return `${configured.protocol}//${configured.host}`
   return `rtmp://${hostname}${port === 1935 ? '' : `:${port}`}`
 }
+
+const rtmpsBase = (hostname: string, port: number): string => `rtmps://${hostname}${port === 443 ? '' : `:${port}`}`

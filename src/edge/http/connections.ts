@@ -1,7 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
+import { PendingHandshakes } from './handshakes.ts'
 
 export interface ConnectionLimits {
   /** Open connections at a time. */
@@ -12,7 +14,8 @@ export interface ConnectionLimits {
 
 /** A connection and its current request. */
 class Held {
-  readonly socket: Socket
+  /** With TLS, the one below until the handshake has ended. */
+  socket: Socket
   /** Connections from the same address; null: this one comes from a trusted proxy. */
   readonly peers: Crowd | null
   readonly addressKey: string
@@ -92,6 +95,7 @@ export class HttpConnections {
   readonly #all = new Crowd()
   readonly #byAddress = new Map<string, Crowd>()
   readonly #held = new Map<Duplex, Held>()
+  readonly handshakes = new PendingHandshakes<Held>()
 
   constructor(limits: ConnectionLimits, isProxy: (address: Address) => boolean) {
     this.#limits = limits
@@ -103,7 +107,20 @@ export class HttpConnections {
   }
 
   attach(server: Server): void {
-    server.on('connection', (socket: Socket) => this.#accept(socket))
+    server.on('connection', (socket: Socket) => void this.#accept(socket))
+  }
+
+  /** A connection counts before its handshake. */
+  attachTls(server: TlsServer): void {
+    server.on('connection', (socket: Socket) => {
+      const held = this.#accept(socket)
+      if (held) this.handshakes.begin(held)
+    })
+    server.on('secureConnection', (socket) => {
+      const held = this.handshakes.end(socket)
+      if (held) this.#encrypt(held, socket)
+      else socket.destroy()
+    })
   }
 
   /** Marks a connection as busy with a request. */
@@ -127,7 +144,7 @@ export class HttpConnections {
     return held.endsWithAnswer
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: Socket): Held | null {
     const address = parseAddress(socket.remoteAddress ?? '')
     const key = address === null || this.#isProxy(address) ? null : addressKey(address)
     const peers = key === null ? null : (this.#byAddress.get(key) ?? new Crowd())
@@ -135,9 +152,19 @@ export class HttpConnections {
     if (!this.#makeRoom(peers, maxPerAddress) || !this.#makeRoom(this.#all, max)) {
       this.counts.refused += 1
       socket.destroy()
-      return
+      return null
     }
-    this.#add(new Held(socket, peers, key ?? ''))
+    const held = new Held(socket, peers, key ?? '')
+    this.#add(held)
+    return held
+  }
+
+  /** Requests come on the encrypted socket. */
+  #encrypt(held: Held, socket: Socket): void {
+    this.#held.delete(held.socket)
+    held.socket = socket
+    this.#held.set(socket, held)
+    socket.on('close', () => this.#remove(held))
   }
 
   #makeRoom(crowd: Crowd | null, max: number): boolean {

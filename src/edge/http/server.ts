@@ -21,6 +21,7 @@ import { dashboardApi } from './dashboard/api.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
+import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
 import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
@@ -37,6 +38,7 @@ import { playerRoutes } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { streamRoutes } from './streams/routes.ts'
+import { trustRoutes } from './trust/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
 import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
@@ -63,6 +65,8 @@ export interface ServerOptions {
   demo: boolean
   /** Whether Sluice serves `/dashboard`. */
   dashboard: boolean
+  /** Absent: this server speaks HTTP without TLS. */
+  https?: HttpsOptions
   /** Absent: this server has no WebRTC. */
   webRtc?: WebRtcOptions
   /** Absent: this server packages no HLS. */
@@ -84,7 +88,7 @@ export interface ServerOptions {
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
   const connections = new HttpConnections(options.connections, ctx.isProxy)
-  const metrics = createMetrics(ctx, connections, options.gauges)
+  const metrics = createMetrics(ctx, connections, { channels: options.gauges, https: options.https })
   const requestId = requestIds()
   const log = answerLog(ctx)
   const protocolErrors: ProtocolErrorOptions = {
@@ -118,6 +122,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   })
   app.addHook('preClose', (done) => {
     closing = true
+    connections.handshakes.close()
     done()
   })
   app.setErrorHandler(errorHandler(ctx.sampled.refusals))
@@ -176,7 +181,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
-  attentionRoutes(api, ctx, recordings.diskSpace)
+  attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)
   nodeRoutes(api, ctx, options.facts())
   webhookRoutes(api, ctx, peerOf, sign)
@@ -184,10 +189,11 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
 }
 
 /** Pages for people, and the player that pages of others load. */
-function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc }: ServerOptions, peerOf: PeerOf): void {
+function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc, https }: ServerOptions, peerOf: PeerOf): void {
   const hasNodes = Boolean(webRtc?.nodeUrl)
   if (demo) demoRoutes(app, hasNodes)
   playerRoutes(app, ctx, { peerOf, hasNodes })
+  trustRoutes(app, https?.authority ?? null)
 }
 
 /** Each interface has its own error answers, also for paths without a route. */
@@ -204,7 +210,7 @@ const LOOK_MS = 5000
  * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
  */
 function listenerOf(
-  { requestTimeoutMs }: ServerOptions,
+  { requestTimeoutMs, https }: ServerOptions,
   connections: HttpConnections,
   isTaken: FastPath,
   handler: Listener,
@@ -219,17 +225,19 @@ function listenerOf(
     // `refuseHead` checks it, so that the answer has our format.
     requireHostHeader: false,
   }
-  const server = createServer(settings, (request, response) => {
+  const listener: Listener = (request, response) => {
     connections.begin(request, response)
+    if (https) addHsts(response, https)
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
-  })
+  }
+  const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     connections.begin(request, response)
     refuseExpectation(request, response, protocolErrors)
   })
-  connections.attach(server)
+  if (!https) connections.attach(server)
   return server
 }
 

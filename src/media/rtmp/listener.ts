@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { type SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
@@ -12,6 +13,8 @@ export interface RtmpOptions {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+  /** RTMPS with the current certificate on a port of its own; absent: none. 0: any free port. */
+  readonly tls?: { readonly port: number; readonly context: () => SecureContext }
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
@@ -22,6 +25,8 @@ export interface RtmpOptions {
 
 export interface RtmpListener {
   readonly port: number
+  /** Null: no RTMPS. */
+  readonly tlsPort: number | null
   /** Open connections, admitted or not. */
   connections(): number
   /** Ends every connection and stops listening. Idempotent. */
@@ -35,9 +40,18 @@ const TICK_MS = 1000
  * @throws the error of `listen`, such as EADDRINUSE
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
-  const { host, port, clock, limits, log } = options
+  const { host, port, tls, clock, limits, log } = options
   const connections = new Set<RtmpConnection>()
-  const server = createServer({ noDelay: true, allowHalfOpen: false }, (socket) => accept(socket))
+  const plain = await listen((socket) => accept(socket), { host, port, log })
+  // The limits count a connection before its TLS handshake, and the time limit of the encoder includes the handshake.
+  const encrypted = tls
+    ? await listen((socket) => accept(encrypt(socket, tls.context())), { host, port: tls.port, log }).catch(
+        async (error: unknown) => {
+          await close(plain)
+          throw error
+        },
+      )
+    : null
 
   function accept(socket: Socket): void {
     if (connections.size >= limits.maxConnections && !makeRoom(connections)) {
@@ -49,24 +63,48 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
     void connection.closed.then(() => connections.delete(connection))
   }
 
-  server.listen(port, host)
-  await once(server, 'listening')
-  // Most likely out of file descriptors: one connection is lost, the others continue.
-  server.on('error', (error) => log.warn({ err: error }, 'an RTMP connection could not be accepted'))
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
     for (const connection of connections) connection.tick(clock.monotonic())
   })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: portOf(plain),
+    tlsPort: encrypted && portOf(encrypted),
     connections: () => connections.size,
     async stop() {
       const ticked = ticking.stop()
-      const closed = server.listening ? once(server, 'close') : null
-      if (closed) server.close()
+      const closed = [plain, encrypted].map((server) => server && close(server))
       await Promise.all([...connections].map((connection) => connection.end('stopped')))
-      await Promise.all([closed, ticked])
+      await Promise.all([...closed, ticked])
     },
   }
+}
+
+async function listen(
+  accept: (socket: Socket) => void,
+  { host, port, log }: Pick<RtmpOptions, 'host' | 'port' | 'log'>,
+): Promise<Server> {
+  const server = createServer({ noDelay: true, allowHalfOpen: false }, accept)
+  server.listen(port, host)
+  await once(server, 'listening')
+  // Most likely out of file descriptors: one connection is lost, the others continue.
+  server.on('error', (error) => log.warn({ err: error }, 'an RTMP connection could not be accepted'))
+  return server
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+}
+
+/** Begins the handshake. The socket below ends with the encrypted one. */
+function encrypt(socket: Socket, secureContext: SecureContext): TLSSocket {
+  // Errors of the connection are those of the encrypted socket.
+  socket.on('error', () => undefined)
+  return new TLSSocket(socket, { isServer: true, secureContext })
 }
 
 /** Ends the oldest connection that is not admitted. */

@@ -36,6 +36,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     'delete from reload_requests',
     'delete from node_facts',
     'delete from delivery_nodes',
+    'update acme_renewals set leased_until_ms = null, due_at_ms = 0, failures = 0, problem = null',
     // Users may have signed out, and links may have been used, after the backup.
     'delete from dashboard_sessions',
     'delete from setup_codes where used_at_ms is null',

@@ -22,6 +22,7 @@ import * as hostKeys from './0020_host_keys.ts'
 import * as nodeKeys from './0022_node_keys.ts'
 import * as reloads from './0024_reloads_and_provisioning.ts'
 import * as nodeFacts from './0025_node_facts.ts'
+import * as acme from './0026_acme.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -46,6 +47,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0022_node_keys': nodeKeys.up,
   '0024_reloads_and_provisioning': reloads.up,
   '0025_node_facts': nodeFacts.up,
+  '0026_acme': acme.up,
 }
 
 /** The names of all migrations of this version. */

@@ -7,7 +7,7 @@ const FACTS: AddressFacts = {
   nodeUrl: '',
   scheme: 'http',
   host: 'localhost:8080',
-  rtmp: { port: 1935, url: '' },
+  rtmp: { port: 1935, tlsPort: 0, url: '' },
 }
 const of = (facts: Partial<AddressFacts>) => publicAddresses({ ...FACTS, ...facts })
 
@@ -22,6 +22,7 @@ it('the addresses are those of the request while nothing is configured', () => {
     player: 'http://localhost:8080/player.js',
     dashboard: 'http://localhost:8080/dashboard/',
     origin: 'http://localhost:8080',
+    rtmps: null,
     rtmp: 'rtmp://localhost/v2/pub/{streamName}',
   })
   expect(of({ scheme: 'https', host: '[2001:db8::1]:8443' }).base).toBe('https://[2001:db8::1]:8443')
@@ -37,8 +38,9 @@ it('a configured address comes first, with the prefix of a proxy, and never two 
 })
 
 it('RTMP has the host of the other addresses, or that of the configured address of channels; or none', () => {
-  expect(of({ rtmp: { port: 1936, url: '' } }).rtmp).toBe('rtmp://localhost:1936/v2/pub/{streamName}')
-  expect(of({ rtmp: { port: 1935, url: 'rtmps://in.example.com:443/live' } }).rtmp).toBe(
+  expect(of({ rtmp: { port: 1935, tlsPort: 1936, url: '' } }).rtmps).toBe('rtmps://localhost:1936/v2/pub/{streamName}')
+  expect(of({ rtmp: { port: 1936, tlsPort: 0, url: '' } }).rtmp).toBe('rtmp://localhost:1936/v2/pub/{streamName}')
+  expect(of({ rtmp: { port: 1935, tlsPort: 0, url: 'rtmps://in.example.com:443/live' } }).rtmp).toBe(
     'rtmps://in.example.com:443/v2/pub/{streamName}',
   )
   expect(of({ rtmp: null }).rtmp).toBeNull()

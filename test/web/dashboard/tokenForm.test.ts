@@ -276,6 +276,7 @@ test('addresses escape the names of streams, and the snippet escapes HTML', () =
   const place = {
     http: 'https://live.example/base',
     rtmp: 'rtmp://live.example:1935',
+    rtmps: null,
     accountId: 'a1b2c3',
     streamName: 'a/b "c"',
   }

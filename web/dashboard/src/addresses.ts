@@ -8,6 +8,8 @@ export interface ServerAddresses {
   readonly http: string
   /** `rtmp://host:port` */
   readonly rtmp: string
+  /** `rtmps://host:port`; null: the server has none. */
+  readonly rtmps: string | null
 }
 
 const known = signal<ServerAddresses | null>(null)
@@ -15,8 +17,12 @@ const known = signal<ServerAddresses | null>(null)
 /** Asks the server how clients reach it. Until it has answered, the addresses are those of this page. */
 export async function loadAddresses(): Promise<void> {
   const { addresses } = await call(readServer, {})
-  const [rtmp] = addresses.rtmp?.split('/v2/pub') ?? []
-  known.value = { http: addresses.base.replace(/\/$/, ''), rtmp: rtmp ?? guessed().rtmp }
+  const base = (address?: string): string | undefined => address?.split('/v2/pub')[0]
+  known.value = {
+    http: addresses.base.replace(/\/$/, ''),
+    rtmp: base(addresses.rtmp) ?? guessed().rtmp,
+    rtmps: base(addresses.rtmps) ?? null,
+  }
 }
 
 /** The addresses that clients reach the server at. */
@@ -26,6 +32,7 @@ export const ownAddresses = (): ServerAddresses => known.value ?? guessed()
 const guessed = (): ServerAddresses => ({
   http: new URL('..', document.baseURI).href.replace(/\/$/, ''),
   rtmp: `rtmp://${location.hostname}:1935`,
+  rtmps: null,
 })
 
 /** True: the addresses lead every client to its own machine, and nowhere else. */
@@ -37,7 +44,11 @@ const part = (name: string): string => encodeURIComponent(name)
 export const whipAddress = ({ http }: ServerAddresses, streamName: string): string =>
   `${http}/api/whip/${part(streamName)}`
 
-export const rtmpServer = ({ rtmp }: ServerAddresses): string => `${rtmp}/v2/pub`
+/** Encrypted if the server can. */
+export const rtmpServer = ({ rtmp, rtmps }: ServerAddresses): string => `${rtmps ?? rtmp}/v2/pub`
+
+/** How to get to a page that browsers trust. */
+export const trustAddress = ({ http }: ServerAddresses): string => `${http}/trust`
 
 /** The stream key of OBS; the token is part of it. */
 export const rtmpKey = (streamName: string, token: string): string => `${part(streamName)}?token=${part(token)}`

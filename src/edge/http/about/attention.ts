@@ -5,15 +5,18 @@ import { type DiskSpace, readAttention } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
 import { ATTENTION_KINDS } from '../../../core/attention.ts'
 import { accountOf } from '../auth.ts'
+import { type HttpsOptions, servedFacts } from '../https.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
 
+export interface AttentionRouteOptions {
+  /** Of the recordings. */
+  readonly diskSpace: () => Promise<DiskSpace | null>
+  readonly https?: HttpsOptions | undefined
+}
+
 /** What needs a person. */
-export function attentionRoutes(
-  app: FastifyInstance,
-  ctx: Context,
-  recordingsDisk: () => Promise<DiskSpace | null>,
-): void {
+export function attentionRoutes(app: FastifyInstance, ctx: Context, { diskSpace, https }: AttentionRouteOptions): void {
   app.get(
     '/api/attention',
     document('server', 'What needs attention: what does not work now, or soon will not', {
@@ -21,7 +24,8 @@ export function attentionRoutes(
       data: Attention,
     }),
     async (request, reply) => {
-      const items = await readAttention(ctx, accountOf(request), await recordingsDisk())
+      const parts = { recordings: await diskSpace(), certificate: https ? servedFacts(https) : null }
+      const items = await readAttention(ctx, accountOf(request), parts)
       return sendResult(reply, ok(items))
     },
   )

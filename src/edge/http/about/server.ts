@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import { parseAddress } from '../../../core/access/address.ts'
-import { publicAddresses } from '../../../core/streams/addresses.ts'
+import { publicAddresses, type RtmpFacts } from '../../../core/streams/addresses.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
+import { isEncrypted } from '../peer.ts'
 import { sendResult } from '../problem.ts'
 
 /** What a server tells about itself. */
@@ -16,7 +17,7 @@ export interface ServerFacts {
   readonly publicUrl: string
   readonly nodeUrl: string
   /** Null: RTMP is switched off. */
-  readonly rtmp: { readonly port: number; readonly url: string } | null
+  readonly rtmp: RtmpFacts | null
   readonly httpPort: number
   /** The first UDP port of WebRTC. */
   readonly webRtcPort: number
@@ -39,14 +40,18 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
     (request, reply) => {
       const { version, rtmp, httpPort, webRtcPort, limits } = facts()
       const place = { accountId: accountOf(request), ...requestedAt(ctx, request) }
-      const { rtmp: rtmpAddress, ...addresses } = publicAddresses({ ...facts(), ...place })
+      const { rtmp: rtmpAddress, rtmps, ...addresses } = publicAddresses({ ...facts(), ...place })
       return sendResult(
         reply,
         ok({
           version,
           node: ctx.sessions.node,
           time: new Date(ctx.clock.now()).toISOString(),
-          addresses: { ...addresses, ...(rtmpAddress === null ? {} : { rtmp: rtmpAddress }) },
+          addresses: {
+            ...addresses,
+            ...(rtmpAddress === null ? {} : { rtmp: rtmpAddress }),
+            ...(rtmps === null ? {} : { rtmps }),
+          },
           ports: { http: httpPort, webRtc: webRtcPort, ...(rtmp === null ? {} : { rtmp: rtmp.port }) },
           hasCountryDatabase: ctx.hasCountries(),
           limits,
@@ -70,7 +75,8 @@ function requestedAt(
     return typeof value === 'string' ? value.split(',')[0]?.trim() : undefined
   }
   const host = forwarded('x-forwarded-host') ?? headers.host ?? ''
-  const isSecure = forwarded('x-forwarded-proto') === 'https' || headers.origin === `https://${host}`
+  const isSecure =
+    isEncrypted(socket) || forwarded('x-forwarded-proto') === 'https' || headers.origin === `https://${host}`
   return { scheme: isSecure ? 'https' : 'http', host }
 }
 
@@ -88,6 +94,7 @@ const ServerInfo = Type.Object({
       }),
       whip: Type.String(),
       rtmp: Type.Optional(Type.String({ description: 'Absent: RTMP is switched off. Add `?token=` and the token.' })),
+      rtmps: Type.Optional(Type.String({ description: 'RTMP over TLS. Absent: `rtmp.tlsPort` is 0.' })),
       whep: Type.String(),
       hls: Type.String(),
       watch: Type.String({ description: 'A page with the player.' }),

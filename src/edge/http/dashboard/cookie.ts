@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SESSION_LIFETIME_MS } from '../../../core/users/session.ts'
+import { isEncrypted } from '../peer.ts'
 
 const NAME = 'sluice_session'
 
@@ -35,4 +36,5 @@ function write(request: FastifyRequest, reply: FastifyReply, value: string): voi
  * Whether the page came by https. Browsers say so in `Origin`, which reaches Sluice through every proxy. A client that
  * lies gets a cookie that its own browser does not send.
  */
-const isSecure = ({ headers: { origin } }: FastifyRequest): boolean => origin?.startsWith('https://') === true
+const isSecure = ({ headers: { origin }, socket }: FastifyRequest): boolean =>
+  isEncrypted(socket) || origin?.startsWith('https://') === true

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Sendfile } from '../../../base/sendfile.ts'
+import { isEncrypted } from '../peer.ts'
 
 /** A body in memory and in a file that the addon holds open; `file` 0: in memory only. */
 export interface Body {
@@ -43,7 +44,8 @@ function markHeadSent(answer: Answer): void {
  */
 function descriptorOf(socket: Socket): number | null {
   const { _handle: handle } = socket as Internals
-  if (!handle || socket.destroyed || !socket.writable || socket.writableLength !== 0) return null
+  // The descriptor of an encrypted connection is that of the socket below, on which nothing may be sent in the clear.
+  if (!handle || isEncrypted(socket) || socket.destroyed || !socket.writable || socket.writableLength !== 0) return null
   const { fd, writeQueueSize } = handle
   return typeof fd === 'number' && fd >= 0 && writeQueueSize === 0 ? fd : null
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../../commands/context.ts'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'
 import type { HttpConnections } from '../connections.ts'
+import type { HttpsOptions } from '../https.ts'
 import { counter, registerSessionMetrics } from './sessionMetrics.ts'
 
 export interface Metrics {
@@ -12,11 +13,21 @@ export interface Metrics {
   readonly answered: (method: string, route: string, status: number) => void
 }
 
+export interface MetricsOptions {
+  /** Absent: this process runs no channels. */
+  readonly channels?: (() => ChannelGauges) | undefined
+  /** Absent: no TLS. */
+  readonly https?: HttpsOptions | undefined
+}
+
 /**
  * Prometheus metrics. Counting an answer is a map look-up; everything else is read at each scrape.
- * @param channels absent: this process runs no channels
  */
-export function createMetrics(ctx: Context, connections: HttpConnections, channels?: () => ChannelGauges): Metrics {
+export function createMetrics(
+  ctx: Context,
+  connections: HttpConnections,
+  { channels, https }: MetricsOptions,
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const answered = new AnswerCounts()
@@ -50,6 +61,7 @@ export function createMetrics(ctx: Context, connections: HttpConnections, channe
       [['refused'], ctx.reloads.get('refused')],
     ]),
   )
+  if (https) registerTls(registry, ctx, connections, https)
   registerSessionMetrics(registry, ctx)
   if (channels) registerChannelMetrics(registry, channels)
   return {
@@ -75,6 +87,33 @@ function registerConnections(registry: Registry, connections: HttpConnections): 
     counter('sluice_http_connections_closed_total', help, ['reason'], () => [
       [['gave_way'], connections.counts.gaveWay],
       [['refused'], connections.counts.refused],
+    ]),
+  )
+}
+
+function registerTls(
+  registry: Registry,
+  { clock }: Context,
+  { handshakes: { counts } }: HttpConnections,
+  { certificate }: HttpsOptions,
+): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_certificate_expires_seconds',
+      help: 'Time until the served certificate expires; negative after it.',
+      registers: [],
+      collect() {
+        this.set(Math.round((certificate.current.expiresMs - clock.now()) / 1000))
+      },
+    }),
+  )
+  const help = 'TLS handshakes of HTTP connections, by how they ended.'
+  registry.registerMetric(
+    counter('sluice_tls_handshakes_total', help, ['result'], () => [
+      [['done'], counts.done],
+      [['failed'], counts.failed],
+      [['timed_out'], counts.timedOut],
+      [['gave_way'], counts.gaveWay],
     ]),
   )
 }

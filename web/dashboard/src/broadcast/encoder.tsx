@@ -16,7 +16,7 @@ export function EncoderAddresses({ streamName, token }: { readonly streamName: s
         label={text.protocol}
         choices={[
           ['whip', 'WHIP'],
-          ['rtmp', 'RTMP'],
+          ['rtmp', addresses.rtmps === null ? 'RTMP' : 'RTMPS'],
         ]}
         value={protocol}
         onChange={setProtocol}

@@ -1,4 +1,5 @@
 import type { SluiceError } from '../../../client/index.ts'
+import { ownAddresses, trustAddress } from '../addresses.ts'
 import { Notice } from '../parts/notice.tsx'
 import { words } from '../words/words.ts'
 import { air, type SourceProblem } from './broadcast.ts'
@@ -7,7 +8,21 @@ const text = words.goLive
 
 /** Why the chosen source shows nothing. */
 export const SourceNotice = ({ problem }: { readonly problem: SourceProblem | null }) =>
-  problem && <Notice kind="warn">{text.sourceProblems[problem]}</Notice>
+  problem && (
+    <Notice kind="warn">
+      {text.sourceProblems[problem]} {problem === 'insecure' && <TrustLink />}
+    </Notice>
+  )
+
+/** What to do where the browser offers no camera, before one is chosen. */
+export const InsecureNotice = () =>
+  !isSecureContext && (
+    <Notice kind="warn">
+      {text.sourceProblems.insecure} <TrustLink />
+    </Notice>
+  )
+
+const TrustLink = () => <a href={trustAddress(ownAddresses())}>{text.howToTrust}</a>
 
 /** Why the broadcast ended or never began, with the server's own words. */
 export function Refusal() {

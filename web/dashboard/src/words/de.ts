@@ -254,6 +254,8 @@ export const de: Sentences = {
       titles: {
         engine_error: 'Eine Engine hat einen Fehler',
         disk_low: 'Die Festplatte ist fast voll',
+        certificate_expires: 'Das Zertifikat läuft bald ab',
+        certificate_kept: 'Das Zertifikat ließ sich nicht ersetzen',
         schema_newer: 'Die Datenbank hat eine neuere Version',
         webhook_paused: 'Webhook pausiert',
         stream_stalled: 'Ein Stream sendet keine Medien',
@@ -431,6 +433,7 @@ export const de: Sentences = {
       insecure: 'Browser geben Kamera und Bildschirm nur Seiten mit https und Seiten dieses Computers.',
       failed: 'Der Browser konnte es nicht öffnen.',
     },
+    howToTrust: 'Was zu tun ist',
     refusals: {
       invalid_token: 'Der Server kennt diesen Token nicht mehr.',
       token_disabled: 'Der Token ist abgeschaltet.',

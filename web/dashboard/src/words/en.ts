@@ -251,6 +251,8 @@ export const en = {
       titles: {
         engine_error: 'An engine has an error',
         disk_low: 'The disk is nearly full',
+        certificate_expires: 'The certificate expires soon',
+        certificate_kept: 'The certificate could not be replaced',
         schema_newer: 'The database is of a newer version',
         webhook_paused: 'Webhook paused',
         stream_stalled: 'A stream sends no media',
@@ -426,6 +428,7 @@ export const en = {
       insecure: 'Browsers offer camera and screen only to pages with https, and to pages of this computer.',
       failed: 'The browser could not open it.',
     },
+    howToTrust: 'What to do',
     refusals: {
       invalid_token: 'The server does not know this token any more.',
       token_disabled: 'The token is switched off.',

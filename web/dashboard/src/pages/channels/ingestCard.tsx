@@ -15,7 +15,7 @@ import { words } from '../../words/words.ts'
 
 const text = words.channel
 /** The application of encoders that push into a channel. */
-const rtmpServer = (): string => `${ownAddresses().rtmp}/live`
+const rtmpServer = (): string => `${ownAddresses().rtmps ?? ownAddresses().rtmp}/live`
 
 interface IngestCardProps {
   readonly ingest: Ingest

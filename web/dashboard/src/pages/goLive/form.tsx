@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { sendableCodecs, type VideoCodec } from '../../../../client/index.ts'
 import { preview } from '../../broadcast/broadcast.ts'
 import { LevelMeter } from '../../broadcast/level.tsx'
-import { SourceNotice } from '../../broadcast/problems.tsx'
+import { InsecureNotice, SourceNotice } from '../../broadcast/problems.tsx'
 import { bitrateOf, type Quality, RESOLUTIONS } from '../../broadcast/quality.ts'
 import { SourceChoice } from '../../broadcast/sourceChoice.tsx'
 import { listDevices, type SourceKind } from '../../broadcast/sources.ts'
@@ -46,7 +46,7 @@ export function MediaFields({ choices, onChoices, onSource, isLive }: Props) {
         <legend class="label">{text.video}</legend>
         <SourceChoice chosen={kind} onChoose={(chosen) => onSource(chosen, choices)} />
       </fieldset>
-      <SourceNotice problem={problem} />
+      {problem === null ? <InsecureNotice /> : <SourceNotice problem={problem} />}
       {kind === 'camera' && source && <Devices choices={choices} onChange={change} />}
       <LevelMeter media={source?.media ?? null} />
       <QualityFields quality={choices.quality} isLive={isLive} onQuality={setQuality} />

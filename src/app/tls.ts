@@ -1,0 +1,70 @@
+import { type App, CannotStart } from './app.ts'
+import { authorityFile } from '../config/places.ts'
+import type { Config } from '../config/schema.ts'
+import { tlsSource } from '../config/tlsSource.ts'
+import type { Repetition } from '../base/repeat.ts'
+import type { Result } from '../base/result.ts'
+import { AcmeCertificate } from '../tls/acme/renewal.ts'
+import { challengeAnswer } from '../tls/acme/values.ts'
+import { followFiles, readFiles } from '../tls/files.ts'
+import { followMachine, namesOfMachine, openAuthority, selfSigned, temporaryCertificate } from '../tls/selfSigned.ts'
+import { ServedCertificate } from '../tls/served.ts'
+
+/** TLS of this process: the certificate of every handshake. */
+export interface Tls {
+  readonly certificate: ServedCertificate
+  /** The certificate of our own authority, PEM; null: another one has signed. */
+  readonly authority: string | null
+  /** What an authority has to find over HTTP; absent: this server has no ACME. */
+  readonly challenge?: (token: string) => Promise<string | null>
+  /** Keeps the certificate current from now on. An authority may want to connect to this server at once. */
+  follow(): Repetition
+}
+
+/** Null: Sluice speaks no TLS. @throws CannotStart when there is no usable certificate */
+export async function openTls(app: App): Promise<Tls | null> {
+  switch (orThrow(tlsSource(app.config))) {
+    case 'files':
+      return fromFiles(app)
+    case 'self-signed':
+      return fromOwnAuthority(app)
+    case 'acme':
+      return fromAcme(app)
+    case null:
+      return null
+  }
+}
+
+async function fromFiles({ config, ctx }: App): Promise<Tls> {
+  const certificate = new ServedCertificate(orThrow(await readFiles(config.tls)), ctx.log)
+  return { certificate, authority: null, follow: () => followFiles(config.tls, certificate, ctx) }
+}
+
+async function fromOwnAuthority({ config, ctx }: App): Promise<Tls> {
+  const authority = orThrow(await openAuthority(authorityFile(config), ctx))
+  const names = (): string[] => namesOfMachine(configuredNames(config))
+  const certificate = new ServedCertificate(await selfSigned(authority, names(), ctx), ctx.log)
+  const follow = (): Repetition => followMachine(authority, certificate, { ...ctx, names })
+  return { certificate, authority: authority.cert, follow }
+}
+
+/** Until there is a certificate, handshakes get one that no client trusts. */
+async function fromAcme({ config, ctx }: App): Promise<Tls> {
+  const { acme } = config.tls
+  const renewed = new AcmeCertificate({ ...ctx, ...acme })
+  const stored = await renewed.stored()
+  const certificate = new ServedCertificate(stored ?? (await temporaryCertificate(acme.domains, ctx)), ctx.log)
+  const challenge = (token: string): Promise<string | null> => challengeAnswer(ctx, token)
+  return { certificate, authority: null, challenge, follow: () => renewed.follow(certificate, stored === null) }
+}
+
+/** The names in addresses that Sluice shows, and those for certificates. */
+function configuredNames({ server, tls }: Config): string[] {
+  const shown = [server.publicUrl, server.nodeUrl].filter((url) => url !== '').map((url) => new URL(url).hostname)
+  return [...tls.selfSignedNames, ...shown.map((name) => name.replace(/^\[|\]$/g, ''))]
+}
+
+function orThrow<T>(result: Result<T, string>): T {
+  if (!result.ok) throw new CannotStart(result.error)
+  return result.value
+}

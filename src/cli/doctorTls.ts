@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs'
+import { authorityFile } from '../config/places.ts'
+import type { Config } from '../config/schema.ts'
+import { tlsSource } from '../config/tlsSource.ts'
+import { daysLeft, expiresSoon } from '../core/certificates/renewal.ts'
+import type { Context } from '../commands/context.ts'
+import { AcmeCertificate } from '../tls/acme/renewal.ts'
+import type { Certificate } from '../tls/certificate.ts'
+import { readFiles } from '../tls/files.ts'
+import { type Finding, found } from './doctorMachine.ts'
+import { portProblem } from './port.ts'
+
+const CHECK = 'TLS'
+
+/** The certificate of a server that runs with this configuration, and its other ports. */
+export async function checkTls(config: Config, nowMs: number): Promise<Finding[]> {
+  const source = tlsSource(config)
+  if (!source.ok) return [found('FAIL', CHECK, source.error)]
+  if (source.value === 'files') return [await checkFiles(config, nowMs), ...checkKeyFile(config.tls.keyFile)]
+  if (source.value === 'self-signed')
+    return [found('ok', CHECK, `devices have to trust the authority in ${authorityFile(config)}: see /ca.pem`)]
+  return []
+}
+
+async function checkFiles(config: Config, nowMs: number): Promise<Finding> {
+  const read = await readFiles(config.tls)
+  return read.ok ? checkCertificate(config, read.value, nowMs) : found('FAIL', CHECK, read.error)
+}
+
+function checkCertificate({ server }: Config, certificate: Certificate, nowMs: number): Finding {
+  const { names, expiresMs } = certificate
+  const until = new Date(expiresMs).toISOString().slice(0, 10)
+  if (expiresMs <= nowMs) return found('FAIL', CHECK, `the certificate has expired on ${until}: renew it`)
+  const host = server.publicUrl === '' ? null : new URL(server.publicUrl).hostname
+  if (host !== null && !names.some((name) => isFor(name, host)))
+    return found(
+      'FAIL',
+      CHECK,
+      `the certificate is for ${names.join(', ')}, not for the host of server.publicUrl, ${host}`,
+    )
+  const detail = `the certificate expires in ${daysLeft(certificate, nowMs)} days, on ${until}`
+  return expiresSoon(certificate, nowMs) ? found('warn', CHECK, `${detail}: renew it`) : found('ok', CHECK, detail)
+}
+
+/** A wildcard stands for one label (RFC 9525). */
+const isFor = (name: string, host: string): boolean =>
+  name.toLowerCase() === host ||
+  (name.startsWith('*.') && name.slice(1).toLowerCase() === host.slice(host.indexOf('.')))
+
+/** Groups may read it on purpose: certbot and Kubernetes give it to one. */
+function checkKeyFile(path: string): Finding[] {
+  const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0)
+  if ((mode & 0o007) === 0) return []
+  return [found('warn', 'private key', `${path} can be read by other users of this machine: chmod 600 it`)]
+}
+
+/** What the store has of ACME. */
+export async function checkAcme(ctx: Context, config: Config): Promise<Finding[]> {
+  const source = tlsSource(config)
+  if (!source.ok || source.value !== 'acme') return []
+  const acme = new AcmeCertificate({ ...ctx, ...config.tls.acme })
+  const [stored, problem] = [await acme.stored(), await acme.problem()]
+  if (problem !== null) return [found(stored === null ? 'FAIL' : 'warn', CHECK, problem)]
+  if (stored === null) return [found('warn', CHECK, 'there is no certificate yet: a running server gets it')]
+  return [checkCertificate(config, stored, ctx.clock.now())]
+}
+
+/** Whether RTMPS and the redirect can have their ports. */
+export async function checkTlsPorts({ server, rtmp, tls }: Config): Promise<Finding[]> {
+  const ports = [
+    { check: 'RTMPS port', host: rtmp.host, port: rtmp.enabled ? rtmp.tlsPort : 0, key: 'rtmp.tlsPort' },
+    { check: 'redirect port', host: server.host, port: tls.redirectPort, key: 'tls.redirectPort' },
+  ]
+  const used = ports.filter(({ port }) => port !== 0)
+  return Promise.all(
+    used.map(async ({ check, host, port, key }) => {
+      const problem = await portProblem(host, port, { port: key, host: 'the host of this port' })
+      return problem === null
+        ? found('ok', check, `${host} port ${port} is free`)
+        : found('FAIL', check, problem.message)
+    }),
+  )
+}

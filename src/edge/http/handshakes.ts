@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net'
+
+export interface HandshakeLimits {
+  /** From the connection on. Node's own limit begins again with each byte. */
+  readonly handshakeMs: number
+  /** With more at a time, the oldest gives way: real clients take a few round trips. */
+  readonly max: number
+}
+
+const LIMITS: HandshakeLimits = { handshakeMs: 10_000, max: 1024 }
+
+/**
+ * Connections before the end of their TLS handshake. A handshake costs more than a request, and a client that has not
+ * finished one has shown nothing, so they have a limit of their own.
+ */
+export class PendingHandshakes<T extends { readonly socket: Socket }> {
+  readonly #limits: HandshakeLimits
+  readonly counts = { done: 0, failed: 0, timedOut: 0, gaveWay: 0 }
+  /** The oldest first. */
+  readonly #pending = new Map<string, { readonly held: T; readonly timer: NodeJS.Timeout }>()
+
+  constructor(limits = LIMITS) {
+    this.#limits = limits
+  }
+
+  begin(held: T): void {
+    const { socket } = held
+    const key = keyOf(socket)
+    const [oldest] = this.#pending.size >= this.#limits.max ? this.#pending : []
+    if (oldest) this.#drop(oldest[0], oldest[1].held, 'gaveWay')
+    const timer = setTimeout(() => this.#drop(key, held, 'timedOut'), this.#limits.handshakeMs).unref()
+    this.#pending.set(key, { held, timer })
+    socket.once('close', () => {
+      if (this.#take(key, held)) this.counts.failed += 1
+    })
+  }
+
+  /** The connection below an encrypted socket whose handshake has just ended. */
+  end(encrypted: Socket): T | null {
+    const key = keyOf(encrypted)
+    const held = this.#pending.get(key)?.held
+    if (!held || !this.#take(key, held)) return null
+    this.counts.done += 1
+    return held
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const [key, { held }] of this.#pending) this.#drop(key, held, 'gaveWay')
+  }
+
+  #drop(key: string, held: T, why: 'timedOut' | 'gaveWay'): void {
+    if (this.#take(key, held)) this.counts[why] += 1
+    held.socket.destroy()
+  }
+
+  #take(key: string, held: T): boolean {
+    const pending = this.#pending.get(key)
+    if (pending?.held !== held) return false
+    clearTimeout(pending.timer)
+    return this.#pending.delete(key)
+  }
+}
+
+/** Both ends of a connection: an encrypted socket has those of the socket below. */
+const keyOf = ({ remoteAddress, remotePort, localAddress }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress}`

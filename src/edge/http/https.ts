@@ -1,0 +1,50 @@
+import type { RequestListener, ServerOptions, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Validity } from '../../core/certificates/renewal.ts'
+import type { ServedCertificate } from '../../tls/served.ts'
+import type { HttpConnections } from './connections.ts'
+
+export interface HttpsOptions {
+  readonly certificate: ServedCertificate
+  /** For how long browsers may use only https; 0: Sluice does not say. */
+  readonly hstsSeconds: number
+  /** The certificate of our own authority, for people who let their devices trust it. */
+  readonly authority: string | null
+}
+
+/** As of `tls/certificate.ts`, which only types may come from. */
+const PROTOCOL = { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] } as const
+
+/**
+ * A server whose new connections have the current certificate. Its session tickets belong to a certificate, so that a
+ * client which resumes a session never gets around a new one.
+ */
+export function httpsServer(
+  { certificate }: HttpsOptions,
+  settings: ServerOptions,
+  listener: RequestListener,
+  connections: HttpConnections,
+): Server {
+  const { cert, key } = certificate.current
+  const server = createServer({ ...settings, ...PROTOCOL, cert, key }, listener)
+  certificate.onChange((now) => server.setSecureContext({ cert: now.cert, key: now.key, ...PROTOCOL }))
+  // Otherwise Node takes a failed handshake for a bad request, and an answer would be written to it.
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
+  connections.attachTls(server)
+  return server
+}
+
+/** RFC 6797. Browsers heed it only over https. */
+export function addHsts(response: ServerResponse, { hstsSeconds }: HttpsOptions): void {
+  if (hstsSeconds > 0) response.setHeader('Strict-Transport-Security', `max-age=${hstsSeconds}`)
+}
+
+/** When the served certificate is valid, and why the latest replacement failed. */
+export function servedFacts({
+  certificate: { current, problem },
+}: HttpsOptions): Validity & { problem: string | null } {
+  const { beginsMs, expiresMs } = current
+  return { beginsMs, expiresMs, problem }
+}

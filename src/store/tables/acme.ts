@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { AcmeReads, AcmeRenewal, AcmeTx } from '../acme.ts'
+import { type Executor, statement } from '../executor.ts'
+import { databaseTime, leaseEnd } from './now.ts'
+
+const value = statement((db, p: { id: string }) =>
+  db.selectFrom('acme_values').select('value_sealed').where('id', '=', p.id),
+)
+
+const renewal = statement((db, p: { id: string }) =>
+  db.selectFrom('acme_renewals').select(['failures', 'problem', 'due_at_ms as dueAtMs']).where('id', '=', p.id),
+)
+
+const put = statement((db, p: { id: string; sealed: Uint8Array; nowMs: number }) =>
+  db
+    .insertInto('acme_values')
+    .values({ id: p.id, value_sealed: p.sealed, changed_at_ms: p.nowMs })
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet((eb) => ({
+        value_sealed: eb.ref('excluded.value_sealed'),
+        changed_at_ms: eb.ref('excluded.changed_at_ms'),
+      })),
+    ),
+)
+
+const prune = statement((db, p: { from: string; until: string; beforeMs: number }) =>
+  db
+    .deleteFrom('acme_values')
+    .where('id', '>=', p.from)
+    .where('id', '<', p.until)
+    .where('changed_at_ms', '<', p.beforeMs),
+)
+
+const claim = statement((db, p: { id: string; leaseMs: number; nowMs: number }, engine) =>
+  db
+    .insertInto('acme_renewals')
+    .values({ id: p.id, leased_until_ms: leaseEnd(engine, p.leaseMs), due_at_ms: 0, failures: 0 })
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet((eb) => ({ leased_until_ms: eb.ref('excluded.leased_until_ms') }))
+        .where('acme_renewals.due_at_ms', '<=', p.nowMs)
+        .where(sql<boolean>`coalesce(acme_renewals.leased_until_ms, 0) < ${databaseTime(engine)}`),
+    ),
+)
+
+const end = statement((db, p: { id: string } & AcmeRenewal) =>
+  db
+    .updateTable('acme_renewals')
+    .set({ leased_until_ms: null, failures: p.failures, due_at_ms: p.dueAtMs, problem: p.problem })
+    .where('id', '=', p.id),
+)
+
+export const acmeReadsOf = (executor: Executor): AcmeReads => ({
+  value: async (id) => (await executor.first(value, { id }))?.value_sealed,
+  renewal: (id) => executor.first(renewal, { id }),
+})
+
+export const acmeTxOf = (executor: Executor): AcmeTx => ({
+  async put(id, sealed, nowMs) {
+    await executor.run(put, { id, sealed, nowMs })
+  },
+  async prune(prefix, beforeMs) {
+    // `~` comes after every character of an id.
+    await executor.run(prune, { from: prefix, until: `${prefix}~`, beforeMs })
+  },
+  claim: async (id, leaseMs, nowMs) => (await executor.run(claim, { id, leaseMs, nowMs })) > 0,
+  async settle(id, dueAtMs) {
+    await executor.run(end, { id, dueAtMs, failures: 0, problem: null })
+  },
+  async fail(id, failure) {
+    await executor.run(end, { id, ...failure })
+  },
+})

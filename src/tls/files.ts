@@ -1,0 +1,83 @@
+import { open, stat } from 'node:fs/promises'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { repeat, type Repetition } from '../base/repeat.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
+import type { ServedCertificate } from './served.ts'
+
+export interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** Far above any chain. */
+const MAX_BYTES = 1024 * 1024
+const LOOK_MS = 500
+/** Reads again even if nothing seems to have changed: some file systems have coarse times. */
+const READ_MS = 60_000
+
+/** Reads both files. The error is a sentence for the operator. */
+export async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Result<Certificate, string>> {
+  const cert = await readText('tls.certFile', certFile)
+  if (!cert.ok) return cert
+  const key = await readText('tls.keyFile', keyFile)
+  if (!key.ok) return key
+  const pair = readCertificate({ cert: cert.value, key: key.value })
+  return pair.ok ? pair : err(`tls.certFile ${certFile} and tls.keyFile ${keyFile} ${pair.error}`)
+}
+
+async function readText(name: string, path: string): Promise<Result<string, string>> {
+  try {
+    const file = await open(path)
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES + 1))
+      if (bytesRead > MAX_BYTES) return err(`${name}: ${path} is larger than 1 MB`)
+      return ok(buffer.toString('utf8', 0, bytesRead))
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    return err(`${name}: ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`)
+  }
+}
+
+/**
+ * Reads the files again when they change: when one is replaced, also through a symbolic link in its path, as certbot and
+ * Kubernetes do. It asks for their state instead of watching folders, which network file systems do not support. A
+ * program may write the two files one after the other, so Sluice waits until both stay the same for one look.
+ */
+export function followFiles(
+  files: CertificateFiles,
+  served: ServedCertificate,
+  { clock, log }: { clock: Clock; log: Logger },
+): Repetition {
+  let read = ''
+  let before = ''
+  let readAtMs = -Infinity
+  return repeat({ clock, log, name: 'follow the certificate files', everyMs: LOOK_MS }, async () => {
+    const now = `${await stateOf(files.certFile)} ${await stateOf(files.keyFile)}`
+    const isDue = clock.monotonic() - readAtMs >= READ_MS || (now !== read && now === before)
+    before = now
+    if (!isDue) return
+    read = now
+    readAtMs = clock.monotonic()
+    take(await readFiles(files), served, clock.now())
+  })
+}
+
+/** An expired certificate does not replace one that is valid. */
+function take(found: Result<Certificate, string>, served: ServedCertificate, nowMs: number): void {
+  if (!found.ok) return served.keep(found.error)
+  const { expiresMs } = found.value
+  if (expiresMs <= nowMs && served.current.expiresMs > nowMs)
+    return served.keep(`the new certificate has expired on ${new Date(expiresMs).toISOString()}`)
+  served.replace(found.value)
+}
+
+async function stateOf(path: string): Promise<string> {
+  return stat(path).then(
+    ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
+    (error: NodeJS.ErrnoException) => error.code ?? 'unknown',
+  )
+}

@@ -1,0 +1,130 @@
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { hostname, networkInterfaces } from 'node:os'
+import { dirname } from 'node:path'
+import { hasCode } from '../base/errorCode.ts'
+import type { Clock } from '../base/clock.ts'
+import { linkUnlessExists, writeDurably } from '../base/keyfile.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { repeat, type Repetition } from '../base/repeat.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { renewAtMs, type Validity } from '../core/certificates/renewal.ts'
+import { type Certificate, type PemPair, readCertificate } from './certificate.ts'
+import { issueAuthority, issueLeaf } from './issue.ts'
+import type { ServedCertificate } from './served.ts'
+
+interface Means {
+  readonly clock: Clock
+  readonly random: Random
+}
+
+const DAY_MS = 86_400_000
+const AUTHORITY_DAYS = 3653
+/** Phones refuse certificates of more than 825 days, and a stolen one is soon worth nothing. */
+const LEAF_DAYS = 90
+/** Clocks of phones are not exact. */
+const BACKDATED_MS = 3_600_000
+const LOOK_MS = 60_000
+
+const validityOf = (nowMs: number, days: number): Validity => ({
+  beginsMs: nowMs - BACKDATED_MS,
+  expiresMs: nowMs + days * DAY_MS,
+})
+
+/**
+ * Reads the authority in `path`, certificate and key in one file that only its owner can read, and makes it first if there
+ * is none. Of two processes that start at once, the second takes that of the first.
+ */
+export async function openAuthority(path: string, { clock, random }: Means): Promise<Result<PemPair, string>> {
+  try {
+    const found = readAuthority(path)
+    if (found !== null) return found
+    const name = `Sluice ${hostname()} ${random.bytes(3).toString('hex')}`
+    const { cert, key } = await issueAuthority(name, validityOf(clock.now(), AUTHORITY_DAYS), random)
+    createOnce(path, cert + key, random)
+    return readAuthority(path) ?? err(`${path} disappeared while it was made`)
+  } catch (error) {
+    return err(`${path} cannot be used: ${String(error)}`)
+  }
+}
+
+/** Null: there is no such file. */
+function readAuthority(path: string): Result<PemPair, string> | null {
+  const text = textOf(path)
+  if (text === null) return null
+  if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
+    return err(`${path} can be read by other users: who has it can pose as every site to your devices; chmod 600 it`)
+  const pair = { cert: blocksOf(text, 'CERTIFICATE'), key: blocksOf(text, 'PRIVATE KEY') }
+  const checked = readCertificate(pair)
+  return checked.ok ? ok(pair) : err(`the certificate and the key in ${path} ${checked.error}`)
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+function blocksOf(text: string, label: string): string {
+  const blocks = text.match(new RegExp(`-----BEGIN ${label}-----[^-]*-----END ${label}-----`, 'g')) ?? []
+  return blocks.map((block) => `${block}\n`).join('')
+}
+
+function createOnce(path: string, text: string, random: Random): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${random.bytes(8).toString('hex')}`
+  try {
+    writeDurably(draft, text)
+    linkUnlessExists(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** A new certificate for these names. */
+export async function selfSigned(
+  authority: PemPair,
+  names: readonly string[],
+  { clock, random }: Means,
+): Promise<Certificate> {
+  const issued = await issueLeaf(authority, names, validityOf(clock.now(), LEAF_DAYS), random)
+  const certificate = readCertificate(issued)
+  if (!certificate.ok) throw new Error(`the issued certificate and its key ${certificate.error}`)
+  return certificate.value
+}
+
+/** A certificate that no client trusts, for the time until there is a real one. */
+export async function temporaryCertificate(names: readonly string[], means: Means): Promise<Certificate> {
+  const authority = await issueAuthority('Sluice, temporary', validityOf(means.clock.now(), 1), means.random)
+  return selfSigned(authority, names, means)
+}
+
+const NAMES_MAX = 100
+
+/** The names and addresses under which clients may reach this machine now. */
+export function namesOfMachine(others: readonly string[]): string[] {
+  const host = hostname().toLowerCase()
+  const addresses = Object.values(networkInterfaces()).flatMap((list = []) =>
+    list.filter(({ scopeid }) => !scopeid).map(({ address }) => address),
+  )
+  const names = [...others, 'localhost', host, ...(host.includes('.') ? [] : [`${host}.local`]), ...addresses]
+  return [...new Set(names.filter((name) => name !== ''))].slice(0, NAMES_MAX)
+}
+
+/** Replaces the certificate when two thirds of its lifetime are over, and when this machine has another address. */
+export function followMachine(
+  authority: PemPair,
+  served: ServedCertificate,
+  { names, ...means }: Means & { readonly log: Logger; readonly names: () => string[] },
+): Repetition {
+  let of = names().join(' ')
+  return repeat({ ...means, name: 'renew the self-signed certificate', everyMs: LOOK_MS }, async () => {
+    const now = names()
+    if (now.join(' ') === of && means.clock.now() < renewAtMs(served.current, 0)) return
+    served.replace(await selfSigned(authority, now, means))
+    of = now.join(' ')
+  })
+}

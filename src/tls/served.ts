@@ -1,0 +1,51 @@
+import type { Logger } from '../base/log.ts'
+import type { Certificate } from './certificate.ts'
+
+/** The certificate of all handshakes of this process. Parts that listen follow it. */
+export class ServedCertificate {
+  #current: Certificate
+  #problem: string | null = null
+  readonly #log: Logger
+  readonly #listeners = new Set<(current: Certificate) => void>()
+
+  constructor(first: Certificate, log: Logger) {
+    this.#current = first
+    this.#log = log
+    this.#say(first, 'serving a certificate')
+  }
+
+  get current(): Certificate {
+    return this.#current
+  }
+
+  /** Why the latest replacement failed; null: it did not. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  onChange(listener: (current: Certificate) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Open connections keep the certificate of their handshake. */
+  replace(next: Certificate): void {
+    this.#problem = null
+    if (next.serial === this.#current.serial && next.cert === this.#current.cert) return
+    this.#current = next
+    for (const listener of this.#listeners) listener(next)
+    this.#say(next, 'the certificate was replaced')
+  }
+
+  /** Keeps the current one. Logs a problem once. */
+  keep(problem: string): void {
+    if (problem === this.#problem) return
+    this.#problem = problem
+    this.#log.error({ problem, expiresAt: iso(this.#current) }, 'the certificate was not replaced; the old one stays')
+  }
+
+  #say({ serial, names, expiresMs }: Certificate, what: string): void {
+    this.#log.info({ serial, names: names.slice(0, 20), expiresAt: new Date(expiresMs).toISOString() }, what)
+  }
+}
+
+const iso = ({ expiresMs }: Certificate): string => new Date(expiresMs).toISOString()

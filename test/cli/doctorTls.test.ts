@@ -1,0 +1,41 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { systemRandom } from '../../src/base/random.ts'
+import { checkTls } from '../../src/cli/doctorTls.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
+import { issueAuthority } from '../../src/tls/issue.ts'
+import { lasting, leafOf, writePair } from '../support/certificates.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-tls-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+async function findings(flags: PartialConfig, nowMs = Date.now()): Promise<string[]> {
+  const config = loadConfig({ env: {}, flags })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  return (await checkTls(config.value, nowMs)).map(({ outcome, detail }) => `${outcome} ${detail}`)
+}
+
+test('the doctor judges certificate files: days left, names, and who can read the key', async () => {
+  const authority = await issueAuthority('Test', lasting(10), systemRandom)
+  const tls = writePair(dir, await leafOf(authority, 60))
+  expect(await findings({ tls })).toEqual([expect.stringMatching(/^ok the certificate expires in (59|60) days/)])
+  const day = 86_400_000
+  expect(await findings({ tls }, Date.now() + 55 * day)).toEqual([expect.stringMatching(/^warn .*: renew it$/)])
+  expect(await findings({ tls }, Date.now() + 61 * day)).toEqual([expect.stringMatching(/^FAIL .* has expired/)])
+  expect(await findings({ tls, server: { publicUrl: 'https://other.example.com' } })).toEqual([
+    expect.stringMatching(/^FAIL the certificate is for localhost.*other\.example\.com$/),
+  ])
+  chmodSync(tls.keyFile, 0o644)
+  expect(await findings({ tls })).toContainEqual(expect.stringMatching(/^warn .*chmod 600/))
+  rmSync(tls.keyFile)
+  expect(await findings({ tls })).toEqual([expect.stringMatching(/^FAIL tls\.keyFile: .* cannot be read: ENOENT/)])
+})
+
+test('the doctor names keys that do not fit together, and what devices need for our own authority', async () => {
+  expect(await findings({ tls: { certFile: 'a' } })).toEqual([expect.stringContaining('FAIL tls.certFile')])
+  expect(await findings({ tls: { selfSigned: true } })).toEqual([expect.stringContaining('/ca.pem')])
+  expect(await findings({})).toEqual([])
+})

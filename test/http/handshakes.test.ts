@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { PendingHandshakes } from '../../src/edge/http/handshakes.ts'
+import { until } from '../support/testNode.ts'
+
+const open: { close(): void }[] = []
+afterEach(() => {
+  for (const one of open.splice(0)) one.close()
+})
+
+/** Clients that connect and say nothing; the sockets of the server, in their order. */
+async function silent(count: number, pending: PendingHandshakes<{ socket: Socket }>) {
+  const accepted: Socket[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    accepted.push(socket)
+    pending.begin({ socket })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  open.push(server, pending)
+  for (let at = 0; at < count; at += 1) {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.on('error', () => undefined)
+    open.push({ close: () => client.destroy() })
+    await until(() => accepted.length === at + 1)
+  }
+  return accepted
+}
+
+test('a client that never begins its handshake is disconnected', async () => {
+  const pending = new PendingHandshakes<{ socket: Socket }>({ handshakeMs: 50, max: 10 })
+  const [socket] = await silent(1, pending)
+  await until(() => socket?.destroyed === true)
+  expect(pending.counts).toEqual({ done: 0, failed: 0, timedOut: 1, gaveWay: 0 })
+})
+
+test('with too many handshakes under way the oldest gives way', async () => {
+  const pending = new PendingHandshakes<{ socket: Socket }>({ handshakeMs: 60_000, max: 2 })
+  const [first, second, third] = await silent(3, pending)
+  await until(() => first?.destroyed === true)
+  expect([second, third].map((socket) => socket?.destroyed)).toEqual([false, false])
+  expect(pending.counts.gaveWay).toBe(1)
+})
+
+test('a handshake that ended is no longer limited, and one that its client gave up is counted as failed', async () => {
+  const pending = new PendingHandshakes<{ socket: Socket }>({ handshakeMs: 60_000, max: 2 })
+  const [first, second] = await silent(2, pending)
+  expect(pending.end(first!)?.socket).toBe(first)
+  expect(pending.end(first!)).toBeNull()
+  second?.destroy()
+  await until(() => pending.counts.failed === 1)
+  pending.close()
+  expect(first?.destroyed).toBe(false)
+  expect(pending.counts).toEqual({ done: 1, failed: 1, timedOut: 0, gaveWay: 0 })
+})
