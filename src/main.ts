@@ -29,6 +29,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     yieldToServers()
     return (await import('./app/backups.ts')).backups
   },
+  provision: async (...request) => (await import('./app/provision.ts')).provisionFrom(...request),
   rotateSealingKey: async (options) => (await import('./app/keyRotation.ts')).rotateSealingKey(options),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')

@@ -1,7 +1,11 @@
+import { resolve } from 'node:path'
 import type { Reloading } from '../cli/host.ts'
 import { auditReload, type Reload, type ReloadAnswer } from '../commands/nodes/reload.ts'
-import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
+import { formatConfigProblem } from '../config/problem.ts'
+import type { Config } from '../config/schema.ts'
+import type { ProvisionChange } from '../core/provisioning/types.ts'
 import type { App } from './app.ts'
+import { provisionFrom } from './provision.ts'
 
 const REFUSED = 'the configuration was not reloaded, because something in it is wrong'
 const APPLIED = 'the configuration was reloaded'
@@ -14,8 +18,10 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading): 
   let running: Promise<unknown> = Promise.resolve()
   const reload: Reload = async ({ isCheck }) => {
     const next = readConfig()
-    if (!next.ok) return refused(app, next.error, isCheck)
+    if (!next.ok) return refused(app, next.error.map(formatConfigProblem), isCheck)
     const { holder } = app
+    const provisioned = await provisionFolder(app, next.value, isCheck)
+    if (provisioned.length > 0) return refused(app, provisioned, isCheck)
     if (isCheck) return { ok: true, ...holder.compare(next.value), problems: [] }
     const changes = holder.replace(next.value)
     setLogLevel(app.config.log.level)
@@ -29,14 +35,33 @@ export function createReload(app: App, { readConfig, setLogLevel }: Reloading): 
   }
 }
 
-function refused({ ctx }: App, problems: readonly ConfigProblem[], isCheck: boolean): ReloadAnswer {
-  const sentences = problems.map(formatConfigProblem)
+function refused({ ctx }: App, problems: readonly string[], isCheck: boolean): ReloadAnswer {
   if (!isCheck) {
     ctx.reloads.add('refused')
-    ctx.log.error({ problems: sentences }, REFUSED)
+    ctx.log.error({ problems }, REFUSED)
   }
-  return { ok: false, applied: [], needRestart: [], problems: sentences }
+  return { ok: false, applied: [], needRestart: [], problems }
 }
+
+/** Applies the files of `provision.folder`. Returns what is wrong with them; then nothing was changed. */
+export async function provisionFolder(
+  { ctx }: Pick<App, 'ctx'>,
+  { provision: { folder } }: Config,
+  isCheck: boolean,
+): Promise<string[]> {
+  if (folder === '') return []
+  try {
+    const done = await provisionFrom(ctx, resolve(folder), { account: undefined, prune: false, isCheck })
+    if (!done.ok) return done.error.map(({ place, message }) => `${place}: ${message}`)
+    if (done.value.length > 0 && !isCheck) ctx.log.info({ changes: done.value.map(textOf) }, 'provisioning was applied')
+    return []
+  } catch (error) {
+    ctx.log.error({ err: error }, 'provisioning failed')
+    return [`${folder}: could not be applied (${(error as Error).message})`]
+  }
+}
+
+const textOf = ({ verb, kind, name }: ProvisionChange): string => `${verb} ${kind}.${name}`
 
 /** The new values apply already: a store that cannot be reached now costs the audit rows, which the log has instead. */
 async function noteApplied({ ctx }: App, { applied, needRestart }: Pick<ReloadAnswer, 'applied' | 'needRestart'>) {

@@ -23,7 +23,7 @@ import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
 import { startJobs } from '../jobs/timers.ts'
-import { createReload } from './reload.ts'
+import { createReload, provisionFolder } from './reload.ts'
 import { runDeliveries } from './deliveries.ts'
 import { followed, relayEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
@@ -93,6 +93,8 @@ export async function startServing(
 ): Promise<ServingPorts> {
   const parts = new Parts()
   warnOfFewFiles(app)
+  const unfit = await provisionFolder(app, app.config, false)
+  if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
   try {
     const tls = await openTls(app)
     const leases = startLeases(storageUrl(app.config), app.ctx.log)

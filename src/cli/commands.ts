@@ -10,6 +10,7 @@ import { doctorCommand } from './doctor.ts'
 import { ingestCommands } from './ingest.ts'
 import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
+import { provisionCommands } from './provision.ts'
 import { reloadCommand } from './reload.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
@@ -22,6 +23,7 @@ import { webhookCommands } from './webhook.ts'
 export const COMMANDS: readonly CliCommand[] = [
   serveCommand,
   reloadCommand,
+  ...provisionCommands,
   ...accountCommands,
   ...secretCommands,
   ...credentialCommands,

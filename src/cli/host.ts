@@ -4,6 +4,7 @@ import type { Result } from '../base/result.ts'
 import type { Context } from '../commands/context.ts'
 import type { ReloadAnswer } from '../commands/nodes/reload.ts'
 import type { ConfigProblem } from '../config/problem.ts'
+import type { ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 
 /** An opened Sluice, as commands see it. */
@@ -58,6 +59,14 @@ export interface ReceivedCallback {
 
 type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 
+/** How to apply the files of a provisioning folder. */
+export interface ProvisionFlags {
+  /** The account, if the files name none. Undefined: the only one. */
+  readonly account: string | undefined
+  readonly prune: boolean
+  readonly isCheck: boolean
+}
+
 /** How a server reads its configuration again. */
 export interface Reloading {
   /** Reads all sources of the configuration. */
@@ -96,6 +105,8 @@ export interface Host {
   openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
   startServing(app: OpenedApp, reloading: Reloading): Promise<Serving>
   backups(): Promise<Backups>
+  /** Applies the files of a folder. */
+  provision(ctx: Context, folder: string, flags: ProvisionFlags): Promise<Result<ProvisionChange[], ProvisionProblem[]>>
   /** Seals everything with a new key. The error is a sentence for the operator. */
   rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */

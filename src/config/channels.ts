@@ -44,6 +44,15 @@ export const channels = {
       about: 'How long ended runs and skipped occurrences of schedulers are kept, in days.',
     }),
   },
+  provision: {
+    folder: text({
+      live: true,
+      default: '',
+      allowed: 'empty, or a path',
+      about:
+        'The folder of YAML files that describe tokens, webhooks and channels; applied at each start and reload; empty: none.',
+    }),
+  },
   management: {
     failedAttemptsPerMinute: integer({
       live: true,

@@ -15,7 +15,6 @@ import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/d
 import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
 import { getRecording, pageRecordings, recordingUsage, unfinishedRecordings } from './tables/recordings.ts'
-import { listProvisioned } from './tables/provisioned.ts'
 import { readReloadAnswer, waitingReloads } from './tables/reloads.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
@@ -35,7 +34,6 @@ export function readsOf(executor: Executor): Reads {
       waiting: (nodeId, limit) => waitingReloads(executor, nodeId, limit),
       answer: (id) => readReloadAnswer(executor, id),
     },
-    provisioned: { list: (accountId) => listProvisioned(executor, accountId) },
     acme: acmeReadsOf(executor),
     accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {

@@ -48,8 +48,8 @@ export interface DB extends ChannelTables, UserTables {
   node_keys: { node_id: string; key_id: string }
   /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
   reload_requests: { id: string; node_id: string; is_check: DbBoolean; asked_at_ms: number; answer: string | null }
-  /** What a name in the files of `provision/` made, and a digest of its settings when they were applied. */
-  provisioned: { account_id: string; kind: string; name: string; resource_id: string; digest: string }
+  /** What a name in the files of `provision/` made. */
+  provisioned: { account_id: string; kind: string; name: string; resource_id: string }
   node_facts: NodeFactsTable
   /** Accounts, certificates and answers to challenges of ACME. */
   acme_values: { id: string; value_sealed: Uint8Array; changed_at_ms: number }

@@ -216,8 +216,6 @@ export interface Provisioned {
   readonly kind: string
   readonly name: string
   readonly resourceId: string
-  /** A digest of the settings in the file that were applied last. */
-  readonly digest: string
 }
 
 /** A sealed value of any table, and the row that it is in. */
@@ -275,9 +273,6 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
     waiting(nodeId: string, limit: number): Promise<ReloadRequest[]>
     /** JSON; null: none yet. */
     answer(id: string): Promise<string | null>
-  }
-  provisioned: {
-    list(accountId: string): Promise<Provisioned[]>
   }
   audit: {
     /** Newest first. */

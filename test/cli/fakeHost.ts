@@ -25,6 +25,7 @@ export async function run(argv: readonly string[], world: Partial<Host> & { inpu
     openApp: () => Promise.reject(new Error('no store here')),
     startServing: () => Promise.reject(new Error('no server here')),
     backups: () => Promise.reject(new Error('no backups here')),
+    provision: () => Promise.reject(new Error('no files here')),
     rotateSealingKey: () => Promise.reject(new Error('no keys here')),
     verifyCallback: () => Promise.reject(new Error('no callbacks here')),
     ...rest,

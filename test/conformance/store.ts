@@ -9,6 +9,7 @@ import { deletedSuite } from './store.deleted.ts'
 import { channelSuite } from './store.channels.ts'
 import { runsSuite } from './store.runs.ts'
 import { leftSourcesSuite } from './store.leftSources.ts'
+import { operationsSuite } from './store.operations.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { streamsSuite } from './store.streams.ts'
@@ -46,6 +47,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
 
     const opened = stores as Stores
     peopleSuite(opened)
+    operationsSuite(opened)
     usersSuite(opened)
     tokensSuite(opened)
     tokenListSuite(opened)

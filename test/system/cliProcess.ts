@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openApp } from '../../src/app/app.ts'
 import { backups } from '../../src/app/backups.ts'
+import { provisionFrom } from '../../src/app/provision.ts'
 import { rotateSealingKey } from '../../src/app/keyRotation.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
@@ -87,6 +88,7 @@ async function inThisProcess(
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),
     backups: async () => backups,
+    provision: provisionFrom,
     rotateSealingKey,
     verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,

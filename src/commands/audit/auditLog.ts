@@ -71,7 +71,7 @@ function toEntry(row: StoredAuditRow, names: ReadonlyMap<string, string>, { sees
 }
 
 const shownActor = (actor: ActorIdentity): { kind: string; id?: number } =>
-  actor.kind === 'cli' ? { kind: 'cli' } : { kind: actor.kind, id: actor.id }
+  'id' in actor ? { kind: actor.kind, id: actor.id } : { kind: actor.kind }
 
 /** An export has at most so many rows, and about so many characters. */
 const EXPORT_ROWS_MAX = 10_000

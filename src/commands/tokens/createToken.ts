@@ -6,18 +6,22 @@ import { type AccessContext, type Actor, audit } from '../context.ts'
 import { newTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
-/** Creates a publish or subscribe token from an untrusted body. If any field is invalid, nothing is written. */
+/**
+ * Creates a publish or subscribe token from an untrusted body. If any field is invalid, nothing is written.
+ * @param chosen a value that the operator has chosen; by default a fresh one
+ */
 export async function createToken(
   ctx: AccessContext,
   actor: Actor,
   kind: TokenKind,
   body: unknown,
+  chosen?: string,
 ): Promise<Result<TokenRecord, Failure>> {
   const read = readTokenCreate(kind, body)
   if (!read.ok) return err(invalid(read.error))
   const { rules, expiresSeconds } = read.value
   const nowMs = ctx.clock.now()
-  const { value, valueHash, valueSealed } = newTokenValue(ctx)
+  const { value, valueHash, valueSealed } = newTokenValue(ctx, chosen)
   const draft = {
     ...rules,
     kind,

@@ -5,9 +5,14 @@ import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
 const { context: CONTEXT } = SEALED_COLUMNS.token
 
-/** A fresh token value, 64 lower-case hex characters of 32 random bytes, with the two forms in which it is stored. */
-export function newTokenValue(ctx: AccessContext): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {
-  const value = ctx.random.bytes(32).toString('hex')
+/**
+ * A token value with the two forms in which it is stored.
+ * @param value 64 lower-case hex characters; by default fresh ones, of 32 random bytes
+ */
+export function newTokenValue(
+  ctx: AccessContext,
+  value: string = ctx.random.bytes(32).toString('hex'),
+): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {
   return { value, valueHash: sha256(value), valueSealed: ctx.sealer.seal(value, CONTEXT) }
 }
 

@@ -14,20 +14,24 @@ import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { newTokenValue, openTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
-/** Edits a token. Checks the merged record as a whole. If any part is invalid, nothing is written. */
+/**
+ * Edits a token. Checks the merged record as a whole. If any part is invalid, nothing is written.
+ * @param chosen the value in place of a fresh one, when the body refreshes it
+ */
 export async function updateToken(
   ctx: AccessContext,
   actor: Actor,
   kind: TokenKind,
   id: number,
   body: unknown,
+  chosen?: string,
 ): Promise<Result<TokenRecord, Failure>> {
   const patch = readTokenUpdate(kind, body)
   if (!patch.ok) return err(invalid(patch.error))
   const updated = await changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     const applied = applyPatch(before, patch.value)
     if (!applied.ok) return err(invalid(applied.error))
-    const after = await write(ctx, tx, before, applied.value)
+    const after = await write(ctx, tx, before, { ...applied.value, chosen })
     const shown = { ...auditView(after), ...(applied.value.refreshToken ? { refreshToken: true } : {}) }
     return ok({ value: after, recorded: { verb: 'update', before: auditView(before), after: shown } })
   })
@@ -38,9 +42,9 @@ async function write(
   ctx: AccessContext,
   tx: TokenChangeTx,
   before: StoredToken,
-  applied: PatchedToken,
+  applied: PatchedToken & { readonly chosen: string | undefined },
 ): Promise<StoredToken> {
-  const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx) : { value: '' }
+  const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx, applied.chosen) : { value: '' }
   const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh })
   if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)
   if (applied.rebind.kind === 'earliest') await tx.bindings.keepEarliest(before.id, applied.rebind.count)

@@ -18,17 +18,21 @@ const { context: SECRET_CONTEXT } = SEALED_COLUMNS.webhook
 export const noWebhook = (id: number | string): Failure =>
   notFound('webhookId', `No webhook with id: ${String(id).slice(0, 32)}`)
 
-/** Creates a webhook from an untrusted body. If any field is invalid, nothing is written. */
+/**
+ * Creates a webhook from an untrusted body. If any field is invalid, nothing is written.
+ * @param chosen the base64 of a secret that the operator has chosen; by default a fresh one
+ */
 export async function createWebhook(
   ctx: WebhookContext,
   actor: Actor,
   body: unknown,
+  chosen?: string,
 ): Promise<Result<WebhookRecord, Failure>> {
   const rules = readWebhookCreate(body, ctx.checkTarget)
   if (!rules.ok) return err(invalid(rules.error))
   const { accountId } = actor
   const nowMs = ctx.clock.now()
-  const fresh = newWebhookSecret(ctx)
+  const fresh = newWebhookSecret(ctx, chosen)
   const made = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
     const others = await tx.webhooks.forAccount(accountId)
     if (others.length >= WEBHOOKS_MAX) return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
@@ -63,12 +67,16 @@ export async function listWebhooks(
   return ok(webhooks.map((webhook) => recordOf(ctx, webhook)))
 }
 
-/** Edits a webhook; a new secret signs everything that is sent from then on. */
+/**
+ * Edits a webhook; a new secret signs everything that is sent from then on.
+ * @param chosen the secret in place of a fresh one, when the body refreshes it
+ */
 export async function updateWebhook(
   ctx: WebhookContext,
   actor: Actor,
   id: number,
   body: unknown,
+  chosen?: string,
 ): Promise<Result<WebhookRecord, Failure>> {
   const patch = readWebhookUpdate(body, ctx.checkTarget)
   if (!patch.ok) return err(invalid(patch.error))
@@ -77,7 +85,7 @@ export async function updateWebhook(
   const after = await ctx.store.transaction(async (tx) => {
     const before = await tx.webhooks.lock(actor.accountId, id)
     if (!before) return undefined
-    const { secretSealed } = refreshSecret ? newWebhookSecret(ctx) : before
+    const { secretSealed } = refreshSecret ? newWebhookSecret(ctx, chosen) : before
     const changed = { ...patched(before, patch.value), secretSealed }
     await tx.webhooks.replace(changed)
     await audit(tx, actor, nowMs, {
@@ -104,12 +112,12 @@ export async function deleteWebhook(ctx: WebhookContext, actor: Actor, id: numbe
   return found ? ok(true) : err(noWebhook(id))
 }
 
-/** A new secret, sealed: 32 random bytes in base64. */
-export function newWebhookSecret({
-  random,
-  sealer,
-}: Pick<CommandContext, 'random' | 'sealer'>): Pick<StoredWebhook, 'secretSealed'> {
-  return { secretSealed: sealer.seal(random.bytes(SECRET_BYTES).toString('base64'), SECRET_CONTEXT) }
+/** A secret, sealed; by default 32 random bytes in base64. */
+export function newWebhookSecret(
+  { random, sealer }: Pick<CommandContext, 'random' | 'sealer'>,
+  secret: string = random.bytes(SECRET_BYTES).toString('base64'),
+): Pick<StoredWebhook, 'secretSealed'> {
+  return { secretSealed: sealer.seal(secret, SECRET_CONTEXT) }
 }
 
 /** The secret of a stored webhook, base64. Throws if it was sealed with a key that this node does not have. */

@@ -14,9 +14,9 @@ const list = statement((db, p: { accountId: string }) =>
 const put = statement((db, p: Provisioned & { accountId: string }) =>
   db
     .insertInto('provisioned')
-    .values({ account_id: p.accountId, kind: p.kind, name: p.name, resource_id: p.resourceId, digest: p.digest })
+    .values({ account_id: p.accountId, kind: p.kind, name: p.name, resource_id: p.resourceId })
     .onConflict((conflict) =>
-      conflict.columns(['account_id', 'kind', 'name']).doUpdateSet({ resource_id: p.resourceId, digest: p.digest }),
+      conflict.columns(['account_id', 'kind', 'name']).doUpdateSet({ resource_id: p.resourceId }),
     ),
 )
 
@@ -30,7 +30,7 @@ const remove = statement((db, p: Name) =>
 
 export async function listProvisioned(executor: Executor, accountId: string): Promise<Provisioned[]> {
   const rows = await executor.all(list, { accountId })
-  return rows.map(({ kind, name, resource_id: resourceId, digest }) => ({ kind, name, resourceId, digest }))
+  return rows.map(({ kind, name, resource_id: resourceId }) => ({ kind, name, resourceId }))
 }
 
 export async function putProvisioned(executor: Executor, accountId: string, row: Provisioned): Promise<void> {

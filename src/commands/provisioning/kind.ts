@@ -1,0 +1,45 @@
+import type { Result } from '../../base/result.ts'
+import type { ChannelFailure } from '../../core/channels/errors.ts'
+import type { Failure, FieldErrors } from '../../core/errors.ts'
+import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+
+/** What went wrong with one thing: by setting, '' for the thing itself. */
+export type ItemProblems = readonly { readonly path: string; readonly message: string }[]
+
+/** The context and the transaction in which everything is applied. */
+export interface Provisioning {
+  readonly ctx: Context
+  readonly tx: Tx
+  readonly actor: Actor
+  /** Tokens that were changed or deleted. */
+  readonly touchedTokens: Set<number>
+}
+
+/** How things of one kind are found, made, changed and deleted. Everything goes through the commands of the API. */
+export interface ProvisionedKind {
+  /** What the record of this id lacks of the settings in the file; null: there is none. */
+  compare(within: Provisioning, id: string, item: ProvisionItem): Promise<readonly ChangedSetting[] | null>
+  /** Returns the id. */
+  create(within: Provisioning, item: ProvisionItem): Promise<Result<string, ItemProblems>>
+  update(
+    within: Provisioning,
+    id: string,
+    item: ProvisionItem,
+    changed: readonly ChangedSetting[],
+  ): Promise<Result<unknown, ItemProblems>>
+  /** Succeeds if there is none. */
+  delete(within: Provisioning, id: string): Promise<Result<unknown, ItemProblems>>
+}
+
+export function problemsOf({ data }: Failure): ItemProblems {
+  const { errors } = data as { errors?: FieldErrors }
+  if (errors === undefined) return [{ path: '', message: Object.values(data).join('; ') }]
+  return Object.entries(errors).flatMap(([path, sentences]) => sentences.map((message) => ({ path, message })))
+}
+
+export const isGone = ({ code }: { readonly code: string }): boolean => code === 'not_found'
+
+export const channelProblems = ({ message, details }: ChannelFailure): ItemProblems =>
+  details === undefined || details.length === 0 ? [{ path: '', message }] : details

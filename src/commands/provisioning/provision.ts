@@ -1,0 +1,152 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { withoutSecrets } from '../../core/provisioning/difference.ts'
+import type { ProvisionChange, ProvisionItem, ProvisionKind, ProvisionProblem } from '../../core/provisioning/types.ts'
+import type { Provisioned, Tx } from '../../store/store.ts'
+import type { Actor, ChannelChange, Context } from '../context.ts'
+import { provisionedChannels } from './channels.ts'
+import type { ItemProblems, Provisioning, ProvisionedKind } from './kind.ts'
+import { provisionedTokens } from './tokens.ts'
+import { provisionedWebhooks } from './webhooks.ts'
+
+export interface ProvisionRequest {
+  readonly accountId: string
+  readonly items: readonly ProvisionItem[]
+  /** Delete what earlier files made and these do not name. */
+  readonly prune: boolean
+  /** Change nothing; say what would be changed. */
+  readonly isCheck: boolean
+}
+
+const KINDS: Readonly<Record<ProvisionKind, ProvisionedKind>> = {
+  publishTokens: provisionedTokens('publish'),
+  subscribeTokens: provisionedTokens('subscribe'),
+  webhooks: provisionedWebhooks,
+  channels: provisionedChannels,
+}
+
+/** Rolls the transaction back. */
+class Undone extends Error {
+  readonly result: Result<ProvisionChange[], ProvisionProblem[]>
+
+  constructor(result: Undone['result']) {
+    super('provisioning was undone')
+    this.result = result
+  }
+}
+
+/**
+ * Makes and changes what files describe, in one transaction: all of it, or nothing when anything is refused. A check does
+ * the same and undoes it, so that it finds the same problems.
+ */
+export async function provision(
+  ctx: Context,
+  request: ProvisionRequest,
+): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
+  let told: ChannelChange[] = []
+  const touchedTokens = new Set<number>()
+  try {
+    const changes = await ctx.store.transaction(async (tx) => {
+      // The store may run a transaction again.
+      told = []
+      const within = { tx, actor: provisioningActor(request.accountId), ctx: contextOf(ctx, tx, told), touchedTokens }
+      const result = await applyAll(within, request)
+      if (!result.ok || request.isCheck) throw new Undone(result)
+      return result.value
+    })
+    for (const change of told) ctx.channelChanged(change)
+    return ok(changes)
+  } catch (error) {
+    if (error instanceof Undone) return error.result
+    throw error
+  } finally {
+    // The commands did so before the commit, and a decision meanwhile may have cached them again.
+    for (const id of touchedTokens) ctx.cache.forgetToken(id)
+  }
+}
+
+const provisioningActor = (accountId: string): Actor => ({
+  kind: 'provisioning',
+  accountId,
+  address: null,
+  requestId: null,
+})
+
+/** The context of commands inside of the transaction: their transactions are a part of it. */
+const contextOf = (ctx: Context, tx: Tx, told: ChannelChange[]): Context => ({
+  ...ctx,
+  store: { ...ctx.store, transaction: (work) => work(tx) },
+  channelChanged: (change) => void told.push(change),
+})
+
+async function applyAll(
+  within: Provisioning,
+  { accountId, items, prune }: ProvisionRequest,
+): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
+  const { tx } = within
+  // Two nodes that start at once apply one after another: the second waits for this row.
+  await tx.provisioned.put(accountId, LOCK)
+  const before = (await tx.provisioned.list(accountId)).filter(({ kind }) => kind !== LOCK.kind)
+  const changes: ProvisionChange[] = []
+  const problems: ProvisionProblem[] = []
+  for (const item of items) {
+    const done = await applyItem(within, item, before.find(isOf(item)))
+    if (done.ok) changes.push(...done.value)
+    else problems.push(...placed(item, done.error))
+    // On PostgreSQL a refused statement ends the transaction, and what follows would fail for that reason alone.
+    if (!done.ok) break
+  }
+  for (const row of before) {
+    if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
+    const done = await leaveOrDelete(within, row, prune)
+    if (done.ok) changes.push(done.value)
+    else problems.push(...done.error.map(({ message }) => ({ place: `${row.kind}.${row.name}`, message })))
+  }
+  return problems.length > 0 ? err(problems) : ok(changes)
+}
+
+const LOCK: Provisioned = { kind: 'lock', name: '', resourceId: '' }
+
+const isOf =
+  ({ kind, name }: ProvisionItem) =>
+  (row: Provisioned): boolean =>
+    row.kind === kind && row.name === name
+
+const placed = (item: ProvisionItem, problems: ItemProblems): ProvisionProblem[] =>
+  problems.map(({ path, message }) => ({
+    place: item.placeOf(path),
+    message: `${[item.kind, item.name, ...(path === '' ? [] : [path])].join('.')}: ${message}`,
+  }))
+
+async function applyItem(
+  within: Provisioning,
+  item: ProvisionItem,
+  row: Provisioned | undefined,
+): Promise<Result<ProvisionChange[], ItemProblems>> {
+  const kind = KINDS[item.kind]
+  const { name } = item
+  const changed = row === undefined ? null : await kind.compare(within, row.resourceId, item)
+  if (row === undefined || changed === null) {
+    const made = await kind.create(within, item)
+    if (!made.ok) return made
+    await within.tx.provisioned.put(within.actor.accountId, { kind: item.kind, name, resourceId: made.value })
+    const settings = Object.entries(item.body).map(([setting, to]) => ({ setting, from: null, to }))
+    return ok([{ kind: item.kind, name, verb: 'create', settings: withoutSecrets(item, settings) }])
+  }
+  if (changed.length === 0) return ok([])
+  const done = await kind.update(within, row.resourceId, item, changed)
+  return done.ok ? ok([{ kind: item.kind, name, verb: 'update', settings: withoutSecrets(item, changed) }]) : done
+}
+
+async function leaveOrDelete(
+  within: Provisioning,
+  row: Provisioned,
+  prune: boolean,
+): Promise<Result<ProvisionChange, ItemProblems>> {
+  const kind = row.kind as ProvisionKind
+  const change = { kind, name: row.name, settings: [] }
+  if (!prune) return ok({ ...change, verb: 'left' })
+  const done = await KINDS[kind].delete(within, row.resourceId)
+  if (!done.ok) return done
+  await within.tx.provisioned.delete(within.actor.accountId, row)
+  return ok({ ...change, verb: 'delete' })
+}

@@ -1,0 +1,69 @@
+import { err, ok } from '../../base/result.ts'
+import { hasSettings, difference } from '../../core/provisioning/difference.ts'
+import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
+import { toTokenRecord } from '../../core/tokens/rules.ts'
+import type { TokenKind } from '../../core/tokens/types.ts'
+import { createToken } from '../tokens/createToken.ts'
+import { deleteToken } from '../tokens/deleteToken.ts'
+import { openTokenValue } from '../tokens/tokenValue.ts'
+import { updateToken } from '../tokens/updateToken.ts'
+import { isGone, type ItemProblems, problemsOf, type ProvisionedKind } from './kind.ts'
+
+interface Entry {
+  readonly streamName: string
+  readonly isRegex?: boolean
+}
+
+/** The value of a token, as Sluice makes them. */
+const VALUE = /^[0-9a-f]{64}$/
+const WRONG_VALUE = 'is not 64 lowercase hexadecimal characters; make one with: openssl rand -hex 32'
+
+/** Publish or subscribe tokens. */
+export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
+  async compare({ ctx, tx, actor }, id, { body, secret }) {
+    const stored = await tx.tokens.lock(actor.accountId, kind, Number(id))
+    if (stored === undefined) return null
+    const record = toTokenRecord(stored, openTokenValue(ctx, stored))
+    // Seconds from the creation: nothing that an update could compare or change.
+    const { expires: _expires, ...settings } = body
+    const changed = difference(settings, record)
+    return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
+  },
+  async create({ ctx, actor }, { body, secret }) {
+    const wrong = valueProblem(secret)
+    if (wrong !== null) return err(wrong)
+    const made = await createToken(ctx, actor, kind, body, secret ?? undefined)
+    return made.ok ? ok(String(made.value.id)) : err(problemsOf(made.error))
+  },
+  async update({ ctx, actor, touchedTokens }, id, { secret }, changed) {
+    touchedTokens.add(Number(id))
+    const wrong = valueProblem(secret)
+    if (wrong !== null) return err(wrong)
+    const body = Object.assign({}, ...changed.map(updateOf)) as object
+    const done = await updateToken(ctx, actor, kind, Number(id), body, secret ?? undefined)
+    return done.ok ? done : err(problemsOf(done.error))
+  },
+  async delete({ ctx, actor, touchedTokens }, id) {
+    touchedTokens.add(Number(id))
+    const done = await deleteToken(ctx, actor, kind, Number(id))
+    return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
+  },
+})
+
+const SECRET_CHANGED: ChangedSetting = { setting: 'value', from: '(hidden)', to: '(hidden)' }
+
+const valueProblem = (secret: ProvisionItem['secret']): ItemProblems | null =>
+  secret === null || VALUE.test(secret) ? null : [{ path: 'value', message: WRONG_VALUE }]
+
+/** A changed setting in the words of an update: it adds and removes streams, and cannot set the list. */
+function updateOf({ setting, from, to }: ChangedSetting): object {
+  if (setting === 'value') return { refreshToken: true }
+  if (setting !== 'streams' || !Array.isArray(to) || !Array.isArray(from)) return { [setting]: to }
+  const [wanted, there] = [to as Entry[], from as Entry[]]
+  return {
+    removeTokenStreams: there
+      .filter((entry) => !wanted.some((one) => hasSettings(entry, one)))
+      .map(({ streamName }) => streamName),
+    addTokenStreams: wanted.filter((entry) => !there.some((one) => hasSettings(one, entry))),
+  }
+}
