@@ -7,6 +7,7 @@ import { checkCommand } from './check.ts'
 import type { CliCommand } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
+import { forgetCommand } from './forget.ts'
 import { ingestCommands } from './ingest.ts'
 import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly CliCommand[] = [
   checkCommand,
   ...accessCommands,
   ...sessionCommands,
+  forgetCommand,
   ...webhookCommands,
   ...channelCommands,
   ...ingestCommands,

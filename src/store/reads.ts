@@ -21,6 +21,7 @@ import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
 import { findToken, getToken } from './tables/tokens.ts'
 import { usableTokens } from './tables/tokenUsable.ts'
+import { countViewerTraces } from './tables/viewerTraces.ts'
 import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 
 /** The reads on an executor. */
@@ -35,6 +36,7 @@ export function readsOf(executor: Executor): Reads {
       answer: (id) => readReloadAnswer(executor, id),
     },
     acme: acmeReadsOf(executor),
+    viewerTraces: { count: (accountId, by, value) => countViewerTraces(executor, accountId, by, value) },
     accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {
       findByHash: (hash) => findSecret(executor, hash),

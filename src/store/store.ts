@@ -211,6 +211,15 @@ export interface ReloadRequest {
   readonly isCheck: boolean
 }
 
+/** Numbers of rows that name a viewer. */
+export interface ViewerTraces {
+  readonly sessions: number
+  readonly accessLog: number
+  readonly bindings: number
+  /** Sums by hour, of streams and of distributions. */
+  readonly usage: number
+}
+
 /** What a name in the files of `provision/` made. */
 export interface Provisioned {
   readonly kind: string
@@ -273,6 +282,9 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
     waiting(nodeId: string, limit: number): Promise<ReloadRequest[]>
     /** JSON; null: none yet. */
     answer(id: string): Promise<string | null>
+  }
+  viewerTraces: {
+    count(accountId: string, by: 'address' | 'trackingId', value: string): Promise<ViewerTraces>
   }
   audit: {
     /** Newest first. */
@@ -338,6 +350,18 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
     /** Adds the name, or replaces what it made. */
     put(accountId: string, row: Provisioned): Promise<void>
     delete(accountId: string, row: Pick<Provisioned, 'kind' | 'name'>): Promise<void>
+  }
+  /** Each verb handles at most `limit` rows and returns how many; 0: there are no more. */
+  viewerTraces: {
+    forgetSessions(
+      of: { accountId: string; by: 'address' | 'trackingId'; value: string },
+      limit: number,
+    ): Promise<number>
+    forgetAccessLog(accountId: string, address: string, limit: number): Promise<number>
+    /** Returns the tokens that the address was bound to. */
+    forgetBindings(accountId: string, address: string, limit: number): Promise<number[]>
+    /** The rows of one hour. */
+    forgetUsage(accountId: string, trackingId: string): Promise<number>
   }
   nodes: NodeTx
   sessions: SessionTx

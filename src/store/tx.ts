@@ -30,6 +30,7 @@ import { redeliver, retryDelivery } from './tables/deliveryCopies.ts'
 import { undeliveredIds } from './tables/deliveryReads.ts'
 import { expireDeliveries, removeSender, renewSender } from './tables/deliveryNodes.ts'
 import * as left from './tables/leftSources.ts'
+import * as traces from './tables/viewerTraces.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
@@ -50,7 +51,13 @@ import {
   webhooksOf,
 } from './tables/webhooks.ts'
 
-const nodeRequestsOf = (executor: Executor): Pick<Tx, 'reloads' | 'provisioned'> => ({
+const operationsTxOf = (executor: Executor): Pick<Tx, 'reloads' | 'provisioned' | 'viewerTraces'> => ({
+  viewerTraces: {
+    forgetSessions: (of, limit) => traces.forgetSessions(executor, of, limit),
+    forgetAccessLog: (accountId, address, limit) => traces.forgetAccessLog(executor, accountId, address, limit),
+    forgetBindings: (accountId, address, limit) => traces.forgetBindings(executor, accountId, address, limit),
+    forgetUsage: (accountId, trackingId) => traces.forgetUsage(executor, accountId, trackingId),
+  },
   reloads: {
     insert: (request, askedAtMs) => insertReload(executor, request, askedAtMs),
     answer: (id, answer) => setReloadAnswer(executor, id, answer),
@@ -71,7 +78,7 @@ export function txOf(executor: Executor): Tx {
     ...runTxOf(executor),
     ...sessionTxOf(executor),
     ...userTxOf(executor),
-    ...nodeRequestsOf(executor),
+    ...operationsTxOf(executor),
     acme: acmeTxOf(executor),
     accounts: { insert: (account) => insertAccount(executor, account), list: () => listAccounts(executor) },
     secrets: {
