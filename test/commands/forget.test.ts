@@ -94,7 +94,6 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (engine) => {
         fromMs: 0,
         untilMs: 1,
         slot,
-        viewed: false,
       }
       expect(await store().read.served.sum({ ...all, groupBy: ['trackingId'], limit: 10 })).toMatchObject([
         { trackingId: '', bytesOut: 14, viewedMs: 10 },

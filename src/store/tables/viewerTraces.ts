@@ -135,8 +135,7 @@ export async function countViewerTraces(
   by: 'address' | 'trackingId',
   value: string,
 ): Promise<ViewerTraces> {
-  const count = async (query: typeof countSessions) =>
-    Number((await executor.first(query, { accountId, value }))?.count ?? 0)
+  const count = async (query: typeof countSessions) => (await executor.first(query, { accountId, value }))?.count ?? 0
   const none = { sessions: 0, accessLog: 0, bindings: 0, usage: 0 }
   if (by === 'trackingId') {
     const usage = (await count(countUsage)) + (await count(countServed))
