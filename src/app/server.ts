@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { Sealer } from '../base/sealer.ts'
+import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
+import { nodeFetch } from '../net/nodeFetch.ts'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { factsOf } from './serverFacts.ts'
@@ -160,19 +163,12 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
   const openFiles = openFilesLimit()
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: () => hlsSessionMs(app.config.hls) }
   return buildServer(ctx, {
     ...(tls ? { https: { ...tls, hstsSeconds: config.tls.hstsSeconds } } : {}),
     ...(engine ? { webRtc: { engine, limits: liveView(() => webRtcLimits(app.config)), nodeUrl, handover } } : {}),
     ...(packager
       ? {
-          hls: {
-            hls: packager.hls,
-            listSegments: () => app.config.hls.listSegments,
-            refuseShared: () => app.config.hls.refuseSharedTickets,
-            handover,
-            ...tickets,
-          },
+          hls: { ...hlsOptions(app), hls: packager.hls, handover },
           recordings: recordingFiles(packager, recordingsHostKey(config)),
         }
       : {}),
@@ -199,6 +195,16 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
 const graceMsOf = ({ config }: App): number => config.server.shutdownGraceSeconds * 1000
 
 const webRtcLimits = ({ webrtc }: Config) => ({ iceServers: webrtc.iceServers, maxPending: webrtc.pendingOffers })
+
+const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
+  listSegments: () => app.config.hls.listSegments,
+  refuseShared: () => app.config.hls.refuseSharedTickets,
+  sessionMs: () => hlsSessionMs(app.config.hls),
+  key: derivedKey(app.key, 'sluice hls tickets'),
+  // A key of its own: each viewer takes one of the nonces that are safe for a key.
+  sealer: new Sealer([derivedKey(app.key, 'sluice hls requests').export()], app.ctx.random),
+  fetchFromNode: nodeFetch(app.ctx.clock),
+})
 
 /** A player requests once per segment, which rare keyframes make twice as long; and one request may be late. */
 const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>

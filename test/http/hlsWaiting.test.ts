@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { type HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
+import { HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 
 const clock = new ManualClock()
 
 /** Viewers with a master playlist, who have not requested media. */
 function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => string): HlsViewer[] {
   return Array.from({ length: count }, (_, at) => {
-    const viewer = viewers.newcomer()
-    viewer.sessionId = `${addressOf(at)}-${at}`
+    const sessionId = `${addressOf(at)}-${at}`
+    const target = { accountId: 'a', streamName: 'show', sourceId: null }
+    const viewer = new HlsViewer({ ticketId: sessionId, sessionId, target })
     viewers.wait(viewer, addressOf(at))
     return viewer
   })
@@ -40,7 +41,7 @@ test('a viewer with a session is never evicted', () => {
 
 test('a deleted viewer leaves no trace', () => {
   const viewers = new HlsViewers(clock)
-  for (const { sessionId } of arrive(viewers, 999, () => 'school')) viewers.forget(sessionId)
+  for (const viewer of arrive(viewers, 999, () => 'school')) viewers.forget(viewer)
   const school = arrive(viewers, 1000, () => 'school')
   expect(school.every((viewer) => isKnown(viewers, viewer))).toBe(true)
 })

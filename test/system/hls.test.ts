@@ -253,14 +253,16 @@ test('bytes on the connections are counted per session', async () => {
   expect(session!.bytes.bytesIn).toBeGreaterThan(100)
 })
 
-test('a viewer without requests has left, and a stream without requests is no longer packaged', async () => {
+test('a viewer without requests has left, a stream without requests is no longer packaged, and both may come back', async () => {
   const { player } = await live()
   const { mediaUrl } = await follow()
   const isOn = () => sluice.app.ctx.sessions.all().some(({ session }) => mediaUrl.includes(session.id))
   expect([isOn(), player.subscribers]).toEqual([true, 1])
   await until(() => !isOn() && player.subscribers === 0)
-  expect((await get(mediaUrl)).status).toBe(401)
-  expect((await follow()).media.status).toBe(200)
+  expect((await get(mediaUrl)).status).toBe(200)
+  expect([isOn(), player.subscribers]).toEqual([false, 1])
+  const viewers = sluice.app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
+  expect(viewers).toHaveLength(1)
 })
 
 test('when a new publisher replaces the first, players continue after a discontinuity', async () => {

@@ -158,6 +158,7 @@ describe('copied URLs of a session', () => {
       await get(playlist, { ip: '192.0.2.99' })
       return !isOn()
     })
-    expect((await get(playlist)).text).toBe('Unauthorized: Invalid token')
+    expect(await get(playlist, { ip: '192.0.2.99' })).toEqual({ status: 401, text: REFUSED.address[0]!.slice(4) })
+    expect((await get(playlist)).status).toBe(200)
   })
 })

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { hmacKey } from '../../src/base/crypto.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { Tickets } from '../../src/edge/http/media/tickets.ts'
 
-const tickets = new Tickets(hmacKey(randomBytes(32)))
+const clock = new ManualClock()
+const newTickets = () => new Tickets(hmacKey(randomBytes(32)), clock)
+const tickets = newTickets()
 const session = timeOrderedId(Date.now(), systemRandom)
-const facts = { sessionId: session, stream: 'f1', tokenId: 4711 }
+const facts = { sessionId: session, stream: 'f1', tokenId: 4711, request: 'c2VhbGVk' }
 
 test('a ticket says whom it is for, opens one stream, and is the same whenever it is made', () => {
   for (const tokenId of [null, 1, 4711, Number.MAX_SAFE_INTEGER]) {
@@ -17,7 +20,7 @@ test('a ticket says whom it is for, opens one stream, and is the same whenever i
       expect(tickets.read(ticket, 'f1')).toEqual({ ...facts, tokenId })
       expect(tickets.read(ticket, 'f2')).toBeNull()
     }
-    expect(new Tickets(hmacKey(randomBytes(32))).read(ticket, 'f1')).toBeNull()
+    expect(newTickets().read(ticket, 'f1')).toBeNull()
     expect(tickets.make({ ...facts, tokenId })).toBe(ticket)
   }
 })
@@ -35,4 +38,15 @@ test('any changed character makes it invalid', () => {
 
 test('any other input is refused without an error', () => {
   fc.assert(fc.property(fc.anything(), (ticket) => tickets.read(ticket, 'f1') === null))
+})
+
+test('the ticket of a node opens one stream, at every node, for two minutes', async () => {
+  const ticket = tickets.forNode('f1')
+  expect([tickets.isOfNode(ticket, 'f1'), tickets.isOfNode(ticket, 'f2')]).toEqual([true, false])
+  expect(newTickets().isOfNode(ticket, 'f1')).toBe(false)
+  expect(tickets.isOfNode(ticket.replace(/\d+/, '9999999999999'), 'f1')).toBe(false)
+  expect(tickets.read(ticket, 'f1')).toBeNull()
+  expect(tickets.isOfNode(tickets.make(facts), 'f1')).toBe(false)
+  await clock.advance(120_001)
+  expect(tickets.isOfNode(ticket, 'f1')).toBe(false)
 })

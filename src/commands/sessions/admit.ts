@@ -18,6 +18,8 @@ export interface SessionRequest {
   readonly sourceId: string | null
   /** True: another node redirected this client here, so this node does not redirect it again. */
   readonly isHandedOver?: boolean
+  /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
+  readonly isAnywhere?: boolean
   /** 22 characters that sort by time, if the edge has already chosen an id; else one is generated. */
   readonly sessionId?: string
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
@@ -44,9 +46,12 @@ export type ViewerAdmission =
   | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed }
   | ViewerRefusal
 
-export type ViewerPreview =
-  | { readonly ok: true; readonly feed: ActiveFeed; readonly tokenId: number | null }
-  | ViewerRefusal
+export type ViewerPreview = (FoundFeed & { readonly tokenId: number | null }) | ViewerRefusal
+
+/** A feed at this node, or at another one that is reached at `url`. */
+type FoundFeed =
+  | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
+  | { readonly ok: true; readonly feed: null; readonly url: string }
 
 /** The feed is at another node, at `url`, which decides again. */
 export interface PublishedRemotely {
@@ -86,14 +91,7 @@ export async function admitViewer(
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<ViewerAdmission> {
-  const admitted = await admit<AdmissionRefusal<409> | PublishedRemotely>(
-    ctx,
-    attempt,
-    async (evaluation, reservation) => {
-      const found = await feedFor(ctx, evaluation, sessionRequest)
-      return found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
-    },
-  )
+  const admitted = await admitToFeed(ctx, attempt, sessionRequest)
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
   const feed = ctx.sessions.feed(session.accountId, session.streamName, sessionRequest.sourceId)
@@ -102,22 +100,42 @@ export async function admitViewer(
   return refuse(ctx, 409, 'stream_not_published')
 }
 
+/** As `admitViewer`, for an edge that fetches the media itself, from whichever node has the feed. */
+export async function admitViewerAnywhere(
+  ctx: SessionContext,
+  attempt: AccessAttempt,
+  sessionRequest: SessionRequest,
+): Promise<{ readonly ok: true } | ViewerRefusal> {
+  const admitted = await admitToFeed(ctx, attempt, { ...sessionRequest, isAnywhere: true })
+  return 'entry' in admitted ? { ok: true } : admitted
+}
+
+const admitToFeed = (
+  ctx: SessionContext,
+  attempt: AccessAttempt,
+  sessionRequest: SessionRequest,
+): Promise<{ entry: ActiveSession } | ViewerRefusal> =>
+  admit<AdmissionRefusal<409> | PublishedRemotely>(ctx, attempt, async (evaluation, reservation) => {
+    const found = await feedFor(ctx, evaluation, sessionRequest)
+    return found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
+  })
+
 /**
- * What `admitViewer` would answer now, for protocols whose first request only returns the location of the media. Takes
+ * What `admitViewerAnywhere` would answer now, for protocols whose first request only returns the location of the media. Takes
  * no slot and writes nothing but refusals, so that frequent requests cost little.
  * @throws StoreUnavailable if it cannot decide
  */
 export async function mayView(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
+  sessionRequest: Pick<SessionRequest, 'sourceId'>,
 ): Promise<ViewerPreview> {
   const closed = notNow(ctx, attempt)
   if (closed) return closed
   const evaluation = await preview(ctx, attempt)
   const { decision } = evaluation
   if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
-  const found = await feedFor(ctx, evaluation, sessionRequest)
+  const found = await feedFor(ctx, evaluation, { ...sessionRequest, isAnywhere: true })
   return found.ok ? { ...found, tokenId: decision.tokenId } : found
 }
 
@@ -125,12 +143,13 @@ export async function mayView(
 async function feedFor(
   ctx: SessionContext,
   { request: { streamName }, decision }: Evaluation,
-  { sourceId, isHandedOver }: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
-): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | AdmissionRefusal<409> | PublishedRemotely> {
+  { sourceId, isHandedOver, isAnywhere }: Pick<SessionRequest, 'sourceId' | 'isHandedOver' | 'isAnywhere'>,
+): Promise<FoundFeed | AdmissionRefusal<409> | PublishedRemotely> {
   const accountId = decision.allowed ? decision.accountId : ''
   const feed = ctx.sessions.feed(accountId, streamName, sourceId)
-  if (feed) return { ok: true, feed }
+  if (feed) return { ok: true, feed, url: null }
   const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
+  if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
   if (there && !isHandedOver) return sendTo(ctx, there)
   await noteViewAttempt(ctx, { accountId, streamName })
   return refuse(ctx, 409, 'stream_not_published')

@@ -117,7 +117,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     schemaController: { compilersFactory: COMPILERS },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.sampled.refusals)(error, request, reply),
   })
   app.addHook('preClose', (done) => {

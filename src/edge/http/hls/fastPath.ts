@@ -8,7 +8,7 @@ import { usesAlone } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 
 /** `/hls/~{ticket}/{stream}/{rendition}/{file}` */
-const MEDIA = /^\/hls\/~([\w.-]{1,128})\/([\w-]{1,64})\/(\w{1,16})\/([\w-]{1,40}\.(?:mp4|m4s))$/
+const MEDIA = /^\/hls\/~([\w.-]{1,4096})\/([\w-]{1,64})\/(\w{1,16})\/([\w-]{1,40}\.(?:mp4|m4s))$/
 
 interface Admitted {
   readonly viewer: HlsViewer

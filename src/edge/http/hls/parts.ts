@@ -1,11 +1,13 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Sealer } from '../../../base/sealer.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { RequestAccess, RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import type { Hls } from '../../../media/hls/hls.ts'
 import type { Handover } from '../media/handover.ts'
 import type { PeerOf } from '../peer.ts'
 import type { Tickets } from '../media/tickets.ts'
+import type { FetchFromNode, RemoteMedia } from './remoteMedia.ts'
 import type { SharedPlaylists } from './sharedPlaylists.ts'
 import type { HlsViewers } from './viewers.ts'
 
@@ -15,10 +17,14 @@ export interface HlsRouteOptions {
   readonly listSegments: () => number
   /** Signs session URLs; the same on every node of an installation. */
   readonly key: KeyObject
+  /** Seals what viewers asked for into their tickets; the same on every node. */
+  readonly sealer: Sealer
   /** A session ends after this time without a request. */
   readonly sessionMs: () => number
   /** Ends sessions whose ticket several players use. */
   readonly refuseShared: () => boolean
+  /** Requests to other nodes. */
+  readonly fetchFromNode: FetchFromNode
   readonly handover: Handover
 }
 
@@ -30,6 +36,7 @@ export interface HlsParts extends HlsRouteOptions {
   readonly tickets: Tickets
   readonly access: RequestAccess
   readonly playlists: SharedPlaylists
+  readonly remote: RemoteMedia
 }
 
 /** The origin and address of a request, for the rules of its token. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
+import type { RenditionFacts } from '../../../core/hls/facts.ts'
 import { numberOf } from '../../../core/hls/numbers.ts'
 import type { HlsStream } from '../../../media/hls/stream.ts'
 import { acceptsGzip } from '../contentEncoding.ts'
@@ -11,6 +12,8 @@ import type { SharedPlaylist } from './sharedPlaylists.ts'
 // Waits for playlists and pieces of a stream, and sends them. Who may have them is decided before.
 
 export const PLAYLIST = 'application/vnd.apple.mpegurl'
+/** Viewers of a stream that begins wait this long for its first segments. */
+export const START_MAX_MS = 8000
 /** A blocking request waits this long; then the player gets the current playlist. */
 const BLOCK_MAX_MS = 6000
 
@@ -26,6 +29,11 @@ const PARTS_CACHING = 'no-cache'
 /** One without parts is out of date with the next segment. */
 const SEGMENTS_CACHING = 'public, max-age=1'
 
+export const AWAY: HttpRefusal = {
+  status: 503,
+  text: 'The node of this stream does not answer: try again in a moment',
+}
+export const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 export const NOT_THERE: HttpRefusal = {
   status: 404,
   text: 'Not found: this piece of the stream is gone or never was',
@@ -47,14 +55,18 @@ export async function awaitPlaylist(
   return arrival === 'too_far' ? err(TOO_FAR) : ok(arrival === 'there')
 }
 
-/** Sends a playlist. @param holds that it holds the part that was requested */
+/** @param holds that the playlist holds the part that was requested */
+export function cachingOf({ partSeconds }: Pick<RenditionFacts, 'partSeconds'>, holds: boolean): string {
+  if (holds) return BLOCKING_CACHING
+  return partSeconds === null ? SEGMENTS_CACHING : PARTS_CACHING
+}
+
 export function sendPlaylist(
   request: FastifyRequest,
   reply: FastifyReply,
   playlist: SharedPlaylist,
-  holds: boolean,
+  caching: string,
 ): FastifyReply {
-  const caching = holds ? BLOCKING_CACHING : playlist.hasParts ? PARTS_CACHING : SEGMENTS_CACHING
   reply.type(PLAYLIST).headers({ 'Cache-Control': caching, Vary: 'Accept-Encoding' })
   if (!acceptsGzip(request)) return reply.send(playlist.plain)
   return reply.header('Content-Encoding', 'gzip').send(playlist.gzipped)

@@ -1,10 +1,9 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { endShared } from '../../../commands/sessions/endShared.ts'
-import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { TICKET_SHARED } from '../../../core/access/refusals.ts'
-import type { RenditionFacts } from '../../../core/hls/facts.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { Piece } from './names.ts'
-import type { HlsParts } from './parts.ts'
+import { type HlsParts, requestPlaceOf } from './parts.ts'
 import type { HlsViewer } from './viewers.ts'
 
 export const SHARED: HttpRefusal = { status: TICKET_SHARED.status, text: TICKET_SHARED.text }
@@ -23,17 +22,23 @@ export const usesAlone = (
   share = 1,
 ): boolean => !refuseShared() || kind === 'init' || budget.use(rendition, name, share, ctx.clock.monotonic())
 
-/** Counts the request for a playlist. False: the viewer's ticket is in use by several players. */
+/** Counts a request for a playlist. False: the viewer's ticket is in use by several players. */
 export const reloadsAlone = (
   { refuseShared, ctx }: HlsParts,
   { budget }: HlsViewer,
   rendition: string,
-  { partSeconds, targetSeconds }: RenditionFacts,
-): boolean => !refuseShared() || budget.reload(rendition, partSeconds ?? targetSeconds, ctx.clock.monotonic())
+  stepSeconds: number,
+): boolean => !refuseShared() || budget.reload(rendition, stepSeconds, ctx.clock.monotonic())
 
-/** Ends the session of a shared ticket, and cuts what is being sent. */
-export function refuseSharing({ ctx, viewers }: HlsParts, { sessionId }: HlsViewer, from: RequestPlace): HttpRefusal {
-  viewers.refuseShared(sessionId)
-  endShared(ctx, sessionId, from)
+/** Ends the session of a shared ticket, and cuts what is being sent, but for this answer. */
+export function refuseSharing(
+  parts: HlsParts,
+  viewer: HlsViewer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): HttpRefusal {
+  viewer.spare(reply.raw)
+  parts.viewers.end(viewer, SHARED)
+  endShared(parts.ctx, viewer.sessionId, requestPlaceOf(parts, request.raw))
   return SHARED
 }

@@ -6,15 +6,26 @@ import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { Waiting } from './waiting.ts'
 
+/** A source of a stream. */
+export interface StreamSource {
+  readonly accountId: string
+  readonly streamName: string
+  readonly sourceId: string | null
+}
+
 /** Opens a viewer's session; null: it is open. */
 export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
 /** An HLS viewer: a series of requests with the ticket of one session. */
 export class HlsViewer {
-  sessionId = ''
+  /** The session that its ticket names. It is at another node, or is over, if the viewer came with its ticket. */
+  readonly ticketId: string
+  readonly sessionId: string
+  /** The stream that it asked for. */
+  readonly target: StreamSource
   bytesIn = 0
   bytesOut = 0
-  lastAskedMs: number
+  lastAskedMs = 0
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
   readonly budget = new TicketBudget()
@@ -23,8 +34,10 @@ export class HlsViewer {
   #opening: Promise<HttpRefusal | null> | null = null
   #cut = false
 
-  constructor(nowMs: number) {
-    this.lastAskedMs = nowMs
+  constructor({ ticketId, sessionId, target }: Pick<HlsViewer, 'ticketId' | 'sessionId' | 'target'>) {
+    this.ticketId = ticketId
+    this.sessionId = sessionId
+    this.target = target
   }
 
   /** True: Sluice answers nothing more, and aborts the answers under way. */
@@ -52,6 +65,11 @@ export class HlsViewer {
   /** True while an answer is under way or waits for media. */
   get isServed(): boolean {
     return this.#answers.size > 0
+  }
+
+  /** Leaves an answer to its client, because it says why the viewer is cut. */
+  spare(answer: ServerResponse): void {
+    this.#answers.delete(answer)
   }
 
   cut(): void {
@@ -83,61 +101,59 @@ export class HlsViewer {
 const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
 
 const ANSWER_MAX_MS = 60_000
-/** Ended sessions whose late requests still get the reason. */
-const SHARED_MAX = 1000
+/** Ended viewers whose late requests still get the reason. */
+const ENDED_MAX = 10_000
 
 /** All HLS viewers of this node: those with a session, bounded by the limit on sessions, and those without one yet. */
 export class HlsViewers {
   readonly #clock: Clock
   readonly #viewers = new Map<string, HlsViewer>()
   readonly #waiting = new Waiting<HlsViewer>()
-  /** Ids of sessions that ended because several players used their tickets, the oldest first. */
-  readonly #shared = new Set<string>()
+  /** Why viewers were ended, by the session of their ticket; the oldest first. */
+  readonly #ended = new Map<string, HttpRefusal>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  newcomer(): HlsViewer {
-    return new HlsViewer(this.#clock.monotonic())
-  }
-
   /** Adds a viewer that gets a master playlist and has no session yet. */
   wait(viewer: HlsViewer, addressKey: string): void {
     const pushedOut = this.#waiting.add(viewer, addressKey)
-    if (pushedOut) this.#viewers.delete(pushedOut.sessionId)
+    if (pushedOut) this.#viewers.delete(pushedOut.ticketId)
     viewer.lastAskedMs = this.#clock.monotonic()
-    this.#viewers.set(viewer.sessionId, viewer)
+    this.#viewers.set(viewer.ticketId, viewer)
   }
 
   /** Adds a viewer whose session is open. */
   add(viewer: HlsViewer): void {
     this.#waiting.delete(viewer)
     viewer.lastAskedMs = this.#clock.monotonic()
-    this.#viewers.set(viewer.sessionId, viewer)
+    this.#viewers.set(viewer.ticketId, viewer)
   }
 
-  /** Undefined: the session is over, or belongs to another node. */
-  find(sessionId: string): HlsViewer | undefined {
-    const viewer = this.#viewers.get(sessionId)
+  /** The viewer with the ticket of this session. Undefined: it is gone, or has only been at other nodes. */
+  find(ticketId: string): HlsViewer | undefined {
+    const viewer = this.#viewers.get(ticketId)
     return viewer === undefined || viewer.isCut ? undefined : viewer
   }
 
-  /** Ends a viewer whose ticket several players use. */
-  refuseShared(sessionId: string): void {
-    const [oldest] = this.#shared
-    if (this.#shared.size >= SHARED_MAX && oldest !== undefined) this.#shared.delete(oldest)
-    this.#shared.add(sessionId)
+  /** Cuts a viewer, and refuses its ticket from now on. */
+  end(viewer: HlsViewer, why: HttpRefusal): void {
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size >= ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
+    if (!this.#ended.has(viewer.ticketId)) this.#ended.set(viewer.ticketId, why)
+    this.forget(viewer)
+    viewer.cut()
   }
 
-  isShared(sessionId: string): boolean {
-    return this.#shared.has(sessionId)
+  /** Why a ticket is refused, if its viewer was ended here. */
+  whyEnded(ticketId: string): HttpRefusal | undefined {
+    return this.#ended.get(ticketId)
   }
 
-  forget(sessionId: string): void {
-    const viewer = this.#viewers.get(sessionId)
-    if (viewer) this.#waiting.delete(viewer)
-    this.#viewers.delete(sessionId)
+  forget(viewer: HlsViewer): void {
+    this.#waiting.delete(viewer)
+    this.#viewers.delete(viewer.ticketId)
   }
 
   /** Viewers without a request in this time, or with an answer that they read too slowly to watch. */

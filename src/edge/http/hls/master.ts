@@ -1,0 +1,99 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { err, ok, type Result } from '../../../base/result.ts'
+import { mayView } from '../../../commands/sessions/admit.ts'
+import { hlsMaster } from '../../../core/hls/master.ts'
+import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import { attemptOf } from '../webrtc/offer.ts'
+import { attend, refuse } from './answering.ts'
+import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
+import type { HlsParts } from './parts.ts'
+import { AWAY, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
+import type { StreamSource } from './viewers.ts'
+
+export type MasterRequest = {
+  Params: { accountId: string; streamName: string }
+  Querystring: { sourceId?: unknown; node?: unknown }
+}
+
+export const MASTER = '/hls/:accountId/:streamName/index.m3u8'
+
+/** A master playlist, but for the ticket in it. */
+interface Master {
+  readonly stream: string
+  with(ticket: string): string
+}
+
+/** Answers with the master playlist, which is the only one that contains a ticket. */
+export async function sendMaster(
+  parts: HlsParts,
+  request: FastifyRequest<MasterRequest>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { handover, tickets, ctx } = parts
+  const { accountId, streamName } = request.params
+  const { sourceId: source, node } = request.query
+  const sourceId = typeof source === 'string' && source !== '' ? source : null
+  if (tickets.isOfNode(node, scopeOf(accountId, streamName)))
+    return sendToNode(parts, { accountId, streamName, sourceId }, reply)
+  const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { attempt } = handover.received(request, attemptOf(request, parts.peerOf, target))
+  const allowed = await mayView(ctx, attempt, { sourceId })
+  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, attempt))
+  const asked = { ...attempt, accountId, sourceId }
+  const viewer = newViewer(parts, asked)
+  attend(parts, viewer, reply)
+  const master =
+    allowed.feed === null ? await remoteMaster(parts, asked, allowed.url) : await localMaster(parts, allowed.feed)
+  if (!master.ok) parts.viewers.forget(viewer)
+  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  if (!master.ok) return refuse(reply, master.error)
+  viewer.lastAskedMs = ctx.clock.monotonic()
+  const { stream } = master.value
+  const facts = { sessionId: viewer.ticketId, stream, tokenId: allowed.tokenId, request: sealRequest(parts, asked) }
+  return send(reply, master.value.with(tickets.make(facts)))
+}
+
+/** Another node has viewers of a feed of this node. */
+async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyReply): Promise<FastifyReply> {
+  const { ctx, tickets } = parts
+  const feed = ctx.sessions.feed(source.accountId, source.streamName, source.sourceId)
+  const master = feed === undefined ? err(NOT_YET) : await localMaster(parts, feed)
+  return master.ok ? send(reply, master.value.with(tickets.forNode(master.value.stream))) : refuse(reply, master.error)
+}
+
+const send = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type(PLAYLIST).header('Cache-Control', 'no-store').send(text)
+
+async function localMaster({ hls }: HlsParts, feed: ActiveFeed): Promise<Result<Master, HttpRefusal>> {
+  const opened = hls.open(feed)
+  if (!opened.ok) return err({ status: 503, text: opened.error })
+  const stream = opened.value.hls
+  if (!(await stream.ready(START_MAX_MS))) return err(NOT_YET)
+  // Relative to the address of the master playlist, so that a proxy may have a prefix of its own.
+  const uriOf = (ticket: string) => (rendition: string) => `../../~${ticket}/${stream.id}/${rendition}/media.m3u8`
+  return ok({ stream: stream.id, with: (ticket) => hlsMaster(stream.variants(), uriOf(ticket)) })
+}
+
+/** The master playlist of the node that has the feed. It names the stream, and contains a ticket for this node. */
+async function remoteMaster(
+  { remote, tickets }: HlsParts,
+  { accountId, streamName, sourceId }: StreamSource,
+  url: string,
+): Promise<Result<Master, HttpRefusal>> {
+  const path = `/hls/${accountId}/${encodeURIComponent(streamName)}/index.m3u8`
+  const query = new URLSearchParams({
+    node: tickets.forNode(scopeOf(accountId, streamName)),
+    ...(sourceId === null ? {} : { sourceId }),
+  })
+  const base = url.replace(/\/$/, '')
+  const answer = await remote.get(`${base}${path} ${sourceId ?? ''}`, `${base}${path}?${query}`)
+  const text = answer?.body.toString() ?? ''
+  const [, own, stream] = /~([^/]+)\/([^/]+)\//.exec(text) ?? []
+  if (answer?.status === 503) return err({ status: 503, text })
+  if (answer?.status !== 200 || own === undefined || stream === undefined) return err(AWAY)
+  return ok({ stream, with: (ticket) => text.replaceAll(`~${own}/`, `~${ticket}/`) })
+}
+
+/** What a node's ticket for a master playlist is bound to. */
+const scopeOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

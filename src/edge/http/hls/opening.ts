@@ -1,0 +1,102 @@
+import { timeOrderedId } from '../../../base/ids.ts'
+import type { AccessAttempt } from '../../../commands/access/authorize.ts'
+import { admitViewerAnywhere } from '../../../commands/sessions/admit.ts'
+import { reasonNotToBeginAgain } from '../../../commands/sessions/beginAgain.ts'
+import { closeSession } from '../../../commands/sessions/close.ts'
+import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import { addressKey } from '../../../core/access/address.ts'
+import { REFUSALS, TICKET_SHARED } from '../../../core/access/refusals.ts'
+import { err, ok, type Result } from '../../../base/result.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { TicketFacts } from '../media/tickets.ts'
+import type { HlsParts } from './parts.ts'
+import { NOT_THERE } from './sending.ts'
+import { SHARED } from './sharing.ts'
+import { HlsViewer, type StreamSource } from './viewers.ts'
+
+/** Far longer than any real origin. */
+const ORIGIN_MAX = 1024
+/** Of a presented token that a ticket can hold; self-signed tokens have a few hundred characters. */
+const PRESENTED_MAX = 2048
+/** Account, stream, source and presented token. */
+type Sealed = [string, string, string | null, string | null]
+/** What the sealed requests of tickets are bound to. */
+const SEALED_AS = 'hls:ticket'
+
+export const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
+
+type Attempt = Omit<AccessAttempt, 'accountId'> & StreamSource
+
+/** A viewer who has no session yet: one that gets a master playlist. */
+export function newViewer(parts: HlsParts, attempt: Attempt): HlsViewer {
+  const sessionId = newSessionId(parts)
+  return waiting(parts, sessionId, sessionId, attempt)
+}
+
+/** The viewer of a genuine ticket. Another node knows it, or its session here has ended: then it gets a session of its own. */
+export async function viewerOf(
+  parts: HlsParts,
+  ticket: TicketFacts,
+  from: RequestPlace,
+): Promise<Result<HlsViewer, HttpRefusal>> {
+  const { viewers, ctx } = parts
+  const { sessionId: ticketId } = ticket
+  const found = viewers.find(ticketId)
+  if (found !== undefined) return ok(found)
+  const ended = viewers.whyEnded(ticketId)
+  const requested = ended === undefined ? requestOf(parts, ticket) : null
+  if (requested === null) return err(ended ?? NO_TICKET)
+  const reason = await reasonNotToBeginAgain(ctx, ticketId)
+  if (reason !== null) return err(reason === TICKET_SHARED.code ? SHARED : NO_TICKET)
+  const attempt = { action: 'view', protocol: 'hls', ...requested, ...from } as const
+  // Another request with the ticket may have come meanwhile.
+  return ok(viewers.find(ticketId) ?? waiting(parts, ticketId, newSessionId(parts), attempt))
+}
+
+const newSessionId = ({ ctx }: HlsParts): string => timeOrderedId(ctx.clock.now(), ctx.random)
+
+function waiting(parts: HlsParts, ticketId: string, sessionId: string, attempt: Attempt): HlsViewer {
+  const viewer = new HlsViewer({ ticketId, sessionId, target: attempt })
+  // A header may be long, and thousands of viewers may wait.
+  const bounded = { ...attempt, origin: attempt.origin?.slice(0, ORIGIN_MAX) ?? null }
+  viewer.opensWith((address) => openSession(parts, viewer, { ...bounded, address }))
+  parts.viewers.wait(viewer, addressKey(attempt.address))
+  return viewer
+}
+
+/** Runs at the first request for media, so that requests for master playlists alone take no slots. */
+async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt): Promise<HttpRefusal | null> {
+  const { ctx, viewers } = parts
+  const { sessionId } = viewer
+  const admitted = await admitViewerAnywhere(ctx, attempt, {
+    sourceId: attempt.sourceId,
+    sessionId,
+    cut: async (_session, reason) => viewers.end(viewer, reason === TICKET_SHARED.code ? SHARED : NO_TICKET),
+  })
+  if (!admitted.ok) {
+    // The feed has moved to a node without a public URL.
+    if ('url' in admitted) return NOT_THERE
+    const { status, message: text, retryAfterSeconds } = admitted
+    return { status, text, retryAfterSeconds }
+  }
+  if (viewer.isCut) {
+    await closeSession(ctx, sessionId, 'left')
+    return NO_TICKET
+  }
+  viewers.add(viewer)
+  return null
+}
+
+/** What the viewer asked for, sealed for its ticket. Empty: it is too long, so other nodes will refuse the ticket. */
+export function sealRequest({ sealer }: HlsParts, { accountId, streamName, sourceId, presented }: Attempt): string {
+  if ((presented?.length ?? 0) > PRESENTED_MAX) return ''
+  const asked: Sealed = [accountId, streamName, sourceId, presented]
+  return sealer.seal(JSON.stringify(asked), SEALED_AS).toString('base64url')
+}
+
+function requestOf({ sealer }: HlsParts, { request }: TicketFacts): (StreamSource & Pick<Attempt, 'presented'>) | null {
+  const opened = request === '' ? null : sealer.open(Buffer.from(request, 'base64url'), SEALED_AS)
+  if (!opened?.ok) return null
+  const [accountId, streamName, sourceId, presented] = JSON.parse(opened.value.toString()) as Sealed
+  return { accountId, streamName, sourceId, presented }
+}

@@ -1,0 +1,91 @@
+import type { Clock } from '../../../base/clock.ts'
+
+/** What another node answered. */
+export interface NodeAnswer {
+  readonly status: number
+  readonly caching: string
+  readonly body: Buffer
+}
+
+/** Null: the node did not answer. */
+export type FetchFromNode = (url: string) => Promise<NodeAnswer | null>
+
+interface Fetched {
+  readonly answer: Promise<NodeAnswer | null>
+  /** Monotonic milliseconds; infinite while it is under way. */
+  untilMs: number
+  bytes: number
+}
+
+/** Twelve segments of two seconds for sixteen streams of 2.5 Mbit/s. */
+const BYTES_MAX = 128 * 1024 * 1024
+const ANSWERS_MAX = 2000
+/** Players request a piece within this time after its playlist. */
+const FRESH_MAX_MS = 60_000
+
+/**
+ * Playlists and pieces of streams at other nodes. Each is fetched once, for all viewers of this node, and kept as long as
+ * its node allows.
+ */
+export class RemoteMedia {
+  readonly #clock: Clock
+  readonly #fetch: FetchFromNode
+  /** By address without the ticket; the oldest first. */
+  readonly #fetched = new Map<string, Fetched>()
+  #bytes = 0
+
+  constructor(clock: Clock, fetch: FetchFromNode) {
+    this.#clock = clock
+    this.#fetch = fetch
+  }
+
+  /**
+   * @param key what is fetched, without what differs between requests for it
+   * @param url its address, with a ticket of this node
+   */
+  get(key: string, url: string): Promise<NodeAnswer | null> {
+    const found = this.#fetched.get(key)
+    if (found !== undefined && found.untilMs > this.#clock.monotonic()) return found.answer
+    this.#forget(key)
+    if (!this.#hasRoom()) return Promise.resolve(null)
+    const fetched: Fetched = { answer: this.#fetch(url), untilMs: Number.POSITIVE_INFINITY, bytes: 0 }
+    this.#fetched.set(key, fetched)
+    void fetched.answer.then((answer) => this.#keep(key, fetched, answer))
+    return fetched.answer
+  }
+
+  /** Forgets what is out of date. Call it about every second. */
+  sweep(): void {
+    const nowMs = this.#clock.monotonic()
+    for (const [key, { untilMs }] of this.#fetched) if (untilMs <= nowMs) this.#forget(key)
+  }
+
+  #keep(key: string, fetched: Fetched, answer: NodeAnswer | null): void {
+    fetched.untilMs = this.#clock.monotonic() + freshMs(answer)
+    fetched.bytes = answer?.body.length ?? 0
+    this.#bytes += fetched.bytes
+    this.#hasRoom()
+    if (freshMs(answer) === 0) this.#forget(key)
+  }
+
+  /** Makes room by forgetting the oldest answers. False: as many requests as may be are under way. */
+  #hasRoom(): boolean {
+    for (const [key, { untilMs }] of this.#fetched) {
+      if (this.#bytes <= BYTES_MAX && this.#fetched.size < ANSWERS_MAX) return true
+      if (untilMs !== Number.POSITIVE_INFINITY) this.#forget(key)
+    }
+    return this.#fetched.size < ANSWERS_MAX
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#fetched.get(key)?.bytes ?? 0
+    this.#fetched.delete(key)
+  }
+}
+
+/** How long an answer may be kept: `s-maxage`, or else `max-age` (RFC 9111 section 5.2.2). */
+function freshMs(answer: NodeAnswer | null): number {
+  const [, seconds = '0'] =
+    /s-maxage=(\d+)/.exec(answer?.caching ?? '') ?? /max-age=(\d+)/.exec(answer?.caching ?? '') ?? []
+  return Math.min(FRESH_MAX_MS, Number(seconds) * 1000)
+}
