@@ -25,6 +25,7 @@ const EGRESS = [
   'src/net/egress.ts',
   'src/net/dial.ts',
   'src/net/acmeTransport.ts',
+  'src/net/nodeFetch.ts',
   'src/cli/doctorPort.ts',
   'src/edge/http/media/transferProof.ts',
 ]

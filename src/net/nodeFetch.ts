@@ -1,15 +1,11 @@
 import type { Clock } from '../base/clock.ts'
 import { startDeadline } from './deadline.ts'
 
-/** What another node of this installation answered. */
-export interface NodeAnswer {
+interface Answer {
   readonly status: number
   readonly caching: string
   readonly body: Buffer
 }
-
-/** The answer to a GET, or null when there was none. Never rejects. */
-export type FetchFromNode = (url: string) => Promise<NodeAnswer | null>
 
 /** Longer than a node lets a request wait for the beginning of a stream. */
 const ANSWER_MAX_MS = 15_000
@@ -17,10 +13,11 @@ const ANSWER_MAX_MS = 15_000
 const BODY_MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Requests to other nodes of this installation. Their addresses are `server.nodeUrl` of each, which operators choose, so
+ * Sends a GET to another node of this installation. The function returns null when there was no answer, and never rejects.
+ * Addresses of nodes are `server.nodeUrl` of each, which operators choose, so
  * they may be private.
  */
-export function nodeFetch(clock: Clock): FetchFromNode {
+export function nodeFetch(clock: Clock): (url: string) => Promise<Answer | null> {
   return async (url) => {
     const deadline = startDeadline(clock, ANSWER_MAX_MS)
     try {

@@ -1,8 +1,11 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/base/ids.ts'
+import { signSubscribeToken } from '../../src/sign.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { broadcast as play } from '../support/broadcast.ts'
 import { makeToken, until } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -86,13 +89,112 @@ test('a viewer at another node is redirected to the one that has the feed, and s
   expect([stolen.status, await stolen.text()]).toEqual([401, 'Unauthorized: Origin not allowed'])
 })
 
-test('so is an HLS player', async () => {
-  const { token } = await makeToken(owner, 'subscribe')
-  const master = `/hls/${owner.accountId}/show/index.m3u8`
-  const sent = await fetch(`${other.base}${master}?auth=${token}&sourceId=`, { redirect: 'manual' })
-  expect(sent.status).toBe(307)
-  expect(sent.headers.get('location')).toContain(`${owner.base}${master}?auth=${token}`)
-  expect(sent.headers.get('cache-control')).toBe('no-store')
+describe('over HLS any node serves', () => {
+  /** The media playlist of a viewer who asked this node, and its pieces. */
+  async function watch(at: RunningApp, query: string) {
+    const masterUrl = `${at.base}/hls/${owner.accountId}/live/index.m3u8${query}`
+    const master = await fetch(masterUrl, { redirect: 'manual' })
+    const [uri = ''] = /^[^#\s]+$/m.exec(await master.text()) ?? []
+    const playlist = new URL(uri, masterUrl).pathname
+    const { text } = await get(at, playlist)
+    const pieces = text.match(/(?<=URI=")init-[^"]+|^s\d+\.m4s$/gm) ?? []
+    return { status: master.status, playlist, text, pieces: pieces.map((name) => beside(playlist, name)) }
+  }
+
+  const beside = (path: string, name: string): string => path.replace('media.m3u8', name)
+
+  async function get(at: RunningApp, path: string) {
+    const response = await fetch(at.base + path)
+    const bytes = Buffer.from(await response.arrayBuffer())
+    return { status: response.status, bytes, text: bytes.toString() }
+  }
+
+  const viewersOf = ({ app }: RunningApp) => app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
+
+  /** Requests for playlists and pieces that a node has answered. */
+  async function answered(at: RunningApp): Promise<number> {
+    const { text } = await get(at, '/metrics')
+    const counts = text.matchAll(/^sluice_http_requests_total\{.*route="\/hls\/~:ticket.*\} (\d+)$/gm)
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+
+  beforeAll(async () => {
+    const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+    await play(owner, recorded, { streamName: 'live', token: { subscribeRequiresAuth: true } })
+    await until(() => other.app.ctx.streamsOnAir(other.accountId, 'live') !== undefined)
+  })
+
+  test('the same bytes as the node of the feed, and counts them for its own session', async () => {
+    const { token } = await makeToken(owner, 'subscribe')
+    const [here, there] = [await watch(owner, `?auth=${token}`), await watch(other, `?auth=${token}`)]
+    expect([here.status, there.status]).toEqual([200, 200])
+    const [init, segment] = [there.pieces[0]!, there.pieces.at(-1)!]
+    for (const path of [init, segment]) {
+      const [one, same] = [
+        await get(other, path),
+        await get(owner, here.playlist.replace(/\/[^/]+$/, path.slice(path.lastIndexOf('/')))),
+      ]
+      expect([one.status, one.bytes.length > 100, one.bytes.equals(same.bytes)]).toEqual([200, true, true])
+    }
+    await until(() =>
+      viewersOf(other).some(({ session, bytes }) => there.playlist.includes(session.id) && bytes.bytesOut > 1000),
+    )
+  })
+
+  test('every request of a player that a balancer sends to all nodes in turn', async () => {
+    const parent = await makeToken(owner, 'subscribe')
+    const signed = signSubscribeToken({
+      ...parent,
+      tokenId: parent.id,
+      streamName: 'live',
+      tracking: { trackingId: 'robin' },
+    })
+    for (const token of [parent.token, signed]) {
+      const { playlist, pieces } = await watch(owner, `?auth=${token}`)
+      const paths = [playlist, pieces[0]!, playlist, pieces.at(-1)!]
+      const statuses = []
+      for (const [index, path] of [...paths, ...paths].entries())
+        statuses.push((await get([other, owner, other, other, owner][index % 5]!, path)).status)
+      expect(statuses).toEqual(Array.from({ length: 8 }, () => 200))
+    }
+    expect(viewersOf(other).some(({ session }) => session.trackingId === 'robin')).toBe(true)
+  })
+
+  test('twenty viewers with one request to the node of the feed', async () => {
+    const { token } = await makeToken(owner, 'subscribe')
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => watch(other, `?auth=${token}`)))
+    const before = await answered(owner)
+    expect(before).toBeGreaterThan(0)
+    const newest = crowd.at(-1)!.pieces.at(-1)!.split('/').at(-1)!
+    const answers = await Promise.all(crowd.map(({ playlist }) => get(other, beside(playlist, newest))))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect((await answered(owner)) - before).toBeLessThanOrEqual(1)
+  })
+
+  test('no viewer whose token was deleted, or whose session was ended, at any node', async () => {
+    const [deleted, kept] = [await makeToken(owner, 'subscribe'), await makeToken(owner, 'subscribe')]
+    const [gone, ended] = [await watch(owner, `?auth=${deleted.token}`), await watch(owner, `?auth=${kept.token}`)]
+    const copied = await watch(other, `?auth=${deleted.token}`)
+    const begun = new Set(viewersOf(other))
+    const roaming = await watch(owner, `?auth=${kept.token}`)
+    expect((await get(other, roaming.playlist)).status).toBe(200)
+    const there = viewersOf(other).find((entry) => !begun.has(entry))
+    await other.call('DELETE', `/api/sessions/${there?.session.id}`)
+    await owner.call('DELETE', `/api/subscribe_token/${deleted.id}`)
+    const session = viewersOf(owner).find(({ session: { id } }) => ended.playlist.includes(id))
+    await owner.call('DELETE', `/api/sessions/${session?.session.id}`)
+    for (const { playlist } of [gone, copied, ended, roaming])
+      await until(
+        async () => (await get(other, playlist)).status === 401 && (await get(owner, playlist)).status === 401,
+      )
+  })
+
+  test('nothing to the forged ticket of a node', async () => {
+    const { token } = await makeToken(owner, 'subscribe')
+    const { playlist } = await watch(other, `?auth=${token}`)
+    const forged = playlist.replace(/~[^/]+/, `~node.${Date.now() + 60_000}.${'A'.repeat(22)}`)
+    expect((await get(owner, forged)).status).toBe(401)
+  })
 })
 
 test('a redirected viewer is not redirected again, and no viewer to a node without a public URL', async () => {

@@ -6,6 +6,22 @@ import type { SessionContext } from '../context.ts'
 const FINAL: ReadonlySet<SessionEndReason> = new Set(['kicked', 'stopped', TICKET_SHARED.code])
 
 /**
+ * A session that began with the ticket of another one has ended. If that was meant for the viewer, the other one ends, too,
+ * so that the ticket begins no further session.
+ */
+export async function endWithTicket(
+  ctx: SessionContext,
+  { accountId, id, reason }: { accountId: string; id: string; reason: SessionEndReason },
+): Promise<void> {
+  if (!FINAL.has(reason)) return
+  const atMs = ctx.clock.now()
+  await ctx.store.transaction(async (tx) => {
+    if (await tx.sessions.kick({ accountId, id }, reason))
+      await tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
+  })
+}
+
+/**
  * Why the viewer of a session may not have another session, at this node; null: the token decides. The session is at
  * another node, is over, or never began.
  * @throws StoreUnavailable

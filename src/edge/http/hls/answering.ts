@@ -10,7 +10,7 @@ export function attend({ ctx }: HlsParts, viewer: HlsViewer, reply: FastifyReply
 }
 
 /** A stream without a publisher is a 404 here, because HLS players take that as "try again". */
-export function refuse(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
+export function refuseHls(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
   const { status, text, cacheSeconds } = refused
   reply.header('Cache-Control', cacheSeconds === undefined ? 'no-store' : `public, max-age=${cacheSeconds}`)
   if (status !== 409) return sendRefusal(reply, refused)

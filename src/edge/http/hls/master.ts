@@ -5,7 +5,7 @@ import { hlsMaster } from '../../../core/hls/master.ts'
 import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
-import { attend, refuse } from './answering.ts'
+import { attend, refuseHls } from './answering.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
 import { AWAY, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
@@ -39,15 +39,15 @@ export async function sendMaster(
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
   const { attempt } = handover.received(request, attemptOf(request, parts.peerOf, target))
   const allowed = await mayView(ctx, attempt, { sourceId })
-  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, attempt))
+  if (!allowed.ok) return refuseHls(reply, handover.refusalOf(allowed, request, attempt))
   const asked = { ...attempt, accountId, sourceId }
   const viewer = newViewer(parts, asked)
   attend(parts, viewer, reply)
   const master =
     allowed.feed === null ? await remoteMaster(parts, asked, allowed.url) : await localMaster(parts, allowed.feed)
   if (!master.ok) parts.viewers.forget(viewer)
-  if (viewer.isCut) return refuse(reply, NO_TICKET)
-  if (!master.ok) return refuse(reply, master.error)
+  if (viewer.isCut) return refuseHls(reply, NO_TICKET)
+  if (!master.ok) return refuseHls(reply, master.error)
   viewer.lastAskedMs = ctx.clock.monotonic()
   const { stream } = master.value
   const facts = { sessionId: viewer.ticketId, stream, tokenId: allowed.tokenId, request: sealRequest(parts, asked) }
@@ -59,7 +59,9 @@ async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyR
   const { ctx, tickets } = parts
   const feed = ctx.sessions.feed(source.accountId, source.streamName, source.sourceId)
   const master = feed === undefined ? err(NOT_YET) : await localMaster(parts, feed)
-  return master.ok ? send(reply, master.value.with(tickets.forNode(master.value.stream))) : refuse(reply, master.error)
+  return master.ok
+    ? send(reply, master.value.with(tickets.forNode(master.value.stream)))
+    : refuseHls(reply, master.error)
 }
 
 const send = (reply: FastifyReply, text: string): FastifyReply =>
@@ -87,7 +89,7 @@ async function remoteMaster(
     ...(sourceId === null ? {} : { sourceId }),
   })
   const base = url.replace(/\/$/, '')
-  const answer = await remote.get(`${base}${path} ${sourceId ?? ''}`, `${base}${path}?${query}`)
+  const answer = await remote.get(`${base}${path} ${sourceId ?? ''}`, `${base}${path}?${query.toString()}`)
   const text = answer?.body.toString() ?? ''
   const [, own, stream] = /~([^/]+)\/([^/]+)\//.exec(text) ?? []
   if (answer?.status === 503) return err({ status: 503, text })

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { remoteFeed } from '../../../commands/sessions/revoke.ts'
 import type { HlsStream } from '../../../media/hls/stream.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import { attend, refuse } from './answering.ts'
+import { attend, refuseHls } from './answering.ts'
 import { type Piece, pieceOf, type RequestedPart, wantedPartOf } from './names.ts'
 import { NO_TICKET, viewerOf } from './opening.ts'
 import type { TicketFacts } from '../media/tickets.ts'
@@ -44,14 +44,14 @@ export async function sendMedia(
   if (parts.tickets.isOfNode(ticket, stream)) return answer(request, reply, await localMedia(parts, null, request))
   const from = requestPlaceOf(parts, request.raw)
   const facts = parts.tickets.read(ticket, stream)
-  if (facts === null) return refuse(reply, NO_TICKET)
+  if (facts === null) return refuseHls(reply, NO_TICKET)
   const found = await viewerOf(parts, facts, from)
-  if (!found.ok) return refuse(reply, found.error)
+  if (!found.ok) return refuseHls(reply, found.error)
   const viewer = found.value
   const refused = await viewer.begin(from.address)
-  if (refused !== null) return refuse(reply, refused)
+  if (refused !== null) return refuseHls(reply, refused)
   const problem = await parts.access.check(viewer.sessionId, from)
-  if (problem !== null) return refuse(reply, { status: 401, text: problem })
+  if (problem !== null) return refuseHls(reply, { status: 401, text: problem })
   attend(parts, viewer, reply)
   return serve(parts, viewer, facts, request, reply)
 }
@@ -66,14 +66,14 @@ async function serve(
   const { ctx } = parts
   viewer.lastAskedMs = ctx.clock.monotonic()
   const found = await findStream(parts, viewer, facts)
-  if (!found.ok) return refuse(reply, found.error)
+  if (!found.ok) return refuseHls(reply, found.error)
   const stream = found.value
-  if (stream !== null && stream !== facts.stream) return refuse(reply, movedTo(parts, { ...facts, stream }, request))
+  if (stream !== null && stream !== facts.stream) return refuseHls(reply, movedTo(parts, { ...facts, stream }, request))
   const media = await (stream === null ? remoteMedia(parts, viewer, request) : localMedia(parts, viewer, request))
-  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  if (viewer.isCut) return refuseHls(reply, NO_TICKET)
   viewer.lastAskedMs = ctx.clock.monotonic()
   if (media.ok && !isAlone(parts, viewer, request, media.value))
-    return refuse(reply, refuseSharing(parts, viewer, request, reply))
+    return refuseHls(reply, refuseSharing(parts, viewer, request, reply))
   if (media.ok && 'piece' in media.value && media.value.piece.kind === 'init') viewer.hasNewInit = true
   return answer(request, reply, media)
 }
@@ -105,7 +105,7 @@ function movedTo({ tickets }: HlsParts, facts: TicketFacts, { params }: FastifyR
 }
 
 function answer(request: FastifyRequest, reply: FastifyReply, media: Result<Found, HttpRefusal>): FastifyReply {
-  if (!media.ok) return refuse(reply, media.error)
+  if (!media.ok) return refuseHls(reply, media.error)
   const found = media.value
   return 'piece' in found
     ? sendPiece(request, reply, found.bytes)

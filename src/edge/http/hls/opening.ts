@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../../../base/ids.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { admitViewerAnywhere } from '../../../commands/sessions/admit.ts'
-import { reasonNotToBeginAgain } from '../../../commands/sessions/beginAgain.ts'
+import { endWithTicket, reasonNotToBeginAgain } from '../../../commands/sessions/beginAgain.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { addressKey } from '../../../core/access/address.ts'
@@ -71,7 +71,10 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   const admitted = await admitViewerAnywhere(ctx, attempt, {
     sourceId: attempt.sourceId,
     sessionId,
-    cut: async (_session, reason) => viewers.end(viewer, reason === TICKET_SHARED.code ? SHARED : NO_TICKET),
+    cut: async ({ accountId }, reason) => {
+      viewers.end(viewer, reason === TICKET_SHARED.code ? SHARED : NO_TICKET)
+      if (viewer.ticketId !== sessionId) await endWithTicket(ctx, { accountId, id: viewer.ticketId, reason })
+    },
   })
   if (!admitted.ok) {
     // The feed has moved to a node without a public URL.
