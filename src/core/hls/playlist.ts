@@ -4,7 +4,11 @@ import { initName, partName, segmentName } from './numbers.ts'
 export interface PlaylistOptions {
   /** How many closed segments the playlist lists, the newest ones. */
   readonly window: number
+  /** The address of a file; relative names stand as they are. */
+  readonly uriOf?: (name: string) => string
 }
+
+type UriOf = (name: string) => string
 
 /** Parts are listed so far from the end (rfc8216bis section 4.4.4.9), in target durations, and in no more segments. */
 const PARTS_WITHIN = 3
@@ -12,7 +16,7 @@ const PARTS_WITHIN = 3
 const HOLD_BACK = 3
 
 /** A media playlist (RFC 8216 section 4.3; parts: draft-pantos-hls-rfc8216bis section 4.4). */
-export function hlsPlaylist(facts: RenditionFacts, { window }: PlaylistOptions): string {
+export function hlsPlaylist(facts: RenditionFacts, { window, uriOf = (name) => name }: PlaylistOptions): string {
   const { targetSeconds, partSeconds, ended } = facts
   const withParts = partSeconds !== null && !ended
   const segments = facts.segments.filter(({ closed, parts }) => closed || (withParts && parts.length > 0))
@@ -26,8 +30,8 @@ export function hlsPlaylist(facts: RenditionFacts, { window }: PlaylistOptions):
     `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.n ?? facts.nextSegment}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${facts.discontinuitySequence + discontinuitiesIn(segments.slice(0, first))}`,
     ...(listed.every(({ independent }) => independent) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
-    ...segmentLines(listed, withParts ? withinEnd(listed, targetSeconds * PARTS_WITHIN) : listed.length),
-    ...(withParts ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(facts.nextPart)}"`] : []),
+    ...segmentLines(listed, withParts ? withinEnd(listed, targetSeconds * PARTS_WITHIN) : listed.length, uriOf),
+    ...(withParts ? [`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${uriOf(partName(facts.nextPart))}"`] : []),
     ...(ended ? ['#EXT-X-ENDLIST'] : []),
   ]
   return `${lines.join('\n')}\n`
@@ -53,23 +57,23 @@ function withinEnd(segments: readonly SegmentFact[], seconds: number): number {
   return Math.max(found + 1, segments.length - count)
 }
 
-function segmentLines(segments: readonly SegmentFact[], firstWithParts: number): string[] {
+function segmentLines(segments: readonly SegmentFact[], firstWithParts: number, uriOf: UriOf): string[] {
   return segments.flatMap((segment, index) => [
-    ...beginningOf(segment, segments[index - 1]),
-    ...(index >= firstWithParts ? segment.parts.map(partLine) : []),
-    ...(segment.closed ? [`#EXTINF:${segment.duration.toFixed(5)},`, segmentName(segment.n)] : []),
+    ...beginningOf(segment, segments[index - 1], uriOf),
+    ...(index >= firstWithParts ? segment.parts.map((part) => partLine(part, uriOf)) : []),
+    ...(segment.closed ? [`#EXTINF:${segment.duration.toFixed(5)},`, uriOf(segmentName(segment.n))] : []),
   ])
 }
 
 /** The tags before a segment: a discontinuity, the init when it may be another one, and the date. */
-function beginningOf(segment: SegmentFact, before: SegmentFact | undefined): string[] {
+function beginningOf(segment: SegmentFact, before: SegmentFact | undefined, uriOf: UriOf): string[] {
   const { discontinuity, init, startMs } = segment
   return [
     ...(discontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
-    ...(discontinuity || init !== before?.init ? [`#EXT-X-MAP:URI="${initName(init)}"`] : []),
+    ...(discontinuity || init !== before?.init ? [`#EXT-X-MAP:URI="${uriOf(initName(init))}"`] : []),
     `#EXT-X-PROGRAM-DATE-TIME:${new Date(Math.round(startMs)).toISOString()}`,
   ]
 }
 
-const partLine = ({ n, duration, independent }: PartFact): string =>
-  `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${partName(n)}"${independent ? ',INDEPENDENT=YES' : ''}`
+const partLine = ({ n, duration, independent }: PartFact, uriOf: UriOf): string =>
+  `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${uriOf(partName(n))}"${independent ? ',INDEPENDENT=YES' : ''}`

@@ -4,6 +4,10 @@ const WINDOW_MS = 10_000
 const USES_MAX = 3
 /** A player reloads a playlist once for each part. */
 const RELOADS_PER_PART = 2.5
+/** A cache asks about each viewer at least this often, except between long segments. */
+const ACTIVE_MS = 4000
+/** A phone may reach a server by two networks at the same time. */
+const ADDRESSES_MAX = 2
 /** More than a server holds of a stream with several renditions. */
 const COUNTED_MAX = 1024
 
@@ -17,6 +21,8 @@ export class TicketBudget {
   #uses = new Map<string, number>()
   #usesBefore: ReadonlyMap<string, number> = new Map()
   #sinceMs = Number.NEGATIVE_INFINITY
+  /** When a cache last asked for a player at this address. */
+  readonly #askedMs = new Map<string, number>()
 
   /**
    * Counts the use of a segment or part. False: this is more than one player needs.
@@ -41,6 +47,17 @@ export class TicketBudget {
     const before = (this.#usesBefore.get(rendition) ?? 0) * (1 - elapsed)
     const most = (RELOADS_PER_PART * WINDOW_MS) / (stepSeconds * 1000)
     return this.#count(rendition, 1) + before <= Math.max(most, USES_MAX)
+  }
+
+  /**
+   * Notes that a cache serves a player at this address, where what it consumes is not seen. False: it is the third address
+   * within four seconds.
+   */
+  seen(addressKey: string, nowMs: number): boolean {
+    for (const [key, atMs] of this.#askedMs) if (nowMs - atMs > ACTIVE_MS) this.#askedMs.delete(key)
+    if (this.#askedMs.size >= ADDRESSES_MAX && !this.#askedMs.has(addressKey)) return false
+    this.#askedMs.set(addressKey, nowMs)
+    return true
   }
 
   #count(key: string, share: number): number {

@@ -22,7 +22,7 @@ import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
-import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
+import { HLS_CHECK, HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
 import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { FastPath, FastPathOptions } from './fastPath.ts'
@@ -249,7 +249,7 @@ function requestIds(): () => string {
 }
 
 /** Routes so frequent that one line per request would be most of the log. */
-const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA, PLAYBACK_MEDIA])
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_CHECK, HLS_MEDIA, PLAYBACK_MEDIA])
 
 /** The fields of a log line about an answer. */
 interface Answered {

@@ -68,3 +68,10 @@ test('who requests everything at once is no player: the counts have a bound', ()
   const uses = Array.from({ length: 2000 }, (_, n) => budget.use('v0', `s${n}.m4s`, 1, 0))
   expect(uses.filter(Boolean)).toHaveLength(1024)
 })
+
+test('behind a cache a third address within seconds is found, and a phone that changes its address is not', () => {
+  const [shared, phone] = [new TicketBudget(), new TicketBudget()]
+  expect(['a', 'b', 'a', 'c', 'b'].map((address) => shared.seen(address, 0))).toEqual([true, true, true, false, true])
+  const seconds = Array.from({ length: 600 }, (_, second) => phone.seen(`${Math.floor(second / 5)}`, second * 1000))
+  expect(seconds).not.toContain(false)
+})

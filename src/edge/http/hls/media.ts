@@ -5,7 +5,7 @@ import type { HlsStream } from '../../../media/hls/stream.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attend, refuseHls } from './answering.ts'
 import { type Piece, pieceOf, type RequestedPart, wantedPartOf } from './names.ts'
-import { NO_TICKET, viewerOf } from './opening.ts'
+import { admittedViewer, NO_TICKET } from './opening.ts'
 import type { TicketFacts } from '../media/tickets.ts'
 import { type HlsParts, requestPlaceOf } from './parts.ts'
 import {
@@ -45,15 +45,10 @@ export async function sendMedia(
   const from = requestPlaceOf(parts, request.raw)
   const facts = parts.tickets.read(ticket, stream)
   if (facts === null) return refuseHls(reply, NO_TICKET)
-  const found = await viewerOf(parts, facts, from)
-  if (!found.ok) return refuseHls(reply, found.error)
-  const viewer = found.value
-  const refused = await viewer.begin(from.address)
-  if (refused !== null) return refuseHls(reply, refused)
-  const problem = await parts.access.check(viewer.sessionId, from)
-  if (problem !== null) return refuseHls(reply, { status: 401, text: problem })
-  attend(parts, viewer, reply)
-  return serve(parts, viewer, facts, request, reply)
+  const viewer = await admittedViewer(parts, facts, from)
+  if (!viewer.ok) return refuseHls(reply, viewer.error)
+  attend(parts, viewer.value, reply)
+  return serve(parts, viewer.value, facts, request, reply)
 }
 
 async function serve(

@@ -33,8 +33,25 @@ export function newViewer(parts: HlsParts, attempt: Attempt): HlsViewer {
   return waiting(parts, sessionId, sessionId, attempt)
 }
 
+/**
+ * The viewer with this ticket, if the rules of its token admit the request. Opens the session with the first one.
+ * @throws StoreUnavailable
+ */
+export async function admittedViewer(
+  parts: HlsParts,
+  ticket: TicketFacts | null,
+  from: RequestPlace,
+): Promise<Result<HlsViewer, HttpRefusal>> {
+  const found = ticket === null ? err(NO_TICKET) : await viewerOf(parts, ticket, from)
+  if (!found.ok) return found
+  const refused = await found.value.begin(from.address)
+  if (refused !== null) return err(refused)
+  const text = await parts.access.check(found.value.sessionId, from)
+  return text === null ? found : err({ status: 401, text })
+}
+
 /** The viewer of a genuine ticket. Another node knows it, or its session here has ended: then it gets a session of its own. */
-export async function viewerOf(
+async function viewerOf(
   parts: HlsParts,
   ticket: TicketFacts,
   from: RequestPlace,

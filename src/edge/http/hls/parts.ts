@@ -47,3 +47,6 @@ export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: Incomi
 
 /** The playlists and pieces of a stream. What follows the ticket is the same for all viewers. */
 export const HLS_MEDIA = '/hls/~:ticket/:stream/:rendition/:file'
+
+/** For caches: may this viewer read this stream? */
+export const HLS_CHECK = '/hls/~:ticket/:stream/check'

@@ -7,10 +7,11 @@ import { preflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { plainErrorHandler } from '../media/refusal.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
+import { type CheckRequest, checkTicket } from './check.ts'
 import { hlsFastPath } from './fastPath.ts'
 import { MASTER, type MasterRequest, sendMaster } from './master.ts'
 import { type MediaRequest, sendMedia } from './media.ts'
-import { HLS_MEDIA, type HlsParts, type HlsRouteOptions } from './parts.ts'
+import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRouteOptions } from './parts.ts'
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
@@ -47,6 +48,7 @@ export async function hlsRoutes(
     for (const path of [MASTER, HLS_MEDIA])
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     scope.get<MasterRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
+    scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(parts, request, reply))
     scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(parts, request, reply))
   })
   return hlsFastPath(parts, options)
