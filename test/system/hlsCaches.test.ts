@@ -26,8 +26,9 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const child of running) {
-    child.kill('SIGKILL')
-    await once(child, 'close')
+    const closed = child.exitCode === null ? once(child, 'close') : null
+    child.kill('SIGTERM')
+    await closed
   }
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true })
   await sluice.close()
@@ -84,7 +85,8 @@ async function startVarnish(): Promise<number> {
   const [dir, port] = [directory(), await freePort()]
   const vcl = packaged('varnish.vcl', [['.port = "8080";', `.port = "${sluicePort()}";`]])
   writeFileSync(join(dir, 'hls.vcl'), vcl)
-  const args = ['-F', '-n', join(dir, 'work'), '-a', `127.0.0.1:${port}`, '-f', join(dir, 'hls.vcl')]
+  // Without its jail, because the directory is the test's.
+  const args = ['-F', '-j', 'none', '-n', join(dir, 'work'), '-a', `127.0.0.1:${port}`, '-f', join(dir, 'hls.vcl')]
   running.push(spawn('varnishd', [...args, '-s', 'malloc,64m', '-p', 'thread_pool_min=50'], { stdio: 'ignore' }))
   return port
 }
@@ -124,7 +126,7 @@ describe.each([
     port = await start()
     await until(
       () =>
-        getFrom('127.0.0.9', port, '/health').then(
+        getFrom('127.0.0.9', port, '/healthz').then(
           ({ status }) => status < 500,
           () => false,
         ),
