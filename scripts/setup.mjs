@@ -88,7 +88,14 @@ const PROGRAMS = [
     what: 'nginx',
     isThere: () => isOnPath('nginx'),
     debian: 'nginx-light',
-    without: 'Everything runs, except the tests of the nginx files in the guides.',
+    without: 'Everything runs, except the tests of nginx as a cache, and of the nginx files in the guides.',
+  },
+  {
+    for: ['test'],
+    what: 'Varnish',
+    isThere: () => isOnPath('varnishd'),
+    debian: 'varnish gcc libc6-dev',
+    without: 'Everything runs, except the tests of Varnish as a cache.',
   },
 ]
 

@@ -30,7 +30,7 @@ export async function checkTicket(
   const viewer = await admittedViewer(parts, tickets.read(ticket, stream), from)
   if (!viewer.ok) return refuseHls(reply, shortly(viewer.error))
   const nowMs = ctx.clock.monotonic()
-  if (refuseShared && !viewer.value.budget.seen(addressKey(from.address), nowMs))
+  if (refuseShared() && !viewer.value.budget.seen(addressKey(from.address), nowMs))
     return refuseHls(reply, shortly(refuseSharing(parts, viewer.value, request, reply)))
   viewer.value.lastAskedMs = nowMs
   return reply.code(204).header('Cache-Control', `public, max-age=${CHECK_SECONDS}`).send()
