@@ -197,7 +197,7 @@ describe.each([
   )
 })
 
-test('a check answers proxies that Sluice trusts, and nobody else', async () => {
+test('a check answers proxies that Sluice trusts, and no other client', async () => {
   const { token } = await makeToken(sluice, 'subscribe')
   const port = Number(sluicePort())
   const master = await getFrom('127.0.0.5', port, `/hls/${sluice.accountId}/show/index.m3u8?auth=${token}`)
