@@ -19,6 +19,7 @@ import {
   sendPlaylist,
   shareOf,
   START_MAX_MS,
+  TOO_FAR,
 } from './sending.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
 import { refuseSharing, reloadsAlone, usesAlone } from './sharing.ts'
@@ -150,10 +151,11 @@ async function remoteMedia(
   const { stream, rendition, file } = params
   const piece = pieceOf(file)
   const requested = piece === null ? withOneMore(viewer, wantedPartOf(query)) : null
+  if (requested === 'malformed') return err(TOO_FAR)
   const feed = await remoteFeed(ctx, viewer.target, viewer.target.sourceId)
   if (!feed?.url || (piece === null && file !== 'media.m3u8')) return err(NOT_THERE)
   const base = `${feed.url.replace(/\/$/, '')}/hls/`
-  const path = `${stream}/${rendition}/${file}${requested === 'malformed' ? '?_HLS_msn=' : queryOf(requested)}`
+  const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
   const fetched = await remote.get(base + path, `${base}~${tickets.forNode(stream)}/${path}`)
   if (fetched === null) return err(AWAY)
   const { status, body, caching } = fetched

@@ -39,7 +39,10 @@ export const NOT_THERE: HttpRefusal = {
   text: 'Not found: this piece of the stream is gone or never was',
   cacheSeconds: 1,
 }
-const TOO_FAR: HttpRefusal = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
+export const TOO_FAR: HttpRefusal = {
+  status: 400,
+  text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon',
+}
 const NOT_NOW: HttpRefusal = { status: 503, text: 'The publisher sends nothing at the moment: try again in a moment' }
 
 /** Waits for the part that a playlist has to hold. `ok(false)`: it did not come, or none was requested. */
