@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
@@ -130,6 +130,24 @@ describe('access', () => {
     ])
     for (const url of forged) expect([url, (await get(url)).status]).toEqual([url, 401])
     expect((await get(segment)).status).toBe(200)
+  })
+
+  test('no log line holds a ticket', async () => {
+    await live()
+    const { ctx } = sluice.app
+    const lines: string[] = []
+    const loggers = [ctx.log, ctx.sampled.answers, ctx.sampled.refusals]
+    const spies = loggers.flatMap((logger) =>
+      (['info', 'warn', 'error'] as const).map((level) =>
+        vi.spyOn(logger, level).mockImplementation((...line) => void lines.push(JSON.stringify(line))),
+      ),
+    )
+    const { mediaUrl, segments } = await follow()
+    const urls = [mediaUrl, segments[0]!].flatMap((url) => [url, `${url}x`, url.replace('/v0/', '/../'), `${url}/%zz`])
+    for (const url of urls) await get(url)
+    for (const spy of spies) spy.mockRestore()
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.filter((line) => line.includes(ticketOf(mediaUrl).slice(0, 22)))).toEqual([])
   })
 
   test('everything but the master playlist is the same bytes for all viewers, and holds no ticket', async () => {
