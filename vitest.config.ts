@@ -15,8 +15,11 @@ const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e
 
 /** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
 const DELICATE = inBrowsers('webrtc', 'transport')
-/** Other players, browsers and WebRTC stacks, and networks that lose packets: `npm run test:interop`. */
-const INTEROP = inBrowsers('hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss')
+/** Other players, browsers, WebRTC stacks and caches, and networks that lose packets: `npm run test:interop`. */
+const INTEROP = [
+  ...inBrowsers('hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss'),
+  'test/system/hlsCaches.test.ts',
+]
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by

@@ -84,14 +84,14 @@ const PROGRAMS = [
     without: 'Everything runs, except the tests on PostgreSQL; PG_TEST_URL may name a server for them instead.',
   },
   {
-    for: ['test'],
+    for: ['test', 'interop'],
     what: 'nginx',
     isThere: () => isOnPath('nginx'),
     debian: 'nginx-light',
     without: 'Everything runs, except the tests of nginx as a cache, and of the nginx files in the guides.',
   },
   {
-    for: ['test'],
+    for: ['interop'],
     what: 'Varnish',
     isThere: () => isOnPath('varnishd'),
     debian: 'varnish gcc libc6-dev',

@@ -132,6 +132,12 @@ describe('access', () => {
     expect((await get(segment)).status).toBe(200)
   })
 
+  test('a check of a cache answers only proxies that Sluice trusts', async () => {
+    await live()
+    const { mediaUrl } = await follow()
+    expect((await get(mediaUrl.replace(/\/v0\/.*/, '/check'))).status).toBe(403)
+  })
+
   test('no log line holds a ticket', async () => {
     await live()
     const { ctx } = sluice.app

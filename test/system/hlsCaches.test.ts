@@ -196,13 +196,3 @@ describe.each([
     },
   )
 })
-
-test('a check answers proxies that Sluice trusts, and no other client', async () => {
-  const { token } = await makeToken(sluice, 'subscribe')
-  const port = Number(sluicePort())
-  const master = await getFrom('127.0.0.5', port, `/hls/${sluice.accountId}/show/index.m3u8?auth=${token}`)
-  const [, stem = ''] = /(\/~[^/]+\/[^/]+)\//.exec(master.text) ?? []
-  expect(await getFrom('127.0.0.5', port, `/hls${stem}/check`)).toMatchObject({ status: 403 })
-  expect(await getFrom('127.0.0.1', port, `/hls${stem}/check`)).toMatchObject({ status: 204 })
-  expect(await getFrom('127.0.0.1', port, `/hls${stem}x/check`)).toMatchObject({ status: 401 })
-})

@@ -149,6 +149,15 @@ describe('copied URLs of a session', () => {
     expect(await answers(open, remote)).toEqual(SERVED)
   })
 
+  test('a cache that asks for a viewer gets the decision on this viewer', async () => {
+    const { token } = await makeToken(sluice, 'subscribe', { allowedIpAddresses: [HOME] })
+    const { playlist } = await admitted(token)
+    const check = playlist.replace(/\/v0\/.*/, '/check')
+    expect((await get(check)).status).toBe(204)
+    expect(await get(check, { ip: '192.0.2.2' })).toEqual({ status: 401, text: REFUSED.address[0]!.slice(4) })
+    expect((await get(check.replace('/check', 'x/check'))).status).toBe(401)
+  })
+
   test('refused requests keep no session open', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
     const { playlist } = await admitted(token)
