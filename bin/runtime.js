@@ -1,10 +1,21 @@
-// Finds a Node that can run Sluice. Plain JavaScript, for it runs on whatever Node was there first (20 or later).
+// Finds a Node that can run Sluice, and the program for it. Plain JavaScript, for it runs on whatever Node was there
+// first (20 or later).
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Where Node keeps what it compiled: beside the packages, for this user only, and gone with them. */
-export const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sluice', import.meta.url))
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const SOURCES = at('src/main.ts')
+
+/** A package has no sources: Node strips no types in node_modules. It has dist/, which `npm run build` makes of them. */
+export const IS_BUILT = !existsSync(SOURCES)
+
+/**
+ * Where Node keeps what it compiled: beside the packages, for this user only, and gone with them. What is built starts as
+ * fast without, and its directory may not be writable.
+ */
+export const COMPILE_CACHE = at('node_modules/.cache/sluice')
 
 /** node:sqlite is a release candidate from here on, and TypeScript runs without a flag. */
 export const MINIMUM = [24, 15]
@@ -14,18 +25,16 @@ export const MINIMUM = [24, 15]
  * it serves as well, while an eighth costs 4% of the instructions of each request. And a server that has started lets go
  * of what only the start needed (cli/serve.ts).
  */
-export const PROGRAM = [
-  '--max-semi-space-size=8',
-  '--expose-gc',
-  fileURLToPath(new URL('../src/main.ts', import.meta.url)),
-]
+export const PROGRAM = ['--max-semi-space-size=8', '--expose-gc', IS_BUILT ? at('dist/main.js') : SOURCES]
 
 /** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
 export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]
 
-/** The same for a process that npm started: it has npm as its parent. */
-export const FOLLOW_NPM =
-  process.env.npm_package_name !== 'sluice' ? [] : ['--import', new URL('./follow-npm.js', import.meta.url).href]
+/** npm is our parent, or the shell is that it began: for a script of package.json, or for npx. */
+export const IS_UNDER_NPM = process.env.npm_package_name === 'sluice' || process.env.npm_lifecycle_event === 'npx'
+
+/** The same for a process that npm started. */
+export const FOLLOW_NPM = IS_UNDER_NPM ? ['--import', new URL('./follow-npm.js', import.meta.url).href] : []
 
 /** The program of a Node that can run Sluice, or undefined. */
 export const findNode = () => (isNewEnough(process.versions.node) ? process.execPath : findPinnedNode())
@@ -38,19 +47,32 @@ export function isNewEnough(version) {
 
 /** The program of the Node that npm installed for this machine, or undefined. */
 export function findPinnedNode() {
-  const platform = process.platform === 'win32' ? 'win' : process.platform
-  const program = process.platform === 'win32' ? 'node.exe' : 'node'
-  const places = [`node_modules/.bin/${program}`, `node_modules/node-${platform}-${process.arch}/bin/${program}`]
-  return places.map((place) => fileURLToPath(new URL(`../${place}`, import.meta.url))).find(runsHere)
+  const isWindows = process.platform === 'win32'
+  const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`
+  const program = findPackaged(`${name}/bin/${isWindows ? 'node.exe' : 'node'}`)
+  return program !== undefined && runsHere(program) ? program : undefined
+}
+
+/** In our own node_modules, or in those around us: npm puts the packages of a project beside one another. */
+function findPackaged(file) {
+  try {
+    return createRequire(import.meta.url).resolve(file)
+  } catch {
+    return undefined
+  }
 }
 
 /** Installed is not enough: a binary for another C library is there too, and does not start. */
 function runsHere(program) {
-  if (!existsSync(program)) return false
   const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: 10_000 })
   return status === 0 && isNewEnough(stdout.trim())
 }
 
 /** What to tell somebody without one. */
 export const NO_NODE = `Sluice needs Node ${MINIMUM.join('.')} or later, and this is Node ${process.versions.node}.
-Run "npm ci" in the directory of Sluice, which installs one beside it, or start it with a newer Node of your own.`
+${
+  IS_BUILT
+    ? 'The package brings one for Linux and Windows, unless npm was told to leave optional packages out.'
+    : 'Run "npm ci" in the directory of Sluice, which installs one beside it.'
+}
+Or start it with a newer Node of your own.`

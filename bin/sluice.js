@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-// Starts src/main.ts with a Node that can run it. Plain JavaScript: the Node that reads this may be too old for more.
+// Starts Sluice with a Node that can run it. Plain JavaScript: the Node that reads this may be too old for more.
 import { spawn } from 'node:child_process'
-import { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, NO_NODE, PROGRAM } from './runtime.js'
+import * as runtime from './runtime.js'
+
+const { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, IS_BUILT, IS_UNDER_NPM, NO_NODE, PROGRAM } = runtime
 
 const args = [...PROGRAM, ...process.argv.slice(2)]
 
 // Reading the TypeScript takes half of the start, so what was compiled is kept. scripts/warm.mjs does it before the first.
-process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE
+if (!IS_BUILT) process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE
 
 const node = findNode()
 if (node === undefined) {
@@ -27,6 +29,7 @@ function become(node) {
 
 /** Runs the program as a child that gets our signals, gives us its end, and follows us when we are killed. */
 function runBeside(node) {
+  if (IS_UNDER_NPM) void import('./follow-npm.js')
   const child = spawn(node, [...FOLLOW_PARENT, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] })
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
   for (const signal of signals) process.on(signal, () => child.kill(signal))

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 export const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const compiler = at('node_modules/typescript/bin/tsc')
+export const compiler = at('node_modules/typescript/bin/tsc')
 
 /** Milliseconds; of a folder the latest of all files in it, and 0 if it does not exist. */
 export function changedAtMs(path) {

@@ -5,6 +5,7 @@ import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
 import type { CliCommand } from './command.ts'
+import { completionCommand } from './completion.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
 import { forgetCommand } from './forget.ts'
@@ -42,4 +43,5 @@ export const COMMANDS: readonly CliCommand[] = [
   ...backupCommands,
   ...keyCommands,
   doctorCommand,
+  completionCommand(() => COMMANDS),
 ]

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
+import { programBeside } from '../../base/programBeside.ts'
 import type { StoreLog } from '../log.ts'
 import type { FromRenewer, RenewerLink, ThreadSettings, ToRenewer } from './messages.ts'
 import type { Renewal } from './renewal.ts'
 
-const PROGRAM = new URL('./thread.ts', import.meta.url)
+const PROGRAM = programBeside('thread', import.meta.url)
 const TICK_MS = 1_000
 const RESTART_MS = 1_000
 /** A thread that has not ended after this time is terminated. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { childEnvironment } from '../../../base/childEnvironment.ts'
 import type { Logger } from '../../../base/log.ts'
+import { programBeside } from '../../../base/programBeside.ts'
 import type { FromRelay, RelayCalls, RelaySettings, ToRelay } from './messages.ts'
 
 export interface WorkerOptions {
@@ -10,11 +11,11 @@ export interface WorkerOptions {
   readonly received: (message: FromRelay) => void
   /** The process has ended. Called once, also if it could not be started. */
   readonly died: (detail: string) => void
-  /** Starts the program. Absent: forks `process.ts`. */
+  /** Starts the program. Absent: forks the program beside this module. */
   readonly start?: () => ChildProcess
 }
 
-const PROGRAM = new URL('./process.ts', import.meta.url)
+const PROGRAM = programBeside('process', import.meta.url)
 /** How long a process may take to listen, and to answer. */
 const START_MS = 15_000
 const ANSWER_MS = 5000

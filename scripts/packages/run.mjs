@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { at } from '../compile.mjs'
+
+/** Runs a program to its end and returns its standard output; the rest is shown. Throws unless it ends with 0. */
+export function run(program, args, options = {}) {
+  const { status, stdout, error } = spawnSync(program, args, {
+    cwd: at('.'),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 64 * 1024 * 1024,
+    ...options,
+  })
+  if (status !== 0) throw new Error(`${program} ${args[0]}: ${error?.message ?? `ended with ${status}\n${stdout}`}`)
+  return stdout
+}
+
+export const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'))
+
+/** This machine in the words of Debian and of containers. */
+export const ARCHITECTURE = { x64: 'amd64', arm64: 'arm64' }[process.arch] ?? process.arch
+
+export function isInstalled(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
