@@ -2,20 +2,17 @@
  * Time from process start to `ready`, and resident memory of an idle server, against our own limits: from the first
  * start after the set-up of `npm start`.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { median, report } from './lib/report.ts'
+import { oneStart } from './lib/start.ts'
 
 const STARTS = 5
 const START_LIMIT_MS = 1500
 const MEMORY_LIMIT_MB = 120
-const IDLE_MS = 3000
 
 const entry = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
@@ -27,7 +24,10 @@ const starts: number[] = []
 const memories: number[] = []
 for (let round = 0; round < STARTS; round++) {
   // Memory is measured twice: at the first start, which creates the store, and at the last one.
-  const { startMs, memoryMb } = await oneStart(round === 0 || round === STARTS - 1)
+  const idle = round === 0 || round === STARTS - 1
+  const { startMs, memoryMb } = await oneStart(process.execPath, entry, join(dir, 'data'), idle, {
+    NODE_COMPILE_CACHE: cache,
+  })
   starts.push(startMs)
   if (memoryMb > 0) memories.push(memoryMb)
 }
@@ -49,20 +49,3 @@ report({
   met: memoryMb <= MEMORY_LIMIT_MB,
   detail: `${memories.map(Math.round).join(' and then ')} MB of ${MEMORY_LIMIT_MB} MB`,
 })
-
-async function oneStart(idle: boolean): Promise<{ startMs: number; memoryMb: number }> {
-  const startedAt = performance.now()
-  const argv = [entry, 'serve', '--data', join(dir, 'data'), '--port', '0', '--host', '127.0.0.1']
-  const server = spawn(process.execPath, argv, {
-    env: { ...process.env, SLUICE_RTMP_PORT: '0', NODE_COMPILE_CACHE: cache },
-  })
-  for await (const line of createInterface(server.stdout)) {
-    if ((JSON.parse(line) as { message: string }).message === 'ready') break
-  }
-  const startMs = performance.now() - startedAt
-  if (idle) await delay(IDLE_MS)
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]
-  server.kill('SIGTERM')
-  await once(server, 'exit')
-  return { startMs, memoryMb: idle ? Number(kilobytes) / 1024 : 0 }
-}

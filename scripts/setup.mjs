@@ -1,6 +1,6 @@
 // Checks for programs that npm cannot install. Both `npm start` and `npm test` call it, because npm may be configured
 // not to run pre-scripts. Plain JavaScript that runs on Node 20; takes no time if everything is there.
-//   node scripts/setup.mjs --for=start | --for=test | --for=interop
+//   node scripts/setup.mjs --for=start | --for=test | --for=interop | --for=packages
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -18,7 +18,7 @@ const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 /** Programs by purpose: how to detect them, which package has them, and what does not work without them. */
 const PROGRAMS = [
   {
-    for: ['start', 'test', 'interop'],
+    for: ['start', 'test', 'interop', 'packages'],
     what: 'ffmpeg',
     isThere: () => isOnPath('ffmpeg'),
     debian: 'ffmpeg',
@@ -96,6 +96,41 @@ const PROGRAMS = [
     isThere: () => isOnPath('varnishd'),
     debian: 'varnish gcc libc6-dev',
     without: 'Everything runs, except the tests of Varnish as a cache.',
+  },
+  {
+    for: ['packages'],
+    what: 'a C compiler',
+    isThere: () => isOnPath('cc'),
+    debian: 'gcc libc6-dev',
+    without: 'The packages have no addons, so that JavaScript serves media alone.',
+  },
+  {
+    for: ['packages'],
+    what: 'mmdebstrap and dpkg-deb',
+    isThere: () => isOnPath('mmdebstrap') && isOnPath('dpkg-deb'),
+    debian: 'mmdebstrap dpkg-dev xz-utils',
+    without: 'The Debian package is not made, or not installed in a test.',
+  },
+  {
+    for: ['packages'],
+    what: 'buildah, podman and runc',
+    isThere: () => ['buildah', 'podman', 'runc'].every(isOnPath),
+    debian: 'buildah podman runc',
+    without: 'The container image is not made, or not run in a test.',
+  },
+  {
+    for: ['packages'],
+    what: 'zsh, fish and man',
+    isThere: () => ['zsh', 'fish', 'man'].every(isOnPath),
+    debian: 'zsh fish man-db groff',
+    without: 'The tests of the completions and of the manual are left out.',
+  },
+  {
+    for: ['test', 'packages'],
+    what: 'systemd-analyze',
+    isThere: () => isOnPath('systemd-analyze'),
+    debian: 'systemd',
+    without: 'Everything runs, except the tests of the unit.',
   },
 ]
 

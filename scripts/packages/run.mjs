@@ -5,14 +5,16 @@ import { at } from '../compile.mjs'
 
 /** Runs a program to its end and returns its standard output; the rest is shown. Throws unless it ends with 0. */
 export function run(program, args, options = {}) {
-  const { status, stdout, error } = spawnSync(program, args, {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: at('.'),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
     maxBuffer: 64 * 1024 * 1024,
+    timeout: 10 * 60_000,
     ...options,
   })
-  if (status !== 0) throw new Error(`${program} ${args[0]}: ${error?.message ?? `ended with ${status}\n${stdout}`}`)
+  if (status !== 0)
+    throw new Error(`${program} ${args[0]}: ${error?.message ?? `ended with ${status}\n${stdout}${stderr ?? ''}`}`)
   return stdout
 }
 

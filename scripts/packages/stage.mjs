@@ -13,32 +13,47 @@ import { join } from 'node:path'
 import { run } from './run.mjs'
 import { at } from '../compile.mjs'
 
-/** Makes the tarball for npm of what `npm run build` built. Returns its path. */
+/**
+ * Makes the tarball for npm of what `npm run build` built, without what only the repository needs. Returns its path.
+ */
 export function packTarball(directory) {
-  mkdirSync(directory, { recursive: true })
-  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', directory]))
+  const unpacked = join(directory, 'package')
+  const whole = pack(at('.'), directory)
+  unpack(whole, unpacked)
+  const {
+    devDependencies: _,
+    scripts: __,
+    ...installed
+  } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
+  writeFileSync(join(unpacked, 'package.json'), `${JSON.stringify(installed, null, 2)}\n`)
+  rmSync(whole)
+  const tarball = pack(unpacked, directory)
+  rmSync(unpacked, { recursive: true })
+  return tarball
+}
+
+function pack(source, directory) {
+  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: source }))
   return join(directory, filename)
+}
+
+function unpack(tarball, directory) {
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  run('tar', ['-xzf', tarball, '--strip-components=1', '--no-same-owner', '-C', directory])
 }
 
 /** Installs a tarball into `directory/sluice`, with the packages of the lock file and the pinned Node. */
 export function stage(tarball, directory) {
   const app = join(directory, 'sluice')
-  rmSync(app, { recursive: true, force: true })
-  mkdirSync(app, { recursive: true })
-  run('tar', ['-xzf', tarball, '--strip-components=1', '--no-same-owner', '-C', app])
-  copyFileSync(at('package-lock.json'), join(app, 'package-lock.json'))
+  unpack(tarball, app)
+  const installed = readFileSync(join(app, 'package.json'))
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(at(name), join(app, name))
   run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], { cwd: app })
-  prune(join(app, 'node_modules'))
-  dropDevelopment(app)
-  chmodSync(join(app, 'bin/sluice.js'), 0o755)
-  return app
-}
-
-/** What is installed has no packages for development, and the bill of materials must not miss them. */
-function dropDevelopment(app) {
-  const { devDependencies: _, scripts: __, ...installed } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'))
-  writeFileSync(join(app, 'package.json'), `${JSON.stringify(installed, null, 2)}\n`)
+  writeFileSync(join(app, 'package.json'), installed)
   for (const name of ['package-lock.json', 'node_modules/.package-lock.json']) rmSync(join(app, name))
+  prune(join(app, 'node_modules'))
+  return app
 }
 
 /** The headers and manuals of Node, and source maps: half of what is installed, and nothing reads them. */

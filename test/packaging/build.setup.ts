@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { build } from '../../scripts/build.mjs'
+import { buildDeb } from '../../scripts/packages/deb.mjs'
+import { packTarball, stage } from '../../scripts/packages/stage.mjs'
+import { debianRoot } from './debian.ts'
+import { missingForContainers, missingForDebian } from './machine.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The paths of what was built. */
+    packages: {
+      readonly tarball: string
+      readonly app: string
+      readonly debs: { readonly old: string; readonly newer: string }
+      /** A Debian without anything else, as a tar file. Null: this machine cannot make one. */
+      readonly debian: string | null
+    }
+  }
+}
+
+/** Builds each package once, as the release does, and the Debian that they are installed into. */
+export default async function setup(project: TestProject): Promise<() => void> {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-packages-'))
+  const [app, debian] = await Promise.all([builtApp(directory), debianRoot(join(directory, 'debian.tar'))])
+  for (const missing of [missingForDebian(), missingForContainers()])
+    if (missing !== null) console.warn(`packages: tests are left out: ${missing}`)
+  const old = buildDeb(app.app, directory)
+  const newer = buildDeb(app.app, directory, { compression: ['-Znone'], version: '99.0.0-rc.1' })
+  project.provide('packages', { ...app, debs: { old, newer }, debian })
+  return () => rmSync(directory, { recursive: true })
+}
+
+async function builtApp(directory: string): Promise<{ tarball: string; app: string }> {
+  await build()
+  const tarball = packTarball(directory)
+  return { tarball, app: stage(tarball, directory) }
+}

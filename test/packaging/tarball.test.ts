@@ -1,0 +1,125 @@
+import { spawn, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { GLIBC } from '../../scripts/packages/deb.mjs'
+import { run } from '../../scripts/packages/run.mjs'
+import { expectMedia, freePorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const { tarball, app } = inject('packages')
+const folder = mkdtempSync(join(tmpdir(), 'sluice-tarball-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** As the user has it: with the Node and the npm of the system, and nothing of this repository. */
+const env = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(SLUICE_|npm_|VITEST|NODE_(?!EXTRA))/.test(name)),
+  ),
+  PATH: (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((path) => !path.startsWith(repository))
+    .join(delimiter),
+}
+const at = (cwd: string, settings: Record<string, string> = {}): SpawnOptions => ({
+  cwd,
+  env: { ...env, ...settings },
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+
+const newFolder = (): string => mkdtempSync(join(folder, 'in-'))
+
+const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+
+/** Starts a server, and waits until it is ready. */
+async function serve(program: string, args: string[], cwd: string, ports: Ports) {
+  const server = spawn(program, [...args, 'serve'], at(cwd, settingsOf(ports)))
+  let log = ''
+  server.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text))
+  await isReady(ports)
+  return { server, log: () => log }
+}
+
+describe('the tarball', () => {
+  const files = run('tar', ['-tzf', tarball]).trim().split('\n')
+
+  test('has the program, the pages and the addons, and no test, no TypeScript and no source map', () => {
+    expect(
+      files.filter((name) => /\/(test|bench|scripts|guides)\/|^package\/src|(?<!\.d)\.ts$|\.map$|\.env/.test(name)),
+    ).toEqual([])
+    for (const name of [
+      'bin/sluice.js',
+      'dist/main.js',
+      'dist/store/leases/thread.js',
+      'dist/store/migrations/0001_accounts.js',
+      'dist/media/relay/processes/process.js',
+      'dist/sign.d.ts',
+      'dist/client/index.js',
+      'build/dashboard/index.html',
+      'build/player/player.js',
+      'api/tokens.openapi.json',
+      'web/demo/index.html',
+      ...['fanout', 'udp', 'sendfile'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
+    ])
+      expect(files).toContain(`package/${name}`)
+  })
+
+  test('takes at most 2 MB', () => {
+    expect(statSync(tarball).size).toBeLessThan(2_000_000)
+  })
+
+  test('has nothing that needs a newer C library than the Debian package names', () => {
+    const programs = filesIn(app).filter((path) => path.endsWith('.node') || path.endsWith('/bin/node'))
+    expect(programs).not.toEqual([])
+    for (const path of programs) expect(newestGlibc(path), path).toBeLessThanOrEqual(minor(GLIBC))
+  })
+})
+
+const minor = (version: string): number => Number(version.split('.')[1])
+
+/** The minor number of the newest version of the GNU C library that a program names. */
+const newestGlibc = (path: string): number =>
+  Math.max(...[...readFileSync(path, 'latin1').matchAll(/GLIBC_(2\.\d+)/g)].map(([, version = '']) => minor(version)))
+
+test('installed globally it works from any directory, and writes nothing into its own', async () => {
+  const prefix = newFolder()
+  run('npm', ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', tarball], at(folder))
+  const sluice = join(prefix, 'bin/sluice')
+  const installed = filesIn(prefix)
+  const cwd = newFolder()
+  const cli = async (...argv: string[]): Promise<string> => run(sluice, argv, at(cwd)).trim()
+  expect(await cli('--version')).toMatch(/^\d+\.\d+\.\d+$/)
+
+  const token = await cli('token', 'create', '--label', 'studio', '--stream', 'show')
+  const ports = await freePorts()
+  const { server, log } = await serve(sluice, [], cwd, ports)
+  for (const path of ['/dashboard/', '/demo', '/player.js', '/client.js', '/api/docs', '/api/openapi.json'])
+    expect(await statusOf(ports, path), path).toBe(200)
+  await expectMedia({ ports, cli }, token)
+  server.kill('SIGTERM')
+  expect(await once(server, 'close')).toEqual([0, null])
+  expect(log()).not.toContain('in JavaScript')
+  expect(readdirSync(cwd)).toEqual(['data'])
+  expect(filesIn(prefix)).toEqual(installed)
+})
+
+test('installed in a project npx starts it, and takes it along when it ends', async () => {
+  const project = newFolder()
+  run('npm', ['install', '--prefix', project, '--no-audit', '--no-fund', tarball], at(project))
+  // npm puts the packages beside one another here, the pinned Node too.
+  expect(existsSync(join(project, 'node_modules/sluice/node_modules/fastify'))).toBe(false)
+  const ports = await freePorts()
+  const { server } = await serve('npx', ['sluice'], project, ports)
+  server.kill('SIGTERM')
+  await once(server, 'close')
+  await expect.poll(() => statusOf(ports, '/healthz')).toBe(0)
+  const signed = `import('sluice/sign').then((sign) => console.log(Object.keys(sign).join()))`
+  expect(run(process.execPath, ['-e', signed], at(project))).toContain('signSubscribeToken')
+})
