@@ -3,31 +3,26 @@
 //   npm run release [-- tarball] [deb] [image]      all that this machine can make, or only these
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from './build.mjs'
 import { at } from './compile.mjs'
-import { buildDeb } from './packages/deb.mjs'
-import { buildImage, imageTool, saveImage } from './packages/image.mjs'
-import { releaseNotes, writeChecksums, writeSbom } from './packages/notes.mjs'
-import { ARCHITECTURE, isInstalled, manifest } from './packages/run.mjs'
-import { packTarball, stage } from './packages/stage.mjs'
+import * as packages from './packages.mjs'
 
 const RELEASE = at('build/release')
 const WORK = at('build/stage')
-const { version } = manifest
+const { version } = packages.manifest
 
 /** How each part is made, and what it needs. */
 const PARTS = {
   tarball: { missing: () => null, make: () => undefined },
   deb: {
-    missing: () => (isInstalled('dpkg-deb') ? null : 'dpkg-deb, which Debian and Ubuntu have'),
-    make: (app) => void buildDeb(app, RELEASE),
+    missing: () => (packages.isInstalled('dpkg-deb') ? null : 'dpkg-deb, which Debian and Ubuntu have'),
+    make: (app) => void packages.buildDeb(app, RELEASE),
   },
   image: {
-    missing: () => (imageTool() ? null : 'docker, podman or buildah'),
+    missing: () => (packages.imageTool() ? null : 'docker, podman or buildah'),
     make(app) {
       const name = `localhost/sluice:${version}`
-      buildImage(app, name)
-      saveImage(name, join(RELEASE, `sluice-${version}-image-${ARCHITECTURE}.tar`))
+      packages.buildImage(app, name)
+      packages.saveImage(name, join(RELEASE, `sluice-${version}-image-${packages.ARCHITECTURE}.tar`))
     },
   },
 }
@@ -42,12 +37,12 @@ if (unknown.length > 0) {
 async function release(names) {
   rmSync(RELEASE, { recursive: true, force: true })
   mkdirSync(RELEASE, { recursive: true })
-  await build()
-  const app = stage(packTarball(RELEASE), WORK)
+  await packages.build()
+  const app = packages.stage(packages.packTarball(RELEASE), WORK)
   for (const name of names) make(name, app)
-  writeSbom(app, join(RELEASE, 'sbom.cdx.json'))
-  writeFileSync(join(RELEASE, 'NOTES.md'), releaseNotes(readFileSync(at('CHANGELOG.md'), 'utf8'), version))
-  writeChecksums(RELEASE)
+  packages.writeSbom(app, join(RELEASE, 'sbom.cdx.json'))
+  writeFileSync(join(RELEASE, 'NOTES.md'), packages.releaseNotes(readFileSync(at('CHANGELOG.md'), 'utf8'), version))
+  packages.writeChecksums(RELEASE)
   console.log(`release: ${version} is in build/release`)
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { releaseNotes } from '../scripts/packages/notes.mjs'
+import { releaseNotes } from '../scripts/packages.mjs'
 import { OTHER_VARIABLES } from '../src/config/environment.ts'
 import { allKeys, environmentName } from '../src/config/schema.ts'
 import { readSources } from './tidy/source.ts'

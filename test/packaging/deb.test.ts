@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { run as runHere } from '../../scripts/packages/run.mjs'
+import { run as runHere } from '../../scripts/packages.mjs'
 import { Chroot, INSIDE } from './debian.ts'
 import { expectMedia, freePorts, isReady, settingsOf } from './media.ts'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { run } from '../../scripts/packages/run.mjs'
+import { run } from '../../scripts/packages.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-documents-'))
 afterAll(() => rmSync(folder, { recursive: true }))

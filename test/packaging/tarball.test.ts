@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { GLIBC } from '../../scripts/packages/deb.mjs'
-import { run } from '../../scripts/packages/run.mjs'
+import { GLIBC, run } from '../../scripts/packages.mjs'
 import { expectMedia, freePorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
