@@ -9,6 +9,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 180_000,
     hookTimeout: 300_000,
+    teardownTimeout: 60_000,
     expect: { poll: { timeout: 60_000, interval: 200 } },
   },
 })
