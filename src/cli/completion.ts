@@ -16,7 +16,7 @@ export const completionCommand = (commands: () => readonly CliCommand[]): CliCom
       'The Debian package installs it. Otherwise load it in the start file of your shell, as in the examples. For fish:',
       'sluice completion fish > ~/.config/fish/completions/sluice.fish',
     ].join('\n'),
-    args: { shell: requiredChoice(SHELLS, 'The shell.') },
+    args: { shell: { ...requiredChoice(SHELLS, 'The shell: bash, zsh or fish.'), placeholder: 'SHELL' } },
     examples: ['source <(sluice completion bash)', 'source <(sluice completion zsh)'],
     run: async ({ args }) => {
       const text = completionScript(commands(), args.shell)
