@@ -1,10 +1,10 @@
-// The container image, by the first of docker, podman and buildah that is there.
+// The container image, by the first of docker, buildah and podman that is there.
 import { copyFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at } from '../compile.mjs'
 import { isInstalled, run } from './run.mjs'
 
-export const imageTool = () => ['docker', 'podman', 'buildah'].find(isInstalled)
+export const imageTool = () => ['docker', 'buildah', 'podman'].find(isInstalled)
 
 /** Builds the image of `app`, which `stage` returned. `base`: instead of the Debian that the Containerfile names. */
 export function buildImage(app, name, { tool = imageTool(), base } = {}) {

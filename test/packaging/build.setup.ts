@@ -25,8 +25,9 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const [app, debian] = await Promise.all([builtApp(directory), debianRoot(join(directory, 'debian.tar'))])
   for (const missing of [missingForDebian(), missingForContainers()])
     if (missing !== null) console.warn(`packages: tests are left out: ${missing}`)
-  const old = buildDeb(app.app, directory)
-  const newer = buildDeb(app.app, directory, { compression: ['-Znone'], version: '99.0.0-rc.1' })
+  const compression = ['-Znone']
+  const old = buildDeb(app.app, directory, { compression })
+  const newer = buildDeb(app.app, directory, { compression, version: '99.0.0-rc.1' })
   project.provide('packages', { ...app, debs: { old, newer }, debian })
   return () => rmSync(directory, { recursive: true })
 }
