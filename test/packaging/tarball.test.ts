@@ -57,7 +57,7 @@ describe('the tarball', () => {
       'bin/sluice.js',
       'dist/main.js',
       'dist/store/leases/thread.js',
-      'dist/store/migrations/0001_accounts.js',
+      'dist/store/migrations/0001_init.js',
       'dist/media/relay/processes/process.js',
       'dist/sign.d.ts',
       'dist/client/index.js',
