@@ -61,8 +61,9 @@ export async function openRtmp(
     ctx.log.info({ host, port: listener.port, ...(tlsPort === null ? {} : { tlsPort }) }, 'taking RTMP')
     return listener
   } catch (error) {
-    const keys = rtmp.tlsPort === 0 ? 'rtmp.port' : 'rtmp.port, rtmp.tlsPort'
-    throw new CannotStart(`${keys}: cannot listen on ${host}: ${(error as Error).message}`)
+    const { port: failed = port, message } = error as Error & { port?: number }
+    const key = failed === rtmp.tlsPort ? 'rtmp.tlsPort' : 'rtmp.port'
+    throw new CannotStart(`${key}: cannot listen on ${host} port ${failed}: ${message}`)
   }
 }
 
