@@ -84,7 +84,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'test/{base,config,core,fuzz,cli,hls,services,store,web}/**/*.test.ts',
-            'test/media/{*,{codecs,convert,relay,rtmp}/**/*}.test.ts',
+            'test/media/{*,{codecs,convert,encoder,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           exclude: PROCESSES,

@@ -1,5 +1,5 @@
 /**
- * Segments of a distribution against nginx on the same files: bytes per second of server CPU time, in interleaved
+ * Segments of a distribution, from memory, against nginx with the same bytes in files: bytes per second of server CPU time, in interleaved
  * slices of one run. Measured for an open distribution and for one with tickets. nginx runs with Debian's settings
  * (`sendfile`, `tcp_nopush`) and no access log. The client is a process of its own.
  */
@@ -10,8 +10,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { runChannels } from '../test/support/channelsClient.ts'
+import { StagedEngine } from '../test/support/stagedEngine.ts'
 import { fetchBytes, type Fetch } from './lib/fetch.ts'
 import { median, report } from './lib/report.ts'
 
@@ -19,8 +20,9 @@ const CONNECTIONS = 16
 const SLICE_MS = 1500
 const SLICES = 9
 const TARGET = 0.7
-/** Two seconds of the default ladder, audio included: 2.9 Mbit/s and 0.9 Mbit/s. */
-const SEGMENT_BYTES = [725_000, 225_000]
+/** Two seconds of the default ladder, audio included: 2.9 Mbit/s and 0.9 Mbit/s, at their average. */
+const SEGMENT_BYTES = 475_000
+const FRAMES = 50
 const LISTED = 3
 
 const NGINX = '/usr/sbin/nginx'
@@ -47,13 +49,16 @@ async function serve(): Promise<void> {
     distributions: [{ name: 'open' }, { name: 'ticketed', security: { keys: [{ key: KEY }] } }],
   })
   const [{ id: engineId }] = made.engines
-  const folder = join(live.running.dataDir, 'channels', engineId)
-  const segments = writeFiles(folder)
+  const staged = new StagedEngine(live.running.app.channelStreams, engineId, { frameBytes: SEGMENT_BYTES / FRAMES })
+  const { folder, segments } = writeFiles(staged.begin().play(LISTED))
   await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(engineId, 'playing', null))
   const rootOf = ({ id }: { id: string }): string => `/v2/distributions/${id}/hls/`
   const [open, ticketed] = made.distributions.map(rootOf)
   const ticketedSegments = await ticketedPaths(live.running.base, `${ticketed}`)
-  process.on('disconnect', () => void live.close().then(() => process.exit()))
+  process.on('disconnect', () => {
+    rmSync(folder, { recursive: true })
+    void live.close().then(() => process.exit())
+  })
   process.send?.({
     port: Number(new URL(live.running.base).port),
     pid: process.pid,
@@ -63,18 +68,18 @@ async function serve(): Promise<void> {
   } satisfies Ready)
 }
 
-/** As an engine writes them. */
-function writeFiles(folder: string): string[] {
-  const variants = SEGMENT_BYTES.map((bytes, i) => `#EXT-X-STREAM-INF:BANDWIDTH=${bytes * 4}\n${i}/index.m3u8\n`)
-  const names = Array.from({ length: LISTED }, (_, i) => `${i}.m4s`)
-  for (const [rendition, bytes] of SEGMENT_BYTES.entries()) {
-    mkdirSync(join(folder, `${rendition}`), { recursive: true })
-    const entries = names.map((name) => `#EXTINF:2.0,\n${name}\n`).join('')
-    writeFileSync(join(folder, `${rendition}`, 'index.m3u8'), `#EXTM3U\n#EXT-X-TARGETDURATION:2\n${entries}`)
-    for (const name of names) writeFileSync(join(folder, `${rendition}`, name), randomBytes(bytes))
+/** The same segments as files, for nginx. */
+function writeFiles({ stream }: StagedEngine): { folder: string; segments: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-hls-'))
+  const facts = stream.facts('0')?.segments.filter(({ closed }) => closed) ?? []
+  const segments = facts.flatMap(({ n }) => ['0', '1'].map((rendition) => `${rendition}/s${n}.m4s`))
+  for (const path of segments) {
+    const [rendition = '', name = ''] = path.split('/')
+    mkdirSync(join(folder, rendition), { recursive: true })
+    writeFileSync(join(folder, path), stream.piece({ rendition, kind: 'segment', name }) ?? '')
   }
-  writeFileSync(join(folder, 'main.m3u8'), `#EXTM3U\n${variants.join('')}`)
-  return names.flatMap((name) => SEGMENT_BYTES.map((_, rendition) => `${rendition}/${name}`))
+  writeFileSync(join(folder, 'main.m3u8'), '#EXTM3U\n')
+  return { folder, segments }
 }
 
 /** The URLs of all segments from the playlists, each with its ticket. */

@@ -26,6 +26,7 @@ import { SessionSlots } from '../core/sessions/slots.ts'
 import { checkTarget } from '../core/webhooks/target.ts'
 import { serviceJobs } from '../jobs/retention.ts'
 import { startJobs } from '../jobs/timers.ts'
+import { ChannelStreams } from '../media/hls/channelStreams.ts'
 import { SessionRegistry } from '../media/sessionRegistry.ts'
 import { notifyingStore } from '../store/notifying.ts'
 import { AccessCache } from '../store/cached.ts'
@@ -57,6 +58,8 @@ export interface App {
   /** The sealing key, from which other keys are derived. */
   readonly key: Buffer
   readonly bus: Bus<ProcessEvents>
+  /** The live HLS of this node's engines. */
+  readonly channelStreams: ChannelStreams
   /** Flushes pending writes and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -148,6 +151,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ctx,
     key,
     bus,
+    channelStreams: new ChannelStreams(clock),
     sign: ctx.sign,
     close: once(close),
   }

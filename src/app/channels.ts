@@ -29,14 +29,14 @@ export interface Channels {
   readonly load: EncodingLoad
   /** The current values for metrics. */
   readonly gauges: () => ChannelGauges
-  /** The folder of an engine's files. */
-  readonly folderOf: (engineId: string) => string
+  /** The latest JPEG of an engine; null: there is none. */
+  readonly thumbnailOf: (engineId: string) => Promise<Buffer | null>
   stop(): Promise<void>
 }
 
 /** Runs the engines of channels until it is stopped; the next server restarts those that should run. */
 export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
-  const { ctx, bus, config } = app
+  const { ctx, bus, config, channelStreams: streams } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
   const reach = reachSources({ ...ctx, allowPrivate: config.channels.allowPrivateSources })
@@ -46,7 +46,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const processors = new ProcessorLoad()
   const stepsDown = () => app.config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder, streams })
   await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
@@ -77,7 +77,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
       ffmpeg: { running: ffmpeg.running, most: app.config.ffmpeg.maxProcesses },
       viewers: measured.viewers.total,
     }),
-    folderOf: (engineId) => transcoder.folderOf(engineId),
+    thumbnailOf: (engineId) => transcoder.thumbnailOf(engineId),
     async stop() {
       unfollow()
       await jobs.stop()

@@ -114,7 +114,7 @@ export async function startServing(
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, tls, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const playback = await startPlayback(app, channels.folderOf, channels.measured.viewers)
+    const playback = await startPlayback(app, channels.thumbnailOf, channels.measured.viewers)
     parts.add('playback', () => playback.stop())
     await leases.ready
     const port = await listen(app, { engine, packager, playback, channels, tls }, parts)

@@ -56,6 +56,7 @@ export function newDistribution(channel: Channel, over: Partial<Distribution> = 
     enabled: true,
     hlsLatencySeconds: 10,
     hls: true,
+    llHls: false,
     maxBitrate: null,
     engineIds: [],
     security: {

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -53,14 +53,17 @@ async function makeChannel({ v2 }: Client) {
   })
 }
 
-/** True when it has a segment. */
-async function plays({ server }: Client, distributionId: string): Promise<void> {
+/** Fetches a segment. Returns the sequence numbers of the playlist: of segments and of discontinuities. */
+async function plays({ server }: Client, distributionId: string): Promise<[number, number]> {
   const at = (path: string): string =>
     new URL(path, `${server.url}/v2/distributions/${distributionId}/hls/main.m3u8`).href
   const firstUri = async (url: string): Promise<string> => /^[^#\s]+$/m.exec(await (await fetch(url)).text())?.[0] ?? ''
   const media = at(await firstUri(at('')))
   const segment = await fetch(new URL(await firstUri(media), media))
   expect([segment.status, (await segment.arrayBuffer()).byteLength > 1000]).toEqual([200, true])
+  const playlist = await (await fetch(media)).text()
+  const numberOf = (tag: string): number => Number(new RegExp(`${tag}-SEQUENCE:(\\d+)`).exec(playlist)?.[1])
+  return [numberOf('MEDIA'), numberOf('DISCONTINUITY')]
 }
 
 test('a server that is killed while a channel plays leaves no process; the next one ends the run, removes old files, and plays', async () => {
@@ -78,20 +81,23 @@ test('a server that is killed while a channel plays leaves no process; the next 
   first.push(streamKey)
   await reaches(first, 'playing')
   const folder = join(dir, 'channels', engineId)
+  const earlier = join(dir, 'channels', 'en_of_an_earlier_version', '0')
+  mkdirSync(earlier, { recursive: true })
+  writeFileSync(join(earlier, 'index.m3u8'), '#EXTM3U')
   expect(await workingIn(folder)).toHaveLength(1)
-  await plays(first, distributionId)
+  const before = await plays(first, distributionId)
 
   first.server.signal('SIGKILL')
   await first.server.ended
   const killedAtMs = Date.now()
   endChildren()
   await until(async () => (await workingIn(folder)).length === 0, 'the end of what the server had started')
-  expect(existsSync(join(folder, 'main.m3u8'))).toBe(true)
+  await until(() => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
 
   const second = await startServer(credential)
   await reaches(second, 'waiting')
-  expect(await readdir(folder)).toEqual(['0'])
-  expect(await readdir(join(folder, '0'))).toEqual([])
+  expect(await readdir(folder)).toEqual([])
+  expect(existsSync(earlier)).toBe(false)
   const [open, ended] = await second.v2('GET', `/channels/${channel.id}/runs`)
   expect(ended).toMatchObject({ startType: 'api', stopType: 'error' })
   expect(Date.parse(ended.end)).toBeLessThanOrEqual(killedAtMs)
@@ -99,7 +105,9 @@ test('a server that is killed while a channel plays leaves no process; the next 
   expect(open.end).toBeUndefined()
   second.push(streamKey)
   await reaches(second, 'playing')
-  await plays(second, distributionId)
+  const after = await plays(second, distributionId)
+  // A player that stayed finds a later segment after a discontinuity, so it goes on.
+  expect([after[0] > before[0], after[1] > before[1]]).toEqual([true, true])
   second.server.signal('SIGTERM')
   expect(await second.server.ended).toBe(0)
   expect(existsSync(join(dir, 'channels'))).toBe(false)

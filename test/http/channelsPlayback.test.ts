@@ -2,29 +2,13 @@ import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { ActiveStatus } from '../../src/core/channels/types.ts'
 import type { Answer } from '../support/app.ts'
 import { servedBy } from '../support/served.ts'
+import { StagedEngine } from '../support/stagedEngine.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 const SECRET = 'a shared secret that viewers never see'
-const MASTER = `#EXTM3U
-#EXT-X-VERSION:7
-#EXT-X-STREAM-INF:BANDWIDTH=2900000,RESOLUTION=1280x720,CODECS="avc1.64001f,mp4a.40.2"
-0/index.m3u8
-
-#EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=640x360,CODECS="avc1.64001e,mp4a.40.2"
-1/index.m3u8
-`
-const MEDIA = `#EXTM3U
-#EXT-X-VERSION:7
-#EXT-X-TARGETDURATION:2
-#EXT-X-MEDIA-SEQUENCE:7
-#EXT-X-MAP:URI="init.mp4"
-#EXTINF:2.0,
-7.m4s
-`
-const SEGMENT = Buffer.alloc(5000, 7)
-
 let live: ChannelsClient
 beforeAll(async () => {
   live = await runChannels({ flags: { server: { trustedProxies: ['127.0.0.1'] } } })
@@ -35,30 +19,38 @@ interface Stage {
   channelId: string
   /** By priority: the second one serves new viewers. */
   engineIds: [string, string]
+  engines: readonly [StagedEngine, StagedEngine]
   id: string
 }
 
-/** A channel whose two engines play: the test writes their files. */
+/** A channel whose two engines play: the test makes their frames. */
 async function newStage(distribution: object = {}): Promise<Stage> {
   const made = await live.made('POST', '/channels', {
     name: 'stage',
     ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'spare', priority: 5 }, { name: 'main' }] }],
     distributions: [{ name: 'web', ...distribution }],
   })
-  const engineIds = made.engines.map(({ id }: { id: string }) => id)
-  for (const id of engineIds) {
-    const folder = join(live.running.dataDir, 'channels', id)
-    for (const rendition of ['0', '1']) {
-      await mkdir(join(folder, rendition), { recursive: true })
-      await writeFile(join(folder, rendition, 'index.m3u8'), MEDIA)
-      await writeFile(join(folder, rendition, '7.m4s'), SEGMENT)
-      await writeFile(join(folder, rendition, 'init.mp4'), 'init')
-    }
-    await writeFile(join(folder, 'main.m3u8'), MASTER)
-    await writeFile(join(folder, 'thumbnail.jpeg'), 'jpeg')
-    await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(id, 'playing', null))
-  }
-  return { channelId: made.id, engineIds, id: made.distributions[0].id }
+  const [spare, main] = made.engines.map(({ id }: { id: string }) => id)
+  const engines = [await staged(spare), await staged(main)] as const
+  return { channelId: made.id, engineIds: [spare, main], engines, id: made.distributions[0].id }
+}
+
+async function staged(id: string): Promise<StagedEngine> {
+  const folder = join(live.running.dataDir, 'channels', id)
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'thumbnail.jpeg'), 'jpeg')
+  await setStatus(id, 'playing')
+  return new StagedEngine(live.running.app.channelStreams, id).begin().play(3)
+}
+
+const setStatus = (id: string, status: ActiveStatus) =>
+  live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(id, status, null))
+
+/** The URLs of the media playlist of the preferred engine, and of its oldest segment. */
+function pathsOf(stage: Stage): { playlist: string; segment: string } {
+  const [, engine] = stage.engines
+  const playlist = beside(masterOf(stage), `${stage.engineIds[1]}/0/index.m3u8`)
+  return { playlist, segment: beside(playlist, `s${engine.stream.facts('0')?.segments[0]?.n}.m4s`) }
 }
 
 const play = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
@@ -104,18 +96,21 @@ describe('a distribution', () => {
     ])
     const path = beside(masterOf(stage), renditions[0] ?? '')
     const media = await play(path)
-    expect(media.text).toContain('#EXT-X-SERVER-CONTROL:HOLD-BACK=10.0')
-    expect(media.text).toContain('#EXT-X-MAP:URI="init.mp4"')
-    expect((await play(beside(path, linesOf(media.text)[0] ?? ''))).text).toHaveLength(SEGMENT.length)
-    const part = await play(beside(path, '7.m4s'), { range: 'bytes=10-19' })
+    expect(media.text).toContain('#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK=10.000,PART-HOLD-BACK=1.050\n')
+    expect(media.text).toMatch(/#EXT-X-MAP:URI="init-[0-9a-f]{8}\.mp4"/)
+    const segment = linesOf(media.text)[0] ?? ''
+    expect((await play(beside(path, segment))).text.length).toBeGreaterThan(50 * 100)
+    const part = await play(beside(path, segment), { range: 'bytes=10-19' })
     expect([part.status, part.text.length]).toEqual([206, 10])
-    expect((await play(beside(path, '8.m4s'))).status).toBe(404)
+    expect((await play(beside(path, 's8.m4s'))).status).toBe(404)
     expect((await play(`/v2/distributions/${stage.id}/thumbnails/thumbnail.jpeg`)).text).toBe('jpeg')
-    const { store } = live.running.app.ctx
-    await store.transaction((tx) => tx.engines.setStatus(main, 'waiting', null))
+    await setStatus(main, 'waiting')
+    stage.engines[1].end()
     const shown = async () => linesOf((await play(masterOf(stage))).text)
     await expect.poll(shown, { timeout: 30_000 }).toEqual(renditions.slice(2))
-    await store.transaction((tx) => tx.engines.setStatus(spare, 'stopped', null))
+    await setStatus(spare, 'stopped')
+    live.running.app.channelStreams.close(spare)
+    live.running.app.channelStreams.close(main)
     await expect.poll(() => codeOf(masterOf(stage)), { timeout: 30_000 }).toEqual([404, 'not_found'])
   })
 
@@ -123,13 +118,14 @@ describe('a distribution', () => {
     const [stage, other] = [await newStage(), await newStage()]
     const root = `/v2/distributions/${stage.id}/hls`
     const [own] = stage.engineIds
+    const name = pathsOf(stage).segment.split('/').at(-1)
     for (const path of [
-      `${root}/${other.engineIds[0]}/0/7.m4s`,
-      `${root}/${own}/..%2f0/7.m4s`,
-      `${root}/${own}/0/..%2f..%2fmain.m3u8`,
+      `${root}/${other.engineIds[0]}/0/${name}`,
+      `${root}/${own}/2/${name}`,
+      `${root}/${own}/..%2f0/${name}`,
       `${root}/${own}/0/..%2f..%2f..%2f..%2fsealing.key`,
-      `${root}/${own}/0/7.m4s%00`,
-      `${root}/..%2f${own}/0/7.m4s`,
+      `${root}/${own}/0/${name}%00`,
+      `${root}/..%2f${own}/0/${name}`,
       `${root}/${own}/0/thumbnail.jpeg`,
       `/v2/distributions/di_${'1'.repeat(22)}/hls/main.m3u8`,
       '/v2/distributions/%00/hls/main.m3u8',
@@ -140,7 +136,7 @@ describe('a distribution', () => {
 
   it('applies changed rules to current viewers, segments included', async () => {
     const stage = await newStage()
-    const segment = beside(masterOf(stage), `${stage.engineIds[1]}/0/7.m4s`)
+    const { segment } = pathsOf(stage)
     const from = (address: string, more: object = {}) => ({ 'x-forwarded-for': address, ...more })
     expect((await play(segment)).status).toBe(200)
 
@@ -195,16 +191,14 @@ describe('viewer tokens', () => {
     const media = await play(playlist)
     const segment = beside(playlist, linesOf(media.text)[0] ?? '')
     expect((await play(segment)).status).toBe(200)
-    expect(media.text).toMatch(/URI="init\.mp4\?t=/)
+    expect(media.text).toMatch(/URI="init-\w+\.mp4\?t=/)
     const [bare = '', ticket = ''] = segment.split('?t=')
     expect(await codeOf(bare)).toEqual([403, 'token_required'])
     const forged = `${ticket.slice(0, -2)}${ticket.endsWith('AA') ? 'BA' : 'AA'}`
     expect(await codeOf(`${bare}?t=${forged}`)).toEqual([403, 'token_required'])
     expect(await codeOf(`${bare}?t=${playlist.split('?t=')[1]}`)).toEqual([403, 'token_required'])
     const other = await secured()
-    expect(
-      await codeOf(`${masterOf(other).replace('main.m3u8', '')}${other.engineIds[1]}/0/7.m4s?t=${ticket}`),
-    ).toEqual([403, 'token_required'])
+    expect(await codeOf(`${pathsOf(other).segment}?t=${ticket}`)).toEqual([403, 'token_required'])
     const [key] = await live.made('GET', `/distributions/${stage.id}/security/keys`)
     await live.made('POST', `/distributions/${stage.id}/security/keys`, { key: 'another shared secret' })
     await live.made('DELETE', `/distributions/${stage.id}/security/keys/${key.id}`)
@@ -223,13 +217,14 @@ describe('viewer tokens', () => {
     vi.spyOn(live.running.app.ctx.clock, 'now').mockImplementation(() => Date.now() + 90_000)
     expect(beside(path, await playlistOf())).toBe(playlist)
     expect((await play(playlist)).text).toBe(before)
-    const [init = ''] = /init\.mp4\?t=[\w.-]+/.exec(before) ?? []
+    const [init = ''] = /init-\w+\.mp4\?t=[\w.-]+/.exec(before) ?? []
     const [segment = ''] = linesOf(before)
     expect((await play(beside(playlist, segment))).status).toBe(200)
     expect((await play(beside(playlist, init))).status).toBe(200)
     vi.restoreAllMocks()
     const ticket = segment.split('?t=')[1]
-    for (const other of ['init.mp4', '8.m4s', '../1/7.m4s'])
+    const name = segment.split('?')[0]
+    for (const other of ['init-00000000.mp4', 's8.m4s', `../1/${name}`])
       expect(await codeOf(beside(playlist, `${other}?t=${ticket}`))).toEqual([403, 'token_required'])
   })
 
@@ -254,7 +249,7 @@ describe('viewer tokens', () => {
       const playlist = beside(path, linesOf(master.text)[0] ?? '')
       const media = await play(playlist)
       const segment = beside(playlist, linesOf(media.text)[0] ?? '')
-      const init = beside(playlist, /init\.mp4\?t=[\w.-]+/.exec(media.text)?.[0] ?? '')
+      const init = beside(playlist, /init-\w+\.mp4\?t=[\w.-]+/.exec(media.text)?.[0] ?? '')
       for (const address of [playlist, segment, init, segment]) {
         expect((await play(address)).status).toBe(200)
         expect(await codeOf(address, refused)).toEqual([403, code])
@@ -267,7 +262,7 @@ describe('viewer tokens', () => {
     const stage = await secured()
     const path = masterOf(stage)
     const keys = `/distributions/${stage.id}/security/keys`
-    const segment = path.replace('main.m3u8', `${stage.engineIds[1]}/0/7.m4s`)
+    const { segment } = pathsOf(stage)
     const token = jwt({})
     expect((await play(`${segment}?token=${token}`)).status).toBe(200)
     const isRequired = async () => (await live.made('GET', `/distributions/${stage.id}`)).security.tokenRequired
@@ -350,7 +345,7 @@ describe('viewer tokens', () => {
     const bodies: number[] = []
     const get = async (at: string, headers?: Record<string, string>) => {
       const answer = await play(at, headers)
-      bodies.push(Buffer.byteLength(answer.text))
+      bodies.push(Number(answer.headers.get('content-length')))
       return answer
     }
     const playlist = beside(path, linesOf((await get(`${path}?token=${jwt({ tid: 'crew' })}`)).text)[0] ?? '')

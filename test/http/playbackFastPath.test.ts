@@ -1,21 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import type { Sendfile } from '../../src/base/sendfile.ts'
-import { SegmentCache } from '../../src/edge/http/channels/segmentCache.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Answer } from '../support/app.ts'
-import { until } from '../support/testNode.ts'
 import { servedBy } from '../support/served.ts'
+import { StagedEngine } from '../support/stagedEngine.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-/** Less than the cache holds, and more than the buffers of a connection whose client does not read. */
-const LARGE = 8 * 1024 * 1024
+/** With 50 frames in a segment, more than the buffers of a connection whose client does not read. */
+const LARGE_FRAME = 160 * 1024
 
 const CHANNEL = {
   name: 'stage',
@@ -23,151 +16,119 @@ const CHANNEL = {
   distributions: [{ name: 'web' }, { name: 'counted' }, { name: 'broken' }],
 }
 
-describe.each([true, false])('with sendfile: %s', (sendfile) => {
-  let live: ChannelsClient
-  let folder: string
-  let root: string
-  let distributionId: string
-  let countedId: string
-  let brokenId: string
-  beforeAll(async () => {
-    live = await runChannels({ flags: { server: { sendfile } } })
-    const made = await live.made('POST', '/channels', CHANNEL)
-    const engineId = made.engines[0].id
-    distributionId = made.distributions[0].id
-    countedId = made.distributions[1].id
-    brokenId = made.distributions[2].id
-    folder = join(live.running.dataDir, 'channels', engineId, '0')
-    root = `/v2/distributions/${distributionId}/hls/${engineId}/0`
-    await mkdir(folder, { recursive: true })
-  })
-  afterAll(() => live.close())
+interface Stage {
+  client: ChannelsClient
+  engine: StagedEngine
+  /** The ids of the distributions. */
+  ids: string[]
+  /** The URL of a piece through a distribution. */
+  at: (file: string, distributionId?: string) => string
+}
 
-  /** Large enough for sendfile, and different from any other. */
-  const media = (name: string): string => name.repeat(50_000)
+async function staged(client: ChannelsClient, frameBytes?: number): Promise<Stage> {
+  const { engines, distributions } = await client.made('POST', '/channels', CHANNEL)
+  const ids = distributions.map(({ id }: { id: string }) => id)
+  const [{ id }] = engines
+  const options = frameBytes === undefined ? {} : { frameBytes }
+  const engine = new StagedEngine(client.running.app.channelStreams, id, options).begin().play(3)
+  return { client, engine, ids, at: (file, of = ids[0]) => `/v2/distributions/${of}/hls/${id}/0/${file}` }
+}
 
-  const play = (file: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
-    live.running.call(method, `${root}/${file}`, undefined, { authorization: '', ...headers })
+let small: Stage
+let large: Stage
+beforeAll(async () => {
+  const live = await runChannels()
+  small = await staged(live)
+  large = await staged(live, LARGE_FRAME)
+})
+afterAll(() => small.client.close())
 
-  /** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
-  const ROUTE = '?via=route'
+/** The names of a segment, of its first part, and of its init segment. */
+function names({ engine }: Stage, at = 0): [segment: string, part: string, init: string] {
+  const segment = engine.stream.facts('0')?.segments[at]
+  return [`s${segment?.n}.m4s`, `p${segment?.parts[0]?.n}.m4s`, `init-${segment?.init}.mp4`]
+}
 
-  const counted = async (id: string): Promise<number> =>
-    (await servedBy(live.running.app.ctx.store, id)).reduce((sum, row) => sum + row.bytesOut, 0)
+const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
+  small.client.running.call(method, path, undefined, { authorization: '', ...headers })
 
-  /** An answer with its head received and its body still unread. */
-  const begun = async (file: string, at = root, { running } = live): Promise<IncomingMessage> => {
-    const [answer] = (await once(get(`${running.base}${at}/${file}`, { agent: false }), 'response')) as [
-      IncomingMessage,
-    ]
-    return answer
-  }
+/** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
+const ROUTE = '?via=route'
 
-  const alike = ({ status, headers, text }: Answer) => {
-    const { date: _, 'x-request-id': id, ...others } = Object.fromEntries(headers)
-    return { status, headers: others, text, hasId: /^\S{8,}-\w+$/.test(id ?? '') }
-  }
+const counted = async (id: string | undefined): Promise<number> =>
+  (await servedBy(small.client.running.app.ctx.store, id ?? '')).reduce((sum, row) => sum + row.bytesOut, 0)
 
+/** An answer with its head received and its body still unread. */
+const begun = async (path: string, { running } = small.client): Promise<IncomingMessage> => {
+  const [answer] = (await once(get(`${running.base}${path}`, { agent: false }), 'response')) as [IncomingMessage]
+  return answer
+}
+
+const alike = ({ status, headers, text }: Answer) => {
+  const { date: _, 'x-request-id': id, ...others } = Object.fromEntries(headers)
+  return { status, headers: others, text, hasId: /^\S{8,}-\w+$/.test(id ?? '') }
+}
+
+describe('the fast path for pieces of a channel', () => {
   it.each<[string, Record<string, string>, string]>([
     ['the whole', {}, 'GET'],
     ['the head', {}, 'HEAD'],
     ['a range', { range: 'bytes=10-19' }, 'GET'],
-    ['a range beyond the end', { range: 'bytes=9999-' }, 'GET'],
-  ])('the fast path and the framework answer alike: %s', async (_name, headers, method) => {
-    await writeFile(join(folder, '1.m4s'), media('m'))
-    const long = await play(`1.m4s${ROUTE}`, headers, method)
-    const short = await play('1.m4s', headers, method)
-    expect(alike(short)).toEqual(alike(long))
+    ['a range beyond the end', { range: 'bytes=99999-' }, 'GET'],
+  ])('answers as the framework does: %s', async (_name, headers, method) => {
+    for (const name of names(small)) {
+      const long = await ask(`${small.at(name)}${ROUTE}`, headers, method)
+      const short = await ask(small.at(name), headers, method)
+      expect(alike(short)).toEqual(alike(long))
+      expect(short.status).toBeLessThan(method === 'HEAD' ? 300 : 417)
+    }
   })
 
-  it('the fast path sends the current file, and nothing once it is deleted', async () => {
-    await writeFile(join(folder, '2.m4s'), media('before'))
-    expect((await play('2.m4s')).text).toBe(media('before'))
-    expect((await play('2.m4s')).text).toBe(media('before'))
-    await writeFile(join(folder, '2.m4s'), media('another run'))
-    await expect.poll(async () => (await play('2.m4s')).text, { timeout: 5000 }).toBe(media('another run'))
-    await rm(join(folder, '2.m4s'))
-    await expect.poll(async () => (await play('2.m4s')).status, { timeout: 5000 }).toBe(404)
-  })
-
-  it('the fast path applies changed rules at once', async () => {
-    await writeFile(join(folder, '3.m4s'), 'media')
-    for (let times = 0; times < 3; times++) expect((await play('3.m4s')).status).toBe(200)
-    const ipBlocking = { enabled: true, mode: 'deny', cidrs: ['127.0.0.0/8'] }
-    await live.made('PATCH', `/distributions/${distributionId}`, { security: { ipBlocking } })
-    for (let times = 0; times < 3; times++) expect((await play('3.m4s')).status).toBe(403)
-    await live.made('PATCH', `/distributions/${distributionId}`, { security: { ipBlocking: { enabled: false } } })
-    expect((await play('3.m4s')).status).toBe(200)
+  it('applies changed rules at once', async () => {
+    const [segment] = names(small)
+    for (let times = 0; times < 3; times++) expect((await ask(small.at(segment))).status).toBe(200)
+    const change = (ipBlocking: object) =>
+      small.client.made('PATCH', `/distributions/${small.ids[0]}`, { security: { ipBlocking } })
+    await change({ enabled: true, mode: 'deny', cidrs: ['127.0.0.0/8'] })
+    for (let times = 0; times < 3; times++) expect((await ask(small.at(segment))).status).toBe(403)
+    await change({ enabled: false })
+    expect((await ask(small.at(segment))).status).toBe(200)
   })
 
   it('counts every byte that it sends, and for an aborted answer no more than there was', async () => {
-    await writeFile(join(folder, '4.m4s'), Buffer.alloc(300_000))
-    await writeFile(join(folder, '6.m4s'), randomBytes(LARGE))
-    const [whole, broken] = [root.replace(distributionId, countedId), root.replace(distributionId, brokenId)]
-    const ask = (path: string, method = 'GET') => live.running.call(method, path, undefined, { authorization: '' })
-    await ask(`${whole}/4.m4s`)
-    await Promise.all(Array.from({ length: 19 }, () => ask(`${whole}/4.m4s`)))
-    await ask(`${broken}/6.m4s`, 'HEAD')
-    const answer = await begun('6.m4s', broken)
+    const [, whole, broken] = small.ids
+    const path = small.at(names(small)[0], whole)
+    const { length } = Buffer.from((await ask(path)).text)
+    const bytes = Number((await ask(path)).headers.get('content-length'))
+    expect(length).toBeGreaterThan(0)
+    await Promise.all(Array.from({ length: 18 }, () => ask(path)))
+    const [segment] = names(large)
+    const aborted = large.at(segment, large.ids[2])
+    const size = Number((await ask(aborted, {}, 'HEAD')).headers.get('content-length'))
+    const answer = await begun(aborted)
     const [chunk] = (await once(answer, 'data')) as [Buffer]
     answer.destroy()
-    await expect.poll(() => counted(countedId), { timeout: 30_000 }).toBe(20 * 300_000)
-    await expect.poll(() => counted(brokenId), { timeout: 30_000 }).toBeGreaterThanOrEqual(chunk.length)
-    expect(await counted(brokenId)).toBeLessThanOrEqual(LARGE)
+    await expect.poll(() => counted(whole), { timeout: 30_000 }).toBe(20 * bytes)
+    await expect.poll(() => counted(large.ids[2]), { timeout: 30_000 }).toBeGreaterThanOrEqual(chunk.length)
+    expect(await counted(large.ids[2])).toBeLessThanOrEqual(size)
+    expect(await counted(broken)).toBe(0)
   })
 
-  it('a segment under way arrives whole, even if its file is removed and the cache drops it', async () => {
-    const bytes = randomBytes(LARGE)
-    await writeFile(join(folder, '5.m4s'), bytes)
-    await play('5.m4s', {}, 'HEAD')
-    await until(async () => (await play(`5.m4s${ROUTE}`, {}, 'HEAD')).status === 200)
-    const answers = await Promise.all([begun('5.m4s'), begun('5.m4s'), begun('5.m4s')])
-    await rm(join(folder, '5.m4s'))
-    await expect.poll(async () => (await play('5.m4s')).status, { timeout: 30_000 }).toBe(404)
+  it('sends a segment under way as a whole, even if the engine stops meanwhile', async () => {
+    const other = await staged(small.client, LARGE_FRAME)
+    const [segment] = names(other)
+    const bytes = Buffer.from(other.engine.stream.piece({ rendition: '0', kind: 'segment', name: segment }) ?? '')
+    const answers = await Promise.all([begun(other.at(segment)), begun(other.at(segment))])
+    other.engine.stream.stop()
+    await expect.poll(async () => (await ask(other.at(segment))).status, { timeout: 30_000 }).toBe(404)
     for (const answer of answers) expect((await buffer(answer)).equals(bytes)).toBe(true)
   })
 
-  it('a stop in the middle of an answer does not delay the server for long', async () => {
-    const other = await runChannels({ flags: { server: { sendfile, shutdownGraceSeconds: 0 } } })
-    const { engines, distributions } = await other.made('POST', '/channels', CHANNEL)
-    const path = `/v2/distributions/${distributions[0].id}/hls/${engines[0].id}/0`
-    const folder = join(other.running.dataDir, 'channels', engines[0].id, '0')
-    await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, '1.m4s'), randomBytes(LARGE))
-    await other.running.call('HEAD', `${path}/1.m4s`, undefined, { authorization: '' })
-    const answer = await begun('1.m4s', path, other)
-    await other.close()
+  it('does not delay a stop of the server for long', async () => {
+    const client = await runChannels({ flags: { server: { shutdownGraceSeconds: 0 } } })
+    const other = await staged(client, LARGE_FRAME)
+    const answer = await begun(other.at(names(other)[0]), client)
+    await client.close()
     await expect(buffer(answer)).rejects.toThrow()
   })
-})
-
-it('the segment cache is bounded, and drops and closes segments soon after their last request', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-segments-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  let nowMs = 0
-  let made = 0
-  const held = new Set<number>()
-  const sendfile: Sendfile = {
-    hold() {
-      held.add(++made)
-      return made
-    },
-    release: (file) => void held.delete(file),
-    send: () => 0,
-  }
-  const cache = new SegmentCache({ ...systemClock, monotonic: () => nowMs }, sendfile)
-  for (let i = 0; i < 20; i++) {
-    const path = join(folder, `9${i}.m4s`)
-    await writeFile(path, Buffer.alloc(4 * 1024 * 1024))
-    expect((await cache.read(path))?.length).toBe(4 * 1024 * 1024)
-    await rm(path)
-  }
-  expect(cache.size).toBe(64 * 1024 * 1024)
-  expect(held.size).toBe(16)
-  expect(cache.peek(join(folder, '90.m4s'))).toBeUndefined()
-  expect(cache.peek(join(folder, '919.m4s'))).toBeDefined()
-  nowMs += 10_001
-  cache.sweep()
-  expect(cache.size).toBe(0)
-  expect(held.size).toBe(0)
 })

@@ -15,6 +15,7 @@ import { amfObject } from '../../src/media/rtmp/amf0.ts'
 import { commandMessage, type Message, writeMessage } from '../../src/media/rtmp/messages.ts'
 import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { createFfmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
+import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { Authority } from '../delivery/support/certificates.ts'
@@ -66,6 +67,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
     sources: new PushSources(),
     meter: new Measured(tools, ''),
     load: plentyOfRoom(),
+    streams: new ChannelStreams(tools.clock),
     folder: join(dir, 'channels'),
   }
   transcoder = createTranscoder(parts)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/
 import { reachSources } from '../../src/net/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/ffmpeg/ffmpeg.ts'
+import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
@@ -30,6 +31,7 @@ let radio: Recorded
 let dir: string
 let sources: PushSources
 let transcoder: FfmpegTranscoder
+let streams: ChannelStreams
 let scripted: ScriptedLoad
 /** Every started process, with the number of running ones at its start. */
 let started: { process: FfmpegProcess; beside: number }[]
@@ -56,9 +58,11 @@ beforeEach(async () => {
   const reach = reachSources({ ...tools, allowPrivate: true })
   const plenty = plentyOfRoom()
   scripted = new ScriptedLoad()
+  streams = new ChannelStreams(systemClock)
   transcoder = createTranscoder({
     ...tools,
     ffmpeg,
+    streams,
     sources,
     reach,
     meter: measured,
@@ -140,18 +144,19 @@ test('an encoder that changes its size and drops its audio continues in a new pr
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
   // Such a line would be reported as the reason when a process is killed.
   expect((await started[0]?.process.exited)?.tail).toBe('')
-  const folder = join(transcoder.folderOf('en_1'), '0')
+  const stream = streams.find('en_1')
+  const segments = stream?.facts('0')?.segments ?? []
   // With two tracks and with one: the old segments still decode.
-  const [first, second] = await Promise.all(
-    ['0_0.mp4', '1_0.mp4'].map((name) => readFile(join(folder, name), 'latin1')),
-  )
-  expect([first?.split('trak').length, second?.split('trak').length]).toEqual([3, 2])
-  const playlist = await readFile(join(folder, 'index.m3u8'), 'utf8')
-  expect(playlist).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
+  const inits = [segments[0], segments.at(-1)].map((segment) => {
+    const piece = { rendition: '0', kind: 'init', name: `init-${segment?.init}.mp4` } as const
+    return stream?.piece(piece)?.toString('latin1').split('trak').length
+  })
+  expect(inits).toEqual([3, 2])
+  expect(segments.map(({ discontinuity }) => discontinuity).filter((is) => is)).toEqual([true])
+  expect(segments[0]?.discontinuity).toBe(false)
   await until(() => metrics().length >= 2, 'what the segments of both processes are like')
   const measuredOnce = metrics()
-  const listed = (await readFile(join(folder, 'index.m3u8'), 'utf8')).match(/m4s$/gm) ?? []
-  expect(measuredOnce.length).toBeLessThanOrEqual(listed.length)
+  expect(measuredOnce.length).toBeLessThanOrEqual(stream?.facts('0')?.segments.length ?? 0)
   for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
 })
 
@@ -199,12 +204,22 @@ function launchBoth(source: TranscodeJob['source']): void {
   launch('en_2', source, { ...LADDER, video })
 }
 
-const playlist = (index: number): Promise<string> =>
-  readFile(join(transcoder.folderOf('en_2'), String(index), 'index.m3u8'), 'utf8').catch(() => '')
+/** The closed segments of a rendition, each with its number and how many discontinuities were before it. */
+const listed = (index: number) => {
+  const facts = streams.find('en_2')?.facts(String(index))
+  let discontinuities = facts?.discontinuitySequence ?? 0
+  return (facts?.segments ?? [])
+    .filter(({ closed }) => closed)
+    .map(({ n, discontinuity }) => ({ n, after: (discontinuities += discontinuity ? 1 : 0) }))
+}
 
-/** Whether a rendition has a segment of this process. */
-const has = async (index: number, launch: number): Promise<boolean> =>
-  new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
+/** The renditions of the master playlist. */
+const variants = () =>
+  streams
+    .find('en_2')
+    ?.variants()
+    .map(({ rendition }) => rendition)
+    .join()
 
 test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
   const port = await freeUdpPort()
@@ -213,38 +228,33 @@ test('an engine that pulls its source continues with other renditions, without l
   const codecs = '-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac'
   ended(spawn('ffmpeg', `-loglevel error ${inputs} ${codecs} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
   launchBoth({ kind: 'pull', ingestId: 'in_2', url })
-  await until(() => has(0, 0), 'both renditions')
+  await until(() => listed(0).length > 0, 'both renditions')
+  const [first] = listed(1)
   scripted.make(scripted.rungs.slice(1))
-  await until(() => has(1, 1), 'the rendition that is left')
-  expect(await playlist(0)).toBe('')
+  await until(() => (listed(1).at(-1)?.after ?? 0) > (first?.after ?? 0), 'the rendition that is left')
+  expect([listed(0), variants()]).toEqual([[], '1'])
   expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
 
-test('a dropped and restored rendition continues with the numbers of the others, in its old folder', async () => {
+test('a dropped and restored rendition continues with the numbers of the others', async () => {
   launchBoth({ kind: 'push', ingestId: 'in_2' })
   play(wide, push('in_2'))
-  await until(() => has(0, 0), 'both renditions')
+  await until(() => listed(0).length > 0 && listed(1).length > 0, 'both renditions')
+  const [first] = listed(1)
   const all = scripted.rungs
   scripted.make(all.slice(1))
-  await until(() => has(1, 1), 'the rendition that is left')
-  expect(await playlist(0)).toBe('')
-  const variants = async () => {
-    const main = await readFile(join(transcoder.folderOf('en_2'), 'main.m3u8'), 'utf8')
-    return main.match(/^\d\/index\.m3u8$/gm)?.join()
-  }
-  // ffmpeg writes the master playlist after those of the renditions.
-  await until(async () => (await variants()) === '1/index.m3u8', 'a master playlist without the other rendition')
+  await until(() => (listed(1).at(-1)?.after ?? 0) > (first?.after ?? 0), 'the rendition that is left')
+  expect([listed(0), variants()]).toEqual([[], '1'])
   scripted.make(all)
-  await until(() => has(0, 2), 'both again')
-  await until(() => has(1, 2), 'both again')
-  const numberIn = async (index: number) => Number(/^2_(\d+)\.m4s/m.exec(await playlist(index))?.[1])
-  expect(await numberIn(0)).toBe(await numberIn(1))
-  expect(await playlist(0)).toContain(`#EXT-X-MEDIA-SEQUENCE:${await numberIn(0)}\n`)
-  expect(await playlist(1)).toMatch(/^0_\d+\.m4s[^]*^1_\d+\.m4s[^]*^2_\d+\.m4s/m)
+  await until(() => listed(0).length > 1 && listed(1).at(-1)?.n === listed(0).at(-1)?.n, 'both again')
+  expect(variants()).toBe('0,1')
+  expect(listed(1)[0]).toEqual(first)
+  expect(listed(1).slice(-listed(0).length)).toEqual(listed(0))
+  expect(listed(0)[0]?.after).toBe((first?.after ?? 0) + 2)
   expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
 
-test('an engine that is killed while its folders are being made leaves none, also when it is started again at once', async () => {
+test('an engine that is killed while its folder is being made leaves none, also when it is started again at once', async () => {
   const video = Array.from(
     { length: 40 },
     (_, n) => ({ ...LADDER.video[0], id: `re_${n}` }) as (typeof LADDER.video)[0],
@@ -256,6 +266,6 @@ test('an engine that is killed while its folders are being made leaves none, als
     launch('en_3', { kind: 'push', ingestId: 'in_3' }, ladder)
     await killed
     await transcoder.kill('en_3')
-    expect(existsSync(transcoder.folderOf('en_3'))).toBe(false)
+    expect(existsSync(join(dir, 'channels', 'en_3'))).toBe(false)
   }
 })

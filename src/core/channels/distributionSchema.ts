@@ -95,7 +95,13 @@ const latencies = () =>
   nullable(
     Type.Object(
       {
-        hls: nullable(wholeField(HLS_LATENCY.min, HLS_LATENCY.max, 'Seconds behind the live edge. Default 10.')),
+        hls: nullable(
+          wholeField(
+            HLS_LATENCY.min,
+            HLS_LATENCY.max,
+            'Seconds behind the live edge, for players without low latency. Default 10.',
+          ),
+        ),
         hesp: notBuilt('only HLS is served'),
       },
       closed,
@@ -107,6 +113,9 @@ const outputs = () =>
     Type.Object(
       {
         hls: optional(Type.Boolean()),
+        llHls: optional(
+          Type.Boolean({ description: 'Playlists also list parts of segments, for low latency. Default true.' }),
+        ),
         hesp: notBuilt('only HLS is served'),
         hlsMpegTs: notBuilt('segments are fragmented MP4'),
       },
@@ -203,7 +212,12 @@ export const DistributionRecord = Type.Object(
       keys: Type.Array(KeyRecord),
     }),
     endpoints: Type.Object({ engineIds: Type.Array(Type.String()) }),
-    outputs: Type.Object({ hesp: Type.Boolean(), hls: Type.Boolean(), hlsMpegTs: Type.Boolean() }),
+    outputs: Type.Object({
+      hesp: Type.Boolean(),
+      hls: Type.Boolean(),
+      hlsMpegTs: Type.Boolean(),
+      llHls: Type.Boolean(),
+    }),
     maxBitrate: optional(Type.Integer()),
     dvr: Type.Object({ enabled: Type.Boolean() }),
     createdAt: date(),

@@ -75,7 +75,7 @@ export function toEngineRecord(engine: Engine): EngineRecord {
     priority: engine.priority,
     drm: false,
     overlays: [],
-    outputs: { hesp: false, hls: true, hlsMpegTs: false, llHls: false },
+    outputs: { hesp: false, hls: true, hlsMpegTs: false, llHls: true },
     status: engine.status,
     ...(engine.statusMessage === null ? {} : { statusMessage: engine.statusMessage }),
     createdAt: new Date(engine.createdAtMs).toISOString(),

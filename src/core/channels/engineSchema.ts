@@ -13,7 +13,7 @@ const outputs = () =>
       hls: optional(Type.Boolean({ description: 'What every engine makes: true.' })),
       hesp: notBuilt('only HLS is made'),
       hlsMpegTs: notBuilt('segments are fragmented MP4'),
-      llHls: notBuilt('HLS is not made with partial segments'),
+      llHls: optional(Type.Boolean({ description: 'Taken either way: distributions choose it by outputs.llHls.' })),
     },
     closed,
   )

@@ -117,6 +117,8 @@ export interface DistributionRules {
   /** How many seconds behind the live edge HLS players are asked to stay. */
   hlsLatencySeconds: number
   hls: boolean
+  /** Playlists list parts, for low latency. */
+  llHls: boolean
   /** Bits per second; renditions above it are left out of the playlist. Null: no limit. */
   maxBitrate: number | null
   /** The engines that feed it, all from its channel. */

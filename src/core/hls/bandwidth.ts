@@ -26,3 +26,24 @@ export class BandwidthMeter {
     return { peak: Math.max(1, Math.ceil(this.#peak * HEADROOM)), average: Math.max(1, Math.ceil(average)) }
   }
 }
+
+/** What our encoder keeps to, bits per second and bits. A small buffer keeps the largest segments near the bitrate. */
+export const encoderRates = (bitrate: number): { maxrate: number; bufsize: number } => ({
+  maxrate: Math.round(bitrate * 1.1),
+  bufsize: Math.round(bitrate / 2),
+})
+
+/** Of audio at a constant bitrate. */
+const AUDIO_PEAK = 1.1
+/** The boxes around the media. */
+const CONTAINER = 1.02
+
+/**
+ * What a rendition of our encoder keeps to: the video of a segment has at most its maximal rate and one full buffer.
+ * @param audio bits per second; 0: there is none
+ */
+export function encodedBandwidth(bitrate: number, audio: number, segmentSeconds: number): Bandwidth {
+  const { maxrate, bufsize } = encoderRates(bitrate)
+  const peak = (maxrate + bufsize / segmentSeconds + audio * AUDIO_PEAK) * CONTAINER
+  return { peak: Math.ceil(peak), average: bitrate + audio }
+}

@@ -10,6 +10,8 @@ export interface CutRules {
   readonly maxSeconds: number
   /** No part is longer, seconds. Null: segments have one part. */
   readonly partSeconds: number | null
+  /** A segment ends before every keyframe. */
+  readonly atEveryKey?: boolean
 }
 
 export type Lead = 'video' | 'audio'
@@ -46,8 +48,9 @@ export class Cutter {
 
   /** Whether a segment ends before a frame that begins now, with its duration as far as it is known. */
   endsSegment(key: boolean, seconds = 0): boolean {
-    const { segmentSeconds, maxSeconds } = this.#rules
+    const { segmentSeconds, maxSeconds, atEveryKey = false } = this.#rules
     if (this.#segmentSeconds === 0) return false
+    if (key && atEveryKey) return true
     const gopSeconds = Math.max(this.#gopSeconds, this.#gopBeforeSeconds, this.#sinceKeySeconds)
     const isLong =
       this.#segmentSeconds >= segmentSeconds - this.#earlySeconds ||

@@ -6,6 +6,10 @@ export interface PlaylistOptions {
   readonly window: number
   /** The address of a file; relative names stand as they are. */
   readonly uriOf?: (name: string) => string
+  /** False: a playlist without parts, whatever the rendition has. */
+  readonly parts?: boolean
+  /** How far behind the end players without parts are asked to stay, seconds; three target durations at least. */
+  readonly holdBackSeconds?: number
 }
 
 type UriOf = (name: string) => string
@@ -16,9 +20,10 @@ const PARTS_WITHIN = 3
 const HOLD_BACK = 3
 
 /** A media playlist (RFC 8216 section 4.3; parts: draft-pantos-hls-rfc8216bis section 4.4). */
-export function hlsPlaylist(facts: RenditionFacts, { window, uriOf = (name) => name }: PlaylistOptions): string {
+export function hlsPlaylist(facts: RenditionFacts, options: PlaylistOptions): string {
+  const { window, uriOf = (name) => name, parts = true } = options
   const { targetSeconds, partSeconds, ended } = facts
-  const withParts = partSeconds !== null && !ended
+  const withParts = parts && partSeconds !== null && !ended
   const segments = facts.segments.filter(({ closed, parts }) => closed || (withParts && parts.length > 0))
   const first = Math.max(0, segments.filter(({ closed }) => closed).length - window)
   const listed = segments.slice(first)
@@ -26,7 +31,7 @@ export function hlsPlaylist(facts: RenditionFacts, { window, uriOf = (name) => n
     '#EXTM3U',
     `#EXT-X-VERSION:${withParts ? 9 : 7}`,
     `#EXT-X-TARGETDURATION:${targetSeconds}`,
-    ...(withParts ? partRules(targetSeconds, partSeconds) : []),
+    ...serverControl(targetSeconds, withParts ? partSeconds : null, options.holdBackSeconds),
     `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.n ?? facts.nextSegment}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${facts.discontinuitySequence + discontinuitiesIn(segments.slice(0, first))}`,
     ...(listed.every(({ independent }) => independent) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
@@ -37,11 +42,13 @@ export function hlsPlaylist(facts: RenditionFacts, { window, uriOf = (name) => n
   return `${lines.join('\n')}\n`
 }
 
-/** Lets a player block until the next part, and says how far behind the end it plays. */
-function partRules(targetSeconds: number, partSeconds: number): string[] {
-  const [holdBack, partHoldBack] = [targetSeconds * HOLD_BACK, partSeconds * HOLD_BACK].map((s) => s.toFixed(3))
+/** With parts, lets a player block until the next one. Says how far behind the end players stay. */
+function serverControl(targetSeconds: number, partSeconds: number | null, holdBackSeconds?: number): string[] {
+  const holdBack = `HOLD-BACK=${Math.max(holdBackSeconds ?? 0, targetSeconds * HOLD_BACK).toFixed(3)}`
+  if (partSeconds === null) return holdBackSeconds === undefined ? [] : [`#EXT-X-SERVER-CONTROL:${holdBack}`]
+  const partHoldBack = `PART-HOLD-BACK=${(partSeconds * HOLD_BACK).toFixed(3)}`
   return [
-    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK=${holdBack},PART-HOLD-BACK=${partHoldBack}`,
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${holdBack},${partHoldBack}`,
     `#EXT-X-PART-INF:PART-TARGET=${partSeconds.toFixed(3)}`,
   ]
 }

@@ -14,13 +14,17 @@ export const MATROSKA_INPUT: readonly string[] = words(
 )
 
 /**
- * Keeps the timestamps of the frames: a live source has no fixed rate. A keyframe every two seconds, and one after a gap:
- * an expression with `n_forced` would then force one at every frame until it has caught up.
+ * A keyframe every two seconds, and one after a gap: an expression with `n_forced` would then force one at every frame until
+ * it has caught up. Keeps the timestamps of the frames: a live source has no fixed rate.
  */
-const X264_LIVE = [
-  ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -crf 23'),
-  ...words('-maxrate 6M -bufsize 12M -fps_mode passthrough -enc_time_base 1:90000 -force_key_frames'),
+export const KEYFRAMES: readonly string[] = [
+  ...words('-fps_mode passthrough -enc_time_base 1:90000 -force_key_frames'),
   'expr:if(isnan(prev_forced_t),1,gt(floor(t/2+0.01),floor(prev_forced_t/2+0.01)))',
+]
+
+const X264_LIVE = [
+  ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -crf 23 -maxrate 6M -bufsize 12M'),
+  ...KEYFRAMES,
 ]
 
 /** `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. */

@@ -46,6 +46,8 @@ export interface FfmpegJob {
   readonly backlogBytes?: number
   /** Takes what the process writes to `pipe:1`. */
   readonly stdout?: (chunk: Buffer) => void
+  /** Each takes what the process writes to the pipe of its place: see `outputPipe`. A pipe that is not read stops all. */
+  readonly outputs?: readonly ((chunk: Buffer) => void)[]
   readonly onProgress?: (progress: Progress) => void
   /** Runs with a lower priority, so that live streams come first. */
   readonly background?: boolean
@@ -100,6 +102,12 @@ const GUARD = [
   '[ -z "$killer" ] || kill "$killer" 2>/dev/null',
   'exit "$status"',
 ].join('\n')
+
+/** Behind those of the guard. */
+const FIRST_OUTPUT = 6
+
+/** The address that ffmpeg writes the output with this index of `outputs` to. */
+export const outputPipe = (index: number): string => `pipe:${FIRST_OUTPUT + index}`
 
 const GENERAL = ['-hide_banner', '-nostats', '-loglevel', 'warning', '-progress', 'pipe:3', '-stats_period', '1']
 const BACKLOG_BYTES = 8 * 1024 * 1024
@@ -166,6 +174,7 @@ function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): 
     job.onProgress?.(progress)
   })
   if (job.stdout) child.stdout?.on('data', job.stdout)
+  for (const [index, take] of (job.outputs ?? []).entries()) child.stdio[FIRST_OUTPUT + index]?.on('data', take)
   const exited = exitOf(child, tail)
   void exited.then(({ code, signal }) => log.debug({ name: job.name, code, signal }, 'ffmpeg ended'))
   const end = (): void => void (guardOf(child) ?? child.stdin)?.end()
@@ -211,9 +220,11 @@ function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
   const nice = job.background && process.platform !== 'win32' ? ['nice', '-n', '10'] : []
   const hasInput = job.stdin === true || job.script !== undefined
   const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...nice, program, ...args]
+  const pipeIf = (isUsed: boolean): 'pipe' | 'ignore' => (isUsed ? 'pipe' : 'ignore')
+  const outputs = job.outputs?.map(() => 'pipe' as const) ?? []
   return spawn(argv[0] ?? program, argv.slice(1), {
     env: childEnvironment(),
-    stdio: [hasInput ? 'pipe' : 'ignore', job.stdout ? 'pipe' : 'ignore', 'pipe', 'pipe', guarded ? 'pipe' : 'ignore'],
+    stdio: [pipeIf(hasInput), pipeIf(job.stdout !== undefined), 'pipe', 'pipe', pipeIf(guarded), 'ignore', ...outputs],
     detached: true,
     windowsHide: true,
     ...(job.cwd === undefined ? {} : { cwd: job.cwd }),

@@ -10,11 +10,18 @@ export interface FrameSamplerOptions {
   readonly dateOf: (sourceMs: number) => number
   /** There was a gap. `clockChanged`: the source has set its clock back. */
   readonly hasGap: (clockChanged: boolean) => void
+  /**
+   * What is added to the times of the source from this frame on, so that they go on at `endUs`; all in microseconds. Default:
+   * exactly so. Renditions of one source agree on it.
+   */
+  readonly offsetOf?: (decodeTimeUs: number, endUs: number) => number
 }
 
 const US = 1_000_000
 /** What a frame of video lasts when nothing says it. */
 const USUAL_US = US / 30
+/** The most audio that waits for the keyframe that a stream begins with. */
+const EARLY_MAX = 256
 
 /** A frame of the lead whose end is not known yet. */
 interface Pending {
@@ -33,13 +40,14 @@ export class FrameSampler implements FrameSink {
   #tracks: readonly Mp4Track[] = []
   #lead: Mp4Track | undefined
   #waitsForKey = true
+  /** Audio that came before that keyframe. */
+  #early: Frame[] = []
   #pending: Pending | null = null
   #usualUs = USUAL_US
   /** From the frame before the latest to the latest, gaps included. */
   #stepUs = 0
   /** Added to a time of the source it gives the time of the stream. */
   #offsetUs = 0
-  /** Where the stream has got to, microseconds. */
   #endUs = 0
   /** How much later the first frame is shown than decoded. */
   #reorderingUs = 0
@@ -66,13 +74,20 @@ export class FrameSampler implements FrameSink {
   discontinue(): void {
     this.#flush()
     this.#waitsForKey = true
+    this.#early = []
     this.#options.packager.discontinue()
     this.#leadClock = this.#newLeadClock()
+  }
+
+  /** Where the stream has got to, microseconds. */
+  get endUs(): number {
+    return this.#endUs
   }
 
   frame(frame: Frame): void {
     if (frame.kind === this.#lead?.info.kind) this.#leadFrame(this.#leadClock?.exact(frame) ?? frame, this.#lead)
     else if (!this.#waitsForKey) this.#audioFrame(frame)
+    else if (this.#early.push(frame) > EARLY_MAX) this.#early.shift()
   }
 
   end(): void {
@@ -83,9 +98,11 @@ export class FrameSampler implements FrameSink {
   #leadFrame(frame: Frame, lead: Mp4Track): void {
     if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
     if (this.#waitsForKey && !frame.key) return
-    if (this.#waitsForKey) this.#begin(frame)
+    const begins = this.#waitsForKey
+    if (begins) this.#begin(frame)
     const startUs = this.#pending === null ? frame.decodeTimeUs + this.#offsetUs : this.#endUs
     this.#pending = { frame, dtsUs: Math.max(startUs, this.#endUs) }
+    if (begins) for (const audio of this.#early.splice(0)) this.#audioFrame(audio, this.#pending.dtsUs)
   }
 
   /** The frame lasts until the next one, unless there is a gap. */
@@ -116,7 +133,8 @@ export class FrameSampler implements FrameSink {
 
   #begin({ decodeTimeUs, timeUs, kind }: Frame): void {
     this.#waitsForKey = false
-    this.#offsetUs = this.#endUs - decodeTimeUs
+    const { offsetOf } = this.#options
+    this.#offsetUs = offsetOf?.(decodeTimeUs, this.#endUs) ?? this.#endUs - decodeTimeUs
     this.#reorderingUs = timeUs - decodeTimeUs
     const audio = this.#tracks.find(({ info }) => info.kind === 'audio' && kind !== 'audio')
     this.#audio = audio?.info.kind === 'audio' ? { id: audio.id, clock: new AudioClock(audio.info) } : null
@@ -134,9 +152,9 @@ export class FrameSampler implements FrameSink {
   }
 
   /** Audio from before the first frame of a run is left out. */
-  #audioFrame({ timeUs, data }: Frame): void {
+  #audioFrame({ timeUs, data }: Frame, fromUs = Number.NEGATIVE_INFINITY): void {
     const at = timeUs + this.#offsetUs
-    const runStartUs = this.#pending === null ? this.#endUs : Number.NEGATIVE_INFINITY
+    const runStartUs = this.#pending === null ? this.#endUs : fromUs
     if (this.#audio === null || at < Math.max(0, runStartUs)) return
     const sample = this.#audio.clock.sampleAt(at, data)
     if (sample !== null) this.#options.packager.add(this.#audio.id, sample)

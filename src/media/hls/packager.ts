@@ -15,7 +15,20 @@ export interface CutOptions {
   readonly segmentSeconds: number
   /** Whether segments have parts (low-latency HLS). */
   readonly parts: boolean
+  /** The encoder is ours: it makes a keyframe for each segment, and nowhere else. */
+  readonly keyPerSegment?: boolean
+  /** A segment is complete. */
+  readonly segment?: (made: MadeSegment) => void
 }
+
+export interface MadeSegment {
+  /** Of the lead track. */
+  readonly frames: number
+  readonly bytes: number
+  readonly seconds: number
+}
+
+const NOTHING: MadeSegment = { frames: 0, bytes: 0, seconds: 0 }
 
 /** The date of a media time, both in milliseconds. Called once for each segment. */
 export type DateOf = (mediaMs: number) => number
@@ -39,6 +52,7 @@ export class HlsPackager {
   #others: Sample[] = []
   #sequence = 0
   #segmentBegins = true
+  #made = NOTHING
 
   /** @param changed called when a playlist has something new */
   constructor(rendition: HlsRendition, options: CutOptions, changed: () => void) {
@@ -109,6 +123,8 @@ export class HlsPackager {
     this.#rendition.close()
     this.#cutter.segmentEnded()
     this.#segmentBegins = true
+    if (this.#made.frames > 0) this.#options.segment?.(this.#made)
+    this.#made = NOTHING
     this.#changed()
   }
 
@@ -140,14 +156,14 @@ export class HlsPackager {
   }
 
   #newCutter(): Cutter {
-    const { segmentSeconds } = this.#options
+    const { segmentSeconds, keyPerSegment: atEveryKey = false } = this.#options
     const lead: Lead = this.#lead?.info.kind ?? 'video'
     const targets = this.#rendition.targets
-    const rules: CutRules =
+    const rules: Omit<CutRules, 'segmentSeconds'> =
       targets === null
-        ? { segmentSeconds, maxSeconds: 2 * segmentSeconds, partSeconds: null }
-        : { segmentSeconds, maxSeconds: longestSegmentOf(targets.targetSeconds), partSeconds: targets.partSeconds }
-    return new Cutter(rules, lead)
+        ? { maxSeconds: 2 * segmentSeconds, partSeconds: null }
+        : { maxSeconds: longestSegmentOf(targets.targetSeconds), partSeconds: targets.partSeconds }
+    return new Cutter({ ...rules, segmentSeconds, atEveryKey }, lead)
   }
 
   #endPart(): void {
@@ -164,7 +180,13 @@ export class HlsPackager {
     const bytes = partOf(++this.#sequence, tracks)
     const startMs = this.#segmentBegins ? this.#dateOf((first.dts / timescale) * 1000) : 0
     this.#segmentBegins = false
-    this.#rendition.add({ bytes, duration: (end - first.dts) / timescale, independent: first.key }, startMs)
+    const duration = (end - first.dts) / timescale
+    this.#rendition.add({ bytes, duration, independent: first.key }, startMs)
+    this.#made = {
+      frames: this.#made.frames + this.#waiting.length,
+      bytes: this.#made.bytes + bytes.length,
+      seconds: this.#made.seconds + duration,
+    }
     this.#waiting = []
     this.#cutter.partEnded()
     this.#changed()

@@ -167,6 +167,27 @@ export class HlsRendition {
     return this.#ended
   }
 
+  /** Where a rendition begins that takes the place of this one, after a discontinuity. */
+  get next(): FirstNumbers {
+    const discontinuities = this.#closed.filter(({ discontinuity }) => discontinuity).length
+    const more = this.#closed.length > 0 ? 1 : 0
+    return {
+      segment: this.#nextSegment,
+      part: this.#nextPart,
+      discontinuity: this.#discontinuitySequence + discontinuities + more,
+    }
+  }
+
+  /** How long this piece plays, milliseconds; 0 for an init and for what is gone. */
+  playsMs(kind: PieceKey['kind'], n: number): number {
+    const segments = this.#open === null ? this.#closed : [...this.#closed, this.#open]
+    const found =
+      kind === 'segment'
+        ? segments.find((segment) => segment.n === n)
+        : segments.flatMap(({ parts }) => parts).find((part) => part.n === n)
+    return kind === 'init' ? 0 : Math.round((found?.duration ?? 0) * 1000)
+  }
+
   #newSegment(independent: boolean, startMs: number): SegmentFact {
     const discontinuity = !this.#isContinued && this.#closed.length > 0
     this.#isContinued = true

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
-import { firstNumbers } from '../../core/hls/numbers.ts'
-import { HlsRendition } from './rendition.ts'
+import { type FirstNumbers, firstNumbers } from '../../core/hls/numbers.ts'
+import { HlsRendition, type RenditionOptions } from './rendition.ts'
 import { Waiters } from './waiters.ts'
 
 export interface HlsStreamOptions {
@@ -25,15 +25,24 @@ export class HlsStream {
   readonly id: string
   readonly #store: SegmentStore
   readonly #waiters: Waiters
-  readonly #renditions: ReadonlyMap<string, HlsRendition>
+  readonly #renditions: Map<string, HlsRendition>
+  readonly #options: Omit<RenditionOptions, 'name' | 'first'>
 
   constructor({ id, clock, store, renditions, listed, maxBytes }: HlsStreamOptions) {
     this.id = id
     this.#store = store
     this.#waiters = new Waiters(clock)
     const first = firstNumbers(clock.now())
-    const options = { stream: id, store, first, listed, maxBytes }
-    this.#renditions = new Map(renditions.map((name) => [name, new HlsRendition({ ...options, name })]))
+    this.#options = { stream: id, store, listed, maxBytes }
+    this.#renditions = new Map(renditions.map((name) => [name, new HlsRendition({ ...this.#options, name, first })]))
+  }
+
+  /** Begins a rendition again with these numbers: nothing of it is left. */
+  renew(name: string, first: FirstNumbers): HlsRendition {
+    const rendition = new HlsRendition({ ...this.#options, name, first })
+    void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
+    this.#renditions.set(name, rendition)
+    return rendition
   }
 
   rendition(name: string): HlsRendition | undefined {
@@ -53,6 +62,11 @@ export class HlsStream {
     const renditions = [...this.#renditions.values()]
     await this.#waiters.until(() => renditions.every(isPlayable), ms)
     return renditions.every(({ listed }) => listed > 0)
+  }
+
+  /** Waits until a condition on this stream holds, `ms` at most. Resolves with whether it does. */
+  until(holds: () => boolean, ms: number): Promise<boolean> {
+    return this.#waiters.until(holds, ms)
   }
 
   variants(): VariantFacts[] {

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import { processorTimeOf } from '../../base/processors.ts'
 import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
-import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import type { Encoder } from '../encoder/encoder.ts'
 
 /** What a process received, and what it could not take. */
 export interface Fed {
@@ -17,7 +17,7 @@ export interface Fed {
 export interface EncoderWatchOptions {
   readonly clock: Clock
   readonly log: Logger
-  readonly process: FfmpegProcess
+  readonly encoder: Encoder
   /** Null: the process reads its source itself. */
   readonly fed: (() => Fed) | null
   readonly load: LoadControl
@@ -27,7 +27,8 @@ export interface EncoderWatchOptions {
 const LOOK_EVERY_MS = 1000
 
 /** Checks a process once a second until it ends or needs a restart. Resolves when it is gone; never rejects. */
-export async function watchEncoder({ clock, log, process, fed, load, found }: EncoderWatchOptions): Promise<void> {
+export async function watchEncoder({ clock, log, encoder, fed, load, found }: EncoderWatchOptions): Promise<void> {
+  const { process } = encoder
   load.begun()
   const looking = repeat(
     { clock, log, name: 'watch an encoder', everyMs: LOOK_EVERY_MS, pausesFirst: true },
@@ -35,7 +36,7 @@ export async function watchEncoder({ clock, log, process, fed, load, found }: En
       const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
       if (signal.aborted) return 'done'
       const { inMs, droppedFrames, droppedMs } = fed?.() ?? { inMs: null, droppedFrames: 0, droppedMs: 0 }
-      const outMs = process.progress.outTimeMs ?? 0
+      const { encodedMs: outMs } = encoder
       const verdict = load.look({ atMs: clock.monotonic(), inMs, outMs, droppedFrames, droppedMs, cpuMs })
       found(verdict)
       return verdict.restart ? 'done' : undefined

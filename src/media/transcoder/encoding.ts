@@ -1,16 +1,16 @@
-import { access, mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, rm } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { repeat } from '../../base/repeat.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { Reached, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
+import { makesAudio } from '../encoder/arguments.ts'
+import { type Encoder, startEncoder } from '../encoder/encoder.ts'
+import { pullScript, TIMES_JUMPED } from '../encoder/pullInput.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
-import { ladderArguments, type LadderInput, type Launch, pullScript, TIMES_JUMPED } from './arguments.ts'
+import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
+import type { MadeSegment } from '../hls/packager.ts'
 import { type Fed, watchEncoder } from './encoderWatch.ts'
-import { alignPlaylists, clearLeftovers } from './leftovers.ts'
-import { SegmentMeter } from './segmentMeter.ts'
 
 export interface EncodingTools {
   readonly ffmpeg: Ffmpeg
@@ -18,21 +18,21 @@ export interface EncodingTools {
   readonly log: Logger
   readonly meter: MeterReading
   readonly load: EngineLoad
-  /** For the next process of this engine. */
-  readonly nextLaunch: () => Launch
+  /** What viewers of the engine get. */
+  readonly stream: ChannelStream
 }
 
 /** The input of one process. */
-interface Run extends Pick<LadderInput, 'hasAudio'> {
+interface Run {
+  readonly hasAudio: boolean
   readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
   /** What it received so far; absent when it reads its source itself. */
   readonly fed?: () => Fed
 }
 
 export const STOP_GRACE_MS = 2000
-const LOOK_EVERY_MS = 150
 
-/** The ffmpeg processes of one engine, one after another, and the files that they write. */
+/** The ffmpeg processes of one engine, one after another, and the HLS that is made of their output. */
 export class Encoding {
   /** When the latest process started, monotonic. */
   startedAtMs = Number.NEGATIVE_INFINITY
@@ -77,31 +77,53 @@ export class Encoding {
     if (!keepFolder) await rm(this.#folder, { recursive: true, force: true })
   }
 
+  /** A frame of a pushed source came. */
+  observe(timeUs: number): void {
+    this.#tools.stream.observe(timeUs)
+  }
+
   /** Starts a process that is fed, or that reads from `pull`. Null: it could not be started, and that was reported. */
   run({ hasAudio, pull, fed }: Run): FfmpegProcess | null {
-    const { ffmpeg, clock, log, nextLaunch } = this.#tools
+    const { ffmpeg, clock, stream } = this.#tools
     const { audioKbps } = this.#job.ladder
-    const launch = nextLaunch()
-    const meter = this.#meterOf(launch)
-    const started = ffmpeg.run({
-      name: this.#job.name,
-      args: ladderArguments({ hasAudio, input: pull ? 'pull' : 'push', ...launch, rungs: this.#load.rungs, audioKbps }),
-      ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
-      cwd: this.#folder,
-      onProgress: ({ outTimeMs }) => {
-        void meter.look()
-        if ((outTimeMs ?? 0) > 0) pull?.onFrames()
+    const ladder = { hasAudio, audioKbps, rungs: this.#load.rungs, input: pull ? 'pull' : 'push' } as const
+    const run: ChannelRun = {
+      rungs: ladder.rungs,
+      audio: makesAudio(ladder) ? (audioKbps ?? 0) * 1000 : 0,
+      segment: (index, made) => this.#measure(index, made),
+      playable: () => this.#notify({ kind: 'manifest' }),
+    }
+    const started = startEncoder({
+      ffmpeg,
+      clock,
+      job: {
+        name: this.#job.name,
+        cwd: this.#folder,
+        ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
       },
+      ladder,
+      out: stream.begin(run),
+      encoded: (timeUs) => {
+        if (pull) this.observe(timeUs)
+        pull?.onFrames()
+      },
+      ended: () => stream.end(),
     })
     if (!started.ok) {
+      stream.end()
       this.broken(started.error.message)
       return null
     }
-    this.#process = started.value
+    this.#watch(started.value, fed ?? null)
+    return started.value.process
+  }
+
+  #watch(encoder: Encoder, fed: (() => Fed) | null): void {
+    const { clock, log } = this.#tools
+    this.#process = encoder.process
     this.startedAtMs = clock.monotonic()
     const found = (verdict: LoadVerdict): void => this.#found(verdict)
-    void watchEncoder({ clock, log, process: started.value, fed: fed ?? null, load: this.#load, found })
-    return started.value
+    void watchEncoder({ clock, log, encoder, fed, load: this.#load, found })
   }
 
   #found({ log, restart }: LoadVerdict): void {
@@ -111,68 +133,23 @@ export class Encoding {
     if (restart) this.restart()
   }
 
-  #meterOf({ launch }: Launch): SegmentMeter {
+  #measure(index: number, { frames, bytes, seconds }: MadeSegment): void {
     const { clock, meter } = this.#tools
     const { engineId, ladder } = this.#job
-    return new SegmentMeter({
-      clock,
-      folders: new Map(this.#load.rungs.map(({ index }) => [index, this.#folderOf(index)])),
-      launch,
-      measured: (index, sample) => {
-        if (sample.framerate !== null) this.#load.counted(index, sample.framerate)
-        meter.segment(engineId, { index, name: ladder.video[index]?.label ?? '' }, sample)
-      },
-    })
+    const framerate = Math.round((frames * 100) / seconds) / 100
+    this.#load.counted(index, framerate)
+    const rendition = { index, name: ladder.video[index]?.label ?? '' }
+    meter.segment(engineId, rendition, { atMs: clock.now(), framerate, bitrate: Math.round((bytes * 8) / seconds) })
   }
 
-  #folderOf = (index: number): string => join(this.#folder, String(index))
-
-  async makeFolders(): Promise<void> {
-    for (const folder of this.#allFolders()) await mkdir(folder, { recursive: true, mode: 0o700 })
+  async makeFolder(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
   }
 
-  #allFolders(): string[] {
-    return [...this.#job.ladder.video.keys()].map(this.#folderOf)
-  }
-
-  /** Cleans up before each process: ffmpeg removes no files of earlier processes. A failure does not stop the process. */
-  async clear(): Promise<void> {
-    await Promise.allSettled(this.#allFolders().map((folder) => clearLeftovers(folder, this.#tools.clock.now())))
-    const made = new Set(this.#load.rungs.map(({ index }) => this.#folderOf(index)))
-    await alignPlaylists(this.#allFolders(), (folder) => made.has(folder))
-  }
-
-  /** Reports that `process` receives media. */
-  sourceIsThere(process: FfmpegProcess): void {
+  /** Reports that the process at hand receives media. */
+  sourceIsThere(): void {
     this.#notify({ kind: 'source' })
     if (this.#load.notice !== null) this.#notify({ kind: 'notice', message: this.#load.notice })
-    this.#awaitManifest(process)
-  }
-
-  /** Reports the manifest when all playlists of this process are there: ffmpeg writes them after the first segment. */
-  #awaitManifest(process: FfmpegProcess): void {
-    const { clock, log } = this.#tools
-    const sinceMs = clock.now()
-    const options = { clock, log, name: 'look for playlists', everyMs: LOOK_EVERY_MS, signal: this.#signal }
-    const looking = repeat(options, async () => {
-      if (!(await this.#isPlayable(sinceMs))) return undefined
-      this.#notify({ kind: 'manifest' })
-      return 'done'
-    })
-    void process.exited.then(() => looking.stop())
-  }
-
-  /** True when every rendition has a segment of this process; those of an earlier one do not count. */
-  async #isPlayable(sinceMs: number): Promise<boolean> {
-    try {
-      await access(join(this.#folder, 'main.m3u8'))
-      const written = await Promise.all(
-        this.#load.rungs.map(({ index }) => stat(join(this.#folderOf(index), 'index.m3u8'))),
-      )
-      return written.every(({ mtimeMs }) => mtimeMs >= sinceMs)
-    } catch {
-      return false
-    }
   }
 
   sourceIsLost(why = 'The source is gone'): void {

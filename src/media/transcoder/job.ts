@@ -17,7 +17,7 @@ export class RunningTranscode {
   readonly #encoding: Encoding
   readonly #pushed: PushTranscode
   #unwatch = (): void => undefined
-  /** The making of the folders, then the work for a pulled source. */
+  /** The making of the folder, then the work for a pulled source. */
   #work: Promise<void> = Promise.resolve()
 
   constructor(
@@ -35,8 +35,8 @@ export class RunningTranscode {
   async start(): Promise<void> {
     const { signal } = this.#stopping
     if (signal.aborted) return
-    const made = this.#encoding.makeFolders()
-    // A job that stops waits for its folders, so that it can remove all of them.
+    const made = this.#encoding.makeFolder()
+    // A job that stops waits for its folder, so that it can remove it.
     this.#work = made.catch(() => undefined)
     await made
     if (signal.aborted) return

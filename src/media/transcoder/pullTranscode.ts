@@ -89,13 +89,11 @@ export class PullTranscode {
     let seen = false
     let gone = (): void => undefined
     try {
-      await this.#encoding.clear()
-      if (this.#signal.aborted) return null
       const onFrames = (): void => {
         if (!seen && process) {
           this.#encoding.log('info', 'The source answers')
           gone = this.#tools.meter.connected(this.#source.ingestId, null).ended
-          this.#encoding.sourceIsThere(process)
+          this.#encoding.sourceIsThere()
         }
         seen = true
       }

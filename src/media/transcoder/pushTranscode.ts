@@ -23,7 +23,7 @@ export class PushTranscode {
     this.#signal = signal
   }
 
-  /** A new source replaces the old one, whose process ends first, because both write the same files. */
+  /** A new source replaces the old one, whose process ends first, because its output is continued. */
   take(media: FrameSource): void {
     this.#newest = media
     this.#leave()
@@ -50,7 +50,6 @@ export class PushTranscode {
     let parting: Parting = 'changed'
     while (parting === 'changed' || parting === 'restart') {
       await this.#encoding.pauseUntilMs(this.#encoding.startedAtMs + START_EVERY_MS)
-      await this.#encoding.clear()
       if (media !== this.#newest || this.#signal.aborted) return
       parting = await this.#feed(media)
     }
@@ -62,6 +61,7 @@ export class PushTranscode {
     this.#encoding.restart = () => resolve('restart')
     const pushed: PushedInput = new PushedInput({
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
+      observe: (timeUs) => this.#encoding.observe(timeUs),
       noVideo: () => this.#encoding.sourceIsLost(NO_VIDEO),
       part: resolve,
     })
@@ -81,7 +81,7 @@ export class PushTranscode {
     const process = this.#encoding.run({ hasAudio, fed })
     if (process === null) return null
     this.#encoding.log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
-    this.#encoding.sourceIsThere(process)
+    this.#encoding.sourceIsThere()
     return process
   }
 }

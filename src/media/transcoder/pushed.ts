@@ -12,6 +12,8 @@ export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 export interface PushedParts {
   /** Starts the process for these tracks; null when that fails. */
   readonly begin: (tracks: readonly TrackInfo[]) => FfmpegProcess | null
+  /** A frame came, with its time, microseconds. */
+  readonly observe: (timeUs: number) => void
   /** The source sends no video, so no process can start. Called each time its tracks lack video. */
   readonly noVideo: () => void
   /** May be called several times; the first call counts. */
@@ -44,7 +46,9 @@ export class PushedInput implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    if (!this.#isOver && this.#hasVideo) this.#mux.frame(frame)
+    if (this.#isOver || !this.#hasVideo) return
+    this.#mux.frame(frame)
+    this.#parts.observe(frame.timeUs)
   }
 
   end(): void {

@@ -1,4 +1,5 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad } from '../../core/channels/runs/load.ts'
@@ -10,9 +11,10 @@ import type {
   TranscodeLog,
   Transcoder,
 } from '../../core/channels/runs/transcoder.ts'
+import { THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import type { ChannelStreams } from '../hls/channelStreams.ts'
 import { RunningTranscode } from './job.ts'
-import { Launches } from './launches.ts'
 import type { PushSources } from './sources.ts'
 
 export interface TranscoderOptions {
@@ -23,8 +25,10 @@ export interface TranscoderOptions {
   readonly load: EngineLoad
   readonly clock: Clock
   readonly log: Logger
-  /** Has one folder for each engine, and must hold nothing else. */
+  /** Has one folder for each engine, and must hold nothing else: it is emptied. */
   readonly folder: string
+  /** What viewers of engines get. */
+  readonly streams: ChannelStreams
 }
 
 /** A transcoder that runs ffmpeg processes on this node. */
@@ -33,21 +37,20 @@ export interface FfmpegTranscoder extends Transcoder {
   start(): Promise<void>
   /** Ends every job. Idempotent. */
   stop(): Promise<void>
-  /** The folder of an engine: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
-  folderOf(engineId: string): string
+  /** The latest JPEG of an engine; null: there is none. */
+  thumbnailOf(engineId: string): Promise<Buffer | null>
 }
 
 export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
-  const { folder, log } = options
+  const { folder, log, streams } = options
   const jobs = new Map<string, RunningTranscode>()
   const stopping = new Map<string, Promise<void>>()
-  const launches = new Launches(options.clock)
-  const folderOf = (engineId: string): string => `${folder}/${engineId}`
+  const folderOf = (engineId: string): string => join(folder, engineId)
 
   async function kill(engineId: string, keepFolder = false): Promise<void> {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
-    if (!keepFolder) launches.restartNumbers(engineId)
+    if (!keepFolder) streams.close(engineId)
     if (job) stopping.set(engineId, stop(engineId, job, keepFolder))
     await stopping.get(engineId)
   }
@@ -63,7 +66,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   }
 
   return {
-    folderOf,
+    thumbnailOf: (engineId) => readFile(join(folderOf(engineId), THUMBNAIL_FILE)).catch(() => null),
     kill,
     isRunning: (engineId) => jobs.has(engineId),
     async start() {
@@ -77,7 +80,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     },
     launch(job, notify) {
       if (jobs.has(job.engineId)) return
-      const tools = { ...options, nextLaunch: () => launches.next(job.engineId) }
+      const tools = { ...options, stream: streams.open(job.engineId, job.ladder.video.length) }
       const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)
       void begin(job, mine, notify)

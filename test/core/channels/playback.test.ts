@@ -4,7 +4,6 @@ import { parseAddress } from '../../../src/core/access/address.ts'
 import { deviceOf } from '../../../src/core/channels/device.ts'
 import { readCreateDistribution } from '../../../src/core/channels/distribution.ts'
 import { admit, compilePlayback, type PlaybackRules } from '../../../src/core/channels/playback.ts'
-import { masterPlaylist, mediaPlaylist, segmentTimesOf, variantsOf } from '../../../src/core/channels/playlist.ts'
 import type { Distribution, Engine } from '../../../src/core/channels/types.ts'
 import { parseViewerToken, problemOfClaims } from '../../../src/core/channels/viewerToken.ts'
 
@@ -159,122 +158,6 @@ describe('engines', () => {
     const engine = (id: string, priority: number, createdAtMs: number) => ({ id, priority, createdAtMs }) as Engine
     const all = [engine('a', 5, 1), engine('b', -1, 3), engine('c', -1, 2), engine('d', -100, 1)]
     expect(compilePlayback(distribution(), all, []).engines.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
-  })
-})
-
-describe('playlists', () => {
-  it('are split into variants and joined again', () => {
-    const master =
-      '#EXTM3U\n#EXT-X-STREAM-INF:AVERAGE-BANDWIDTH=5,BANDWIDTH=10\r\n0/index.m3u8\n#EXT-X-STREAM-INF:X=1\nx\n'
-    const [variant, ...others] = variantsOf(master)
-    expect([variant?.bandwidth, variant?.uri, others]).toEqual([10, '0/index.m3u8', []])
-    expect(masterPlaylist(variant ? [variant] : [])).toContain(`${variant?.line}\n0/index.m3u8\n`)
-    for (const none of ['', '#EXTM3U', '#EXT-X-STREAM-INF:BANDWIDTH=1', '#EXT-X-STREAM-INF:BANDWIDTH=1\n#EXTINF']) {
-      expect(variantsOf(none)).toEqual([])
-    }
-  })
-
-  it('ask players to stay behind by no less than three segments', () => {
-    const playlist = '#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n1.m4s\n'
-    const shown = mediaPlaylist(playlist, { latencySeconds: 6, addressOf: (uri) => `${uri}?t=1` })
-    expect(shown).toBe(
-      '#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-SERVER-CONTROL:HOLD-BACK=12.0\n#EXTINF:4,\n1.m4s?t=1\n',
-    )
-  })
-
-  it('give the duration of each segment', () => {
-    const playlist =
-      '#EXTM3U\n#EXTINF:2.000000,\n#EXT-X-PROGRAM-DATE-TIME:x\n0_7.m4s\n#EXTINF:1.9666,a title\r\n0_8.m4s\r\n'
-    expect(segmentTimesOf(`${playlist}#EXTINF:no,\n0_9.m4s\n0_10.m4s\n`)).toEqual([
-      ['0_7.m4s', 2000],
-      ['0_8.m4s', 1967],
-    ])
-  })
-
-  describe('of an engine whose ffmpeg was restarted', () => {
-    /** A playlist as ffmpeg writes it, from the launch number of each segment. */
-    const written = (sequence: number, launches: readonly number[]): string =>
-      [
-        '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2',
-        `#EXT-X-MEDIA-SEQUENCE:${sequence}`,
-        `#EXT-X-MAP:URI="${launches.at(-1)}_1.mp4"`,
-        ...launches.flatMap((launch, at) => [
-          ...(launch === (launches[at - 1] ?? launch) ? [] : ['#EXT-X-DISCONTINUITY']),
-          '#EXTINF:2.000000,\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T09:36:50.393+0000',
-          `${launch}_${sequence + at}.m4s`,
-        ]),
-        '',
-      ].join('\n')
-    const shown = (text: string) => mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => `${uri}?t=1` })
-
-    /** The view of a player: the name, discontinuity sequence number and init segment of each segment. */
-    function read(playlist: string): string[] {
-      const segments: string[] = []
-      let [discontinuity, init] = [0, '']
-      for (const line of playlist.split('\n')) {
-        if (line === '#EXT-X-DISCONTINUITY') discontinuity += 1
-        discontinuity = Number(/^#EXT-X-DISCONTINUITY-SEQUENCE:(\d+)/.exec(line)?.[1] ?? discontinuity)
-        init = /^#EXT-X-MAP:URI="(.*)"/.exec(line)?.[1] ?? init
-        if (line !== '' && !line.startsWith('#')) segments.push(`${line} ${discontinuity} ${init}`)
-      }
-      return segments
-    }
-
-    it('have a discontinuity and the init segment of each launch', () => {
-      const text = shown(written(7, [2, 2, 3]))
-      expect(text.replaceAll(/#EXT-X-PROGRAM.*\n/g, '')).toBe(`#EXTM3U
-#EXT-X-VERSION:7
-#EXT-X-TARGETDURATION:2
-#EXT-X-SERVER-CONTROL:HOLD-BACK=10.0
-#EXT-X-MEDIA-SEQUENCE:7
-#EXT-X-DISCONTINUITY-SEQUENCE:2
-#EXT-X-MAP:URI="2_1.mp4?t=1"
-#EXTINF:2.000000,
-2_7.m4s?t=1
-#EXTINF:2.000000,
-2_8.m4s?t=1
-#EXT-X-DISCONTINUITY
-#EXT-X-MAP:URI="3_1.mp4?t=1"
-#EXTINF:2.000000,
-3_9.m4s?t=1
-`)
-    })
-
-    it('describe a segment the same way as long as it is listed, also after launches without output', () => {
-      const steps = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 30 })
-      fc.assert(
-        fc.property(steps, fc.integer({ min: 1, max: 10 }), (up, length) => {
-          const launches = up.map((_, at) => up.slice(0, at + 1).reduce((sum, step) => sum + step, 0))
-          const everything = launches.map((launch, at) => `${launch}_${at}.m4s?t=1 ${launch} ${launch}_1.mp4?t=1`)
-          for (const from of launches.keys()) {
-            const window = launches.slice(from, from + length)
-            expect(read(shown(written(from, window)))).toEqual(everything.slice(from, from + length))
-          }
-        }),
-      )
-    })
-  })
-
-  it('may be any text', () => {
-    const lines = [
-      '#EXT-X-MAP:URI="1_0.mp4"',
-      '#EXTINF:2,',
-      '#EXT-X-DISCONTINUITY',
-      '0_1.m4s',
-      '999999999_2.m4s',
-      '_3.m4s',
-    ]
-    const anyPlaylist = fc.oneof(
-      fc.string(),
-      fc.array(fc.constantFrom(...lines)).map((all) => all.join('\n')),
-    )
-    fc.assert(
-      fc.property(anyPlaylist, (text) => {
-        expect(variantsOf(text).length).toBeLessThanOrEqual(64)
-        expect(segmentTimesOf(text).length).toBeLessThanOrEqual(1000)
-        expect(typeof mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => uri })).toBe('string')
-      }),
-    )
   })
 })
 

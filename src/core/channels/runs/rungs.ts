@@ -1,6 +1,6 @@
 import type { Rendition } from '../types.ts'
 
-/** A rendition with its index in the ladder. The index names its folder, whichever other renditions are encoded. */
+/** A rendition with its index in the ladder. The index names it in URLs, whichever other renditions are encoded. */
 export interface Rung extends Rendition {
   readonly index: number
 }

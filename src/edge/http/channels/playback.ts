@@ -4,53 +4,49 @@ import type { Playbacks } from '../../../services/playbacks.ts'
 import type { PlaybackTickets } from '../../../services/playbackTickets.ts'
 import type { ServedBytesCounter } from '../../../services/servedBytes.ts'
 import type { Grant, PlaybackRules } from '../../../core/channels/playback.ts'
-import type { Sendfile } from '../../../base/sendfile.ts'
+import type { PieceKey } from '../../../core/hls/facts.ts'
+import { numberOf } from '../../../core/hls/numbers.ts'
+import type { ChannelStream } from '../../../media/hls/channelStream.ts'
 import type { PeerOf } from '../peer.ts'
-import type { SegmentCache } from './segmentCache.ts'
-import type { SegmentTimes } from './segmentTimes.ts'
+import type { ChannelPlaylists } from './channelPlaylists.ts'
 
 export interface PlaybackOptions {
   readonly playbacks: Playbacks
   readonly served: ServedBytesCounter
-  readonly segments: SegmentCache
-  readonly times: SegmentTimes
-  /** Null: Node sends bodies itself. */
-  readonly sendfile: Sendfile | null
   /** Signs segment URLs. */
   readonly tickets: PlaybackTickets
   /** The claim of a viewer token that holds its restrictions. */
   readonly claim: () => string
-  /** The output folder of an engine on this node: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
-  readonly folderOf: (engineId: string) => string
+  /** The HLS of an engine; undefined: this node does not run it. */
+  readonly streamOf: (engineId: string) => ChannelStream | undefined
+  /** The latest JPEG of an engine; null: there is none. */
+  readonly thumbnailOf: (engineId: string) => Promise<Buffer | null>
 }
 
 /** What the routes and the fast path need to serve viewers. */
 export interface PlaybackParts extends PlaybackOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
+  readonly playlists: ChannelPlaylists
 }
 
-/** Playlists and segments of a rendition. */
+/** Playlists and pieces of a rendition. */
 export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:rendition/:file'
 
-/** The path of a file of a rendition. Runs for every segment request, so it only joins the parts. */
-export const segmentPathOf = (
-  { folderOf }: PlaybackOptions,
-  engineId: string,
-  rendition: string,
-  file: string,
-): string => `${folderOf(engineId)}/${rendition}/${file}`
-
-/** The name that the ticket of an init or media segment is valid for. */
+/** The name that the ticket of an init segment, a segment or a part is valid for. */
 export const pieceName = (engineId: string, rendition: string, file: string): string =>
   `${engineId}/${rendition}/${file}`
+
+/** How long a piece plays, milliseconds. */
+export const playsMsOf = (stream: ChannelStream, { rendition, kind, name }: Omit<PieceKey, 'stream'>): number =>
+  kind === 'init' ? 0 : stream.playsMs(rendition, kind, numberOf(name))
 
 /** Whom the served bytes are counted for. */
 export interface ServedPiece {
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
-  /** Playing time when the answer is a whole segment, else 0. */
+  /** Playing time when the answer is a whole segment or part, else 0. */
   readonly playsMs: number
 }
 

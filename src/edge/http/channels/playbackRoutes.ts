@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -12,9 +10,17 @@ import {
   type PlaybackViewer,
   PLAYLIST_TICKET,
 } from '../../../core/channels/playback.ts'
-import { masterPlaylist, mediaPlaylist, type Variant, variantsOf } from '../../../core/channels/playlist.ts'
+import type { PieceKey, VariantFacts } from '../../../core/hls/facts.ts'
+import { hlsMaster } from '../../../core/hls/master.ts'
+import { numberOf } from '../../../core/hls/numbers.ts'
+import type { Engine } from '../../../core/channels/types.ts'
 import { bearer } from '../auth.ts'
+import type { ChannelStream } from '../../../media/hls/channelStream.ts'
+import { pieceOf, wantedPartOf } from '../hls/names.ts'
+import type { SharedPlaylist } from '../hls/sharedPlaylists.ts'
+import { acceptsGzip } from '../contentEncoding.ts'
 import { preflight } from '../media/cors.ts'
+import { BLOCK_MAX_MS, PLAYLIST, START_MAX_MS } from '../hls/sending.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
@@ -22,28 +28,34 @@ import {
   countServed,
   bytesFromNowOn,
   pieceName,
-  segmentPathOf,
+  playsMsOf,
   PLAYBACK_MEDIA,
   type PlaybackOptions,
   type PlaybackParts,
 } from './playback.ts'
+import { ChannelPlaylists } from './channelPlaylists.ts'
 import { playbackFastPath } from './playbackFastPath.ts'
 import { channelErrorHandler, sendChannelFailure } from './problem.ts'
-import { orNull } from './segmentCache.ts'
 
 type PlaybackRequest = { Params: { distributionId: string }; Querystring: { token?: unknown; t?: unknown } }
-type Piece = PlaybackRequest & { Params: { engineId: string; rendition: string; file: string } }
+type MediaRequest = PlaybackRequest & {
+  Params: { engineId: string; rendition: string; file: string }
+  Querystring: { _HLS_msn?: unknown; _HLS_part?: unknown }
+}
 
 const ROOT = '/v2/distributions/:distributionId'
 const MASTER = `${ROOT}/hls/main.m3u8`
 const THUMBNAIL = `${ROOT}/thumbnails/thumbnail.jpeg`
 
-const PLAYLIST = 'application/vnd.apple.mpegurl'
-const FILES = /^(index\.m3u8|[a-z0-9_]{1,40}\.(mp4|m4s))$/
+const MEDIA_PLAYLIST = 'index.m3u8'
+/** Players with parts begin with one segment; others stay three behind the end. */
+const FIRST_SEGMENTS = { withParts: 1, plain: 3 }
 
 const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or never was')
 const NOTHING_FITS = refusal('not_found', 'Every rendition is above the maxBitrate of this distribution')
 const NOT_LIVE = refusal('not_found', 'Nothing is playing now')
+const TOO_FAR = refusal('invalid_request', '_HLS_msn and _HLS_part name nothing that comes soon')
+const NOT_NOW = refusal('unavailable', 'The source sends nothing at the moment: try again in a moment')
 
 /**
  * Routes for viewers, and the fast path for most of their requests. Each request is checked against the current rules,
@@ -55,14 +67,14 @@ export async function playbackRoutes(
   peerOf: PeerOf,
   options: PlaybackOptions & FastPathOptions,
 ): Promise<FastPath> {
-  const parts: PlaybackParts = { ...options, ctx, peerOf }
+  const parts: PlaybackParts = { ...options, ctx, peerOf, playlists: new ChannelPlaylists() }
   await app.register(async (scope) => {
     scope.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     }
     scope.get<PlaybackRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
-    scope.get<Piece>(PLAYBACK_MEDIA, (request, reply) => sendPiece(parts, request, reply))
+    scope.get<MediaRequest>(PLAYBACK_MEDIA, (request, reply) => sendMedia(parts, request, reply))
     scope.get<PlaybackRequest>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
   })
   return playbackFastPath(parts, options)
@@ -73,57 +85,97 @@ async function sendMaster(
   request: FastifyRequest<PlaybackRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const asked = await admittedTo(parts, request, withToken)
+  if (!asked.ok) return refuse(reply, asked.error)
+  await untilPlayable(parts, asked.value.rules)
+  // The rules may have changed meanwhile.
   const admitted = await admittedTo(parts, request, withToken)
   if (!admitted.ok) return refuse(reply, admitted.error)
   const { rules, grant } = admitted.value
-  const playing = await variantsFor(parts, rules)
+  const playing = variantsFor(parts, rules)
   if (playing.length === 0) return refuse(reply, NOT_LIVE)
   const most = rules.distribution.maxBitrate ?? Number.POSITIVE_INFINITY
   const variants = playing.filter(({ bandwidth }) => bandwidth <= most)
   if (variants.length === 0) return refuse(reply, NOTHING_FITS)
   const ticket = ticketFor(parts, rules, PLAYLIST_TICKET, grant)
-  const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
-  return send(parts, rules, grant, request, reply, {
-    bytes: Buffer.from(masterPlaylist(addressed)),
-    type: PLAYLIST,
-    cache: 'no-store',
+  const master = hlsMaster(variants, (rendition) => `${rendition}/${MEDIA_PLAYLIST}${ticket}`)
+  return send(parts, rules, grant, request, reply, { bytes: Buffer.from(master), type: PLAYLIST, cache: 'no-store' })
+}
+
+/** The streams of the engines that play or are about to, the preferred engine first. */
+function streamsFor({ streamOf }: PlaybackParts, { engines }: PlaybackRules): [Engine, ChannelStream][] {
+  return engines.flatMap((engine) => {
+    const stream = streamOf(engine.id)
+    return stream === undefined ? [] : [[engine, stream]]
   })
 }
 
-/** The variants of all playing engines, the preferred engine first. */
-async function variantsFor({ folderOf }: PlaybackParts, { engines }: PlaybackRules): Promise<Variant[]> {
-  const found: Variant[] = []
-  for (const engine of engines.filter(({ status }) => status === 'playing')) {
-    const master = await fileOf(join(folderOf(engine.id), 'main.m3u8'))
-    const variants = master === null ? [] : variantsOf(master.toString())
-    found.push(...variants.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
-  }
-  return found
+const isShown = ([{ status }, stream]: [Engine, ChannelStream]): boolean =>
+  stream.isLive || (status === 'playing' && stream.lists(1))
+
+/** A source is there, or its encoder is away for a moment. */
+const isExpected = ([{ status }, stream]: [Engine, ChannelStream]): boolean => status === 'ingesting' || stream.lists(1)
+
+/** Waits a while for an engine that begins. */
+async function untilPlayable(parts: PlaybackParts, rules: PlaybackRules): Promise<void> {
+  const streams = streamsFor(parts, rules)
+  const segments = rules.distribution.llHls ? FIRST_SEGMENTS.withParts : FIRST_SEGMENTS.plain
+  if (streams.some((one) => isShown(one) && one[1].lists(segments))) return
+  const waits = streams.filter(isExpected).map(([, stream]) => stream.ready(segments, START_MAX_MS))
+  if (waits.length > 0) await Promise.race(waits)
 }
 
-async function sendPiece(
+/** The variants of all playing engines. */
+function variantsFor(parts: PlaybackParts, rules: PlaybackRules): VariantFacts[] {
+  const shown = streamsFor(parts, rules).filter(isShown)
+  return shown.flatMap(([{ id }, stream]) =>
+    stream.variants().map((variant) => ({ ...variant, rendition: `${id}/${variant.rendition}` })),
+  )
+}
+
+/** The ticket of a request for media opens this: the playlists, or the piece with this file name. */
+const opensOf = ({ engineId, rendition, file }: MediaRequest['Params']): string =>
+  file === MEDIA_PLAYLIST ? PLAYLIST_TICKET : pieceName(engineId, rendition, file)
+
+async function sendMedia(
   parts: PlaybackParts,
-  request: FastifyRequest<Piece>,
+  request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { engineId, rendition, file } = request.params
-  const kind = file === 'index.m3u8' ? 'playlist' : 'media'
-  const opens = kind === 'playlist' ? PLAYLIST_TICKET : pieceName(engineId, rendition, file)
-  const admitted = await admittedTo(parts, request, withTicket(opens))
+  const { engineId, file } = request.params
+  const proof = withTicket(opensOf(request.params))
+  const asked = await admittedTo(parts, request, proof)
+  if (!asked.ok) return refuse(reply, asked.error)
+  const { rules } = asked.value
+  const stream = rules.engines.some(({ id }) => id === engineId) ? parts.streamOf(engineId) : undefined
+  const piece = pieceOf(file)
+  if (stream === undefined || (piece === null && file !== MEDIA_PLAYLIST)) return refuse(reply, NOT_THERE)
+  const late = await untilThere(stream, rules, request)
+  if (late !== null) return refuse(reply, late)
+  // The rules may have changed meanwhile.
+  const admitted = await admittedTo(parts, request, proof)
   if (!admitted.ok) return refuse(reply, admitted.error)
-  const { rules, grant } = admitted.value
-  if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
-  const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
-  const path = segmentPathOf(parts, engineId, rendition, file)
-  const bytes = isNamed ? await pieceOf(parts, path) : null
-  if (bytes === null) return refuse(reply, NOT_THERE)
-  if (kind === 'playlist') {
-    const playlist = bytes.toString()
-    parts.times.learn(dirname(path), playlist)
-    return sendPlaylist(parts, rules, grant, request, reply, playlist)
+  return piece === null
+    ? sendPlaylist(parts, admitted.value, stream, request, reply)
+    : sendPiece(parts, admitted.value, stream, piece, request, reply)
+}
+
+/** Waits for the part that the request names. Null: there is something to send. */
+async function untilThere(
+  stream: ChannelStream,
+  { distribution }: PlaybackRules,
+  { params, query }: FastifyRequest<MediaRequest>,
+): Promise<ChannelFailure | null> {
+  const { rendition, file } = params
+  if (pieceOf(file)?.kind === 'part') {
+    const arrival = await stream.reachedPart(rendition, numberOf(file), BLOCK_MAX_MS)
+    return arrival === 'late' ? NOT_NOW : null
   }
-  const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60', playsMs: parts.times.of(path) }
-  return send(parts, rules, grant, request, reply, answer)
+  const wanted = file === MEDIA_PLAYLIST && distribution.llHls ? wantedPartOf(query) : null
+  if (wanted === 'malformed') return TOO_FAR
+  if (wanted === null) return null
+  const arrival = await stream.reached(rendition, wanted.sequence, wanted.part, BLOCK_MAX_MS)
+  return arrival === 'too_far' ? TOO_FAR : null
 }
 
 /**
@@ -137,17 +189,52 @@ const isReplaced = ({ engines }: PlaybackRules, engineId: string): boolean =>
 
 function sendPlaylist(
   parts: PlaybackParts,
-  rules: PlaybackRules,
-  grant: Grant,
-  request: FastifyRequest<Piece>,
+  { rules, grant }: Admitted,
+  stream: ChannelStream,
+  request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
-  playlist: string,
 ): FastifyReply {
   const { engineId, rendition } = request.params
-  const { hlsLatencySeconds: latencySeconds } = rules.distribution
-  const addressOf = (uri: string) => `${uri}${ticketFor(parts, rules, pieceName(engineId, rendition, uri), grant)}`
-  const text = mediaPlaylist(playlist, { latencySeconds, addressOf })
-  const answer = { bytes: Buffer.from(text), type: PLAYLIST, cache: 'private, no-cache' }
+  const facts = stream.isLive || !isReplaced(rules, engineId) ? stream.facts(rendition) : undefined
+  if (facts === undefined) return refuse(reply, NOT_THERE)
+  const playlist = parts.playlists.of(facts, rules.distribution)
+  if (rules.keys.length === 0) return sendShared(parts, { rules, grant }, playlist, request, reply)
+  const ticketOf = (name: string) => ticketFor(parts, rules, pieceName(engineId, rendition, name), grant)
+  const bytes = Buffer.from(withTickets(playlist.plain.toString(), ticketOf))
+  return send(parts, rules, grant, request, reply, { bytes, type: PLAYLIST, cache: 'private, no-cache' })
+}
+
+/** Without tickets a playlist is the same for all viewers, so it is compressed once. */
+function sendShared(
+  parts: PlaybackParts,
+  { rules, grant }: Admitted,
+  playlist: SharedPlaylist,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.header('Vary', 'Accept-Encoding')
+  const isGzipped = acceptsGzip(request)
+  if (isGzipped) reply.header('Content-Encoding', 'gzip')
+  const bytes = isGzipped ? playlist.gzipped : playlist.plain
+  return send(parts, rules, grant, request, reply, { bytes, type: PLAYLIST, cache: 'private, no-cache' })
+}
+
+/** Adds its ticket to each address in a media playlist. */
+const withTickets = (playlist: string, ticketOf: (name: string) => string): string =>
+  playlist.replaceAll(/[\w-]+\.(?:mp4|m4s)(?="|$)/gm, (name) => `${name}${ticketOf(name)}`)
+
+function sendPiece(
+  parts: PlaybackParts,
+  { rules, grant }: Admitted,
+  stream: ChannelStream,
+  piece: Pick<PieceKey, 'kind' | 'name'>,
+  request: FastifyRequest<MediaRequest>,
+  reply: FastifyReply,
+): FastifyReply {
+  const key = { ...piece, rendition: request.params.rendition }
+  const bytes = stream.piece(key)
+  if (bytes === undefined) return refuse(reply, NOT_THERE)
+  const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60', playsMs: playsMsOf(stream, key) }
   return send(parts, rules, grant, request, reply, answer)
 }
 
@@ -160,7 +247,7 @@ async function sendThumbnail(
   if (!admitted.ok) return refuse(reply, admitted.error)
   const { rules, grant } = admitted.value
   for (const engine of rules.engines.filter(({ status }) => status === 'playing')) {
-    const bytes = await fileOf(join(parts.folderOf(engine.id), 'thumbnail.jpeg'))
+    const bytes = await parts.thumbnailOf(engine.id)
     if (bytes === null || bytes.length === 0) continue
     return send(parts, rules, grant, request, reply, { bytes, type: 'image/jpeg', cache: 'private, no-cache' })
   }
@@ -257,10 +344,3 @@ function refuse(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
   reply.header('Cache-Control', 'no-store')
   return sendChannelFailure(failure === NOT_LIVE ? reply.header('Retry-After', '2') : reply, failure)
 }
-
-/** Segments never change under their name, so they are cached. Playlists change, and the init segment may. */
-const pieceOf = ({ segments }: PlaybackParts, path: string): Promise<Buffer | null> =>
-  path.endsWith('.m4s') ? segments.read(path) : fileOf(path)
-
-/** A file that an engine wrote; null when it does not exist. */
-const fileOf = (path: string): Promise<Buffer | null> => orNull(readFile(path))

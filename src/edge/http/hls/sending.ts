@@ -15,7 +15,7 @@ export const PLAYLIST = 'application/vnd.apple.mpegurl'
 /** Viewers of a stream that begins wait this long for its first segments. */
 export const START_MAX_MS = 8000
 /** A blocking request waits this long; then the player gets the current playlist. */
-const BLOCK_MAX_MS = 6000
+export const BLOCK_MAX_MS = 6000
 
 /** A piece never becomes another one under its name. */
 export const PIECE_CACHING = 'public, max-age=3600, immutable'

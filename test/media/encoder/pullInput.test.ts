@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ladderArguments, pullScript } from '../../src/media/transcoder/arguments.ts'
+import { ladderArguments } from '../../../src/media/encoder/arguments.ts'
+import { pullScript } from '../../../src/media/encoder/pullInput.ts'
 
 test('a source is named in the script, and nowhere in the arguments', () => {
   const script = pullScript({ url: "srt://192.0.2.1:9000?streamid=it's", options: {} })
@@ -8,7 +9,7 @@ test('a source is named in the script, and nowhere in the arguments', () => {
     'ffconcat version 1.0',
     String.raw`file 'srt://192.0.2.1:9000?streamid=it'\''s'`,
   ])
-  const args = ladderArguments({ rungs: [], audioKbps: null, hasAudio: true, input: 'pull', launch: 0, firstNumber: 0 })
+  const args = ladderArguments({ rungs: [], audioKbps: null, hasAudio: true, input: 'pull' })
   expect(args.slice(args.indexOf('-i'), args.indexOf('-i') + 2)).toEqual(['-i', 'pipe:0'])
 })
 

@@ -1,0 +1,123 @@
+import type { Clock } from '../../base/clock.ts'
+import { InStep } from '../convert/inStep.ts'
+import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { type Break, Lockstep } from './lockstep.ts'
+
+/** Takes the renditions of one process. */
+export interface LadderSink {
+  /** One for each rung, with the audio of all. `end` is not called. */
+  readonly rungs: readonly Pick<FrameSink, 'tracks' | 'frame'>[]
+  /** What follows does not continue what came before; it begins with a keyframe in all rungs. */
+  discontinue(before: Break): void
+}
+
+export interface EncodedLadderOptions {
+  readonly clock: Clock
+  /** Whether the process makes audio. */
+  readonly hasAudio: boolean
+  readonly out: LadderSink
+}
+
+/** Video waits for the first audio this long. Then it begins without, and audio comes after a discontinuity. */
+const FIRST_AUDIO_US = 2_000_000
+/** The most audio that waits for the first video: 20 seconds. */
+const EARLY_MAX = 1024
+
+/** Joins what one process writes to several pipes: the video of each rung, and one audio, which each rung gets. */
+export class EncodedLadder {
+  readonly #options: EncodedLadderOptions
+  readonly #lockstep: Lockstep
+  readonly #steps: readonly InStep[]
+  readonly #video: (TrackInfo | undefined)[]
+  #audio: TrackInfo | null = null
+  /** Audio before the first video; null: it passes. */
+  #early: Frame[] | null = []
+  #hasNewTracks = true
+  #isOpen = false
+  #isOver = false
+  readonly #firstUs: (number | undefined)[]
+  readonly #latestUs: number[]
+
+  constructor(options: EncodedLadderOptions) {
+    const { clock, out } = options
+    this.#options = options
+    this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame)))
+    this.#video = out.rungs.map(() => undefined)
+    this.#firstUs = out.rungs.map(() => undefined)
+    this.#latestUs = out.rungs.map(() => 0)
+    this.#lockstep = new Lockstep(out.rungs.length, {
+      begin: (before) => this.#begin(before),
+      pass: (rung, frame) => this.#steps[rung]?.video(frame),
+    })
+  }
+
+  /** Media that all rungs have, milliseconds. */
+  get encodedMs(): number {
+    const lengths = this.#latestUs.map((latest, at) => latest - (this.#firstUs[at] ?? latest))
+    return Math.min(...lengths) / 1000
+  }
+
+  videoTrack(rung: number, track: TrackInfo): void {
+    this.#video[rung] = track
+    this.#hasNewTracks = true
+    this.#openWhenReady()
+  }
+
+  audioTrack(track: TrackInfo): void {
+    this.#audio = track
+    this.#hasNewTracks = true
+    this.#openWhenReady()
+  }
+
+  video(rung: number, frame: Frame): void {
+    if (this.#isOver) return
+    this.#firstUs[rung] ??= frame.decodeTimeUs
+    this.#latestUs[rung] = frame.decodeTimeUs
+    this.#lockstep.frame(rung, frame)
+    if (!this.#isOpen) this.#openWhenReady()
+  }
+
+  audio(frame: Frame): void {
+    if (this.#isOver) return
+    if (this.#early === null) return this.#passAudio(frame)
+    this.#early.push(frame)
+    if (this.#early.length > EARLY_MAX) this.#early.shift()
+  }
+
+  /** The process is gone. What only some rungs have is left out. */
+  end(): void {
+    this.#isOver = true
+    for (const step of this.#steps) step.flush()
+  }
+
+  #openWhenReady(): void {
+    if (this.#isOpen || this.#video.some((track) => track === undefined)) return
+    const waitsForAudio = this.#options.hasAudio && this.#audio === null
+    if (waitsForAudio && this.encodedMs * 1000 < FIRST_AUDIO_US) return
+    this.#isOpen = true
+    this.#lockstep.open()
+  }
+
+  #begin(before: Break): void {
+    const { out } = this.#options
+    if (!this.#hasNewTracks && before === 'none') return
+    for (const step of this.#steps) step.flush()
+    out.discontinue(before)
+    if (!this.#hasNewTracks) return
+    this.#hasNewTracks = false
+    for (const [rung, sink] of out.rungs.entries())
+      sink.tracks([this.#video[rung], this.#audio ?? undefined].filter((track) => track !== undefined))
+    this.#passEarly()
+  }
+
+  #passEarly(): void {
+    if (this.#audio === null) return
+    const early = this.#early ?? []
+    this.#early = null
+    for (const frame of early) this.#passAudio(frame)
+  }
+
+  #passAudio(frame: Frame): void {
+    for (const step of this.#steps) step.audio(frame)
+  }
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
+import type { ChannelStream } from '../../../src/media/hls/channelStream.ts'
+import { RUNGS, StagedEngine, type StagedOptions } from '../../support/stagedEngine.ts'
+
+const START = Date.UTC(2026, 10, 22)
+
+function staged(options: StagedOptions = {}) {
+  const clock = new ManualClock(START)
+  const streams = new ChannelStreams(clock)
+  return { clock, streams, engine: new StagedEngine(streams, 'en_1', options) }
+}
+
+/** What two renditions must have in common: numbers, dates and discontinuities. */
+function segmentsOf(stream: ChannelStream, rendition: string) {
+  const facts = stream.facts(rendition)
+  let number = facts?.discontinuitySequence ?? 0
+  return (facts?.segments ?? [])
+    .filter(({ closed }) => closed)
+    .map(({ n, startMs, discontinuity }) => ({ n, startMs, number: (number += discontinuity ? 1 : 0) }))
+}
+
+test('all renditions have the same segments, over a restart of the encoder and a rendition that is left out for a while', () => {
+  const { engine, clock } = staged()
+  const { stream } = engine
+  engine.begin().play(3)
+  expect(segmentsOf(stream, '0')).toHaveLength(3)
+  expect(segmentsOf(stream, '1')).toEqual(segmentsOf(stream, '0'))
+  engine.end()
+  clock.advance(10_000)
+  engine.begin(RUNGS.slice(1)).play(2)
+  expect([stream.facts('0'), stream.variants().map(({ rendition }) => rendition)]).toEqual([undefined, ['1']])
+  engine.end()
+  clock.advance(10_000)
+  engine.begin().play(2)
+  engine.end()
+  const [resumed, all] = [segmentsOf(stream, '0'), segmentsOf(stream, '1')]
+  // Each end of a process also ends the frame that `play` has begun.
+  expect(all.map(({ n }) => n)).toEqual(Array.from({ length: 10 }, (_, at) => (all[0]?.n ?? 0) + at))
+  expect(resumed).toHaveLength(3)
+  expect(all.slice(-3)).toEqual(resumed)
+  expect(new Set(all.map(({ number }) => number)).size).toBe(3)
+  // Parts are numbered on, so no name comes again.
+  expect(stream.facts('0')?.segments[0]?.parts[0]?.n).toBeGreaterThan(stream.facts('1')?.segments[0]?.parts[0]?.n ?? 0)
+})
+
+test('it is live when each rendition has a segment of the present process, and says so once', () => {
+  const calls: string[] = []
+  const run = { playable: () => void calls.push('playable') }
+  const { engine } = staged({ run })
+  const { stream } = engine
+  engine.begin()
+  expect([stream.isLive, stream.lists(1)]).toEqual([false, false])
+  engine.play(2)
+  expect([stream.isLive, stream.lists(2), stream.lists(3), calls]).toEqual([true, true, false, ['playable']])
+  engine.end()
+  expect([stream.isLive, stream.lists(2)]).toEqual([false, true])
+  engine.begin()
+  expect(stream.isLive).toBe(false)
+  engine.play(1)
+  expect([stream.isLive, calls]).toEqual([true, ['playable', 'playable']])
+})
+
+test('the numbers of a stream that begins again are higher, also in the process of another server', () => {
+  const { engine, streams, clock } = staged()
+  engine.begin().play(5)
+  engine.end()
+  const before = segmentsOf(engine.stream, '0').at(-1)
+  clock.advance(15_000)
+  streams.close('en_1')
+  for (const again of [streams, new ChannelStreams(clock)]) {
+    const after = segmentsOf(new StagedEngine(again, 'en_1').begin().play(1).stream, '0')[0]
+    expect(after?.n).toBeGreaterThan(before?.n ?? 0)
+    expect(after?.number).toBeGreaterThan(before?.number ?? 0)
+  }
+})
+
+test('BANDWIDTH is what the encoder keeps to, AVERAGE-BANDWIDTH what it aims at, and frame rates are usual ones', () => {
+  const { engine } = staged({ run: { audio: 128_000 } })
+  const [first, second] = engine.begin().play(1).stream.variants()
+  expect(first).toMatchObject({ bandwidth: 3_586_116, averageBandwidth: 2_628_000, frameRate: 25 })
+  expect(first).toMatchObject({ codecs: 'avc1.64001f', size: { width: 1280, height: 720 } })
+  expect(second).toMatchObject({ bandwidth: 1_107_516, averageBandwidth: 828_000 })
+})
+
+test('segments are measured, and pieces know how long they play', () => {
+  const measured: unknown[] = []
+  const segment = (index: number, { frames, seconds }: { frames: number; seconds: number }): void =>
+    void measured.push([index, frames, seconds])
+  const { engine } = staged({ run: { segment } })
+  const { stream } = engine
+  engine.begin().play(1).playOn(1)
+  expect(measured).toEqual([
+    [0, 50, 2],
+    [1, 50, 2],
+  ])
+  const [closed, open] = stream.facts('0')?.segments ?? []
+  const [part] = open?.parts ?? []
+  const playsMs = (kind: 'segment' | 'part', n = 0): number => stream.playsMs('0', kind, n)
+  expect([playsMs('segment', closed?.n), playsMs('part', part?.n), playsMs('part', 5)]).toEqual([2000, 320, 0])
+})
+
+test('a stream that is closed answers waiting requests, and a process that ends late writes into nothing', async () => {
+  const { engine, streams } = staged()
+  const { stream } = engine
+  engine.begin().play(1)
+  const waiting = stream.reached('0', stream.facts('0')?.nextSegment ?? 0, 0, 60_000)
+  streams.close('en_1')
+  expect(await waiting).toBe('late')
+  engine.play(1)
+  expect([streams.find('en_1'), stream.facts('0'), stream.variants()]).toEqual([undefined, undefined, []])
+})
