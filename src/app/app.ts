@@ -117,9 +117,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     sessions,
-    streamMeter: new StreamMeter({ clock, sessions }),
-    latestThumbnails: new LatestThumbnails(sessions),
-    accountMinutes: new AccountMinutes({ clock, sessions }),
+    ...metersOf(clock, sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
     sign: cursorMac(key),
@@ -156,6 +154,15 @@ export async function openApp(options: AppOptions): Promise<App> {
     close: once(close),
   }
 }
+
+const metersOf = (
+  clock: Clock,
+  sessions: SessionRegistry,
+): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes'> => ({
+  streamMeter: new StreamMeter({ clock, sessions }),
+  latestThumbnails: new LatestThumbnails(sessions),
+  accountMinutes: new AccountMinutes({ clock, sessions }),
+})
 
 const cacheOptions = (now: () => Config, sealer: Sealer) => ({
   openValue: (valueSealed: Uint8Array) => openTokenValue({ sealer }, { valueSealed }),
