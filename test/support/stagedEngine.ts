@@ -58,6 +58,12 @@ export class StagedEngine {
     return this
   }
 
+  /** Takes what the process at hand makes. */
+  get sink(): LadderSink {
+    if (this.#sink === null) throw new Error('no process has begun')
+    return this.#sink
+  }
+
   /** Makes this number of whole segments, and one frame more, which ends the last of them. */
   play(segments: number): this {
     const frames = segments * GOP * FPS

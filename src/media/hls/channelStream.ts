@@ -179,9 +179,10 @@ export class ChannelStream {
 
   #discontinue(clockWentBack: boolean): void {
     for (const sampler of this.#samplers.values()) sampler.discontinue()
-    this.#times.discontinue(
-      [...this.#samplers.values()].map(({ endUs }) => endUs),
-      clockWentBack,
-    )
+    const ends = [...this.#samplers].map(([index, { endUs }]) => ({
+      us: endUs,
+      dateMs: this.#stream.rendition(String(index))?.endMs ?? Number.NEGATIVE_INFINITY,
+    }))
+    this.#times.discontinue(ends, clockWentBack)
   }
 }

@@ -167,6 +167,11 @@ export class HlsRendition {
     return this.#ended
   }
 
+  /** The date at which the last closed segment ends, epoch milliseconds. */
+  get endMs(): number {
+    return this.#endMs
+  }
+
   /** Where a rendition begins that takes the place of this one, after a discontinuity. */
   get next(): FirstNumbers {
     const discontinuities = this.#closed.filter(({ discontinuity }) => discontinuity).length

@@ -6,14 +6,22 @@ const SAME_MS = 500
 /** The dates that are kept: renditions are far less than this number of segments apart. */
 const DATES_KEPT = 8
 
+export interface RenditionEnd {
+  /** The time of the stream, microseconds. */
+  readonly us: number
+  /** Epoch milliseconds. */
+  readonly dateMs: number
+}
+
 /** The times and dates that the renditions of one source share. */
 export class RunTimes {
   readonly #clock: Clock
   #dates = new MediaDates()
   #segments: { readonly sourceMs: number; readonly offsetMs: number }[] = []
   #offsetUs: number | null = null
-  /** How far the renditions have got, microseconds. */
+  /** How far the renditions have got: microseconds, and the date, epoch milliseconds. */
   #endUs = 0
+  #endMs = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -34,7 +42,8 @@ export class RunTimes {
   dateOf(sourceMs: number): number {
     const same = this.#segments.find((segment) => Math.abs(segment.sourceMs - sourceMs) < SAME_MS)
     if (same) return sourceMs + same.offsetMs
-    const date = this.#dates.dateOf(sourceMs)
+    // A source repeats its latest keyframe for a new process, and dates never go back.
+    const date = Math.max(this.#dates.dateOf(sourceMs), this.#endMs)
     this.#segments = [...this.#segments.slice(1 - DATES_KEPT), { sourceMs, offsetMs: date - sourceMs }]
     return date
   }
@@ -46,8 +55,9 @@ export class RunTimes {
   }
 
   /** The renditions have ended here, and go on after a discontinuity. */
-  discontinue(endsUs: readonly number[], clockWentBack: boolean): void {
-    this.#endUs = Math.max(this.#endUs, ...endsUs)
+  discontinue(ends: readonly RenditionEnd[], clockWentBack: boolean): void {
+    this.#endUs = Math.max(this.#endUs, ...ends.map(({ us }) => us))
+    this.#endMs = Math.max(this.#endMs, ...ends.map(({ dateMs }) => dateMs))
     this.#offsetUs = null
     this.#segments = []
     if (clockWentBack) this.#dates.reset()

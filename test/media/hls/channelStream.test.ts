@@ -45,6 +45,22 @@ test('all renditions have the same segments, over a restart of the encoder and a
   expect(stream.facts('0')?.segments[0]?.parts[0]?.n).toBeGreaterThan(stream.facts('1')?.segments[0]?.parts[0]?.n ?? 0)
 })
 
+test('after a restart all renditions have one date, although they ended at different times and the source repeats itself', () => {
+  const { engine } = staged()
+  const { stream } = engine
+  const { rungs } = engine.begin().play(2).sink
+  // Only the first one got these before its process died.
+  for (let at = 1; at <= 5; at++) {
+    const timeUs = 4_000_000 + at * 40_000
+    rungs[0]?.frame({ kind: 'video', key: false, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(9) })
+  }
+  stream.end()
+  engine.begin().play(2)
+  const [one, other] = ['0', '1'].map((rendition) => segmentsOf(stream, rendition))
+  expect(other).toEqual(one)
+  expect(new Set(one?.map(({ number }) => number)).size).toBe(2)
+})
+
 test('it is live when each rendition has a segment of the present process, and says so once', () => {
   const calls: string[] = []
   const run = { playable: () => void calls.push('playable') }
