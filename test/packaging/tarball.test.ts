@@ -65,7 +65,7 @@ describe('the tarball', () => {
       'build/player/player.js',
       'api/tokens.openapi.json',
       'web/demo/index.html',
-      ...['fanout', 'udp', 'sendfile'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
+      ...['fanout', 'udp'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
     ])
       expect(files).toContain(`package/${name}`)
   })
