@@ -54,13 +54,15 @@ function peerArguments(): string[] {
     graph,
     ...rungs.flatMap((_, index) => ['-map', `[v${index}]`, '-map', '0:a:0']),
     ...words(`${x264} -fps_mode passthrough -enc_time_base 1:90000`),
-    ...['-force_key_frames', 'expr:gte(t,n_forced*2)'],
+    '-force_key_frames',
+    'expr:gte(t,n_forced*2)',
     ...rungs.flatMap(({ bitrate }, at) =>
       words(`-b:v:${at} ${bitrate} -maxrate:v:${at} ${Math.round(bitrate * 1.1)} -bufsize:v:${at} ${bitrate * 2}`),
     ),
     ...words(`-c:a aac -ar 48000 -ac 2 -af aresample=async=1 -b:a ${ladder.audioKbps}k ${hls} -var_stream_map`),
     rungs.map((_, at) => `v:${at},a:${at}`).join(' '),
-    ...['%v.m3u8', ...own.slice(own.lastIndexOf('-map'))],
+    '%v.m3u8',
+    ...own.slice(own.lastIndexOf('-map')),
   ]
 }
 
@@ -73,10 +75,10 @@ interface Cost {
 /** Feeds a process and waits for its end. */
 async function costOf(encoder: FfmpegProcess, media: Buffer): Promise<Cost> {
   const before = process.cpuUsage()
-  let isOver = false
-  void encoder.exited.then(() => (isOver = true))
+  const over = new AbortController()
+  void encoder.exited.then(() => over.abort())
   for (let at = 0; at < media.length; at += CHUNK)
-    while (!isOver && !encoder.write(media.subarray(at, at + CHUNK))) await delay(10)
+    while (!over.signal.aborted && !encoder.write(media.subarray(at, at + CHUNK))) await delay(10)
   encoder.end()
   const { code, tail } = await encoder.exited
   if (code !== 0) throw new Error(tail)
