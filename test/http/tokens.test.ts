@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 
@@ -189,6 +192,23 @@ describe('publish tokens only', () => {
 })
 
 describe('bad input', () => {
+  it('that is too large is read first, so that a client that sends all of it gets the answer and no reset', async () => {
+    const body = Buffer.alloc(4_000_000, 'a')
+    const head = [
+      'POST /api/publish_token HTTP/1.1',
+      'Host: sluice',
+      `Authorization: Bearer ${sluice.secret}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ]
+    const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    socket.write(body)
+    socket.end()
+    await once(socket, 'finish')
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
   const count = async () => (await sluice.call('GET', '/api/publish_token/list')).headers.get('x-total-count')
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
 

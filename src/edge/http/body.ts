@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../core/validation/json.ts'
 import { readNoBody } from '../../core/validation/noBody.ts'
@@ -28,6 +29,36 @@ export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply,
   if (request.body === undefined || schema === undefined || schema.body !== undefined) return done()
   const read = readNoBody(request.body)
   done(read.ok ? undefined : new BadBody('The request takes no body', read.error))
+}
+
+/** The most that Sluice reads of a body that it has refused. */
+const DISCARDED_MAX_BYTES = 8 * 1024 * 1024
+const DISCARDING_MAX_MS = 2000
+
+/**
+ * Reads the rest of a body that is too large, within bounds, before the answer goes out. A client or proxy that still sends
+ * would get a reset connection instead of the answer (RFC 9112 section 9.6).
+ */
+export function discardRefusedBodies(app: FastifyInstance): void {
+  app.addHook('onSend', async ({ raw }, { statusCode }) => {
+    if (statusCode === 413) await discard(raw)
+  })
+}
+
+function discard(body: IncomingMessage): Promise<void> {
+  if (body.readableEnded || body.destroyed) return Promise.resolve()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, DISCARDING_MAX_MS)
+  let left = DISCARDED_MAX_BYTES
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length
+    if (left < 0) resolve()
+  }
+  body.on('data', count).once('end', resolve).once('close', resolve)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    body.off('data', count).pause()
+  })
 }
 
 /** @throws BadBody, with a message that is safe to show */

@@ -14,7 +14,7 @@ import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { requireSecret } from './auth.ts'
 import { checkFastPath } from './access/checkFastPath.ts'
-import { readJsonBodies, refuseUndescribed } from './body.ts'
+import { discardRefusedBodies, readJsonBodies, refuseUndescribed } from './body.ts'
 import { type ConnectionLimits, HttpConnections } from './connections.ts'
 import { refuseEncodedBodies } from './contentEncoding.ts'
 import { dashboardApi } from './dashboard/api.ts'
@@ -131,6 +131,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   app.decorateRequest('user', null)
   refuseEncodedBodies(app)
   readJsonBodies(app)
+  discardRefusedBodies(app)
   const methodsAt = answerUnknownRoutes(app)
   observe(app, log, metrics)
   await collectOpenApi(app, options.version)
