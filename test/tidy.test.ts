@@ -27,7 +27,6 @@ const EGRESS = [
   'src/net/acmeTransport.ts',
   'src/net/nodeFetch.ts',
   'src/cli/doctorPort.ts',
-  'src/edge/http/media/transferProof.ts',
 ]
 
 /** A command and its table share a verb; every migration has an `up`. */
