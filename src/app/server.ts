@@ -17,6 +17,7 @@ import type { ChannelGauges } from '../services/channelGauges.ts'
 import { Measured } from '../services/measured.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
+import { resourceBase } from '../core/streams/addresses.ts'
 import { redirectServer } from '../edge/http/redirect.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
@@ -165,7 +166,17 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
   const { nodeUrl } = server
   return buildServer(ctx, {
     ...(tls ? { https: { ...tls, hstsSeconds: config.tls.hstsSeconds } } : {}),
-    ...(engine ? { webRtc: { engine, limits: liveView(() => webRtcLimits(app.config)), nodeUrl, handover } } : {}),
+    ...(engine
+      ? {
+          webRtc: {
+            engine,
+            limits: liveView(() => webRtcLimits(app.config)),
+            nodeUrl,
+            resourceBase: () => resourceBase(app.config.server),
+            handover,
+          },
+        }
+      : {}),
     ...(packager
       ? {
           hls: { ...hlsOptions(app), hls: packager.hls, handover },

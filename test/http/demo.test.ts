@@ -26,12 +26,19 @@ test('the server serves the page and everything that it references, without any 
     if (path === '/demo/hls.js') continue
     const named = [...text.matchAll(/(?:src|href|from|import\()[=(\s]*["'](\.?\/[^"'#`$]*)["']/g)]
     toDo.push(
-      ...named.map(([, name = '']) => new URL(name, `http://host${path === '/demo' ? '/demo/' : path}`).pathname),
+      ...named.map(([, name = '']) => new URL(name, `http://host${path}`).pathname),
     )
     expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//)
     expect(text).not.toMatch(/ on[a-z]+="| style="|<script>/)
   }
   expect(seen.size).toBeGreaterThanOrEqual(13)
+})
+
+test('its addresses are relative, for proxies with a path prefix, so the page has one address', async () => {
+  const page = await (await get('/demo')).text()
+  expect(page).not.toMatch(/(?:src|href)="\//)
+  const slash = await fetch(`${sluice.base}/demo/?source=test`, { redirect: 'manual' })
+  expect([slash.status, slash.headers.get('location')]).toEqual([302, '../demo?source=test'])
 })
 
 test('a file that the browser has cached is not sent again', async () => {

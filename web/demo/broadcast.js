@@ -60,7 +60,7 @@ export function broadcastTab(root) {
 async function goLive(view, mine, media, end) {
   const clicked = performance.now()
   const [stream, token, codec, sourceId] = ['stream', 'token', 'codec', 'source'].map(view.field)
-  const url = `/api/whip/${encodeURIComponent(stream)}`
+  const url = `./api/whip/${encodeURIComponent(stream)}`
   mine.session = await publish({ url, token, media, codec, sourceId })
   const { pc, streamId } = mine.session
   if (streamId !== '') view.inform(watchLink(streamId))
@@ -103,7 +103,7 @@ async function open(source, label) {
 function watchLink(streamId) {
   const line = document.createElement('p')
   const link = document.createElement('a')
-  link.href = `/demo#watch=${encodeURIComponent(streamId)}`
+  link.href = `./demo#watch=${encodeURIComponent(streamId)}`
   link.target = '_blank'
   link.textContent = streamId
   line.append('Watch it in another tab: ', link)

@@ -3,7 +3,7 @@
  * a token and no user.
  */
 export async function leadUsers() {
-  const response = await fetch('/dashboard/api/session').catch(() => null)
+  const response = await fetch('./dashboard/api/session').catch(() => null)
   // Without a dashboard there is nothing at this path.
   document.getElementById('to-dashboard').hidden = response === null || response.status === 404
   if (!response?.ok) return
@@ -16,9 +16,9 @@ export async function leadUsers() {
 function addressFor({ user, account }, { hash, search }) {
   const watched = new URLSearchParams(hash.slice(1)).get('watch')
   // A viewer, the role, broadcasts with a token that another person gave away.
-  if (watched === null) return user.role === 'admin' ? `/dashboard/#/live${search}` : null
+  if (watched === null) return user.role === 'admin' ? `./dashboard/#/live${search}` : null
   const slash = watched.indexOf('/')
   if (slash < 1) return null
   const [accountId, name] = [watched.slice(0, slash), watched.slice(slash + 1)].map(encodeURIComponent)
-  return accountId === account.id ? `/dashboard/#/streams/${name}` : `/watch/${accountId}/${name}`
+  return accountId === account.id ? `./dashboard/#/streams/${name}` : `./watch/${accountId}/${name}`
 }

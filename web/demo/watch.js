@@ -71,7 +71,7 @@ async function stay(view, stopping) {
 async function playWhep(view, signal) {
   const clicked = performance.now()
   const [account, stream] = streamOf(view)
-  const url = `/api/whep/${encodeURIComponent(account)}/${encodeURIComponent(stream)}`
+  const url = `./api/whep/${encodeURIComponent(account)}/${encodeURIComponent(stream)}`
   const session = await watch({ url, token: view.field('token'), sourceId: view.field('source') })
   const first = firstFrame(view, clicked)
   view.play(session.media)
@@ -94,9 +94,9 @@ const aborted = (signal) => new Promise((resolve) => signal.addEventListener('ab
 async function playHls(view, signal) {
   const clicked = performance.now()
   const [account, stream] = streamOf(view)
-  const url = `/hls/${encodeURIComponent(account)}/${encodeURIComponent(stream)}/index.m3u8`
+  const url = `./hls/${encodeURIComponent(account)}/${encodeURIComponent(stream)}/index.m3u8`
   const first = firstFrame(view, clicked)
-  const { default: Hls } = await import('/demo/hls.js')
+  const { default: Hls } = await import('./hls.js')
   const token = view.field('token')
   const hls = new Hls({
     enableWorker: false,

@@ -75,6 +75,15 @@ function baseOf({ publicUrl, nodeUrl, scheme, host }: AddressFacts): BaseAddress
   return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
 }
 
+/**
+ * What precedes the path in the `Location` of WHIP and WHEP: the URL of this node, or the path prefix of a proxy. Clients
+ * take the rest from the address that they called.
+ */
+export function resourceBase({ publicUrl, nodeUrl }: Pick<AddressFacts, 'publicUrl' | 'nodeUrl'>): string {
+  if (nodeUrl !== '') return nodeUrl.replace(/\/+$/, '')
+  return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+}
+
 /** Channels and streams share one port. */
 function rtmpBase(hostname: string, { port, url }: RtmpFacts): string {
   const configured = url === '' ? null : new URL(url)

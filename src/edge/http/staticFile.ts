@@ -13,6 +13,8 @@ export async function sendFile(
   file: URL,
   type: StaticType,
 ): Promise<FastifyReply> {
+  const page = type === 'html' ? withoutSlash(request) : null
+  if (page !== null) return reply.redirect(page, 302)
   const content = await readFile(file)
   const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
   reply.headers({
@@ -23,4 +25,13 @@ export async function sendFile(
   })
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
   return reply.type(`${TYPES[type]}; charset=utf-8`).send(content)
+}
+
+/**
+ * The relative address of a page without the slash at its end; null: it has none. Pages name their files by relative
+ * addresses, so that a proxy may put a prefix in front.
+ */
+function withoutSlash({ url }: FastifyRequest): string | null {
+  const [, name, query = ''] = /^[^?]*\/([^/?]+)\/(\?.*)?$/.exec(url) ?? []
+  return name === undefined ? null : `../${name}${query}`
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type AddressFacts, publicAddresses } from '../../../src/core/streams/addresses.ts'
+import { type AddressFacts, publicAddresses, resourceBase } from '../../../src/core/streams/addresses.ts'
 
 const FACTS: AddressFacts = {
   accountId: 'a1b2c3',
@@ -35,6 +35,15 @@ it('a configured address comes first, with the prefix of a proxy, and never two 
   expect(configured.whip).toBe('https://live.example.com/sluice/api/whip/{streamName}')
   expect(configured.origin).toBe('https://live.example.com')
   expect(of({ nodeUrl: 'https://node1.example.com' }).baseSource).toBe('nodeUrl')
+})
+
+it.each([
+  ['', '', ''],
+  ['https://live.example.com', '', ''],
+  ['https://live.example.com/sluice/', '', '/sluice'],
+  ['https://live.example.com/sluice', 'https://node1.example.com/n1/', 'https://node1.example.com/n1'],
+])('behind %j and %j the path of a resource begins with %j', (publicUrl, nodeUrl, base) => {
+  expect(resourceBase({ publicUrl, nodeUrl })).toBe(base)
 })
 
 it('RTMP has the host of the other addresses, or that of the configured address of channels; or none', () => {

@@ -70,7 +70,7 @@ async function begin(
   offer: SignalingOffer,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx, engine, resources, limits, base } = parts
+  const { ctx, engine, resources, limits, resourceBase } = parts
   // Open the resource before asking the engine. A session that ends before its answer left must not leave a resource.
   const resource = resources.open(session.id)
   const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
@@ -90,7 +90,7 @@ async function begin(
   }
   resource.etag = quotedTag(negotiated.etag)
   reply.headers({
-    Location: `${base}${endpoint.prefix}/resource/${resource.id}`,
+    Location: `${resourceBase()}${endpoint.prefix}/resource/${resource.id}`,
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',

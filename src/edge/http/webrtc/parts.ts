@@ -21,6 +21,8 @@ export interface WebRtcOptions {
   readonly limits: WebRtcLimits
   /** The public URL of this node if it differs from the one that clients connect to; else ''. */
   readonly nodeUrl: string
+  /** What precedes the path of a resource in `Location`; it may change. */
+  readonly resourceBase: () => string
   readonly handover: Handover
 }
 
@@ -50,8 +52,7 @@ export interface SignalingParts {
   readonly engine: MediaEngine
   readonly resources: Resources
   readonly limits: WebRtcLimits
-  /** The prefix of a resource path: empty, or the URL of this node. */
-  readonly base: string
+  readonly resourceBase: WebRtcOptions['resourceBase']
   /** Counts the offers under way at all endpoints. */
   readonly pending: { count: number }
 }

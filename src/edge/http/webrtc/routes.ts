@@ -15,14 +15,14 @@ export async function webRtcRoutes(
   peerOf: PeerOf,
   options: WebRtcOptions,
 ): Promise<void> {
-  const { engine, limits, nodeUrl } = options
+  const { engine, limits, resourceBase } = options
   const resources = new Resources(ctx.random)
   const unwatch = engine.watch((event) => {
     if (event.kind === 'ended') resources.forget(event.sessionId)
   })
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0 }
-  const parts = { ctx, engine, resources, limits, pending, base: nodeUrl.replace(/\/$/, '') }
+  const parts = { ctx, engine, resources, limits, pending, resourceBase }
   for (const endpoint of [whipEndpoint, whepEndpoint].map((make) => make({ ...options, ctx, peerOf }))) {
     await app.register(
       async (scope) => {

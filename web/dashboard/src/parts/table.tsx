@@ -78,6 +78,31 @@ function Heading<R>({ column, sort }: { readonly column: Column<R>; readonly sor
   )
 }
 
+/** Another page begins at its first row: shows the top of the list that a button stands under. */
+function showTop({ currentTarget }: { readonly currentTarget: EventTarget }): void {
+  const list = currentTarget instanceof Element ? currentTarget.closest('.card') : null
+  list?.firstElementChild?.scrollIntoView({ block: 'nearest' })
+}
+
+interface TurnProps {
+  readonly text: string
+  readonly disabled: boolean
+  readonly isBusy?: boolean
+  readonly onTurn: () => void
+}
+
+function Turn({ text, onTurn, ...rest }: TurnProps) {
+  const turn = (event: { readonly currentTarget: EventTarget }): void => {
+    showTop(event)
+    onTurn()
+  }
+  return (
+    <Button size="small" {...rest} onClick={turn}>
+      {text}
+    </Button>
+  )
+}
+
 /** The foot of a list whose pages have numbers. */
 export function Pager({
   page,
@@ -96,12 +121,8 @@ export function Pager({
     <>
       <span class="num">{words.parts.range(from, Math.min(total, page * perPage), total)}</span>
       <span class="end actions">
-        <Button size="small" disabled={page <= 1} onClick={() => onPage(page - 1)}>
-          {words.parts.previous}
-        </Button>
-        <Button size="small" disabled={page >= last} onClick={() => onPage(page + 1)}>
-          {words.parts.next}
-        </Button>
+        <Turn text={words.parts.previous} disabled={page <= 1} onTurn={() => onPage(page - 1)} />
+        <Turn text={words.parts.next} disabled={page >= last} onTurn={() => onPage(page + 1)} />
       </span>
     </>
   )
@@ -151,12 +172,8 @@ export function Turner(props: {
     <>
       <span class="num">{words.parts.rowsFrom(from, from + count - 1)}</span>
       <span class="end actions">
-        <Button size="small" disabled={page === 0} onClick={() => onPage(page - 1)}>
-          {words.parts.newer}
-        </Button>
-        <Button size="small" disabled={!hasMore} isBusy={isBusy} onClick={() => onPage(page + 1)}>
-          {words.parts.older}
-        </Button>
+        <Turn text={words.parts.newer} disabled={page === 0} onTurn={() => onPage(page - 1)} />
+        <Turn text={words.parts.older} disabled={!hasMore} isBusy={isBusy} onTurn={() => onPage(page + 1)} />
       </span>
     </>
   )

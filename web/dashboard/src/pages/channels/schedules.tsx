@@ -58,11 +58,13 @@ export function Schedules({ channel, query }: SchedulesProps) {
       {!list.data && !list.error && <Bones />}
       {list.data?.length === 0 && <p class="pad note">{text.none}</p>}
       {list.data && list.data.length > 0 && <Calendar schedulers={list.data} query={query} status={channel.status} />}
-      <ul class="rows lined">
-        {list.data?.map((one) => (
-          <Row key={one.id} scheduler={one} onChanged={list.reload} />
-        ))}
-      </ul>
+      {list.data && list.data.length > 0 && (
+        <ul class="rows lined">
+          {list.data.map((one) => (
+            <Row key={one.id} scheduler={one} onChanged={list.reload} />
+          ))}
+        </ul>
+      )}
       {isMaking && <NewScheduler channel={channel} onMade={list.reload} onClose={() => setMaking(false)} />}
     </Card>
   )

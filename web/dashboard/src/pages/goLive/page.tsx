@@ -222,7 +222,7 @@ function Ready({ streamName, token, choices: { quality } }: ReadyProps) {
         <p class="note">{text.onlyYou}</p>
         <span class="end">
           <Button look="on-air" size="big" icon="goLive" isBusy={isBusy} disabled={!isReady} onClick={onSubmit}>
-            {text.startAs(streamName)}
+            {streamName === '' ? text.start : text.startAs(streamName)}
           </Button>
         </span>
       </div>

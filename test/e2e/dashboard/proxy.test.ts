@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
+import { isNginxInstalled, Nginx } from './nginx.ts'
+
+const SOON = { timeout: 30_000, interval: 100 }
+
+describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
+  let nginx: Nginx
+  let dashboard: Dashboard
+  /** Requests that left the prefix. */
+  const outside: string[] = []
+
+  beforeAll(async () => {
+    nginx = await Nginx.open('/tv/live')
+    dashboard = await openDashboard({ SLUICE_SERVER_PUBLIC_URL: nginx.url })
+    await nginx.passTo(dashboard.server.url)
+    await dashboard.token('publish', { streams: [{ streamName: 'show' }] })
+  })
+  afterAll(async () => {
+    await dashboard.close()
+    await nginx.close()
+  })
+
+  async function newPage(address: string): Promise<Page> {
+    const page = await (await dashboard.newContext()).newPage()
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${nginx.url}/`) && !request.url().startsWith('blob:')) outside.push(request.url())
+    })
+    await page.goto(nginx.url + address)
+    return page
+  }
+
+  const sessions = async (): Promise<number> => (await dashboard.api('GET', '/api/sessions')).data.length as number
+
+  test('the dashboard signs in, follows events and broadcasts, viewers watch, and both end their sessions', async () => {
+    const page = await newPage('/')
+    await page.fill('text=E-mail', ADMIN.email)
+    await page.fill('text=Password', ADMIN.password)
+    await page.click('button:text-is("Sign in")')
+    await page.waitForSelector('text=Live updates on')
+    await page.goto(`${nginx.url}/dashboard/#/live`)
+    await page.click('button:has-text("Go live as show")')
+    await page.waitForSelector('.screen .st[data-s=live]')
+
+    const viewer = await newPage(`/watch/${dashboard.accountId}/show`)
+    const time = () =>
+      viewer.locator('sluice-player video').evaluate((video) => (video as { currentTime?: number }).currentTime)
+    await expect.poll(time, SOON).toBeGreaterThan(0)
+    expect(await sessions()).toBe(2)
+    await viewer.goto(`${nginx.url}/demo/#watch=${dashboard.accountId}%2Fshow`)
+    await viewer.click('#watch .main')
+    await viewer.waitForSelector('#watch .badge[data-state=live]')
+    await viewer.context().close()
+    await expect.poll(() => page.textContent('.figs div:has(dt:text-is("Viewers")) dd'), SOON).toBe('0')
+    await page.click('button:has-text("End the broadcast")')
+    await expect.poll(sessions, SOON).toBe(0)
+    expect(outside).toEqual([])
+    expect(dashboard.complaints).toEqual([])
+  })
+})
