@@ -25,9 +25,7 @@ test('the server serves the page and everything that it references, without any 
     expect(policy).toContain("script-src 'self'")
     if (path === '/demo/hls.js') continue
     const named = [...text.matchAll(/(?:src|href|from|import\()[=(\s]*["'](\.?\/[^"'#`$]*)["']/g)]
-    toDo.push(
-      ...named.map(([, name = '']) => new URL(name, `http://host${path}`).pathname),
-    )
+    toDo.push(...named.map(([, name = '']) => new URL(name, `http://host${path}`).pathname))
     expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//)
     expect(text).not.toMatch(/ on[a-z]+="| style="|<script>/)
   }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
+import { openAudio } from './audio.ts'
 
 const text = words.goLive
 const STEP_MS = 250
@@ -7,7 +8,7 @@ const FLOOR_DECIBELS = -60
 const QUIET_DECIBELS = -42
 const LOUD_DECIBELS = -3
 
-/** The loudness of audio in decibels below full scale, four times a second; null: there is no audio. */
+/** The loudness of audio in decibels below full scale, four times a second; null: nothing was measured yet. */
 function useLevel(media: MediaStream | null): number | null {
   const [level, setLevel] = useState<number | null>(null)
   useEffect(() => {
@@ -15,20 +16,21 @@ function useLevel(media: MediaStream | null): number | null {
       setLevel(null)
       return undefined
     }
-    const audio = new AudioContext()
+    const { context: audio, close } = openAudio()
     const analyser = new AnalyserNode(audio, { fftSize: 2048 })
     audio.createMediaStreamSource(media).connect(analyser)
     const samples = new Float32Array(analyser.fftSize)
     // The loudest of the last two seconds: short tones and pauses between words would make it flicker.
     let recent: number[] = []
     const timer = setInterval(() => {
+      if (audio.state !== 'running') return
       analyser.getFloatTimeDomainData(samples)
       recent = [...recent.slice(-7), decibelsOf(samples)]
       setLevel(Math.max(...recent))
     }, STEP_MS)
     return () => {
       clearInterval(timer)
-      void audio.close()
+      close()
     }
   }, [media])
   return level
@@ -41,9 +43,11 @@ function decibelsOf(samples: Float32Array): number {
 
 /** A level meter. It says in words when hardly anything is heard, and when it is too loud. */
 export function LevelMeter({ media }: { readonly media: MediaStream | null }) {
-  const level = useLevel(media)
-  if (level === null) return media ? <span class="hint">{text.noAudio}</span> : null
-  const isQuiet = level < QUIET_DECIBELS
+  const measured = useLevel(media)
+  if (!media) return null
+  if (media.getAudioTracks().length === 0) return <span class="hint">{text.noAudio}</span>
+  const level = measured ?? FLOOR_DECIBELS
+  const isQuiet = measured !== null && level < QUIET_DECIBELS
   const isLoud = level > LOUD_DECIBELS
   return (
     <>

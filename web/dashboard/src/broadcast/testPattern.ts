@@ -1,3 +1,4 @@
+import { openAudio } from './audio.ts'
 import type { Source } from './sources.ts'
 
 const WIDTH = 1280
@@ -95,15 +96,12 @@ function drawTexts(context: Canvas, label: string, nowMs: number): void {
 
 /** A short tone at the begin of each second. */
 function openTone(): Source {
-  const audio = new AudioContext()
+  const { context: audio, close } = openAudio()
   const target = audio.createMediaStreamDestination()
   const gain = new GainNode(audio, { gain: 0 })
   const oscillator = new OscillatorNode(audio, { frequency: 660 })
   oscillator.connect(gain).connect(target)
   oscillator.start()
-  // Browsers keep audio still until the user has clicked somewhere in the page.
-  const resume = (): void => void audio.resume()
-  addEventListener('click', resume, { once: true })
   let last = 0
   const timer = setInterval(() => {
     const second = Math.floor(Date.now() / 1000)
@@ -114,8 +112,7 @@ function openTone(): Source {
     media: target.stream,
     stop() {
       clearInterval(timer)
-      removeEventListener('click', resume)
-      void audio.close()
+      close()
     },
   }
 }

@@ -20,6 +20,9 @@ interface PlotProps {
   readonly format: (value: number) => string
 }
 
+const DAY_SECONDS = 86_400
+/** Between two times of the axis, where each value is that of a day: there is nothing to see at noon. */
+const DAYS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS)
 const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3], [3, 3], [10, 4]]
 
 /** Lines over time. The library is loaded when the first plot is shown; a table of the same values stands behind it. */
@@ -29,11 +32,12 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
   const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const latest = useRef(data)
   latest.current = data
+  const isOfDays = (times[1] ?? 0) - (times[0] ?? 0) >= DAY_SECONDS
   useEffect(() => {
     let isGone = false
     void loadPlots().then((Plots) => {
       if (!isGone && root.current)
-        plot.current = new Plots(optionsOf(root.current, lines, format), latest.current, root.current)
+        plot.current = new Plots(optionsOf(root.current, lines, format, isOfDays), latest.current, root.current)
     })
     const fit = new ResizeObserver(() => {
       if (root.current && plot.current) plot.current.setSize(sizeOf(root.current))
@@ -45,7 +49,7 @@ export function Plot({ sentence, times, lines, format }: PlotProps) {
       plot.current?.destroy()
       plot.current = null
     }
-  }, [shownTheme.value, lines.map(({ label }) => label).join()])
+  }, [shownTheme.value, lines.map(({ label }) => label).join(), isOfDays])
   useEffect(() => plot.current?.setData(latest.current), [data])
   return (
     <>
@@ -107,7 +111,12 @@ const sizeOf = ({ clientWidth, clientHeight }: HTMLElement): { width: number; he
   height: Math.max(100, clientHeight || 160),
 })
 
-function optionsOf(root: HTMLElement, lines: readonly Line[], format: (value: number) => string): uPlot.Options {
+function optionsOf(
+  root: HTMLElement,
+  lines: readonly Line[],
+  format: (value: number) => string,
+  isOfDays: boolean,
+): uPlot.Options {
   const style = getComputedStyle(root)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
   const axis = {
@@ -121,7 +130,7 @@ function optionsOf(root: HTMLElement, lines: readonly Line[], format: (value: nu
     cursor: { y: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, values: (_, splits) => splits.map(timeOf) },
+      { ...axis, ...(isOfDays && { incrs: DAYS }), values: (_, splits) => splits.map(timeOf) },
       { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [

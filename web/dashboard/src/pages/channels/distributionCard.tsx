@@ -52,7 +52,10 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
       <div class="card-foot">
         <Watch distribution={distribution} />
         {canChange() && <Security distribution={distribution} onChanged={onChanged} />}
-        <span class="end num">{text.watching(count(viewers))}</span>
+        <span class="end num" title={text.watching(count(viewers))}>
+          <Icon name="viewers" isSmall /> {count(viewers)}
+          <span class="sr"> {words.overview.viewersWord}</span>
+        </span>
       </div>
     </div>
   )

@@ -17,6 +17,7 @@ import { chooseTheme, type Theme, theme } from '../../theme.ts'
 import { chooseLanguage, LANGUAGES, type Language, language } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
 import { Passkeys } from './passkeys.tsx'
+import { shownUserAgent } from './userAgent.ts'
 
 const text = words.settings
 
@@ -138,7 +139,7 @@ function Sessions() {
             <div class="grow">
               <b>{one.address}</b> {one.isCurrent && <span class="tag">{text.thisOne}</span>}
               <p>
-                {one.userAgent.slice(0, 60)} · <Time at={one.lastUsedOn} />
+                <span title={one.userAgent}>{shownUserAgent(one.userAgent)}</span> · <Time at={one.lastUsedOn} />
               </p>
             </div>
             {!one.isCurrent && (

@@ -1,0 +1,53 @@
+import { expect, it, vi } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { UpdateHub } from '../../src/commands/streams/updateHub.ts'
+import { newPlace } from '../support/place.ts'
+import { startTestNode, until } from '../support/testNode.ts'
+
+it('reads an account once for all of its open dashboards, and nothing when none has been open for a minute', async () => {
+  const place = await newPlace('SQLite')
+  const node = await startTestNode({ url: place.url })
+  const clock = new ManualClock()
+  const hub = new UpdateHub({ ...node.ctx, clock })
+  const { read } = node.ctx.store
+  const reads = [
+    vi.spyOn(read.audit, 'actions'),
+    vi.spyOn(read.engines, 'unstopped'),
+    vi.spyOn(read.webhooks, 'forAccount'),
+  ]
+  const counts = () => reads.map(({ mock }) => mock.calls.length)
+  let rounds = 0
+  const nextRound = (): number[] => {
+    rounds += 1
+    clock.advance(2000)
+    return counts()
+  }
+  const quietRounds = async (): Promise<void> => {
+    let [before, quiet] = [counts(), 0]
+    await until(() => {
+      const now = nextRound()
+      quiet = now.join() === before.join() ? quiet + 1 : 0
+      before = now
+      return quiet === 40
+    })
+  }
+
+  await quietRounds()
+  expect(counts()).toEqual([0, 0, 0])
+
+  const send = vi.fn()
+  const closing = Array.from({ length: 5 }, (_, userId) =>
+    hub.open({ accountId: node.accountId, userId, send, end: () => undefined }, null),
+  )
+  await until(() => send.mock.calls.length === 5)
+  const [began = 0] = counts()
+  rounds = 0
+  await until(() => (nextRound()[0] ?? 0) >= began + 5)
+  expect((counts()[0] ?? 0) - began).toBeLessThanOrEqual(rounds)
+
+  for (const close of closing) close?.()
+  await quietRounds()
+  await hub.stop()
+  await node.close()
+  await place.remove()
+})
