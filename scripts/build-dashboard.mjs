@@ -1,14 +1,26 @@
 // Builds build/dashboard/ (web/dashboard/vite.config.ts) if it is older than its sources.
+import { readdirSync } from 'node:fs'
+import { brotliCompressSync } from 'node:zlib'
 import { at } from './compile.mjs'
-import { buildWeb, vite } from './build-web.mjs'
+import { buildWeb, compress, vite } from './build-web.mjs'
+
+const FOLDER = 'build/dashboard'
 
 export const buildDashboard = () =>
   buildWeb({
     name: 'dashboard',
-    built: 'build/dashboard/index.html',
+    built: `${FOLDER}/index.html`,
     sources: ['web/dashboard', 'web/client', 'api', 'scripts/web-api.ts'],
     steps: [['scripts/web-api.ts'], vite('web/dashboard')],
     without: '/dashboard/ answers 503',
+    finish: compressAll,
   })
+
+/** Browsers take Brotli over https only. */
+function compressAll() {
+  const texts = readdirSync(at(FOLDER), { recursive: true }).filter((path) => /\.(js|css)$/.test(path))
+  compress(FOLDER, texts)
+  compress(FOLDER, texts, brotliCompressSync, 'br')
+}
 
 if (process.argv[1] === at('scripts/build-dashboard.mjs')) await buildDashboard()

@@ -1,9 +1,9 @@
 // Builds build/player/ if it is older than its sources: the player at /player.js, the page at /watch, and the client
 // library at /client.js.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { gzipSync } from 'node:zlib'
 import { at } from './compile.mjs'
-import { buildWeb, vite } from './build-web.mjs'
+import { buildWeb, compress, vite } from './build-web.mjs'
+
+const SCRIPTS = ['client.js', 'player.js', 'player/hls.js', 'player/hls.light.js', 'player/watch.js']
 
 export const buildPlayer = () =>
   buildWeb({
@@ -13,15 +13,7 @@ export const buildPlayer = () =>
     sources: ['web/player', 'web/client', 'node_modules/hls.js/package.json'],
     steps: [vite('web/player'), vite('web/client')],
     without: '/player.js, /client.js and /watch answer 503',
-    finish: compress,
+    finish: () => compress('build/player', SCRIPTS),
   })
-
-/** Compressed once here, instead of with every request. */
-function compress() {
-  for (const path of ['client.js', 'player.js', 'player/hls.js', 'player/hls.light.js', 'player/watch.js']) {
-    const file = at(`build/player/${path}`)
-    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }))
-  }
-}
 
 if (process.argv[1] === at('scripts/build-player.mjs')) await buildPlayer()

@@ -19,6 +19,24 @@ const card = (page: Page, stream: string) => page.locator('.live-card').filter({
 const rowOf = (page: Page, title: string, row: string) =>
   page.locator(`section:has(h2:text-is("${title}")) li`, { hasText: row })
 
+test('the first page takes less than 60 kB of script, compressed; the library of the plots comes after it', async () => {
+  const context = await dashboard.newContext({ storageState: await dashboard.context.storageState() })
+  const page = await context.newPage()
+  const scripts: Promise<{ url: string; bytes: number }>[] = []
+  page.on('requestfinished', (request) => {
+    if (request.resourceType() !== 'script') return
+    scripts.push(request.sizes().then(({ responseBodySize }) => ({ url: request.url(), bytes: responseBodySize })))
+  })
+  await page.goto(dashboard.home)
+  await page.waitForSelector('.plot-canvas canvas')
+  const first = (await Promise.all(scripts)).filter(({ url }) => !url.includes('/uPlot'))
+  expect(first.length).toBeLessThan(scripts.length)
+  const bytes = first.reduce((sum, one) => sum + one.bytes, 0)
+  expect(bytes).toBeGreaterThan(20_000)
+  expect(bytes).toBeLessThan(60_000)
+  await context.close()
+})
+
 test('an empty overview teaches the next step', async () => {
   const page = await dashboard.open('/')
   await page.waitForSelector('h2:text-is("The gate is closed")')
