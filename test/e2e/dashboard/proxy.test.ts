@@ -33,6 +33,14 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
 
   const sessions = async (): Promise<number> => (await dashboard.api('GET', '/api/sessions')).data.length as number
 
+  test('addresses to copy are public ones, also on a page that was opened directly', async () => {
+    const channel = await dashboard.v2('POST', '/channels', { name: 'Sports' })
+    const { id } = await dashboard.v2('POST', '/distributions', { channelId: channel.id, name: 'Website' })
+    const page = await dashboard.open(`/channels/${channel.id}`)
+    await page.waitForSelector(`text=${nginx.url}/v2/distributions/${id}/hls/main.m3u8`)
+    await page.close()
+  })
+
   test('the dashboard signs in, follows events and broadcasts, viewers watch, and both end their sessions', async () => {
     const page = await newPage('/')
     await page.fill('text=E-mail', ADMIN.email)

@@ -20,16 +20,16 @@ export async function loadAddresses(): Promise<void> {
   const base = (address?: string): string | undefined => address?.split('/v2/pub')[0]
   known.value = {
     http: addresses.base.replace(/\/$/, ''),
-    rtmp: base(addresses.rtmp) ?? guessed().rtmp,
+    rtmp: base(addresses.rtmp) ?? pageAddresses().rtmp,
     rtmps: base(addresses.rtmps) ?? null,
   }
 }
 
 /** The addresses that clients reach the server at. */
-export const ownAddresses = (): ServerAddresses => known.value ?? guessed()
+export const ownAddresses = (): ServerAddresses => known.value ?? pageAddresses()
 
 /** As this browser reaches the server; a proxy may put a prefix in front of `/dashboard/`. */
-const guessed = (): ServerAddresses => ({
+export const pageAddresses = (): ServerAddresses => ({
   http: new URL('..', document.baseURI).href.replace(/\/$/, ''),
   rtmp: `rtmp://${location.hostname}:1935`,
   rtmps: null,
@@ -52,6 +52,10 @@ export const trustAddress = ({ http }: ServerAddresses): string => `${http}/trus
 
 /** The stream key of OBS; the token is part of it. */
 export const rtmpKey = (streamName: string, token: string): string => `${part(streamName)}?token=${part(token)}`
+
+/** Where viewers of a distribution of a channel find it. */
+export const distributionAddress = ({ http }: Pick<ServerAddresses, 'http'>, id: string): string =>
+  `${http}/v2/distributions/${part(id)}/hls/main.m3u8`
 
 /** A viewer's page. `token`: the subscribe token, for streams that need one. */
 export const watchAddress = ({ http }: ServerAddresses, accountId: string, streamName: string, token = ''): string =>

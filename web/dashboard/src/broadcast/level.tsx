@@ -17,7 +17,8 @@ function useLevel(media: MediaStream | null): number | null {
       return undefined
     }
     const { context: audio, close } = openAudio()
-    const analyser = new AnalyserNode(audio, { fftSize: 2048 })
+    // A third of a second, longer than a step: no short tone falls between two.
+    const analyser = new AnalyserNode(audio, { fftSize: 16_384 })
     audio.createMediaStreamSource(media).connect(analyser)
     const samples = new Float32Array(analyser.fftSize)
     // The loudest of the last two seconds: short tones and pauses between words would make it flicker.

@@ -1,4 +1,5 @@
 import { type Distribution, updateDistribution } from '#api/channels.ts'
+import { distributionAddress, ownAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { CopyField } from '../../parts/copy.tsx'
 import { Toggle, useSubmit } from '../../parts/form.tsx'
@@ -8,7 +9,6 @@ import { State } from '../../parts/state.tsx'
 import { count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { hlsAddress } from './hlsAddress.ts'
 import { Security } from './security.tsx'
 import { ViewerKeys } from './viewerKeys.tsx'
 import { Watch } from './watch.tsx'
@@ -36,7 +36,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
           <State kind={enabled ? 'ok' : 'off'}>{enabled ? text.on : text.off}</State>
         </div>
         {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
-        <CopyField label="HLS" what="HLS" value={hlsAddress(id)} />
+        <CopyField label="HLS" what="HLS" value={distributionAddress(ownAddresses(), id)} />
         <Rules security={security} />
         {(canChange() || security.tokenRequired) && <ViewerKeys distribution={distribution} onChanged={onChanged} />}
         {canChange() && (
@@ -52,7 +52,7 @@ export function DistributionCard({ distribution, viewers, onChanged }: Distribut
       <div class="card-foot">
         <Watch distribution={distribution} />
         {canChange() && <Security distribution={distribution} onChanged={onChanged} />}
-        <span class="end num" title={text.watching(count(viewers))}>
+        <span class="end num actions" title={text.watching(count(viewers))}>
           <Icon name="viewers" isSmall /> {count(viewers)}
           <span class="sr"> {words.overview.viewersWord}</span>
         </span>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Answer, type Distribution, type Key, signViewerToken } from '#api/channels.ts'
+import { distributionAddress, ownAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
@@ -11,7 +12,6 @@ import { Time } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 import { checkCountry, checkWhole } from '../tokens/checks.ts'
 import { errorOf } from '../tokens/tokenForm.ts'
-import { hlsAddress } from './hlsAddress.ts'
 
 const text = words.viewerKeys.sign
 const HOURS_MOST = 8760
@@ -52,7 +52,10 @@ export function SignToken({ distribution, keyRecord, onClose }: SignTokenProps) 
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     setSigned(await call(signViewerToken, { path, body: bodyOf(form) }))
   })
-  if (signed) return <SignedToken address={hlsAddress(distribution.id)} signed={signed} onClose={onClose} />
+  if (signed)
+    return (
+      <SignedToken address={distributionAddress(ownAddresses(), distribution.id)} signed={signed} onClose={onClose} />
+    )
   return (
     <Dialog
       title={text.title(distribution.name)}

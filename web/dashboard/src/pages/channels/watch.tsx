@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { type Distribution, signViewerToken } from '#api/channels.ts'
+import { distributionAddress, pageAddresses } from '../../addresses.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
@@ -7,7 +8,6 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { SluicePlayer } from '../../parts/sluicePlayer.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { hlsAddress } from './hlsAddress.ts'
 
 const text = words.channel
 const TOKEN_SECONDS = 3600
@@ -31,7 +31,9 @@ function Player({ distribution, onClose }: { readonly distribution: Distribution
   const token = useLoad((signal) => tokenFor(distribution, signal), [id])
   return (
     <Dialog title={name} onClose={onClose} foot={<Button onClick={onClose}>{words.recordings.close}</Button>}>
-      {token.data !== undefined && <SluicePlayer attributes={{ src: hlsAddress(id), token: token.data }} />}
+      {token.data !== undefined && (
+        <SluicePlayer attributes={{ src: distributionAddress(pageAddresses(), id), token: token.data }} />
+      )}
     </Dialog>
   )
 }
