@@ -35,7 +35,7 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
 
   test('addresses to copy are public ones, also on a page that was opened directly', async () => {
     const channel = await dashboard.v2('POST', '/channels', { name: 'Sports' })
-    const { id } = await dashboard.v2('POST', '/distributions', { channelId: channel.id, name: 'Website' })
+    const { id } = await dashboard.v2('POST', `/channels/${channel.id}/distributions`, { name: 'Website' })
     const page = await dashboard.open(`/channels/${channel.id}`)
     await page.waitForSelector(`text=${nginx.url}/v2/distributions/${id}/hls/main.m3u8`)
     await page.close()
