@@ -145,16 +145,19 @@ test('several tokens are switched off, back on, and deleted at once', async () =
   for (const id of ids) expect((await dashboard.api('GET', `/api/publish_token/${id}`)).status).toBe(404)
 })
 
-test('a list of more than a page has pages', async () => {
-  for (let number = 1; number <= 51; number++) await token(`Row ${number}`, `row-${number}`)
+test('a list of more than a page has pages, and each begins at its top', async () => {
+  for (let number = 1; number <= 101; number++) await token(`Row ${number}`, `row-${number}`)
   await page.goto(`${dashboard.home}#/tokens/publish?search=Row`)
-  await page.getByText('1 to 50 of 51').waitFor()
+  await page.getByText('1 to 50 of 101').waitFor()
   await button('Next').click()
-  await page.getByText('51 to 51 of 51').waitFor()
+  await page.getByText('51 to 100 of 101').waitFor()
+  expect(await page.evaluate<number>(`document.querySelector('.tools').getBoundingClientRect().top`)).toBeGreaterThan(0)
+  await button('Next').click()
+  await page.getByText('101 to 101 of 101').waitFor()
   await shows(['Row 1'])
-  expect(page.url()).toContain('page=2')
+  expect(page.url()).toContain('page=3')
   await button('Previous').click()
-  await page.getByText('1 to 50 of 51').waitFor()
+  await page.getByText('51 to 100 of 101').waitFor()
 })
 
 test('a hostile label is text, and lists come without the values of tokens', async () => {

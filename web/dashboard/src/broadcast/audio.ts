@@ -1,7 +1,7 @@
 /** An audio context, to make or to measure audio. */
 export interface Audio {
   readonly context: AudioContext
-  close(): void
+  readonly close: () => void
 }
 
 /** Browsers keep audio still until the user has clicked somewhere in the page; it begins with that click. */
