@@ -5,6 +5,13 @@ import { isNginxInstalled, Nginx } from './nginx.ts'
 
 const SOON = { timeout: 30_000, interval: 100 }
 
+/** The first media playlist that a master playlist names. */
+async function mediaPlaylist(address: string): Promise<string> {
+  const master = await fetch(address)
+  const [first] = (await master.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return first === undefined ? '' : await (await fetch(new URL(first, master.url))).text()
+}
+
 describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
   let nginx: Nginx
   let dashboard: Dashboard
@@ -13,7 +20,7 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
 
   beforeAll(async () => {
     nginx = await Nginx.open('/tv/live')
-    dashboard = await openDashboard({ SLUICE_SERVER_PUBLIC_URL: nginx.url })
+    dashboard = await openDashboard({ SLUICE_SERVER_PUBLIC_URL: nginx.url, SLUICE_HLS_SESSION_SECONDS: '6' })
     await nginx.passTo(dashboard.server.url)
     await dashboard.token('publish', { streams: [{ streamName: 'show' }] })
   })
@@ -41,7 +48,7 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
     await page.close()
   })
 
-  test('the dashboard signs in, follows events and broadcasts, viewers watch, and both end their sessions', async () => {
+  test('the dashboard signs in, follows events and broadcasts, viewers watch over WHEP and HLS, and both end their sessions', async () => {
     const page = await newPage('/')
     await page.fill('text=E-mail', ADMIN.email)
     await page.fill('text=Password', ADMIN.password)
@@ -56,6 +63,9 @@ describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
       viewer.locator('sluice-player video').evaluate((video) => (video as { currentTime?: number }).currentTime)
     await expect.poll(time, SOON).toBeGreaterThan(0)
     expect(await sessions()).toBe(2)
+    await expect
+      .poll(() => mediaPlaylist(`${nginx.url}/hls/${dashboard.accountId}/show/index.m3u8`), SOON)
+      .toContain('#EXTINF')
     await viewer.goto(`${nginx.url}/demo/#watch=${dashboard.accountId}%2Fshow`)
     await viewer.click('#watch .main')
     await viewer.waitForSelector('#watch .badge[data-state=live]')
