@@ -70,6 +70,15 @@ test('streams appear and leave by themselves, with their figures, and a hostile 
   expect(await morning.locator('.st[data-s=ok]').textContent()).toBe('Steady')
   await page.waitForSelector('.nav .tally:has-text("1 live")')
 
+  // The search takes the first key, finds what is live, and Enter goes there.
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('morn')
+  await page.waitForSelector('[role=option][aria-selected=true]:has-text("morning")')
+  expect(await axe(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await page.waitForURL(({ hash }) => hash === '#/streams/morning')
+  await page.goBack()
+
   const viewer = await dashboard.peer()
   expect(await viewer.watch({ url: dashboard.whep('morning') })).toBe('ok')
   await expect.poll(() => page.textContent('.home .fig'), SOON).toBe('1 now')

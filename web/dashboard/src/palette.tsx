@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { listChannels } from '#api/channels.ts'
 import { listPublishTokensByName, listSubscribeTokensByName } from '#api/tokens.ts'
 import { call, callPage } from './api/call.ts'
+import { streams } from './live.ts'
 import { PLACES } from './pages/pages.ts'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { go } from './router.ts'
@@ -44,8 +45,17 @@ function places(typed: string): Hit[] {
       ]
     : []
   const pages: Hit[] = PLACES.map(({ icon, text: shown, path }) => ({ icon, text: shown, kind: text.page, path }))
-  return [...pages, ...actions].filter((hit) => hit.text.toLowerCase().includes(typed.toLowerCase()))
+  const matches = (hit: Hit): boolean => hit.text.toLowerCase().includes(typed.toLowerCase())
+  return [...[...pages, ...actions].filter(matches), ...(typed === '' ? [] : onAir().filter(matches).slice(0, MOST))]
 }
+
+const onAir = (): Hit[] =>
+  (streams.value ?? []).map(({ streamName }) => ({
+    icon: 'goLive',
+    text: streamName,
+    kind: words.goLive.stream,
+    path: `/streams/${encodeURIComponent(streamName)}`,
+  }))
 
 /** Tokens and channels whose names match. A list that fails is left out: the others are still useful. */
 async function stored(typed: string, signal: AbortSignal): Promise<Hit[]> {
@@ -97,14 +107,15 @@ function useHits(typed: string): readonly Hit[] {
   return [...places(typed), ...found]
 }
 
-/** The search over pages, actions, tokens and channels. Arrow keys choose, Enter goes there, Escape closes. */
+/** The search over pages, actions, live streams, tokens and channels. Arrow keys choose, Enter goes there, Escape closes. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const hits = useHits(typed)
   const id = useId()
-  useEffect(() => {
+  // Before the next key, which belongs to the search already.
+  useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
