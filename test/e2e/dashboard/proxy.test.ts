@@ -9,7 +9,7 @@ const SOON = { timeout: 30_000, interval: 100 }
 async function mediaPlaylist(address: string): Promise<string> {
   const master = await fetch(address)
   const [first] = (await master.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return first === undefined ? '' : await (await fetch(new URL(first, master.url))).text()
+  return first === undefined ? '' : (await fetch(new URL(first, master.url))).text()
 }
 
 describe.skipIf(!isNginxInstalled)('behind nginx with a path prefix', () => {
