@@ -75,4 +75,9 @@ ${
     ? 'The package brings one for Linux and Windows, unless npm was told to leave optional packages out.'
     : 'Run "npm ci" in the directory of Sluice, which installs one beside it.'
 }
-Or start it with a newer Node of your own.`
+Or start it with a newer Node of your own${ownNode()}.`
+
+/** Where no package has a current Node. */
+function ownNode() {
+  return process.platform === 'darwin' ? ': "brew install node@24"; and for media "brew install ffmpeg"' : ''
+}

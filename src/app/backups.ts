@@ -7,15 +7,24 @@ import { systemRandom } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { Sealer, sealingKeyId } from '../base/sealer.ts'
 import { VERSION } from '../base/version.ts'
-import { hostKeyOf, isPostgres, previousKeyFile, recordingsDir, sealingKeyFile, storageUrl } from '../config/places.ts'
+import {
+  authorityFile,
+  hostKeyOf,
+  isPostgres,
+  previousKeyFile,
+  recordingsDir,
+  sealingKeyFile,
+  storageUrl,
+} from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { BackupFacts, Backups, RestoredFacts } from '../cli/host.ts'
 import type { Reset } from '../store/backup/afterRestore.ts'
-import { withBackupFile, type OpenBackup } from '../store/backup/backupFile.ts'
+import { type BackupSecrets, type OpenBackup, withBackupFile } from '../store/backup/backupFile.ts'
 import { type BackupSource, makeBackup, sentenceOf, sqliteSource } from '../store/backup/make.ts'
-import type { Manifest } from '../store/backup/manifest.ts'
+import { AUTHORITY_FILE, KEY_FILES, type Manifest } from '../store/backup/manifest.ts'
 import { restoreSqlite, schemaProblem } from '../store/backup/restore.ts'
 import { targetProblem } from '../store/backup/sqlite.ts'
+import { readAuthority, writeAuthority } from '../tls/selfSigned.ts'
 import { hasKeyFiles, readKeyring } from './keyring.ts'
 
 /** Backups of the configured database, for the command line. */
@@ -25,13 +34,21 @@ export const backups: Backups = { create: createBackup, verify: verifyBackup, re
 async function createBackup(config: Config, file: string, withKey: boolean): Promise<Result<BackupFacts, string>> {
   const ring = readKeyring(config)
   if (!ring.ok) return ring
-  if (withKey && ring.value.length === 0)
-    return err(`there is no sealing key: ${sealingKeyFile(config)} does not exist`)
-  const request = { file, version: VERSION, nowMs: systemClock.now(), keys: withKey ? ring.value.slice(0, 2) : [] }
+  const secrets = withKey ? secretsOf(config, ring.value) : ok({ keys: [], authority: null })
+  if (!secrets.ok) return secrets
+  const request = { file, version: VERSION, nowMs: systemClock.now(), secrets: secrets.value }
   const source = await sourceOf(config)
   if (!source.ok) return source
   const made = await makeBackup(request, source.value)
   return made.ok ? ok(factsOf(made.value, ring.value)) : made
+}
+
+/** What has to stay secret: the keys, and the authority that devices trust, with its own key. */
+function secretsOf(config: Config, ring: readonly Uint8Array[]): Result<BackupSecrets, string> {
+  if (ring.length === 0) return err(`there is no sealing key: ${sealingKeyFile(config)} does not exist`)
+  const authority = readAuthority(authorityFile(config))
+  if (authority !== null && !authority.ok) return authority
+  return ok({ keys: ring, authority: authority && authority.value.cert + authority.value.key })
 }
 
 async function sourceOf(config: Config): Promise<Result<BackupSource, string>> {
@@ -76,19 +93,20 @@ const occupiedBy = async (config: Config): Promise<string | null> =>
 
 async function restoreTo(config: Config, backup: OpenBackup, keys: RestoreKeys): Promise<Result<Reset, string>> {
   const nowMs = systemClock.now()
+  const authority = await backup.authority()
   if (!isPostgres(config)) {
     return restoreSqlite(backup, {
       database: storageUrl(config),
       sealer: new Sealer(keys.all, systemRandom),
       nowMs,
       recordingsHostKey: hostKeyOf(recordingsDir(config)),
-      writeKeys: () => writeKeys(config, keys.toWrite),
+      writeSecrets: () => writeSecrets(config, keys.toWrite, authority),
     })
   }
   const { restorePostgres } = await import('../store/backup/postgres.ts')
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   // Before the database: a server must never find the database without its key, because it would make one.
-  writeKeys(config, keys.toWrite)
+  writeSecrets(config, keys.toWrite, authority)
   return restorePostgres(backup, { url: storageUrl(config), nowMs, draft: join(config.data.dir, 'restore') })
 }
 
@@ -147,6 +165,12 @@ function keyProblem(
   return `${needed}, and ${place} is another key (${own.map(sealingKeyId).join(', ')}); ${remedy}`
 }
 
+/** A key and an authority that are there stay. */
+function writeSecrets(config: Config, keys: readonly Uint8Array[], authority: string | null): void {
+  writeKeys(config, keys)
+  if (authority !== null) writeAuthority(authorityFile(config), authority, systemRandom)
+}
+
 /** Called only for a directory without keys: a key that is there is never replaced. */
 function writeKeys(config: Config, [key, previous]: readonly Uint8Array[]): void {
   if (key === undefined || !hasKeyFiles(config)) return
@@ -156,7 +180,12 @@ function writeKeys(config: Config, [key, previous]: readonly Uint8Array[]): void
 }
 
 function factsOf(manifest: Manifest, keys: readonly Uint8Array[]): BackupFacts {
-  return { ...manifest, hasKey: 'sealing.key' in manifest.files, missingKeys: missingKeys(manifest, keys) }
+  return {
+    ...manifest,
+    hasKey: KEY_FILES[0] in manifest.files,
+    hasAuthority: AUTHORITY_FILE in manifest.files,
+    missingKeys: missingKeys(manifest, keys),
+  }
 }
 
 const missingKeys = ({ sealedBy }: Pick<Manifest, 'sealedBy'>, keys: readonly Uint8Array[]): string[] => {

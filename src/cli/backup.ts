@@ -21,7 +21,9 @@ const create = command({
   ].join('\n'),
   args: { file: required('FILE', 'The backup file, which does not exist yet.') },
   flags: {
-    'with-key': toggleFlag('Put the sealing key into the backup. Then the file opens every token: keep it secret.'),
+    'with-key': toggleFlag(
+      'Put the sealing key and the authority of tls.selfSigned into the backup. Keep the file secret: it opens every token.',
+    ),
   },
   examples: ['sluice backup /backups/monday.tar', 'sluice backup create /backups/full.tar --with-key --json'],
   run: (call) =>
@@ -48,9 +50,10 @@ const restore = command({
   path: ['restore'],
   summary: 'Restore a backup to a place without a database',
   detail: [
-    'It writes the database of `data.dir` or `storage.url`, which must not exist yet, and the sealing key if the backup has',
-    'it and the directory has none. Sluice sends nothing that was waiting in the backup, because the original server may',
-    'have sent it. It ends the sessions of the backup without events, and signs users of the dashboard out.',
+    'It writes the database of `data.dir` or `storage.url`, which must not exist yet. It writes the sealing key and the',
+    'authority of `tls.selfSigned` if the backup has them and the directory does not. Sluice sends nothing that was waiting',
+    'in the backup, because the original server may have sent it. It ends the sessions of the backup without events, and',
+    'signs users of the dashboard out.',
   ].join('\n'),
   args: { file: FILE },
   examples: [
@@ -80,8 +83,8 @@ function answerOf(facts: BackupFacts, note: string): CommandAnswer {
   const { files, ...rest } = facts
   const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0)
   const shown = { ...rest, bytes }
-  const { version, engine, createdAt, accounts, tokens, hasKey } = shown
-  const text = fields({ version, database: engine, createdAt, accounts, tokens, bytes, hasKey })
+  const { version, engine, createdAt, accounts, tokens, hasKey, hasAuthority } = shown
+  const text = fields({ version, database: engine, createdAt, accounts, tokens, bytes, hasKey, hasAuthority })
   return { json: { ...shown, files }, text, note }
 }
 

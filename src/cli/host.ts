@@ -26,6 +26,8 @@ export interface BackupFacts {
   readonly sealedBy: readonly string[]
   readonly missingKeys: readonly string[]
   readonly hasKey: boolean
+  /** Whether the authority of `tls.selfSigned` is in it. */
+  readonly hasAuthority: boolean
 }
 
 /** What a restore ended, because the server that the backup is of went on. */

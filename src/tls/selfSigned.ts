@@ -41,15 +41,15 @@ export async function openAuthority(path: string, { clock, random }: Means): Pro
     if (found !== null) return found
     const name = `Sluice ${hostname()} ${random.bytes(3).toString('hex')}`
     const { cert, key } = await issueAuthority(name, validityOf(clock.now(), AUTHORITY_DAYS), random)
-    createOnce(path, cert + key, random)
+    writeAuthority(path, cert + key, random)
     return readAuthority(path) ?? err(`${path} disappeared while it was made`)
   } catch (error) {
     return err(`${path} cannot be used: ${String(error)}`)
   }
 }
 
-/** Null: there is no such file. */
-function readAuthority(path: string): Result<PemPair, string> | null {
+/** Reads the authority in `path`. Null: there is no such file. */
+export function readAuthority(path: string): Result<PemPair, string> | null {
   const text = textOf(path)
   if (text === null) return null
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
@@ -73,7 +73,8 @@ function blocksOf(text: string, label: string): string {
   return blocks.map((block) => `${block}\n`).join('')
 }
 
-function createOnce(path: string, text: string, random: Random): void {
+/** Writes an authority to `path`, which only its owner can read. One that is there stays. */
+export function writeAuthority(path: string, text: string, random: Random): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${random.bytes(8).toString('hex')}`
   try {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +49,17 @@ describe('a server with certificate files', () => {
     expect(answer.headers.get('strict-transport-security')).toBe('max-age=3600')
     expect(answer.json.data.addresses.base).toBe(sluice.base)
     expect(answer.json.data.addresses.whip).toMatch(/^https:/)
+  })
+
+  test('exposes each metric that the published alerts and the reference name', async () => {
+    const text = await (await fetch(`${sluice.base}/metrics`, { headers: { connection: 'close' } })).text()
+    const exposed = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+    for (const path of ['packaging/prometheus/sluice.rules.yaml', 'docs/reference/metrics.md']) {
+      const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+      const named = page.match(/\b(sluice|process|nodejs)_[a-z_]+/g) ?? []
+      expect(named.length).toBeGreaterThan(10)
+      expect(named.filter((name) => !exposed.has(name))).toEqual([])
+    }
   })
 
   test('gives new handshakes the new certificate, and keeps open connections', async () => {

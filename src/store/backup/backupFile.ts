@@ -3,45 +3,58 @@ import { keyText } from '../../base/keyfile.ts'
 import { NEW_FILE, withFile } from '../../base/files.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import {
+  AUTHORITY_FILE,
   DATA_FILE,
   formatManifest,
   KEY_FILES,
   MANIFEST,
-  MANIFEST_MAX_BYTES,
   type Manifest,
   parseManifest,
+  SMALL_FILE_MAX_BYTES,
 } from './manifest.ts'
 import { type Digest, readThrough, type TarEntry, tarEntries, TarWriter } from './tar.ts'
 
-/** A backup has data, manifest and at most two keys. */
-const ENTRIES_MAX = 4
+/** A backup has data, manifest, at most two keys, and the authority. */
+const ENTRIES_MAX = 5
 
 export interface BackupContent {
   /** The file with the data. */
   readonly data: string
   readonly manifest: Omit<Manifest, 'files'>
-  /** Keys to put into the backup. */
+  readonly secrets: BackupSecrets
+}
+
+/** Secrets to put into a backup. */
+export interface BackupSecrets {
+  /** The keys, the one that seals first. */
   readonly keys: readonly Uint8Array[]
+  /** Certificate and key of our own authority; null: there is none. */
+  readonly authority: string | null
 }
 
 /** Writes a new file, readable by its owner only, and waits until it is on the disk. */
-export async function writeBackupFile(path: string, { data, manifest, keys }: BackupContent): Promise<Manifest> {
+export async function writeBackupFile(path: string, { data, manifest, secrets }: BackupContent): Promise<Manifest> {
   return withFile(path, NEW_FILE, async (out) => {
     const archive = new TarWriter(out, Date.parse(manifest.createdAt))
     const dataFile = DATA_FILE[manifest.engine]
     const files: Record<string, Digest> = {
       [dataFile]: await withFile(data, 'r', (source) => archive.addFile(dataFile, source)),
     }
-    for (const [at, name] of KEY_FILES.entries()) {
-      const key = keys[at]
-      if (key) files[name] = await archive.addBytes(name, Buffer.from(keyText(key)))
-    }
+    for (const [name, text] of secretFiles(secrets)) files[name] = await archive.addBytes(name, Buffer.from(text))
     const complete = { ...manifest, files }
     await archive.addBytes(MANIFEST, formatManifest(complete))
     await archive.end()
     await out.sync()
     return complete
   })
+}
+
+function secretFiles({ keys, authority }: BackupSecrets): [string, string][] {
+  const named = KEY_FILES.flatMap((name, at): [string, string][] => {
+    const key = keys[at]
+    return key ? [[name, keyText(key)]] : []
+  })
+  return authority === null ? named : [...named, [AUTHORITY_FILE, authority]]
 }
 
 /** A backup whose structure and manifest are whole. Its data is checked when it is read. */
@@ -53,6 +66,8 @@ export interface OpenBackup {
   extract(to: string): Promise<Result<void, string>>
   /** The keys in it, as bytes. */
   keys(): Promise<Uint8Array[]>
+  /** Certificate and key of the authority in it; null: it has none. */
+  authority(): Promise<string | null>
 }
 
 const CUT = 'the file ends too early: it was cut, or not copied completely'
@@ -76,19 +91,20 @@ export async function withBackupFile<T>(
 async function readManifest(source: FileHandle, entries: readonly TarEntry[]): Promise<Result<Manifest, string>> {
   const entry = entries.find(({ name }) => name === MANIFEST)
   if (!entry) return err('this is not a backup that Sluice made')
-  if (entry.bytes > MANIFEST_MAX_BYTES) return err(DAMAGED)
+  if (entry.bytes > SMALL_FILE_MAX_BYTES) return err(DAMAGED)
   return parseManifest((await readAll(source, entry)).toString('utf8'))
 }
 
 /** Whether the archive has the files of its manifest, of the stated sizes, and no others. */
 function isListed({ engine, files }: Manifest, entries: readonly TarEntry[]): boolean {
-  const known = new Set<string>([DATA_FILE[engine], ...KEY_FILES])
+  const known = new Set<string>([DATA_FILE[engine], ...KEY_FILES, AUTHORITY_FILE])
   const content = entries.filter(({ name }) => name !== MANIFEST)
   return (
     DATA_FILE[engine] in files &&
     content.length === Object.keys(files).length &&
     content.length === new Set(content.map(({ name }) => name)).size &&
-    content.every(({ name, bytes }) => known.has(name) && files[name]?.bytes === bytes)
+    content.every(({ name, bytes }) => known.has(name) && files[name]?.bytes === bytes) &&
+    content.every(({ name, bytes }) => name === DATA_FILE[engine] || bytes <= SMALL_FILE_MAX_BYTES)
   )
 }
 
@@ -128,6 +144,11 @@ class BackupReader implements OpenBackup {
     const entries = this.#entries.filter(({ name }) => KEY_FILES.some((file) => file === name))
     const texts = await Promise.all(entries.map((entry) => readAll(this.#source, entry)))
     return texts.map((text) => Buffer.from(text.toString('latin1'), 'base64'))
+  }
+
+  async authority(): Promise<string | null> {
+    const entry = this.#entries.find(({ name }) => name === AUTHORITY_FILE)
+    return entry ? (await readAll(this.#source, entry)).toString('latin1') : null
   }
 
   #entry(name: string): TarEntry {

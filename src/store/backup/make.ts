@@ -5,7 +5,7 @@ import { exists, partialOf, publish, removeLeftPartials } from '../../base/files
 import { err, ok, type Result } from '../../base/result.ts'
 import { translateSqliteError } from '../sqlite/errors.ts'
 import { StoreUnavailable } from '../store.ts'
-import { writeBackupFile } from './backupFile.ts'
+import { type BackupSecrets, writeBackupFile } from './backupFile.ts'
 import type { Manifest } from './manifest.ts'
 import { copySqlite } from './sqlite.ts'
 
@@ -15,8 +15,7 @@ export interface BackupRequest {
   /** The version of Sluice that makes it. */
   readonly version: string
   readonly nowMs: number
-  /** Keys to put into it, the one that seals first. */
-  readonly keys: readonly Uint8Array[]
+  readonly secrets: BackupSecrets
 }
 
 /** What a backup takes from a database. */
@@ -45,7 +44,7 @@ export async function makeBackup(request: BackupRequest, source: BackupSource): 
     if (!facts.ok) return facts
     const manifest = await writeBackupFile(archive, {
       data,
-      keys: request.keys,
+      secrets: request.secrets,
       manifest: aboutOf(request, source, facts.value),
     })
     await publish(archive, file)

@@ -4,11 +4,14 @@ import type { DialectName } from '../executor.ts'
 import type { Digest } from './tar.ts'
 
 export const MANIFEST = 'manifest.json'
-export const MANIFEST_MAX_BYTES = 64 * 1024
+/** The bound of the manifest and of each secret. */
+export const SMALL_FILE_MAX_BYTES = 64 * 1024
 /** The file with the data: a SQLite database, or what `pg_dump --format=custom` writes. */
 export const DATA_FILE: Readonly<Record<DialectName, string>> = { sqlite: 'sluice.db', postgres: 'sluice.dump' }
 /** Keys, if the operator asked for them: the one that seals, and the other one in use. */
 export const KEY_FILES = ['sealing.key', 'sealing.key.previous'] as const
+/** The authority of `tls.selfSigned`, which devices trust. It comes with the keys, because its own key is in it. */
+export const AUTHORITY_FILE = 'tls/authority.pem'
 
 const FORMAT = 1
 

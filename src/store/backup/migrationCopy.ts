@@ -52,7 +52,12 @@ async function makeCopy(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeMatching(folder, UNFINISHED, 0)
   const nowMs = Date.now()
-  const request = { file: join(folder, nameOf(migration, nowMs)), version, nowMs, keys: [] }
+  const request = {
+    file: join(folder, nameOf(migration, nowMs)),
+    version,
+    nowMs,
+    secrets: { keys: [], authority: null },
+  }
   return makeBackup(request, await sqliteSource(database))
 }
 

@@ -20,8 +20,8 @@ export interface RestoreRequest {
   readonly nowMs: number
   /** Names the directory of recordings on this machine. */
   readonly recordingsHostKey: string
-  /** Writes the keys. Called when everything else has succeeded, before the database appears. */
-  writeKeys(): void
+  /** Writes keys and authority. Called when everything else has succeeded, before the database appears. */
+  writeSecrets(): void
 }
 
 /** Why this version cannot read the schema; null if it can. */
@@ -49,7 +49,7 @@ export async function restoreSqlite(backup: OpenBackup, request: RestoreRequest)
     if (room !== null) return err(room)
     const restored = await writeDraft(backup, request, draft)
     if (!restored.ok) return restored
-    request.writeKeys()
+    request.writeSecrets()
     await publish(draft, database)
     return restored
   } catch (error) {
