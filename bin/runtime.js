@@ -72,12 +72,12 @@ function runsHere(program) {
 export const NO_NODE = `Sluice needs Node ${MINIMUM.join('.')} or later, and this is Node ${process.versions.node}.
 ${
   IS_BUILT
-    ? 'The package brings one for Linux and Windows, unless npm was told to leave optional packages out.'
+    ? 'The package brings one for Linux, for Windows and macOS on x64, unless npm was told to leave optional packages out.'
     : 'Run "npm ci" in the directory of Sluice, which installs one beside it.'
 }
 Or start it with a newer Node of your own${ownNode()}.`
 
-/** Where no package has a current Node. */
+/** No package has a current Node for Apple silicon. */
 function ownNode() {
   return process.platform === 'darwin' ? ': "brew install node@24"; and for media "brew install ffmpeg"' : ''
 }

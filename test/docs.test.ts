@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { parse } from '../src/cli/parse.ts'
 import { allKeys } from '../src/config/schema.ts'
 import { anchorsOf, blocksOf, linksOf, type Page, readPages } from './support/markdown.ts'
 import { readSources } from './tidy/source.ts'
@@ -70,6 +72,39 @@ describe('the documentation', () => {
       .filter(({ path }) => path.startsWith('docs/') && path !== 'docs/reference/command-line.md')
       .filter(({ text }) => blocksOf(text).some(({ language }) => /^(sh|shell|console|zsh)$/.test(language)))
     expect(unchecked.map(({ path }) => path)).toEqual([])
+  })
+})
+
+/** The command lines of `sluice` in a block, as words; a word with a substitution is one. */
+const sluiceLines = (code: string): string[][] =>
+  [...code.replaceAll('\\\n', ' ').matchAll(/(?:^|-- )sluice ([^#|<>\n]*)/gm)].map(([, line = '']) =>
+    (line.match(/(?:\$\([^)]*\)|"[^"]*"|\S)+/g) ?? []).map((word) => word.replaceAll('"', '')),
+  )
+
+describe('a command that is not run', () => {
+  const left = pages.flatMap(({ path, text }) =>
+    blocksOf(text)
+      .filter(({ language, note }) => language === 'bash' && note.startsWith('no-run'))
+      .map((block) => ({ at: `${path}:${block.line}`, ...block })),
+  )
+
+  test('is one that the command line knows', () => {
+    const lines = left.flatMap(({ at, code }) => sluiceLines(code).map((words) => ({ at, words })))
+    expect(lines.length).toBeGreaterThan(10)
+    const unknown = lines.flatMap(({ at, words }) => {
+      const parsed = parse(COMMANDS, words)
+      return parsed.ok ? [] : [`${at}: ${words.join(' ')}: ${parsed.error.message}`]
+    })
+    expect(unknown).toEqual([])
+    expect(parse(COMMANDS, sluiceLines('kubectl exec x -- sluice backup $(date +%F) --with-keys')[0] ?? []).ok).toBe(
+      false,
+    )
+  })
+
+  test('names only tests that exist', () => {
+    const named = left.flatMap(({ note }) => note.match(/test\/[\w/.]+\.ts/g) ?? [])
+    expect(named.length).toBeGreaterThan(3)
+    expect(named.filter((path) => !existsSync(repository + path))).toEqual([])
   })
 })
 

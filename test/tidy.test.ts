@@ -29,6 +29,16 @@ const EGRESS = [
   'src/cli/doctorPort.ts',
 ]
 
+/** The process file system, a shell, and directories of Unix, in code. */
+const NOT_EVERYWHERE = /['"`](\/proc\/|\/tmp\b|\/dev\/|(\/bin\/)?sh['"])/
+/** The guard around ffmpeg is left out on Windows; the others report nothing where the files are missing. */
+const LINUX_OR_UNIX = [
+  'src/base/openFiles.ts',
+  'src/base/processors.ts',
+  'src/cli/doctorDisk.ts',
+  'src/media/ffmpeg/ffmpeg.ts',
+]
+
 /** A command and its table share a verb; every migration has an `up`. */
 const isShared = (paths: readonly string[]): boolean =>
   paths.every((path) => path.startsWith('src/store/migrations/')) ||
@@ -65,6 +75,16 @@ describe('the house', () => {
 
   test('only the guarded network calls out', () => {
     expect(modules.filter(({ path }) => !EGRESS.includes(path)).flatMap(rules.callsOut)).toEqual([])
+  })
+
+  test('only the named files use what not every system has, and each works without it', () => {
+    const uses = written
+      .filter(({ path }) => /^(src|bin)\/.*\.(ts|js)$/.test(path))
+      .filter(({ text }) => NOT_EVERYWHERE.test(text))
+    expect(uses.map(({ path }) => path).toSorted()).toEqual(LINUX_OR_UNIX)
+    expect(["spawn('sh')", "readFileSync('/proc/stat')", "'/tmp'"].every((text) => NOT_EVERYWHERE.test(text))).toBe(
+      true,
+    )
   })
 
   test('no code uses any', () => {
