@@ -30,7 +30,7 @@ const EGRESS = [
 ]
 
 /** The process file system, a shell, and directories of Unix, in code. */
-const NOT_EVERYWHERE = /['"`](\/proc\/|\/tmp\b|\/dev\/|(\/bin\/)?sh['"])/
+const NOT_EVERYWHERE = /(?<!`)['"`](\/proc\/|\/tmp\b|(\/bin\/)?sh['"])|\/dev\/null/
 /** The guard around ffmpeg is left out on Windows; the others report nothing where the files are missing. */
 const LINUX_OR_UNIX = [
   'src/base/openFiles.ts',
