@@ -53,7 +53,9 @@ export function readAuthority(path: string): Result<PemPair, string> | null {
   const text = textOf(path)
   if (text === null) return null
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
-    return err(`${path} can be read by other users: who has it can pose as every site to your devices; chmod 600 it`)
+    return err(
+      `${path} can be read by other users: anyone who has it can impersonate every site to your devices; chmod 600 it`,
+    )
   const pair = { cert: blocksOf(text, 'CERTIFICATE'), key: blocksOf(text, 'PRIVATE KEY') }
   const checked = readCertificate(pair)
   return checked.ok ? ok(pair) : err(`the certificate and the key in ${path} ${checked.error}`)

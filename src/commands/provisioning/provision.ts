@@ -42,18 +42,23 @@ export async function provision(
   ctx: Context,
   request: ProvisionRequest,
 ): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
-  let told: ChannelChange[] = []
+  let channelChanges: ChannelChange[] = []
   const touchedTokens = new Set<number>()
   try {
     const changes = await ctx.store.transaction(async (tx) => {
       // The store may run a transaction again.
-      told = []
-      const within = { tx, actor: provisioningActor(request.accountId), ctx: contextOf(ctx, tx, told), touchedTokens }
+      channelChanges = []
+      const within = {
+        tx,
+        actor: provisioningActor(request.accountId),
+        ctx: contextOf(ctx, tx, channelChanges),
+        touchedTokens,
+      }
       const result = await applyAll(within, request)
       if (!result.ok || request.isCheck) throw new Undone(result)
       return result.value
     })
-    for (const change of told) ctx.channelChanged(change)
+    for (const change of channelChanges) ctx.channelChanged(change)
     return ok(changes)
   } catch (error) {
     if (error instanceof Undone) return error.result
@@ -72,10 +77,10 @@ const provisioningActor = (accountId: string): Actor => ({
 })
 
 /** The context of commands inside of the transaction: their transactions are a part of it. */
-const contextOf = (ctx: Context, tx: Tx, told: ChannelChange[]): Context => ({
+const contextOf = (ctx: Context, tx: Tx, channelChanges: ChannelChange[]): Context => ({
   ...ctx,
   store: { ...ctx.store, transaction: (work) => work(tx) },
-  channelChanged: (change) => void told.push(change),
+  channelChanged: (change) => void channelChanges.push(change),
 })
 
 async function applyAll(

@@ -36,7 +36,7 @@ export const changes = signal(0)
 const edits = signal<ReadonlyMap<string, number>>(new Map())
 const resets = signal(0)
 
-/** Changes when somebody changes things of these kinds, at any node. */
+/** Changes with each edit of these kinds, at any node. */
 const editsOf = (...kinds: readonly string[]): ReadonlySignal<number> =>
   computed(() => kinds.reduce((sum, kind) => sum + (edits.value.get(kind) ?? 0), resets.value))
 

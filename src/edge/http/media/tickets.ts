@@ -27,7 +27,7 @@ const NODE_TICKET_MS = 120_000
  * Signs the addresses of one viewing session for players and caches that cannot send a header. Its signature prevents
  * changes.
  *
- * A ticket contains no time, because players request the same addresses for hours. It proves who asks, and not that the
+ * A ticket contains no time, because players request the same addresses for hours. It proves which session asks, and not that the
  * session may continue: the rules of its token decide that with each request.
  */
 export class Tickets {
