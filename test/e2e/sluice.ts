@@ -37,6 +37,8 @@ export interface Stage {
   engine(id: string): Promise<number[]>
   /** The relay processes. */
   relays(): number[]
+  /** Stops the server. What it returns starts it again, with the same data at the same port. */
+  stopServer(): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -72,6 +74,11 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     return text === '' ? undefined : (JSON.parse(text) as { data: unknown }).data
   }
   const left: Page[] = []
+  let running = server
+  const stop = async (): Promise<void> => {
+    running.signal('SIGTERM')
+    await running.ended
+  }
   return {
     v2,
     ingest: (streamKey) => `rtmp://127.0.0.1:${rtmpPort(server)}/live/${streamKey}`,
@@ -93,11 +100,15 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     },
     engine: (id) => workingIn(join(dir, 'channels', id)),
     relays: () => childrenOf(pid).filter((pid) => commandOf(pid).includes('relay')),
+    async stopServer() {
+      await stop()
+      const port = { SLUICE_SERVER_PORT: String(server.port) }
+      return async () => void (running = await serve(['--data', dir], { ...env, ...port }))
+    },
     async close() {
       await closePages(browser)
       await pages.close()
-      server.signal('SIGTERM')
-      await server.ended
+      await stop()
       endServers()
       rmSync(dir, { recursive: true, force: true })
     },
