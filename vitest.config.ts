@@ -8,13 +8,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG = [
   /\/test\/(fuzz\/|(mutants|tidy)\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(channel|player|hlsPlayers|loss))\./,
+  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(player|hlsPlayers|loss))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
 const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`)
 
 /** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
-const DELICATE = inBrowsers('webrtc', 'transport')
+const DELICATE = inBrowsers('channel', 'webrtc', 'transport')
 /** Other players, browsers, WebRTC stacks and caches, and networks that lose packets: `npm run test:interop`. */
 const INTEROP = [
   ...inBrowsers('hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss'),

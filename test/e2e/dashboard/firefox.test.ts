@@ -43,7 +43,7 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
 
   const tokens = async () => (await dashboard.api('GET', '/api/publish_token/list')).data as unknown[]
 
-  test('signs in, makes a token, reads its value, switches it off, deletes it and signs out', async () => {
+  test('signs in, makes a token, reads its value, watches, switches it off, deletes it and signs out', async () => {
     await tab.goto(dashboard.home)
     await fill('E-mail', ADMIN.email)
     await fill('Password', 'not the password')
@@ -59,11 +59,21 @@ describe.skipIf(!existsSync(FIREFOX))('the dashboard in Firefox', () => {
     await click('button[type=submit]')
     await expect.poll(tokens, SOON).toMatchObject([{ label: 'From Firefox', streams: [{ streamName: 'fox' }] }])
     await shows('From Firefox')
-    const { token } = (await tokens())[0] as { token: string }
+    const { id, token } = (await tokens())[0] as { id: number; token: string }
     expect(await tab.evaluate('document.body.innerText')).not.toContain(token)
     await click('.copy button', 'Show')
     await shows(token)
 
+    const publisher = await dashboard.peer()
+    expect(await publisher.publish({ url: dashboard.whip('fox'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
+    await tab.goto(`${dashboard.home}#/streams/fox`)
+    await click('button', 'Watch here')
+    const player = "document.querySelector('sluice-player')"
+    await expect.poll(() => tab.evaluate(`${player}?.state ?? ''`), SOON).toBe('playing')
+    await expect.poll(() => tab.evaluate(`${player}.video.currentTime`), SOON).toBeGreaterThan(1)
+    await publisher.stop()
+
+    await tab.goto(`${dashboard.home}#/tokens/publish/${id}`)
     await click('button', 'Switch off')
     await expect.poll(tokens, SOON).toMatchObject([{ isActive: false }])
     await click('[aria-label="More for From Firefox"]')

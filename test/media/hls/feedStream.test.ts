@@ -121,7 +121,8 @@ test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () =>
   const { codecs, streams, frames } = probe(stream, segments)
   expect(codecs).toEqual(['h264', 'aac'])
   expect(frames).toBe(segments.length * 50)
-  const [video, audio] = streams.map(({ duration }) => Number(duration))
+  // On a busy machine the audio, which ffmpeg makes, begins later than the video.
+  const [video, audio] = streams.map(({ start_time, duration }) => Number(start_time) + Number(duration))
   expect(Math.abs(video! - audio!)).toBeLessThan(0.3)
   const sent = recorded.frames.find(({ kind }) => kind === 'video')!
   expect(bytesOf(stream, segments[0]!.name).includes(Buffer.from(sent.data))).toBe(true)
