@@ -14,10 +14,10 @@ const LONG = [
 const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`)
 
 /** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
-const DELICATE = inBrowsers('channel', 'webrtc', 'transport')
+const DELICATE = inBrowsers('webrtc', 'transport')
 /** Other players, browsers, WebRTC stacks and caches, and networks that lose packets: `npm run test:interop`. */
 const INTEROP = [
-  ...inBrowsers('hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss'),
+  ...inBrowsers('channel', 'hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss'),
   'test/system/hlsCaches.test.ts',
 ]
 

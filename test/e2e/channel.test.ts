@@ -8,7 +8,7 @@ import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
 /** Time for a player to measure its bandwidth, even on a busy machine. */
-const SOON = { timeout: 60_000, interval: 200 }
+const SOON = { timeout: 120_000, interval: 200 }
 
 const SECRET = 'a secret that only the website knows'
 const LADDER = {
