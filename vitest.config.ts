@@ -17,9 +17,22 @@ const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e
 const DELICATE = inBrowsers('webrtc', 'transport')
 /** Other players, browsers, WebRTC stacks and caches, and networks that lose packets: `npm run test:interop`. */
 const INTEROP = [
-  ...inBrowsers('channel', 'hlsPlayers', 'playerFirefox', 'firefox', 'dashboard/firefox', 'clients', 'turn', 'loss'),
+  ...inBrowsers(
+    'channel',
+    'hlsPlayers',
+    'playerFirefox',
+    'firefox',
+    'dashboard/firefox',
+    'clients',
+    'turn',
+    'loss',
+    'serverKilled',
+  ),
   'test/system/hlsCaches.test.ts',
 ]
+
+/** Smooth video of six players beside its encoders, which needs a machine that does nothing else: `npm run test:players`. */
+const PLAYERS = inBrowsers('channelPlayers')
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
@@ -99,10 +112,10 @@ export default defineConfig({
         test: {
           name: 'system',
           include: [
-            'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
+            'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: [...DELICATE, ...INTEROP],
+          exclude: [...DELICATE, ...INTEROP, ...PLAYERS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
@@ -128,6 +141,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      { test: { name: 'players', include: PLAYERS, ...WITH_SERVERS, maxWorkers: 1, sequence: { groupOrder: 3 } } },
     ],
   },
 })

@@ -43,6 +43,7 @@ const parent: TokenSnapshot = {
   multisource: true,
   record: false,
   enableThumbnails: false,
+  hlsRenditions: [],
   endSessionsOnUpdate: true,
   revokedJtis: new Set(),
 }

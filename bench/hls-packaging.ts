@@ -1,17 +1,16 @@
 // The CPU time to package a feed of H.264 and AAC for low-latency HLS, against an ffmpeg process that copies the same
 // streams into fragmented MP4 as they arrive. Run: node bench/hls-packaging.ts. The figures are medians of rounds in turns.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ManualClock } from '../src/base/clock.ts'
-import type { Frame, TrackInfo } from '../src/media/frame.ts'
 import { MatroskaWriter } from '../src/media/ffmpeg/matroska.ts'
-import { FlvFrames } from '../src/media/hls/flvFrames.ts'
 import { FrameSampler } from '../src/media/hls/frameSampler.ts'
 import { HlsPackager } from '../src/media/hls/packager.ts'
 import { MemoryStore } from '../src/media/hls/store.ts'
 import { HlsStream } from '../src/media/hls/stream.ts'
+import { broadcastFrames } from './lib/broadcast.ts'
 import { median, report } from './lib/report.ts'
 
 const SECONDS = 10
@@ -22,25 +21,7 @@ const TARGET_CORES = 0.003
 const words = (text: string): string[] => text.split(' ')
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 
-/** 720p30 of 5 Mbit/s with AAC. */
-function broadcast(): { tracks: readonly TrackInfo[]; frames: Frame[] } {
-  const video = `-f lavfi -i testsrc2=size=1280x720:rate=30:duration=${SECONDS},noise=alls=20:allf=t`
-  const audio = `-f lavfi -i sine=frequency=440:sample_rate=48000:duration=${SECONDS}`
-  const encode =
-    '-c:v libx264 -preset ultrafast -b:v 5M -maxrate 5M -bufsize 5M -g 60 -pix_fmt yuv420p -c:a aac -b:a 128k'
-  const args = words(`-v error ${video} ${audio} ${encode} -f flv pipe:1`)
-  const flv = execFileSync('ffmpeg', args, { maxBuffer: 1 << 28 })
-  const frames: Frame[] = []
-  let tracks: readonly TrackInfo[] = []
-  const out = {
-    tracks: (all: readonly TrackInfo[]) => void (tracks = all),
-    frame: (one: Frame) => void frames.push(one),
-  }
-  new FlvFrames(['video', 'audio'], out, (timestamp) => timestamp).push(flv)
-  return { tracks, frames }
-}
-
-const { tracks, frames } = broadcast()
+const { tracks, frames } = broadcastFrames(SECONDS, ['-b:a', '128k'])
 const file = join(folder, 'feed.mkv')
 const writer = new MatroskaWriter(tracks)
 writeFileSync(file, Buffer.concat([writer.head(), ...frames.map((frame) => writer.frame(frame))]))

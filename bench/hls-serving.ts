@@ -6,7 +6,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,6 +14,7 @@ import { runChannels } from '../test/support/channelsClient.ts'
 import { StagedEngine } from '../test/support/stagedEngine.ts'
 import { fetchBytes, type Fetch } from './lib/fetch.ts'
 import { median, report } from './lib/report.ts'
+import { freePort } from '../test/support/freePort.ts'
 
 const CONNECTIONS = 16
 const SLICE_MS = 1500
@@ -42,7 +42,8 @@ else if (process.argv[2] === 'client') answerFetches()
 else await compare()
 
 async function serve(): Promise<void> {
-  const live = await runChannels()
+  // The client uses the ticket of one viewer many times.
+  const live = await runChannels({ flags: { hls: { refuseSharedTickets: false } } })
   const made = await live.made('POST', '/channels', {
     name: 'bench',
     ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }],
@@ -50,11 +51,11 @@ async function serve(): Promise<void> {
   })
   const [{ id: engineId }] = made.engines
   const staged = new StagedEngine(live.running.app.channelStreams, engineId, { frameBytes: SEGMENT_BYTES / FRAMES })
-  const { folder, segments } = writeFiles(staged.begin().play(LISTED))
+  const folder = writeFiles(staged.begin().play(LISTED))
   await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(engineId, 'playing', null))
-  const rootOf = ({ id }: { id: string }): string => `/v2/distributions/${id}/hls/`
-  const [open, ticketed] = made.distributions.map(rootOf)
-  const ticketedSegments = await ticketedPaths(live.running.base, `${ticketed}`)
+  const masterOf = ({ id }: { id: string }): string => `${live.running.base}/v2/distributions/${id}/hls/main.m3u8`
+  const [open, secured] = made.distributions.map(masterOf)
+  const paths = { open: await pathsIn(`${open}`), ticketed: await pathsIn(`${secured}?token=${viewerToken()}`) }
   process.on('disconnect', () => {
     rmSync(folder, { recursive: true })
     void live.close().then(() => process.exit())
@@ -63,13 +64,12 @@ async function serve(): Promise<void> {
     port: Number(new URL(live.running.base).port),
     pid: process.pid,
     folder,
-    open: segments.map((path) => `${open}${engineId}/${path}`),
-    ticketed: ticketedSegments,
+    ...paths,
   } satisfies Ready)
 }
 
 /** The same segments as files, for nginx. */
-function writeFiles({ stream }: StagedEngine): { folder: string; segments: string[] } {
+function writeFiles({ stream }: StagedEngine): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-hls-'))
   const facts = stream.facts('0')?.segments.filter(({ closed }) => closed) ?? []
   const segments = facts.flatMap(({ n }) => ['0', '1'].map((rendition) => `${rendition}/s${n}.m4s`))
@@ -79,25 +79,22 @@ function writeFiles({ stream }: StagedEngine): { folder: string; segments: strin
     writeFileSync(join(folder, path), stream.piece({ rendition, kind: 'segment', name }) ?? '')
   }
   writeFileSync(join(folder, 'main.m3u8'), '#EXTM3U\n')
-  return { folder, segments }
+  return folder
 }
 
-/** The URLs of all segments from the playlists, each with its ticket. */
-async function ticketedPaths(base: string, root: string): Promise<string[]> {
+function viewerToken(): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${part({ alg: 'HS256' })}.${part({ exp: Math.floor(Date.now() / 1000) + 600, streaming: {} })}`
-  const token = `${signed}.${createHmac('sha256', KEY).update(signed).digest('base64url')}`
-  const lines = async (path: string): Promise<string[]> =>
-    (await (await fetch(base + path)).text()).match(/^\w.*$/gm) ?? []
-  const playlists = await lines(`${root}main.m3u8?token=${token}`)
-  const listed = await Promise.all(
-    playlists.map(async (playlist) => {
-      const folder = root + playlist.slice(0, playlist.lastIndexOf('/', playlist.indexOf('?')) + 1)
-      return (await lines(root + playlist)).map((segment) => folder + segment)
-    }),
-  )
+  return `${signed}.${createHmac('sha256', KEY).update(signed).digest('base64url')}`
+}
+
+/** The paths of all segments in the playlists of a master playlist. */
+async function pathsIn(master: string): Promise<string[]> {
+  const lines = async (url: string): Promise<string[]> =>
+    ((await (await fetch(url)).text()).match(/^[^#\s].*$/gm) ?? []).map((uri) => new URL(uri, url).href)
+  const listed = await Promise.all((await lines(master)).map(lines))
   const [first = []] = listed
-  return first.flatMap((_, at) => listed.map((paths) => paths[at] ?? ''))
+  return first.flatMap((_, at) => listed.map((urls) => new URL(urls[at] ?? '').pathname))
 }
 
 function answerFetches(): void {
@@ -131,7 +128,7 @@ interface Served {
 }
 
 async function compareWith(client: ChildProcess, ready: Ready, nginx: Nginx): Promise<void> {
-  const theirs = { ...nginx, paths: ready.open.map((path) => `/${path.split('/').slice(-2).join('/')}`) }
+  const theirs = { ...nginx, paths: ready.open.map((path) => path.replace(/^.*-(\d+\/)/, '/$1')) }
   const ours = { open: { ...ready, paths: ready.open }, ticketed: { ...ready, paths: ready.ticketed } }
   const measured = { open: [] as number[], ticketed: [] as number[], nginx: [] as number[] }
   for (const each of [theirs, ours.open, ours.ticketed]) await perCpuSecond(client, each)
@@ -217,13 +214,4 @@ http {
   server { listen 127.0.0.1:${port}; root ${root}; }
 }
 `
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

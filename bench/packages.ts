@@ -11,7 +11,7 @@ import { median, report } from './lib/report.ts'
 import { oneStart } from './lib/start.ts'
 
 const STARTS = 5
-const LIMITS = { tarballMb: 2.5, installedMb: 230, debMb: 60, startMs: 1000, memoryMb: 120 }
+const LIMITS = { tarballMb: 1.25, installedMb: 215, debMb: 60, startMs: 1000, memoryMb: 110 }
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 process.on('exit', () => rmSync(dir, { recursive: true }))

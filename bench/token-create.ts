@@ -173,6 +173,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     enableThumbnails: false,
     multisource: true,
     priority: null,
+    hlsRenditions: [],
     trackingId: null,
     addedAtMs: Date.now(),
     expiresAtMs: null,

@@ -15,6 +15,10 @@ sub vcl_recv {
     unset req.http.X-Hls-Checked;
     set req.http.X-Forwarded-For = client.ip;
   }
+  # Only this machine itself reports bytes, and not its clients through it.
+  if (req.url ~ "^/hls/cache-log") {
+    return (synth(403));
+  }
   if (req.url !~ "^/hls/~[^/]+/[^/]+/[^/]+/[^/]+$" || (req.method != "GET" && req.method != "HEAD")) {
     return (pass);
   }
@@ -35,6 +39,9 @@ sub vcl_hash {
     hash_data(req.url);
     hash_data(client.ip);
     hash_data(req.http.Origin);
+    # Distributions may have rules on these.
+    hash_data(req.http.Referer);
+    hash_data(req.http.User-Agent);
   }
   return (lookup);
 }

@@ -1,6 +1,5 @@
 // Builds build/dashboard/ (web/dashboard/vite.config.ts) if it is older than its sources.
 import { readdirSync } from 'node:fs'
-import { brotliCompressSync } from 'node:zlib'
 import { at } from './compile.mjs'
 import { buildWeb, compress, vite } from './build-web.mjs'
 
@@ -13,14 +12,11 @@ export const buildDashboard = () =>
     sources: ['web/dashboard', 'web/client', 'api', 'scripts/web-api.ts'],
     steps: [['scripts/web-api.ts'], vite('web/dashboard')],
     without: '/dashboard/ answers 503',
-    finish: compressAll,
+    finish: () =>
+      compress(
+        FOLDER,
+        readdirSync(at(FOLDER), { recursive: true }).filter((path) => /\.(js|css)$/.test(path)),
+      ),
   })
-
-/** Browsers take Brotli over https only. */
-function compressAll() {
-  const texts = readdirSync(at(FOLDER), { recursive: true }).filter((path) => /\.(js|css)$/.test(path))
-  compress(FOLDER, texts)
-  compress(FOLDER, texts, brotliCompressSync, 'br')
-}
 
 if (process.argv[1] === at('scripts/build-dashboard.mjs')) await buildDashboard()

@@ -3,14 +3,14 @@
 import { at } from './compile.mjs'
 import { buildWeb, compress, vite } from './build-web.mjs'
 
-const SCRIPTS = ['client.js', 'player.js', 'player/hls.js', 'player/hls.light.js', 'player/watch.js']
+const SCRIPTS = ['player.js', 'player/watch.js', 'client.js']
 
 export const buildPlayer = () =>
   buildWeb({
     name: 'player',
     // Built last.
-    built: 'build/player/client.js',
-    sources: ['web/player', 'web/client', 'node_modules/hls.js/package.json'],
+    built: 'build/player/client.js.br',
+    sources: ['web/player', 'web/client', 'scripts/build-player.mjs'],
     steps: [vite('web/player'), vite('web/client')],
     without: '/player.js, /client.js and /watch answer 503',
     finish: () => compress('build/player', SCRIPTS),

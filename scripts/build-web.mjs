@@ -3,8 +3,8 @@
 // missing.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { gzipSync } from 'node:zlib'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { brotliCompressSync } from 'node:zlib'
 import { findNode } from '../bin/runtime.js'
 import { at, changedAtMs } from './compile.mjs'
 
@@ -28,11 +28,12 @@ export async function buildWeb({ name, built, sources, steps, without, finish = 
 
 export const vite = (folder) => [VITE, 'build', folder, '--logLevel', 'warn']
 
-/** Compresses files below `folder` once here, instead of with every request. */
-export function compress(folder, paths, encode = gzipSync, extension = 'gz') {
+/** Replaces files below `folder` by their Brotli form, which Sluice stores (src/edge/http/storedText.ts). */
+export function compress(folder, paths) {
   for (const path of paths) {
     const file = at(`${folder}/${path}`)
-    writeFileSync(`${file}.${extension}`, encode(readFileSync(file)))
+    writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)))
+    rmSync(file)
   }
 }
 

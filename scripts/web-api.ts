@@ -29,11 +29,11 @@ interface Operation {
   readonly operationId?: string
   readonly summary?: string
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> }
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> }>
-  >
+  readonly requestBody?: { readonly content?: Content }
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>
 }
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -73,7 +73,7 @@ function operationOf(path: string, method: string, operation: Operation): string
       parameters.filter((one) => one.in === 'query'),
       true,
     ),
-    bodyOf(requestBody?.content?.['application/json']?.schema),
+    bodyOf(requestBody?.content),
   ]
   const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']
     ?.schema
@@ -98,7 +98,12 @@ function given(place: string, parameters: readonly Parameter[], isOptional: bool
   return `${place}${needed ? '' : '?'}: { ${all.join('; ')} }`
 }
 
-const bodyOf = (schema: Schema | undefined): string => (schema ? `body: ${typeOf(schema)}` : '')
+/** A body is JSON, or a file. */
+function bodyOf(content: Content | undefined): string {
+  if (content === undefined) return ''
+  const schema = content['application/json']?.schema
+  return schema ? `body: ${typeOf(schema)}` : 'file: Blob'
+}
 
 function typeOf(schema: Schema): string {
   const one = plainTypeOf(schema)

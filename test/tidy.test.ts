@@ -18,8 +18,8 @@ const ours = written.filter(({ path }) => code.test(path))
 const within = (...rooms: string[]): Module[] =>
   modules.filter(({ path }) => rooms.some((room) => path.startsWith(`src/${room}/`)))
 /**
- * The only outbound HTTP and its sockets; the doctor, which requests `/healthz` of this machine; and the
- * proof of the native sender, which connects to a server of its own on loopback. The operator names the authority of ACME.
+ * The only outbound HTTP and its sockets, and the doctor, which requests `/healthz` of this machine. The operator names the
+ * authority of ACME.
  */
 const EGRESS = [
   'src/net/egress.ts',
@@ -27,6 +27,7 @@ const EGRESS = [
   'src/net/acmeTransport.ts',
   'src/net/nodeFetch.ts',
   'src/cli/doctorPort.ts',
+  'src/cli/cacheLog/reporter.ts',
 ]
 
 /** The process file system, a shell, and directories of Unix, in code. */

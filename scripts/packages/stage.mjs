@@ -1,5 +1,14 @@
 // The tarball, and the same installed in a directory as the Debian package and the container image take it.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { run } from './run.mjs'
 import { at } from '../compile.mjs'
@@ -47,12 +56,19 @@ export function stage(tarball, directory) {
   return app
 }
 
-/** The headers and manuals of Node, and source maps: half of what is installed, and nothing reads them. */
+/** Of hls.js the player has these (src/edge/http/player/routes.ts), and the package of npm has 20 builds. */
+const HLS_JS = ['hls.min.mjs', 'hls.light.min.mjs']
+
+/** The headers and manuals of Node, source maps and the rest of hls.js: half of what is installed, and nothing reads them. */
 function prune(packages) {
   for (const name of readdirSync(packages).filter((one) => one.startsWith('node-linux-')))
     for (const part of ['include', 'share', 'CHANGELOG.md', 'README.md'])
       rmSync(join(packages, name, part), { recursive: true, force: true })
   for (const path of readdirSync(packages, { recursive: true }))
     if (path.endsWith('.map')) rmSync(join(packages, path), { force: true })
+  rmSync(join(packages, 'hls.js/src'), { recursive: true })
+  const builds = join(packages, 'hls.js/dist')
+  for (const name of readdirSync(builds)) if (!HLS_JS.includes(name)) rmSync(join(builds, name))
+  for (const name of HLS_JS) accessSync(join(builds, name))
   if (!existsSync(join(packages, '.bin/node'))) throw new Error('npm has not installed the pinned Node')
 }

@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs'
 import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
-import { openCountryDatabase } from '../base/geoip.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
@@ -36,7 +35,9 @@ import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
 import { VERSION } from '../base/version.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
+import { CountryLookup } from './countryLookup.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
+import { slateProbeOf } from './slates.ts'
 
 /** Events in this process that several parts of it listen to. */
 export interface ProcessEvents {
@@ -52,6 +53,7 @@ export interface App {
   readonly config: Config
   /** Holds the configuration. Only a reload replaces it. */
   readonly holder: ConfigHolder
+  readonly countries: CountryLookup
   readonly ctx: Context
   /** Signs list cursors; the same on all nodes with the same sealing key. */
   readonly sign: Mac
@@ -93,7 +95,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const keys = keyring(config, random)
   const [key] = keys
   const sealer = new Sealer(keys, random)
-  const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
+  const countries = countriesOf(config, log)
   const bus = new Bus<ProcessEvents>()
   const store = notifyingStore(await openStore(storeOptions(config, log)), () => bus.emit('toDeliver', undefined))
   const time = await timeOf(store, options)
@@ -114,8 +116,8 @@ export async function openApp(options: AppOptions): Promise<App> {
     deliveries: new Tally(),
     reloads: new Tally(),
     ...settingsOf(now),
-    countryOf: (address) => countries?.countryOf(address.text) ?? null,
-    hasCountries: () => countries !== null,
+    probeSlate: slateProbeOf(config, clock, log),
+    ...factsOfCountries(countries),
     sessions,
     ...metersOf(clock, sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
@@ -131,7 +133,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const jobs = startJobs(clock, log, [
     ...serviceJobs(ctx, jobSettings(now)),
     { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
-    { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
+    { name: 'reload the country database', everyMs: 5000, run: async () => countries.reload() },
   ])
   const close = async (): Promise<void> => {
     await jobs.stop()
@@ -146,6 +148,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       return holder.current
     },
     holder,
+    countries,
     ctx,
     key,
     bus,
@@ -154,6 +157,11 @@ export async function openApp(options: AppOptions): Promise<App> {
     close: once(close),
   }
 }
+
+const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' | 'hasCountries'> => ({
+  countryOf: (address) => countries.countryOf(address.text),
+  hasCountries: () => countries.isThere,
+})
 
 const metersOf = (
   clock: Clock,
@@ -235,12 +243,12 @@ function keyring(config: Config, random: Random): Keyring {
   return keys.value
 }
 
-function openCountries(path: string, log: Logger): ReturnType<typeof openCountryDatabase> {
-  try {
-    return openCountryDatabase(path, log)
-  } catch (error) {
-    throw new CannotStart(`geoip.database: ${path} cannot be read as an MMDB file: ${(error as Error).message}`)
-  }
+function countriesOf(config: Config, log: Logger): CountryLookup {
+  const countries = new CountryLookup(log)
+  const prepared = countries.prepare(config)
+  if (!prepared.ok) throw new CannotStart(prepared.error)
+  prepared.value.take()
+  return countries
 }
 
 /** Signs cursors with a key of their own, derived from the sealing key (RFC 5869). */

@@ -65,8 +65,10 @@ function verifyBackup(config: Config, file: string): Promise<Result<BackupFacts,
     if (!checked.ok) return checked
     const problem = schemaProblem(backup.manifest)
     if (problem !== null) return err(problem)
+    const secrets = await backup.secrets()
+    if (!secrets.ok) return secrets
     const ring = readKeyring(config)
-    return ok(factsOf(backup.manifest, [...(await backup.keys()), ...(ring.ok ? ring.value : [])]))
+    return ok(factsOf(backup.manifest, [...secrets.value.keys, ...(ring.ok ? ring.value : [])]))
   })
 }
 
@@ -79,9 +81,11 @@ async function restoreBackup(config: Config, file: string): Promise<Result<Resto
     if ((engine === 'postgres') !== isPostgres(config)) return err(wrongEngine(engine))
     const newer = schemaProblem(backup.manifest)
     if (newer !== null) return err(newer)
-    const keys = await keysFor(config, backup)
+    const secrets = await backup.secrets()
+    if (!secrets.ok) return secrets
+    const keys = keysFor(config, backup.manifest, secrets.value)
     if (!keys.ok) return keys
-    const ended = await restoreTo(config, backup, keys.value)
+    const ended = await restoreTo(config, backup, { ...keys.value, authority: secrets.value.authority })
     return ended.ok ? ok({ ...factsOf(backup.manifest, keys.value.all), ended: ended.value }) : ended
   })
 }
@@ -91,9 +95,12 @@ const occupiedBy = async (config: Config): Promise<string | null> =>
     ? (await import('../store/backup/postgres.ts')).databaseProblem(storageUrl(config))
     : targetProblem(storageUrl(config))
 
-async function restoreTo(config: Config, backup: OpenBackup, keys: RestoreKeys): Promise<Result<Reset, string>> {
+async function restoreTo(
+  config: Config,
+  backup: OpenBackup,
+  { authority, ...keys }: RestoreKeys & Pick<BackupSecrets, 'authority'>,
+): Promise<Result<Reset, string>> {
   const nowMs = systemClock.now()
-  const authority = await backup.authority()
   if (!isPostgres(config)) {
     return restoreSqlite(backup, {
       database: storageUrl(config),
@@ -135,13 +142,16 @@ interface RestoreKeys {
 }
 
 /** The keys to open the values with: those of this installation, or else those in the backup. */
-async function keysFor(config: Config, backup: OpenBackup): Promise<Result<RestoreKeys, string>> {
+function keysFor(
+  config: Config,
+  manifest: Manifest,
+  { keys: inBackup }: Pick<BackupSecrets, 'keys'>,
+): Result<RestoreKeys, string> {
   const ring = readKeyring(config)
   if (!ring.ok) return ring
-  const inBackup = await backup.keys()
   const own: Uint8Array[] = ring.value
   const all = [...own, ...inBackup]
-  const missing = missingKeys(backup.manifest, own.length > 0 ? own : inBackup)
+  const missing = missingKeys(manifest, own.length > 0 ? own : inBackup)
   if (missing.length > 0) return err(keyProblem(config, { missing, own, inBackup }))
   // A database without sealed values needs no key. The first start makes one.
   if (all.length === 0) return ok({ all: [systemRandom.bytes(32)], toWrite: [] })

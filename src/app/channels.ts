@@ -1,11 +1,12 @@
-import { availableParallelism } from 'node:os'
 import type { App } from './app.ts'
+import type { Encoders } from './encoders.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import { isRunning, pidAt, processKey } from '../base/processes.ts'
-import { ProcessorLoad } from '../base/processors.ts'
-import { EncodingLoad } from '../services/encodingLoad.ts'
+import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
+import { claimIngests, releaseIngests } from '../commands/channels/runs/encoders.ts'
 import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
+import { loadSlate } from '../commands/channels/slates.ts'
 import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
@@ -15,7 +16,7 @@ import { schedulerJob } from '../jobs/schedulers.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { removeEngineFolders } from '../media/transcoder/leftovers.ts'
-import { PushSources } from '../media/transcoder/sources.ts'
+import { PushSources, REPLACED } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
 
@@ -31,11 +32,13 @@ export interface Channels {
   readonly gauges: () => ChannelGauges
   /** The latest JPEG of an engine; null: there is none. */
   readonly thumbnailOf: (engineId: string) => Promise<Buffer | null>
+  /** A viewer of an engine requests a playlist; see `FfmpegTranscoder`. */
+  readonly viewed: (engineId: string, slateId: string | null) => void
   stop(): Promise<void>
 }
 
 /** Runs the engines of channels until it is stopped; the next server restarts those that should run. */
-export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
+export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, encoders: Encoders): Promise<Channels> {
   const { ctx, bus, config, channelStreams: streams } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
@@ -43,10 +46,9 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const hostKey = hostKeyOf(config.data.dir)
   const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
-  const processors = new ProcessorLoad()
-  const stepsDown = () => app.config.channels.stepDownOnOverload
-  const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder, streams })
+  const { load, processors } = encoders
+  const parts = { ...ctx, ffmpeg, sources, reach, meter: measured, load, folder, streams }
+  const transcoder = createTranscoder({ ...parts, loadSlate: (of) => loadSlate(ctx, of) })
   await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
@@ -57,11 +59,15 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
       void sources.cut(change.id, 'This stream key is no longer valid')
     void supervisor.reconcile()
   })
+  const claim = async () => {
+    for (const one of await claimIngests(ctx, at.node, pushed.newest())) pushed.cut(one, REPLACED)
+  }
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'reconcile engines', everyMs: 1000, run: () => supervisor.reconcile() },
     { name: 'measure the processors', everyMs: 1000, run: async () => processors.look() },
     schedulerJob(ctx),
     { name: 'check stream keys', everyMs: 500, run: () => pushed.look() },
+    { name: 'claim ingests', everyMs: 500, run: claim },
   ])
   void supervisor.reconcile()
   return {
@@ -78,9 +84,11 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
       viewers: measured.viewers.total,
     }),
     thumbnailOf: (engineId) => transcoder.thumbnailOf(engineId),
+    viewed: (engineId, slateId) => transcoder.viewed(engineId, slateId),
     async stop() {
       unfollow()
       await jobs.stop()
+      await releaseIngests(ctx, at.node)
       await supervisor.stop()
       await transcoder.stop()
     },

@@ -1,4 +1,5 @@
 import type { App } from './app.ts'
+import type { Encoders } from './encoders.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Context } from '../commands/context.ts'
 import {
@@ -19,11 +20,12 @@ import { createPackager, type Packager, type PackagerLimits } from '../media/pac
 import type { RecordingBook } from '../media/recordings/recordings.ts'
 
 /** Packages the feeds on the air until it is stopped. */
-export function startPackager(app: App, ffmpeg: Ffmpeg): Packager {
+export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Packager {
   const { config, ctx } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
+    load,
     segmentSeconds: config.hls.segmentSeconds,
     lowLatency: config.hls.lowLatency,
     limits: liveView(() => limitsOf(app.config)),

@@ -1,9 +1,8 @@
-import { derivedKey, type App } from './app.ts'
+import type { App } from './app.ts'
+import type { Channels } from './channels.ts'
 import { loadPlayback } from '../commands/channels/playback.ts'
 import { Playbacks } from '../services/playbacks.ts'
-import { PlaybackTickets } from '../services/playbackTickets.ts'
 import { ServedBytesCounter } from '../services/servedBytes.ts'
-import type { Viewers } from '../services/viewers.ts'
 import type { PlaybackOptions } from '../edge/http/channels/playback.ts'
 import { startJobs } from '../jobs/timers.ts'
 
@@ -16,19 +15,15 @@ export interface Playback {
   stop(): Promise<void>
 }
 
-/**
- * Serves the HLS of this node's engines until it is stopped.
- * @param thumbnailOf reads the latest JPEG of an engine
- * @param viewers counts the viewers
- */
+/** Serves the HLS of this node's engines until it is stopped. */
 export async function startPlayback(
   app: App,
-  thumbnailOf: (engineId: string) => Promise<Buffer | null>,
-  viewers: Viewers,
+  { thumbnailOf, viewed, measured }: Pick<Channels, 'thumbnailOf' | 'viewed' | 'measured'>,
 ): Promise<Playback> {
-  const { ctx, key, bus, channelStreams } = app
-  const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, id) })
-  const served = new ServedBytesCounter(ctx, viewers)
+  const { ctx, bus, channelStreams } = app
+  const here = { processName: measured.node, runs: (engineId: string) => channelStreams.find(engineId) !== undefined }
+  const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, here, id) })
+  const served = new ServedBytesCounter(ctx, measured.viewers)
   const unfollow = bus.on('channelChanged', (change) => playbacks.forget(change))
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
@@ -39,7 +34,7 @@ export async function startPlayback(
       served,
       streamOf: (engineId) => channelStreams.find(engineId),
       thumbnailOf,
-      tickets: new PlaybackTickets(derivedKey(key, 'sluice playback tickets')),
+      viewed,
       claim: () => app.config.channels.viewerClaim,
     },
     async stop() {

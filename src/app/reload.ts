@@ -5,25 +5,29 @@ import { formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProvisionChange } from '../core/provisioning/types.ts'
 import type { App } from './app.ts'
-import { provisionFrom } from './provision.ts'
+import { type Prepare, prepareAll } from './prepared.ts'
 
 const REFUSED = 'the configuration was not reloaded, because something in it is wrong'
 const APPLIED = 'the configuration was reloaded'
 
 /**
  * Reads the configuration again and applies what may change at run time: all of it, or nothing when any source has a
- * problem. Reloads run one after another.
+ * problem or a part cannot open what it names. Reloads run one after another.
  */
-export function createReload(app: App, { readConfig, setLogLevel }: Reloading): Reload {
+export function createReload(app: App, { readConfig, setLogLevel }: Reloading, parts: readonly Prepare[]): Reload {
   let running: Promise<unknown> = Promise.resolve()
   const reload: Reload = async ({ isCheck }) => {
     const next = readConfig()
     if (!next.ok) return refused(app, next.error.map(formatConfigProblem), isCheck)
     const { holder } = app
+    const prepared = await prepareAll(parts, holder.preview(next.value))
+    if (!prepared.ok) return refused(app, prepared.error, isCheck)
     const provisioned = await provisionFolder(app, next.value, isCheck)
+    if (provisioned.length > 0 || isCheck) prepared.value.drop()
     if (provisioned.length > 0) return refused(app, provisioned, isCheck)
     if (isCheck) return { ok: true, ...holder.compare(next.value), problems: [] }
     const changes = holder.replace(next.value)
+    prepared.value.take()
     setLogLevel(app.config.log.level)
     await noteApplied(app, changes)
     return { ok: true, ...changes, problems: [] }
@@ -50,6 +54,8 @@ export async function provisionFolder(
   isCheck: boolean,
 ): Promise<string[]> {
   if (folder === '') return []
+  // Loaded by servers that have such files only.
+  const { provisionFrom } = await import('./provision.ts')
   try {
     const done = await provisionFrom(ctx, resolve(folder), { account: undefined, prune: false, isCheck })
     if (!done.ok) return done.error.map(({ place, message }) => `${place}: ${message}`)

@@ -1,10 +1,12 @@
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { liveAddressList } from '../base/addressList.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
+import { openEncoders } from './encoders.ts'
+import { openVideoEncoder } from './videoEncoder.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
 import type { Reloading, Serving } from '../cli/host.ts'
@@ -18,7 +20,6 @@ import { Measured } from '../services/measured.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { resourceBase } from '../core/streams/addresses.ts'
-import { redirectServer } from '../edge/http/redirect.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
@@ -31,6 +32,8 @@ import { createReload, provisionFolder } from './reload.ts'
 import { runDeliveries } from './deliveries.ts'
 import { followed, relayEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
+import type { Prepare } from './prepared.ts'
+import { Redirects } from './redirects.ts'
 import { openRtmp } from './rtmp.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
@@ -99,6 +102,7 @@ export async function startServing(
   warnOfFewFiles(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
+  const ffmpeg = await openFfmpeg(app)
   try {
     const tls = await openTls(app)
     const leases = startLeases(storageUrl(app.config), app.ctx.log)
@@ -108,19 +112,20 @@ export async function startServing(
     const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
     parts.add('engine', followed(app, engine))
-    const ffmpeg = openFfmpeg(app)
-    const packager = startPackager(app, ffmpeg)
+    const encoders = openEncoders(app)
+    const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
-    const channels = await startChannels(app, ffmpeg, leases)
+    const channels = await startChannels(app, ffmpeg, leases, encoders)
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, tls, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const playback = await startPlayback(app, channels.thumbnailOf, channels.measured.viewers)
+    const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready
     const port = await listen(app, { engine, packager, playback, channels, tls }, parts)
-    if (tls) await beginTls(app, tls, port, parts)
-    const reload = createReload(app, reloading)
+    const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
+    if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
+    const reload = createReload(app, reloading, prepared)
     parts.add('reloads', reloadOnRequest(app, reload))
     return {
       port,
@@ -151,9 +156,10 @@ function warnOfFewFiles({ config, ctx }: App): void {
 }
 
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-function openFfmpeg(app: App): Ffmpeg {
+async function openFfmpeg(app: App): Promise<Ffmpeg> {
   const maxChildren = () => app.config.ffmpeg.maxProcesses
-  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren })
+  const videoEncoder = await openVideoEncoder(app)
+  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder })
 }
 
 /** Builds the HTTP edge of this app, without listening. */
@@ -165,7 +171,7 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   return buildServer(ctx, {
-    ...(tls ? { https: { ...tls, hstsSeconds: config.tls.hstsSeconds } } : {}),
+    ...(tls ? { https: { ...tls, hstsSeconds: () => app.config.tls.hstsSeconds } } : {}),
     ...(engine
       ? {
           webRtc: {
@@ -177,13 +183,10 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
           },
         }
       : {}),
-    ...(packager
-      ? {
-          hls: { ...hlsOptions(app), hls: packager.hls, handover },
-          recordings: recordingFiles(packager, recordingsHostKey(config)),
-        }
+    ...(packager && playback
+      ? { hls: { ...hlsOptions(app), hls: packager.hls, handover, playback: playback.options } }
       : {}),
-    ...(playback ? { playback: playback.options } : {}),
+    ...(packager ? { recordings: recordingFiles(packager, recordingsHostKey(config)) } : {}),
     // Without channels nothing is measured.
     measured: channels?.measured ?? new Measured(ctx, ''),
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
@@ -214,6 +217,7 @@ const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
   key: derivedKey(app.key, 'sluice hls tickets'),
   // A key of its own: each viewer takes one of the nonces that are safe for a key.
   sealer: new Sealer([derivedKey(app.key, 'sluice hls requests').export()], app.ctx.random),
+  isReporting: liveAddressList(() => app.config.hls.reportingCaches),
   fetchFromNode: nodeFetch(app.ctx.clock),
 })
 
@@ -238,29 +242,14 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-/** Follows the certificate, once an authority that is asked for one can look here. */
-async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise<void> {
-  if (app.config.tls.redirectPort !== 0) await listenForRedirects(app, tls, port, parts)
+/** Follows the certificate, once an authority that is asked for one can look here. Returns what a reload prepares. */
+async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise<Prepare[]> {
+  const redirects = new Redirects(app, tls, port)
+  const opened = await redirects.prepare(app.config)
+  if (!opened.ok) throw new CannotStart(opened.error)
+  opened.value.take()
+  parts.add('redirect', () => redirects.stop())
   const following = tls.follow()
   parts.add('tls', () => following.stop())
-}
-
-async function listenForRedirects({ config, ctx }: App, { challenge }: Tls, port: number, parts: Parts): Promise<void> {
-  const { host, publicUrl } = config.server
-  const { redirectPort } = config.tls
-  const httpsPort = publicUrl.startsWith('https:') ? Number(new URL(publicUrl).port || 443) : port
-  const server = redirectServer({ httpsPort, ...(challenge ? { challenge } : {}) })
-  parts.add('redirect', async () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  try {
-    server.on('error', (error) => ctx.log.warn({ err: error }, 'a connection to be redirected could not be accepted'))
-    server.listen(redirectPort, host)
-    await once(server, 'listening')
-  } catch (error) {
-    throw new CannotStart(
-      `tls.redirectPort: cannot listen on ${host} port ${redirectPort}: ${(error as Error).message}`,
-    )
-  }
+  return [(next) => redirects.prepare(next), ...(tls.prepare ? [tls.prepare] : [])]
 }

@@ -1,14 +1,16 @@
 import { type App, CannotStart } from './app.ts'
 import { authorityFile } from '../config/places.ts'
+import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import type { Repetition } from '../base/repeat.ts'
-import type { Result } from '../base/result.ts'
+import { ok, type Result } from '../base/result.ts'
 import { AcmeCertificate } from '../tls/acme/renewal.ts'
 import { challengeAnswer } from '../tls/acme/values.ts'
-import { followFiles, readFiles } from '../tls/files.ts'
+import { followFiles, readFiles, unlessExpired } from '../tls/files.ts'
 import { followMachine, namesOfMachine, openAuthority, selfSigned, temporaryCertificate } from '../tls/selfSigned.ts'
 import { ServedCertificate } from '../tls/served.ts'
+import { NOTHING_PREPARED, type Prepare } from './prepared.ts'
 
 /** TLS of this process: the certificate of every handshake. */
 export interface Tls {
@@ -19,6 +21,8 @@ export interface Tls {
   readonly challenge?: (token: string) => Promise<string | null>
   /** Keeps the certificate current from now on. An authority may want to connect to this server at once. */
   follow(): Repetition
+  /** Absent: nothing of it depends on keys that apply at run time. */
+  readonly prepare?: Prepare
 }
 
 /** Null: Sluice speaks no TLS. @throws CannotStart when there is no usable certificate */
@@ -35,14 +39,23 @@ export async function openTls(app: App): Promise<Tls | null> {
   }
 }
 
-async function fromFiles({ config, ctx }: App): Promise<Tls> {
-  const certificate = new ServedCertificate(orThrow(await readFiles(config.tls)), ctx.log)
-  return { certificate, authority: null, follow: () => followFiles(config.tls, certificate, ctx) }
+async function fromFiles(app: App): Promise<Tls> {
+  const { ctx } = app
+  const certificate = new ServedCertificate(orThrow(await readFiles(app.config.tls)), ctx.log)
+  const prepare: Prepare = async ({ tls: { certFile, keyFile } }) => {
+    const now = app.config.tls
+    if (certFile === now.certFile && keyFile === now.keyFile) return ok(NOTHING_PREPARED)
+    const found = unlessExpired(await readFiles({ certFile, keyFile }), certificate, ctx.clock.now())
+    return found.ok ? ok({ ...NOTHING_PREPARED, take: () => certificate.replace(found.value) }) : found
+  }
+  const files = liveView(() => app.config.tls)
+  return { certificate, authority: null, follow: () => followFiles(files, certificate, ctx), prepare }
 }
 
-async function fromOwnAuthority({ config, ctx }: App): Promise<Tls> {
+async function fromOwnAuthority(app: App): Promise<Tls> {
+  const { config, ctx } = app
   const authority = orThrow(await openAuthority(authorityFile(config), ctx))
-  const names = (): string[] => namesOfMachine(configuredNames(config))
+  const names = (): string[] => namesOfMachine(configuredNames(app.config))
   const certificate = new ServedCertificate(await selfSigned(authority, names(), ctx), ctx.log)
   const follow = (): Repetition => followMachine(authority, certificate, { ...ctx, names })
   return { certificate, authority: authority.cert, follow }

@@ -1,6 +1,6 @@
 /**
  * The part of our environment that a child process may need: paths of programs, libraries and temporary files, the
- * time zone, and Node's compile cache. The rest stays here because it holds the sealing key and the database
+ * time zone, Node's compile cache, and the choice of a hardware driver. The rest stays here because it holds the sealing key and the database
  * password.
  */
 const NEEDED = [
@@ -10,6 +10,10 @@ const NEEDED = [
   'TMPDIR',
   'TZ',
   'NODE_COMPILE_CACHE',
+  // Drivers of hardware encoders.
+  'LIBVA_DRIVER_NAME',
+  'LIBVA_DRIVERS_PATH',
+  'CUDA_VISIBLE_DEVICES',
   // Windows cannot start a program without these.
   'SystemRoot',
   'windir',

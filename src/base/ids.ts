@@ -38,7 +38,7 @@ export const isTimeOrderedId = (text: string): boolean => /^[1-9A-HJ-NP-Za-km-z]
 export const firstIdOf = (ms: number): string => base58(BigInt(Math.max(0, Math.floor(ms))) << RANDOM_BITS)
 
 /** The kind of object that an id of the channels API names. */
-export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke'
+export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke' | 'sl'
 
 /** A time-ordered id with its kind as prefix: `ch_` and 22 characters. */
 export const prefixedId = (prefix: IdPrefix, nowMs: number, random: Random): string =>

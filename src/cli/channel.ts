@@ -4,6 +4,7 @@ import { readChannelWith } from '../commands/channels/included.ts'
 import { startChannel, stopChannel } from '../commands/channels/runs/start.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
+import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
 import { required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
@@ -165,4 +166,14 @@ function acting(call: Call & { args: { id: string } }, verb: Verb, done: string)
 
 const refused = (failure: ChannelFailure) => ({ ok: false, error: fromChannelFailure(failure) }) as const
 
-export const channelCommands = [create, list, show, usageCommand, channelEventsCommand, remove, start, stop]
+export const channelCommands = [
+  create,
+  list,
+  show,
+  usageCommand,
+  channelEventsCommand,
+  slateCommand,
+  remove,
+  start,
+  stop,
+]

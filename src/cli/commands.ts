@@ -1,6 +1,7 @@
 import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
 import { backupCommands } from './backup.ts'
+import { cacheLogCommand } from './cacheLog.ts'
 import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
@@ -40,6 +41,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...ingestCommands,
   ...channelWebhookCommands,
   listenCommand,
+  cacheLogCommand,
   ...backupCommands,
   ...keyCommands,
   doctorCommand,

@@ -15,10 +15,11 @@ import {
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from './doctorDisk.ts'
 import { checkMediaPorts, checkProxy, checkPublicAddress } from './doctorNetwork.ts'
 import { checkPort, isServing } from './doctorPort.ts'
+import { checkVideoEncoders, type TryEncoder } from './doctorEncoders.ts'
 import { checkStore } from './doctorStore.ts'
 import { checkTls } from './doctorTls.ts'
 import { table } from './print.ts'
-import { readConfig } from './session.ts'
+import { quietLogger, readConfig } from './session.ts'
 import type { Call } from './command.ts'
 
 /** Checks everything that could keep Sluice from running well, and suggests a remedy. */
@@ -54,6 +55,8 @@ async function examine(call: Call): Promise<Finding[]> {
     usable && existsSync(config.value.data.dir)
       ? [...checkDiskSpace(config.value), ...checkDiskSpeed(config.value)]
       : []
+  const log = quietLogger(call)
+  const tryOne: TryEncoder = (name) => call.host.tryVideoEncoder({ config: config.value, name, log })
   const certificates = checkWebhookCertificates(config.value)
   return [
     ...machine,
@@ -71,5 +74,6 @@ async function examine(call: Call): Promise<Finding[]> {
     ...checkProxy(config.value),
     ...checkKernelBuffers(),
     ...(await checkTools(config.value)),
+    ...(await checkVideoEncoders(config.value, tryOne)),
   ]
 }

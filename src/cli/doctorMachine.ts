@@ -107,14 +107,19 @@ const ENCODERS: Readonly<Record<string, string>> = {
   libopus: 'the audio of RTMP over WebRTC',
 }
 
-async function checkEncoders(path: string): Promise<Finding> {
-  const check = 'encoders'
+/** The names of all encoders of this ffmpeg; empty when it does not run. */
+export async function encodersOf(path: string): Promise<ReadonlySet<string>> {
   const { stdout } = await run(path, ['-hide_banner', '-encoders'], {
     timeout: 5000,
     maxBuffer: 4 * 1024 * 1024,
     env: childEnvironment(),
   }).catch(() => ({ stdout: '' }))
-  const known = new Set([...stdout.matchAll(/^ [VAS][\w.]{5} (\S+)/gm)].map(([, name]) => name))
+  return new Set([...stdout.matchAll(/^ [VAS][\w.]{5} (\S+)/gm)].map(([, name = '']) => name))
+}
+
+async function checkEncoders(path: string): Promise<Finding> {
+  const check = 'encoders'
+  const known = await encodersOf(path)
   const missing = Object.entries(ENCODERS).filter(([name]) => !known.has(name))
   if (missing.length === 0) return found('ok', check, Object.keys(ENCODERS).join(', '))
   const what = missing.map(([name, use]) => `${name} (${use})`).join(', ')

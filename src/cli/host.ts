@@ -69,6 +69,13 @@ export interface ProvisionFlags {
   readonly isCheck: boolean
 }
 
+/** An encoder to try. */
+export interface VideoEncoderTrial {
+  readonly config: Config
+  readonly name: Config['ffmpeg']['videoEncoder']
+  readonly log: Logger
+}
+
 /** How a server reads its configuration again. */
 export interface Reloading {
   /** Reads all sources of the configuration. */
@@ -111,6 +118,8 @@ export interface Host {
   provision(ctx: Context, folder: string, flags: ProvisionFlags): Promise<Result<ProvisionChange[], ProvisionProblem[]>>
   /** Seals everything with a new key. The error is a sentence for the operator. */
   rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
+  /** Encodes a few frames. Resolves with what is wrong, or null, within ten seconds. */
+  tryVideoEncoder(trial: VideoEncoderTrial): Promise<string | null>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */
   verifyCallback(callback: ReceivedCallback): Promise<Result<{ id: string | null }, Mismatch>>
 }

@@ -22,6 +22,10 @@ export const BODY_FLAGS = {
   country: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).'),
   'deny-country': texts('CODE', 'A country that may not use it.'),
   secure: toggleFlag('Viewers of the streams need a subscribe token (publish tokens).'),
+  rendition: texts(
+    'HEIGHT:BITRATE',
+    'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
+  ),
   'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
   body: textFlag('JSON', 'The whole body as for the HTTP API, instead of the flags above; - reads standard input.'),
 }
@@ -43,9 +47,14 @@ export async function readBody(call: Call, flags: Values): Promise<Result<unknow
   return err(errors ? invalid(errors) : usage(`--body ${message}`))
 }
 
+/** `480:1200000`. */
+const RENDITION = /^(\d{1,9}):(\d{1,9})$/
+
 function fromFlags(flags: Values): Result<unknown, CliRefusal> {
   if (flags.label === undefined) return err(usage('--label is required (or --body)'))
   if (flags.stream.length + flags.regex.length === 0) return err(usage('--stream or --regex is required (or --body)'))
+  const malformed = flags.rendition.find((text) => !RENDITION.test(text))
+  if (malformed !== undefined) return err(usage(`--rendition ${malformed} must be HEIGHT:BITRATE, such as 480:1200000`))
   const body = {
     label: flags.label,
     streams: [
@@ -59,9 +68,15 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
     allowedCountries: filled(flags.country),
     deniedCountries: filled(flags['deny-country']),
     subscribeRequiresAuth: flags.secure || undefined,
+    hlsRenditions: filled(flags.rendition)?.map(renditionOf),
     tracking: flags['tracking-id'] === undefined ? undefined : { trackingId: flags['tracking-id'] },
   }
   return ok(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)))
+}
+
+function renditionOf(text: string): { height: number; bitrate: number } {
+  const [, height, bitrate] = RENDITION.exec(text) ?? []
+  return { height: Number(height), bitrate: Number(bitrate) }
 }
 
 const filled = (list: readonly string[]): readonly string[] | undefined => (list.length === 0 ? undefined : list)

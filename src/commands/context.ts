@@ -3,6 +3,7 @@ import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
 import type { SessionSlots } from '../core/sessions/slots.ts'
+import type { ProbeSlate } from '../core/channels/slate.ts'
 import type { ChannelSettings } from '../core/channels/types.ts'
 import type { Mac } from '../core/pages/cursor.ts'
 import type { Clock } from '../base/clock.ts'
@@ -86,6 +87,8 @@ export interface SessionContext extends AccessContext {
 /** What channels and their parts work with. */
 export interface ChannelContext extends CommandContext {
   readonly channelSettings: ChannelSettings
+  /** Decodes what a user wants to have as a slate. */
+  readonly probeSlate: ProbeSlate
   /** Called after a change of a part of a channel was committed, for listeners in this process. Must not throw. */
   readonly channelChanged: (change: ChannelChange) => void
 }

@@ -12,6 +12,9 @@ const MINUTES_KEPT_MS = 2 * DAY_MS
 /** An attempt to view has no second event for ten seconds. Its row may be deleted at any time after. */
 const ATTEMPTS_KEPT_MS = 3_600_000
 
+/** A cache that still writes a log reports it every few seconds; one that was away may go on for this long. */
+const CACHE_LOGS_KEPT_MS = 30 * DAY_MS
+
 const SIGN_INS_KEPT_MS = 7 * DAY_MS
 
 /** How long each record is kept. */
@@ -43,8 +46,10 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
   let deleted = 0
   for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
   deleted += await inBatches(ctx, (tx) => tx.minutes.prune(nowMs - MINUTES_KEPT_MS, BATCH))
+  deleted += await inBatches(ctx, (tx) => tx.cacheLogs.prune(nowMs - CACHE_LOGS_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
   await ctx.store.transaction((tx) => tx.reloads.prune(nowMs - CHANGES_KEPT_MS))
+  await ctx.store.transaction((tx) => tx.encoders.prune(nowMs - CHANGES_KEPT_MS))
   return deleted + (await pruneSignIns(ctx, nowMs))
 }
 

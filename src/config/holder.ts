@@ -1,5 +1,6 @@
 import { allKeys, type Config } from './schema.ts'
 import { build } from './load.ts'
+import { tlsSource } from './tlsSource.ts'
 
 /** A key whose value differs between two configurations. Secrets are never in `from` and `to`. */
 export interface ChangedKey {
@@ -30,11 +31,12 @@ export class ConfigHolder {
 
   /** What `replace` would do. */
   compare(next: Config): ConfigChanges {
-    const changed = allKeys().flatMap(([path, { live, secret }]) => {
+    const isLive = this.#liveKeys(next)
+    const changed = allKeys().flatMap(([path, { secret }]) => {
       const [from, to] = [valueAt(this.#current, path), valueAt(next, path)]
       if (isSame(from, to)) return []
       const shown = secret ? { from: '(secret)', to: '(secret)' } : { from, to }
-      return [{ live, change: { key: path, ...shown } }]
+      return [{ live: isLive(path), change: { key: path, ...shown } }]
     })
     const of = (wanted: boolean) => changed.filter(({ live }) => live === wanted).map(({ change }) => change)
     return { applied: of(true), needRestart: of(false) }
@@ -43,9 +45,23 @@ export class ConfigHolder {
   /** Takes over the keys that apply at run time, and keeps the others. */
   replace(next: Config): ConfigChanges {
     const changes = this.compare(next)
-    const values = allKeys().map(([path, { live }]) => [path, valueAt(live ? next : this.#current, path)] as const)
-    this.#current = build(new Map(values))
+    this.#current = this.preview(next)
     return changes
+  }
+
+  /** What `replace` would leave here: the keys of `next` that apply at run time, and the present others. */
+  preview(next: Config): Config {
+    const isLive = this.#liveKeys(next)
+    const values = allKeys().map(([path]) => [path, valueAt(isLive(path) ? next : this.#current, path)] as const)
+    return build(new Map(values))
+  }
+
+  /** Keys of TLS apply at run time only while the certificate comes from where it came from at the start. */
+  #liveKeys(next: Config): (path: string) => boolean {
+    const [from, to] = [tlsSource(this.#current), tlsSource(next)]
+    const hasTls = from.ok && to.ok && from.value !== null && from.value === to.value
+    const live = new Set(allKeys().flatMap(([path, key]) => (key.live ? [path] : [])))
+    return (path) => live.has(path) && (hasTls || !path.startsWith('tls.'))
   }
 }
 

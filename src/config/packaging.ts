@@ -1,5 +1,5 @@
-import { integer, text, toggle } from './keys.ts'
-import { notEmpty } from './rules.ts'
+import { choice, integer, list, text, toggle } from './keys.ts'
+import { addressOrNetwork, deviceOrNothing, notEmpty } from './rules.ts'
 
 /** The keys of HLS, recordings, thumbnails and ffmpeg: a part of the one table in `schema.ts`. */
 export const packaging = {
@@ -16,6 +16,20 @@ export const packaging = {
       min: 1,
       max: 1024,
       about: 'The most ffmpeg processes at a time; Sluice refuses requests that need another one.',
+    }),
+    videoEncoder: choice(['libx264', 'h264_nvenc', 'h264_vaapi', 'h264_qsv', 'h264_videotoolbox', 'h264_v4l2m2m'], {
+      default: 'libx264',
+      about:
+        'What encodes channels and the renditions of feeds; all but `libx264` need hardware, and the server starts only ' +
+        'if they work.',
+    }),
+    device: text({
+      default: '',
+      allowed: 'empty, a path such as /dev/dri/renderD128, or the number of a GPU',
+      rule: deviceOrNothing,
+      about:
+        'The device of `ffmpeg.videoEncoder`: a path for `h264_vaapi` and `h264_qsv`, a number for `h264_nvenc`; empty: ' +
+        'ffmpeg chooses.',
     }),
   },
   hls: {
@@ -62,6 +76,15 @@ export const packaging = {
       live: true,
       default: true,
       about: 'Ends an HLS session whose address is in use by more players than one.',
+    }),
+    reportingCaches: list({
+      live: true,
+      default: [],
+      allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
+      rule: addressOrNetwork,
+      about:
+        'Caches in `server.trustedProxies` that report the bytes of their logs with `sluice cache-log`; Sluice counts ' +
+        'those, and not what it sends to them.',
     }),
   },
   recordings: {

@@ -153,6 +153,7 @@ const schema = {
   },
   geoip: {
     database: text({
+      live: true,
       default: '',
       allowed: 'empty, or the path of an MMDB file',
       about: 'The country database for country rules; without one the country of every address is unknown.',

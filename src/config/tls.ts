@@ -5,12 +5,14 @@ import { domainName, emailOrNothing, hostToListenOn, httpsUrl } from './rules.ts
 export const tls = {
   tls: {
     certFile: text({
+      live: true,
       default: '',
       allowed: 'empty, or the path of a PEM file',
       about:
         'The certificate with its chain; with it `server.port` speaks HTTPS. Sluice reads it again when it changes.',
     }),
     keyFile: text({
+      live: true,
       default: '',
       allowed: 'empty, or the path of a PEM file',
       about: 'The private key of `tls.certFile`, without a passphrase.',
@@ -20,18 +22,21 @@ export const tls = {
       about: 'For a local network: makes a certificate authority in `<data.dir>/tls` and certificates that it signs.',
     }),
     selfSignedNames: list({
+      live: true,
       default: [],
       allowed: 'host names and IPv4 or IPv6 addresses',
       rule: hostToListenOn,
       about: 'Names and addresses for the self-signed certificate, in addition to those of this machine.',
     }),
     redirectPort: integer({
+      live: true,
       default: 0,
       min: 0,
       max: 65_535,
       about: 'A TCP port, usually 80, that sends http:// requests to https:// and answers http-01; 0 means none.',
     }),
     hstsSeconds: integer({
+      live: true,
       default: 0,
       min: 0,
       max: 63_072_000,

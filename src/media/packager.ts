@@ -4,6 +4,7 @@ import { repeat } from '../base/repeat.ts'
 import type { ActiveFeed } from './sessionRegistry.ts'
 import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
 import { Hls } from './hls/hls.ts'
+import type { LadderLoad } from './hls/ladder/feedLadder.ts'
 import { RecordingFiles } from './recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from './recordings/recordings.ts'
 import { Thumbnails } from './recordings/thumbnails.ts'
@@ -26,6 +27,8 @@ export interface PackagerOptions {
   readonly segmentSeconds: number
   readonly lowLatency: boolean
   readonly limits: PackagerLimits
+  /** What the machine can encode. */
+  readonly load: LadderLoad
   readonly recordings: {
     readonly dir: string
     readonly newId: () => string

@@ -1,6 +1,7 @@
 import { Batches } from '../base/batches.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
+import type { FeedRendition } from '../core/hls/feedRungs.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
@@ -18,6 +19,8 @@ export interface ActiveFeed extends FeedFacts {
   readonly record: boolean
   /** The token asks for thumbnails. */
   readonly thumbnails: boolean
+  /** Renditions that the token asks for in HLS, beside what the publisher sends. */
+  readonly renditions: readonly FeedRendition[]
   /** Its media, for HLS, recording and thumbnails. */
   readonly media: FrameSource
 }
@@ -235,6 +238,10 @@ class SessionCounts {
   readonly ended = new Tally()
   bytesIn = 0
   bytesOut = 0
+  /** Reported by caches from their logs; not in `bytesOut`. */
+  bytesFromCaches = 0
+  /** Tickets in reports of caches that counted for no session, by reason. */
+  readonly cacheTickets = new Tally()
 }
 
 /** Entries by a key that several of them share. */

@@ -1,9 +1,12 @@
 import type { Clock } from '../base/clock.ts'
+import { PLAYS_MS } from '../core/hls/nodes.ts'
 import { startDeadline } from './deadline.ts'
 
 interface Answer {
   readonly status: number
   readonly caching: string
+  /** How long a piece plays, milliseconds; 0 for everything else. */
+  readonly playsMs: number
   readonly body: Buffer
 }
 
@@ -24,7 +27,8 @@ export function nodeFetch(clock: Clock): (url: string) => Promise<Answer | null>
       const response = await fetch(url, { redirect: 'error', signal: deadline.signal })
       const body = await bodyOf(response)
       const caching = response.headers.get('cache-control') ?? ''
-      return body === null ? null : { status: response.status, caching, body }
+      const playsMs = Number(response.headers.get(PLAYS_MS) ?? 0) || 0
+      return body === null ? null : { status: response.status, caching, playsMs, body }
     } catch {
       return null
     } finally {

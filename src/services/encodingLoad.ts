@@ -45,7 +45,7 @@ export class EncodingLoad implements EngineLoad {
 
   control({ engineId, ladder }: Pick<TranscodeJob, 'engineId' | 'ladder'>): LoadControl {
     const control = new EngineControl({
-      steps: new LadderSteps(rungsOf(ladder.video), this.#options.stepsDown()),
+      stepsOf: (copies) => new LadderSteps(rungsOf(ladder.video, copies), this.#options.stepsDown()),
       idleCores: () => this.#idleCores(),
       fits: (megapixels, nowMs) => this.#fits(megapixels, nowMs),
       steppedUp: (nowMs) => (this.#steppedUpAtMs = nowMs),
@@ -112,7 +112,8 @@ const weightOf = (rungs: ReturnType<typeof rungsOf> | LadderSteps['rungs']): num
   sumOf(rungs.map((rung) => weigh(rung, null)))
 
 interface ControlParts {
-  readonly steps: LadderSteps
+  /** The steps of the ladder, with or without copying. */
+  readonly stepsOf: (copies: boolean) => LadderSteps
   readonly idleCores: () => number | null
   readonly fits: (megapixels: number, nowMs: number) => boolean
   readonly steppedUp: (nowMs: number) => void
@@ -123,7 +124,8 @@ interface ControlParts {
 
 class EngineControl implements LoadControl {
   readonly #parts: ControlParts
-  readonly steps: LadderSteps
+  steps: LadderSteps
+  #copies = true
   readonly #frames = new Map<number, number>()
   #watch = new PaceWatch()
   #last: Pace | null = null
@@ -131,7 +133,7 @@ class EngineControl implements LoadControl {
 
   constructor(parts: ControlParts) {
     this.#parts = parts
-    this.steps = parts.steps
+    this.steps = parts.stepsOf(this.#copies)
   }
 
   get rungs() {
@@ -147,6 +149,12 @@ class EngineControl implements LoadControl {
     return sentences(slow, this.steps.notice) || null
   }
 
+  copies(allowed: boolean): void {
+    if (allowed === this.#copies) return
+    this.#copies = allowed
+    this.steps = this.#parts.stepsOf(allowed)
+  }
+
   begun(): void {
     this.#watch = new PaceWatch()
     this.#frames.clear()
@@ -157,7 +165,8 @@ class EngineControl implements LoadControl {
   }
 
   look(sample: Omit<PaceSample, 'idleCores'>): LoadVerdict {
-    const { steps, idleCores, dropped, fits, learn, steppedUp } = this.#parts
+    const { idleCores, dropped, fits, learn, steppedUp } = this.#parts
+    const { steps } = this
     const pace = this.#watch.look({ ...sample, idleCores: idleCores() })
     const counted = (index: number): number | null => this.#frames.get(index) ?? null
     dropped(pace.droppedFrames - (this.#last?.droppedFrames ?? 0))

@@ -11,6 +11,8 @@ export interface EngineRecords {
   busy(): Promise<SupervisedEngine[]>
   /** Takes an engine without a node, or of a dead one. False: another node runs it, or it is deleted. */
   adopt(state: StoredEngineState): Promise<boolean>
+  /** Hands an engine of this node, whose process has ended, to the node of its encoder. False: it stays here. */
+  handOver(engine: Engine, node: string): Promise<boolean>
   /** Leaves a stopped engine of this node to any node. */
   release(engineId: string): Promise<void>
   /** Applies an event to an engine, if this node has it. Returns what to do now. */
@@ -41,6 +43,8 @@ export interface SupervisedEngine {
   readonly state: StoredEngineState
   /** Undefined: it is deleted. */
   readonly engine: Engine | undefined
+  /** The node that its encoder is connected to; null: none is known. */
+  readonly encoderAt: string | null
 }
 
 /** The number of engines and channels of a node in each state. */
@@ -50,9 +54,12 @@ export interface Census {
   readonly channels: ReadonlyMap<ActiveStatus, number>
 }
 
+const HANDED_OVER = 'The encoder is connected to another node, where the engine continues'
+
 /**
  * Reconciles this node's processes with the store. It adopts engines without a node, starts and stops their processes,
- * records the events of these processes, and takes over from dead nodes. All of it runs in sequence.
+ * records the events of these processes, hands engines to the nodes of their encoders, and takes over from dead nodes. All
+ * of it runs in sequence.
  */
 export class EngineSupervisor {
   readonly #options: SupervisorOptions
@@ -123,13 +130,15 @@ export class EngineSupervisor {
     this.#options.log.warn({ engine: engineId, err: error }, 'engines could not be reconciled; trying again')
   }
 
-  async #reconcileOne({ state, engine }: SupervisedEngine): Promise<void> {
+  async #reconcileOne({ state, engine, encoderAt }: SupervisedEngine): Promise<void> {
     const { node, transcoder } = this.#options
+    const isForAnother = encoderAt !== null && encoderAt !== node
     if (state.node !== node) {
       // Another node took it while this node seemed dead.
       if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
-      if (await this.#records.adopt(state)) void this.reconcile()
+      if (!isForAnother && (await this.#records.adopt(state))) void this.reconcile()
     } else if (!engine || !state.wanted) await this.#shutDown(state, engine)
+    else if (isForAnother) await this.#handOver(engine, encoderAt)
     else await this.#drive(engine)
   }
 
@@ -138,6 +147,14 @@ export class EngineSupervisor {
     await this.#kill(state.engineId)
     if (engine) await this.#records.apply(engine, { kind: 'ended' })
     await this.#records.release(state.engineId)
+  }
+
+  /** At most one process of an engine runs at a time, so this node's ends first. */
+  async #handOver(engine: Engine, node: string): Promise<void> {
+    await this.#kill(engine.id)
+    if (!(await this.#records.handOver(engine, node))) return
+    this.#options.log.info({ engine: engine.id, node }, 'an engine goes to the node of its encoder')
+    await this.#records.log(engine, { kind: 'log', level: 'info', message: HANDED_OVER })
   }
 
   async #drive(engine: Engine): Promise<void> {

@@ -3,6 +3,8 @@ import type { Store } from '../store/store.ts'
 /** An encoder that pushes to this node. */
 export interface PushedSource {
   readonly ingestId: string
+  /** Epoch milliseconds. */
+  readonly connectedAtMs: number
   /** SHA-256 of the stream key that it connected with. */
   readonly keyHash: Uint8Array
   cut(why: string): Promise<void>
@@ -35,8 +37,18 @@ export class PushedKeys {
     for (const one of looked) {
       const valid = keys.get(one.ingestId)
       if (valid && Buffer.compare(valid, one.keyHash) === 0) continue
-      this.#pushed.delete(one)
-      void one.cut('This stream key is no longer valid')
+      this.cut(one, 'This stream key is no longer valid')
     }
+  }
+
+  /** The newest encoder of each ingest. */
+  newest(): PushedSource[] {
+    return [...new Map([...this.#pushed].map((one) => [one.ingestId, one])).values()]
+  }
+
+  /** Disconnects an encoder, with a reason for its operator. */
+  cut(one: PushedSource, why: string): void {
+    this.#pushed.delete(one)
+    void one.cut(why)
   }
 }

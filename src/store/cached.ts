@@ -4,7 +4,7 @@ import { sha256Hex } from '../base/crypto.ts'
 import type { Logger } from '../base/log.ts'
 import { compileSnapshot } from '../core/access/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
-import { Lru } from './lru.ts'
+import { Lru } from '../base/lru.ts'
 import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
 
 /** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */

@@ -1,3 +1,4 @@
+import type { SlateFacts } from '../core/channels/slate.ts'
 import type { AbrLadder, Channel, Distribution, Engine, Ingest, ActiveStatus } from '../core/channels/types.ts'
 
 // The store's interface for channels. Import it from `store.ts`.
@@ -19,6 +20,12 @@ export interface DistributionKey {
   name: string | null
   keySealed: Uint8Array
   createdAtMs: number
+}
+
+/** A slate with its file. */
+export interface NewSlate {
+  readonly facts: SlateFacts
+  readonly media: Uint8Array
 }
 
 /** A page of a list in descending order of age, newest first, starting after `after`. */
@@ -99,6 +106,10 @@ export interface ChannelReads {
     /** Newest first. */
     page(query: ChannelPageQuery): Promise<Channel[]>
   }
+  slates: {
+    /** The file of a slate. Undefined: its channel has another one, or none. */
+    media(id: string): Promise<Uint8Array | undefined>
+  }
   ingests: Owned<StoredIngest> &
     OfChannel<StoredIngest> & {
       page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
@@ -128,7 +139,7 @@ export interface ChannelReads {
   abrLadders: Owned<AbrLadder> & { list(accountId: string): Promise<AbrLadder[]> }
 }
 
-/** `replace` overwrites the fields that the owner may change, and leaves the status unchanged. */
+/** `replace` overwrites the fields that the owner may change, and leaves status and slate unchanged. */
 interface OwnedTx<T> extends Owned<T> {
   insert(value: T): Promise<void>
   replace(value: T): Promise<void>
@@ -140,6 +151,8 @@ export interface ChannelTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<Channel | undefined>
     setStatus(id: string, status: ActiveStatus): Promise<void>
+    /** Replaces the slate; null: it has none any more. */
+    setSlate(id: string, slate: NewSlate | null): Promise<void>
     /** Removes the channel with its ingests, engines, distributions and their keys. */
     delete(id: string): Promise<void>
   }

@@ -6,6 +6,7 @@ export interface ChannelTables extends RunTables {
   channels: ChannelTable
   /** One row for each external id of a channel, for look-ups and uniqueness. */
   channel_external_ids: { account_id: string; external_id: string; channel_id: string }
+  slates: SlateTable
   ingests: IngestTable
   engines: EngineTable
   abr_ladders: AbrLadderTable
@@ -22,6 +23,14 @@ export interface ChannelTable {
   timeout_seconds: number
   status: ActiveStatus
   created_at_ms: number
+  /** JSON: what the slate is; its file is in `slates`. */
+  slate: string | null
+}
+
+export interface SlateTable {
+  id: string
+  channel_id: string
+  media: Uint8Array
 }
 
 export interface IngestTable {
@@ -55,7 +64,7 @@ export interface AbrLadderTable {
   id: string
   account_id: string
   name: string
-  /** JSON: the renditions. */
+  /** JSON: the renditions. The first one says whether the audio is a rendition, too. */
   video: string
   audio_kbps: number | null
   created_at_ms: number

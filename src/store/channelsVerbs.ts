@@ -6,6 +6,7 @@ import * as distributions from './tables/distributions.ts'
 import * as engines from './tables/engines.ts'
 import * as ingests from './tables/ingests.ts'
 import * as served from './tables/served.ts'
+import * as slates from './tables/slates.ts'
 
 /** The reads of channels on an executor. */
 export function channelReadsOf(executor: Executor): ChannelReads {
@@ -14,6 +15,7 @@ export function channelReadsOf(executor: Executor): ChannelReads {
       get: (accountId, id) => channels.getChannel(executor, accountId, id),
       page: (query) => channels.pageChannels(executor, query),
     },
+    slates: { media: (id) => slates.getSlateMedia(executor, id) },
     ingests: {
       get: (accountId, id) => ingests.getIngest(executor, accountId, id),
       page: (query) => ingests.pageIngests(executor, query),
@@ -58,6 +60,7 @@ function channelParts(executor: Executor): Pick<ChannelTx, 'channels' | 'ingests
       insert: (channel) => channels.insertChannel(executor, channel),
       replace: (channel) => channels.replaceChannel(executor, channel),
       setStatus: (id, status) => channels.setChannelStatus(executor, id, status),
+      setSlate: (id, slate) => channels.setChannelSlate(executor, id, slate),
       delete: (id) => channels.deleteChannel(executor, id),
     },
     ingests: {

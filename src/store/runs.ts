@@ -1,3 +1,4 @@
+import type { EncoderClaim } from '../core/channels/runs/claims.ts'
 import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
 import type { Occurrence, Timing } from '../core/channels/schedules/plan.ts'
 import type { SchedulerState } from '../core/channels/schedules/advance.ts'
@@ -23,6 +24,20 @@ export interface StoredEngineState extends Pick<EngineState, 'idleSinceMs' | 'fa
 
 /** The state as written by `put`. Only `take` and `renew` write the lease. */
 export type EngineStateRecord = Omit<StoredEngineState, 'isExpired'>
+
+/** An encoder that is connected to a node. */
+export interface NewClaim {
+  ingestId: string
+  node: string
+  connectedAtMs: number
+}
+
+export interface ClaimTimes {
+  /** How long a claim lasts without a renewal. */
+  claimMs: number
+  /** How long a claim that came from another node stays at least. */
+  pauseMs: number
+}
 
 /** One start-to-stop period of one engine. */
 export interface Run {
@@ -168,6 +183,10 @@ export interface RunReads {
     busy(): Promise<StoredEngineState[]>
     get(engineId: string): Promise<StoredEngineState | undefined>
   }
+  encoders: {
+    /** The claims of these ingests, also expired ones. */
+    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>>
+  }
   runs: {
     /** Newest first. */
     page(query: RunQuery): Promise<Run[]>
@@ -209,6 +228,19 @@ export interface RunTx {
     /** Renews the leases of all engines of a node, and the heartbeats of their runs. */
     renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
+  }
+  encoders: {
+    /** The claims of these ingests, also expired ones. */
+    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>>
+    /**
+     * Claims an ingest for a node, or renews the claim. False: another node has a newer encoder, or got the
+     * claim from another one less than `pauseMs` ago.
+     */
+    claim(of: NewClaim, times: ClaimTimes): Promise<boolean>
+    /** Ends the claims of a node. */
+    release(node: string): Promise<void>
+    /** Deletes claims that ended earlier. */
+    prune(beforeMs: number): Promise<void>
   }
   runs: {
     insert(run: Run): Promise<void>

@@ -3,6 +3,7 @@ import type { DbBoolean } from './columns.ts'
 /** The tables of runs and schedulers, as both SQL dialects see them. */
 export interface RunTables {
   engine_states: EngineStateTable
+  encoders: EncoderTable
   runs: RunTable
   run_actors: RunActorTable
   schedulers: SchedulerTable
@@ -22,6 +23,17 @@ export interface EngineStateTable {
   node: string | null
   alive_until_ms: number | null
   run_id: string | null
+}
+
+/** The newest encoder of each push ingest. */
+export interface EncoderTable {
+  ingest_id: string
+  /** The node that it is connected to; `alive_until_ms` is the end of its claim. */
+  node: string
+  connected_at_ms: number
+  /** When the claim came from another node; 0: it is the first one. */
+  since_ms: number
+  alive_until_ms: number
 }
 
 export interface RunTable {

@@ -1,6 +1,7 @@
 import type { RunReads, RunTx } from './runs.ts'
 import type { Executor } from './executor.ts'
 import * as events from './tables/channelEvents.ts'
+import * as encoders from './tables/encoders.ts'
 import * as engineStates from './tables/engineStates.ts'
 import * as webhooks from './tables/channelWebhooks.ts'
 import * as runs from './tables/runs.ts'
@@ -13,6 +14,7 @@ export function runReadsOf(executor: Executor): RunReads {
       busy: () => engineStates.busyEngineStates(executor),
       get: (engineId) => engineStates.getEngineState(executor, engineId),
     },
+    encoders: { of: (ingestIds) => encoders.encoderClaims(executor, ingestIds) },
     runs: {
       page: (query) => runs.pageRuns(executor, query),
       within: (query) => runs.runsWithin(executor, query),
@@ -43,6 +45,12 @@ export function runTxOf(executor: Executor): RunTx {
       take: (engineId, node, leaseMs) => engineStates.takeEngine(executor, engineId, node, leaseMs),
       renew: (node, leaseMs) => engineStates.renewEngines(executor, node, leaseMs),
       delete: (engineId) => engineStates.deleteEngineState(executor, engineId),
+    },
+    encoders: {
+      of: (ingestIds) => encoders.encoderClaims(executor, ingestIds),
+      claim: (of, times) => encoders.claimIngest(executor, of, times),
+      release: (node) => encoders.releaseClaims(executor, node),
+      prune: (beforeMs) => encoders.pruneClaims(executor, beforeMs),
     },
     runs: {
       insert: (run) => runs.insertRun(executor, run),

@@ -28,6 +28,8 @@ export interface DB extends ChannelTables, UserTables {
   revocations: { token_id: number; jti: string; at_ms: number }
   /** One row for each token, which a trigger adds. 0: it was never used. */
   token_uses: { token_id: number; account_id: string; kind: string; last_used_at_ms: number }
+  /** JSON. A token without renditions has no row. */
+  token_renditions: { token_id: number; renditions: string }
   changes: ChangeTable
   outbox: OutboxTable
   webhooks: WebhookTable
@@ -68,6 +70,10 @@ export interface DB extends ChannelTables, UserTables {
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
   account_minutes: AccountMinuteTable
   usage_hourly: UsageTable
+  /** How far each log of a cache is counted. */
+  cache_logs: { id: string; position: number; counted_at_ms: number }
+  /** Bytes that caches sent for a session. They are not in its own totals. */
+  session_cache_bytes: { session_id: string; bytes_out: number }
   recordings: RecordingTable
   audit: AuditTable
   access_log: AccessLogTable
@@ -268,6 +274,8 @@ export interface UsageTable {
   country: string
   bytes_in: number
   bytes_out: number
+  /** The part of `bytes_out` that caches sent. */
+  cache_bytes: number
 }
 
 export interface NodeTable {

@@ -13,6 +13,7 @@ import {
   recentStreamNames,
   tokensOnAir,
 } from './tables/feeds.ts'
+import { advanceCacheLog, cacheLogPosition, countCacheBytes, pruneCacheLogs } from './tables/cacheLogs.ts'
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
 import { pastBroadcasts } from './tables/broadcasts.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
@@ -48,7 +49,7 @@ import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } fr
 /** The verbs of sessions in a transaction. */
 export const sessionTxOf = (
   executor: Executor,
-): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
+): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'cacheLogs' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
     setKey: (id, keyId) => setNodeKey(executor, id, keyId),
@@ -84,6 +85,12 @@ export const sessionTxOf = (
     prune: (beforeMs) => pruneViewing(executor, beforeMs),
   },
   usage: { prune: (beforeMs, limit) => pruneUsage(executor, beforeMs, limit) },
+  cacheLogs: {
+    advance: (log, atMs) => advanceCacheLog(executor, log, atMs),
+    position: (id) => cacheLogPosition(executor, id),
+    count: (sent, atMs) => countCacheBytes(executor, sent, atMs),
+    prune: (beforeMs, limit) => pruneCacheLogs(executor, beforeMs, limit),
+  },
   minutes: {
     put: (minutes) => putMinutes(executor, minutes),
     prune: (beforeMs, limit) => pruneMinutes(executor, beforeMs, limit),

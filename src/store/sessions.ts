@@ -15,6 +15,21 @@ export interface StoredSession extends Session, Bytes {
   readonly endReason: SessionEndReason | null
   /** Why it must end; its node ends it. */
   readonly kick: SessionEndReason | null
+  /** Sent to it by caches, beside `bytesOut`; only in pages. */
+  readonly bytesFromCaches: number
+}
+
+/** Bytes that a cache sent. They count for the first of these sessions that is stored. */
+export interface CacheBytes {
+  readonly sessionIds: readonly string[]
+  readonly bytesOut: number
+}
+
+/** The lines of a cache's log from one byte position up to another. */
+export interface CacheLogRange {
+  readonly id: string
+  readonly from: number
+  readonly to: number
 }
 
 export interface StoredFeed extends FeedFacts {
@@ -189,6 +204,8 @@ export interface TrackedQuery {
 
 export interface TrackingIdUsage extends Bytes {
   readonly trackingId: string
+  /** The part of `bytesOut` that caches sent. */
+  readonly bytesFromCaches: number
 }
 
 export interface UsageReads {
@@ -196,6 +213,20 @@ export interface UsageReads {
   tracked(query: TrackedQuery): Promise<TrackingIdUsage[]>
   /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
   sum(query: UsageQuery): Promise<UsageRow[]>
+}
+
+export interface CacheLogTx {
+  /** Marks these lines as counted. False: lines after the beginning of the range are counted already. */
+  advance(log: CacheLogRange, atMs: number): Promise<boolean>
+  /** Up to where a log is counted; 0: not at all. */
+  position(id: string): Promise<number>
+  /**
+   * Adds bytes to sessions, open or ended, and to the hour of `atMs`. Returns the session of each; null: none is stored.
+   * Call it last in a transaction, as `sessions.count`.
+   */
+  count(sent: readonly CacheBytes[], atMs: number): Promise<(string | null)[]>
+  /** Forgets at most `limit` logs without new lines since then; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface UsageTx {

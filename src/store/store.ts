@@ -4,6 +4,7 @@ import type { AcmeReads, AcmeTx } from './acme.ts'
 import type { AttentionReads } from './attention.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
+  CacheLogTx,
   FeedReads,
   FeedTx,
   MinuteReads,
@@ -46,7 +47,9 @@ export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
+  ClaimTimes,
   EngineStateRecord,
+  NewClaim,
   Run,
   RunConfig,
   RunQuery,
@@ -369,6 +372,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx
+  cacheLogs: CacheLogTx
   minutes: MinuteTx
   deliveries: DeliveryTx
   /** Removes the sources of pulls from at most `limit` rows of earlier versions; returns how many rows it checked. */

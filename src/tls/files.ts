@@ -46,6 +46,7 @@ async function readText(name: string, path: string): Promise<Result<string, stri
  * Reads the files again when they change: when one is replaced, also through a symbolic link in its path, as certbot and
  * Kubernetes do. It asks for their state instead of watching folders, which network file systems do not support. A
  * program may write the two files one after the other, so Sluice waits until both stay the same for one look.
+ * @param files may name others at each look
  */
 export function followFiles(
   files: CertificateFiles,
@@ -62,17 +63,20 @@ export function followFiles(
     if (!isDue) return
     read = now
     readAtMs = clock.monotonic()
-    take(await readFiles(files), served, clock.now())
+    const found = unlessExpired(await readFiles(files), served, clock.now())
+    if (found.ok) served.replace(found.value)
+    else served.keep(found.error)
   })
 }
 
 /** An expired certificate does not replace one that is valid. */
-function take(found: Result<Certificate, string>, served: ServedCertificate, nowMs: number): void {
-  if (!found.ok) return served.keep(found.error)
-  const { expiresMs } = found.value
-  if (expiresMs <= nowMs && served.current.expiresMs > nowMs)
-    return served.keep(`the new certificate has expired on ${new Date(expiresMs).toISOString()}`)
-  served.replace(found.value)
+export function unlessExpired(
+  found: Result<Certificate, string>,
+  { current }: ServedCertificate,
+  nowMs: number,
+): Result<Certificate, string> {
+  const hasExpired = found.ok && found.value.expiresMs <= nowMs && current.expiresMs > nowMs
+  return hasExpired ? err(`the new certificate has expired on ${new Date(found.value.expiresMs).toISOString()}`) : found
 }
 
 async function stateOf(path: string): Promise<string> {

@@ -10,13 +10,15 @@ import { repeat, type Repetition } from '../base/repeat.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { renewAtMs, type Validity } from '../core/certificates/renewal.ts'
 import { type Certificate, type PemPair, readCertificate } from './certificate.ts'
-import { issueAuthority, issueLeaf } from './issue.ts'
 import type { ServedCertificate } from './served.ts'
 
 interface Means {
   readonly clock: Clock
   readonly random: Random
 }
+
+/** Loaded with the first certificate that is made here: its library takes 3 MB, and few servers make one. */
+const issuing = (): Promise<typeof import('./issue.ts')> => import('./issue.ts')
 
 const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3653
@@ -40,7 +42,7 @@ export async function openAuthority(path: string, { clock, random }: Means): Pro
     const found = readAuthority(path)
     if (found !== null) return found
     const name = `Sluice ${hostname()} ${random.bytes(3).toString('hex')}`
-    const { cert, key } = await issueAuthority(name, validityOf(clock.now(), AUTHORITY_DAYS), random)
+    const { cert, key } = await (await issuing()).issueAuthority(name, validityOf(clock.now(), AUTHORITY_DAYS), random)
     writeAuthority(path, cert + key, random)
     return readAuthority(path) ?? err(`${path} disappeared while it was made`)
   } catch (error) {
@@ -93,7 +95,7 @@ export async function selfSigned(
   names: readonly string[],
   { clock, random }: Means,
 ): Promise<Certificate> {
-  const issued = await issueLeaf(authority, names, validityOf(clock.now(), LEAF_DAYS), random)
+  const issued = await (await issuing()).issueLeaf(authority, names, validityOf(clock.now(), LEAF_DAYS), random)
   const certificate = readCertificate(issued)
   if (!certificate.ok) throw new Error(`the issued certificate and its key ${certificate.error}`)
   return certificate.value
@@ -101,6 +103,7 @@ export async function selfSigned(
 
 /** A certificate that no client trusts, for the time until there is a real one. */
 export async function temporaryCertificate(names: readonly string[], means: Means): Promise<Certificate> {
+  const { issueAuthority } = await issuing()
   const authority = await issueAuthority('Sluice, temporary', validityOf(means.clock.now(), 1), means.random)
   return selfSigned(authority, names, means)
 }

@@ -88,6 +88,10 @@ describe('refusals', () => {
   it.each([
     [['token', 'create'], '--label is required (or --body)'],
     [['token', 'create', '--label', 'A'], '--stream or --regex is required (or --body)'],
+    [
+      ['token', 'create', '--label', 'A', '--stream', 's', '--rendition', '480p'],
+      '--rendition 480p must be HEIGHT:BITRATE, such as 480:1200000',
+    ],
     [['token', 'create', '--body', '{'], '--body is not valid JSON'],
     [['token', 'create', '--body', '{}', '--secure'], '--body is the whole body; leave out --secure'],
     [['token', 'create', '--body', '{}', '--ip', '192.0.2.1'], '--body is the whole body; leave out --ip'],

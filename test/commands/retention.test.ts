@@ -43,3 +43,16 @@ it('runs, skipped occurrences and served bytes are stored for the configured tim
   await after(30)
   expect(await left()).toEqual([['rn_open'], 0, 0])
 })
+
+it('the claim of an encoder is deleted an hour after its end', async () => {
+  const { ctx } = live.running.app
+  const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 1, runDays: 1 }
+  const nowMs = await ctx.store.time()
+  const claim = { ingestId: 'in_1', node: 'a node', connectedAtMs: nowMs }
+  await ctx.store.transaction((tx) => tx.encoders.claim(claim, { claimMs: 0, pauseMs: 0 }))
+  const isLeft = async (afterMs: number) => {
+    await pruneRecords({ ...ctx, clock: new ManualClock(nowMs + afterMs) }, keep)
+    return (await ctx.store.read.encoders.of(['in_1'])).size === 1
+  }
+  expect([await isLeft(3_500_000), await isLeft(3_700_000)]).toEqual([true, false])
+})

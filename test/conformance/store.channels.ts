@@ -10,7 +10,7 @@ const AT = 1_750_000_000_000
 
 export function newChannel(over: Partial<Channel> = {}): Channel {
   const blank = { accountId: 'nobody', name: 'Stage', externalIds: [], timeoutSeconds: 3600, createdAtMs: AT }
-  return { id: id('ch'), status: 'stopped', ...blank, ...over }
+  return { id: id('ch'), status: 'stopped', slate: null, ...blank, ...over }
 }
 
 export function newIngest(channel: Channel, over: Partial<StoredIngest> = {}): StoredIngest {
@@ -78,6 +78,7 @@ export const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
   name: 'Small',
   video: [{ id: '360p', label: '360p', width: 640, height: 360, bitrate: 800_000, frameRate: null }],
   audioKbps: null,
+  audioOnly: false,
   createdAtMs: AT,
   updatedAtMs: AT,
   ...over,
@@ -96,7 +97,7 @@ export function channelSuite(stores: Stores): void {
     test('are read as they were written, and only by their account', async () => {
       const channel = await channelOf({ externalIds: ['a', '\u{1f3a5}'], timeoutSeconds: 0 })
       const parts = { ingest: newIngest(channel), engine: newEngine(channel), distribution: newDistribution(channel) }
-      const ladder = newLadder({ accountId: channel.accountId, audioKbps: 128 })
+      const ladder = newLadder({ accountId: channel.accountId, audioKbps: 128, audioOnly: true })
       await write(async (tx) => {
         await tx.ingests.insert(parts.ingest)
         await tx.engines.insert(parts.engine)

@@ -34,7 +34,7 @@ function execute(sql: string): void {
 
 /** The database as the version before the last migration wrote it. */
 const downgrade = (): void =>
-  execute(`drop table acme_values; drop table acme_renewals; delete from kysely_migration where name = '0026_acme';
+  execute(`drop table encoders; delete from kysely_migration where name = '0031_encoders';
     insert into accounts values ('a${Math.random()}', 'before', 1)`)
 
 test('a new database and one that is up to date get no copy', async () => {
@@ -53,7 +53,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
   }
   expect(schemas).toEqual([1, 2, 2])
   const [, last = ''] = found()
-  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0026_acme\.tar$/)
+  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0031_encoders\.tar$/)
   const path = join(folder, copies, last)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const manifest = await withBackupFile(path, async (backup) => {
@@ -61,7 +61,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
     return ok(backup.manifest)
   })
   expect(manifest).toMatchObject({ ok: true, value: { accounts: 3 } })
-  expect(manifest.ok && manifest.value.schema).not.toContain('0026_acme')
+  expect(manifest.ok && manifest.value.schema).not.toContain('0031_encoders')
 })
 
 test('processes that start together make one copy', async () => {
@@ -78,7 +78,7 @@ async function expectNoMigration(message: string | RegExp): Promise<void> {
   await expect(opening).rejects.toThrow(message)
   await expect(opening).rejects.toThrow('set storage.migrationCopies to 0')
   const db = new DatabaseSync(file)
-  expect(db.prepare("select name from kysely_migration where name = '0026_acme'").all()).toEqual([])
+  expect(db.prepare("select name from kysely_migration where name = '0031_encoders'").all()).toEqual([])
   db.close()
 }
 

@@ -12,6 +12,7 @@ const account = () => randomBytes(3).toString('hex')
 /** Tests the contract of every store for runs and schedulers. */
 export function runsSuite(stores: Stores): void {
   statesAndRuns(stores)
+  encoders(stores)
   schedulers(stores)
 }
 
@@ -136,6 +137,84 @@ function statesAndRuns(stores: Stores): void {
       expect(await within(0, 100)).toHaveLength(3)
       expect(await stores.store.transaction((tx) => tx.runs.prune(20, 100))).toBeGreaterThan(0)
       expect(await within(0, 100)).toEqual([runs[1], runs[3]])
+    })
+  })
+}
+
+function encoders(stores: Stores): void {
+  describe('claims of ingests by nodes with an encoder', () => {
+    const TIMES = { claimMs: 60_000, pauseMs: 0 }
+    const claim = (ingestId: string, node: string, connectedAtMs: number, times = TIMES, at = stores.store) =>
+      at.transaction((tx) => tx.encoders.claim({ ingestId, node, connectedAtMs }, times))
+    const found = async (ingestId: string) => (await stores.other.read.encoders.of([ingestId])).get(ingestId)
+
+    test('are those of the newest encoder', async () => {
+      const ingestId = id('in')
+      expect(await found(ingestId)).toBeUndefined()
+      expect(await claim(ingestId, 'node 1', AT)).toBe(true)
+      expect(await found(ingestId)).toMatchObject({ node: 'node 1', connectedAtMs: AT })
+      expect(await claim(ingestId, 'node 2', AT - 1, TIMES, stores.other)).toBe(false)
+      expect(await claim(ingestId, 'node 2', AT, TIMES, stores.other)).toBe(false)
+      expect(await claim(ingestId, 'node 2', AT + 1, TIMES, stores.other)).toBe(true)
+      expect(await found(ingestId)).toMatchObject({ node: 'node 2', connectedAtMs: AT + 1 })
+      // The other node's own encoder may be an older one, when a newer one has left.
+      expect(await claim(ingestId, 'node 2', AT, TIMES)).toBe(true)
+      const within = await stores.store.transaction((tx) => tx.encoders.of([ingestId, id('in')]))
+      expect([...within.keys()]).toEqual([ingestId])
+    })
+
+    test('expire, are renewed and are released, by the time of the database', async () => {
+      const [mine, other] = [id('in'), id('in')]
+      await claim(mine, 'node 1', AT, { ...TIMES, claimMs: -1 })
+      expect((await found(mine))?.remainingMs).toBeLessThan(0)
+      expect(await claim(mine, 'node 2', AT - 1)).toBe(true)
+      const remaining = (await found(mine))?.remainingMs ?? 0
+      expect(remaining).toBeGreaterThan(TIMES.claimMs / 2)
+      expect(remaining).toBeLessThanOrEqual(TIMES.claimMs)
+      await claim(other, 'node 3', AT)
+      await stores.store.transaction((tx) => tx.encoders.release('node 2'))
+      expect((await found(mine))?.remainingMs).toBeLessThan(0)
+      expect((await found(other))?.remainingMs).toBeGreaterThan(0)
+      expect(await claim(mine, 'node 1', AT - 1)).toBe(true)
+    })
+
+    test('stay at a node for a pause, also when they are released, and a time that was set back prolongs none', async () => {
+      const [ingestId, pause] = [id('in'), { ...TIMES, pauseMs: 60_000 }]
+      // The first pass need not wait.
+      await claim(ingestId, 'node 0', AT - 1, pause)
+      expect(await claim(ingestId, 'node 1', AT, pause)).toBe(true)
+      expect(await claim(ingestId, 'node 2', AT + 1, pause)).toBe(false)
+      await stores.store.transaction((tx) => tx.encoders.release('node 1'))
+      expect(await claim(ingestId, 'node 2', AT + 1, pause)).toBe(false)
+      expect(await claim(ingestId, 'node 1', AT + 2, pause)).toBe(true)
+      const { heldMs = -1 } = (await found(ingestId)) ?? {}
+      expect(heldMs).toBeGreaterThanOrEqual(0)
+      expect(heldMs).toBeLessThan(60_000)
+      expect(await claim(ingestId, 'node 2', AT + 3, { ...pause, pauseMs: 0 })).toBe(true)
+      // The claim seems to last longer than a claim does.
+      expect(await claim(ingestId, 'node 3', AT, { claimMs: 1, pauseMs: 0 })).toBe(true)
+    })
+
+    test('of which two nodes want one at once, one node gets', async () => {
+      const ingestId = id('in')
+      const at = [stores.store, stores.other]
+      await claim(ingestId, 'node of another', AT - 1)
+      const got = await Promise.all(
+        [...at, ...at].map((store, n) => claim(ingestId, `node ${n}`, AT + n, { ...TIMES, pauseMs: 60_000 }, store)),
+      )
+      expect(got.filter(Boolean)).toHaveLength(1)
+      expect((await found(ingestId))?.node).toBe(`node ${got.indexOf(true)}`)
+    })
+
+    test('are deleted long after their end', async () => {
+      const [ended, open] = [id('in'), id('in')]
+      await claim(ended, 'node 1', AT, { ...TIMES, claimMs: -1000 })
+      await claim(open, 'node 1', AT)
+      const nowMs = await stores.store.time()
+      await stores.store.transaction((tx) => tx.encoders.prune(nowMs - 60_000))
+      expect(await found(ended)).toBeDefined()
+      await stores.store.transaction((tx) => tx.encoders.prune(nowMs + 1000))
+      expect([await found(ended), (await found(open))?.node]).toEqual([undefined, 'node 1'])
     })
   })
 }

@@ -39,6 +39,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     enableThumbnails: false,
     multisource: true,
     priority: null,
+    hlsRenditions: [],
     trackingId: null,
     addedAtMs: 1_750_000_000_000,
     expiresAtMs: null,

@@ -50,7 +50,7 @@ export function sessionsSuite(stores: Stores): void {
       const all = { sourceId: 's', tokenId: 7, jti: 'j', trackingId: 't', origin: 'https://a.example', country: 'NZ' }
       const made = await admitted(all)
       const fresh = { ...made, node: 'n', feedId: null, endedAtMs: null, endReason: null, kick: null }
-      expect(await get(made.id)).toEqual({ ...fresh, bytesIn: 0, bytesOut: 0 })
+      expect(await get(made.id)).toEqual({ ...fresh, bytesIn: 0, bytesOut: 0, bytesFromCaches: 0 })
       expect(await write((tx) => tx.sessions.attach(made.id, 'f'))).toMatchObject({ feedId: 'f' })
       await write((tx) => tx.sessions.end([ending(made.id, 2000, 'left')]))
       await write((tx) => tx.sessions.end([ending(made.id, 3000, 'lost')]))
@@ -177,10 +177,11 @@ export function sessionsSuite(stores: Stores): void {
       expect(await count(two.id, 99, 31 * HOUR_MS)).toEqual([two.id])
       const query = { accountId: mine, fromMs: 0, untilMs: 48 * HOUR_MS, limit: 10 }
       const sum = (more: object) => stores.store.read.usage.sum({ ...query, groupBy: [], slot: 'hour', ...more })
+      const out = { bytesOut: 0, bytesFromCaches: 0 }
       expect(await sum({ groupBy: ['slot', 'streamName', 'trackingId', 'country'] })).toEqual([
-        { slotMs: 30 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 5, bytesOut: 0 },
-        { slotMs: 31 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 2, bytesOut: 0 },
-        { slotMs: 31 * HOUR_MS, streamName: 'b', trackingId: '', country: '', bytesIn: 1, bytesOut: 0 },
+        { slotMs: 30 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 5, ...out },
+        { slotMs: 31 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 2, ...out },
+        { slotMs: 31 * HOUR_MS, streamName: 'b', trackingId: '', country: '', bytesIn: 1, ...out },
       ])
       expect(await sum({ groupBy: ['slot'], slot: 'day' })).toMatchObject([{ slotMs: 24 * HOUR_MS, bytesIn: 8 }])
       expect(await sum({ trackingIds: ['t', 'u'] })).toMatchObject([{ bytesIn: 7 }])

@@ -22,6 +22,7 @@ const anyToken = fc.record({
   subscribeRequiresAuth: fc.boolean(),
   record: fc.boolean(),
   enableThumbnails: fc.boolean(),
+  hlsRenditions: fc.array(fc.record({ height: fc.nat(1080), bitrate: fc.nat(10_000_000) }), { maxLength: 4 }),
   multisource: fc.boolean(),
   priority: fc.option(fc.integer(), { nil: null }),
   trackingId: fc.option(text, { nil: null }),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { acmeSuite } from './store.acme.ts'
 import { accessLogSuite } from './store.accessLog.ts'
+import { cacheLogsSuite } from './store.cacheLogs.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { channelWebhooksSuite } from './store.channelWebhooks.ts'
@@ -59,6 +60,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     webhooksSuite(opened)
     deletedSuite(opened)
     sessionsSuite(opened)
+    cacheLogsSuite(opened)
     streamsSuite(opened)
     recordingsSuite(opened)
     channelSuite(opened)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 
 /** How many processes are killed: few in `npm test`, because every round starts a process; CI asks for 200 besides. */
-export const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 20)
+export const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 8)
 
 /** The version is read from a file whose place a bundle does not know. */
 const constantVersion = {

@@ -100,7 +100,7 @@ async function goesOn(viewer: Peer, expect: ExpectStatic): Promise<void> {
 function engineOf({ page }: Peer): () => string {
   let engineId = ''
   page.on('response', (response) => {
-    const [, id] = /\/hls\/(\w+)\/\d+\/[sp]\d+\.m4s/.exec(response.url()) ?? []
+    const [, id] = /\/(\w+)-\d+\/[sp]\d+\.m4s/.exec(response.url()) ?? []
     if (response.ok() && id !== undefined) engineId = id
   })
   return () => engineId

@@ -7,6 +7,8 @@ const BITS = 14
 /** Shown frames, by player. */
 const shown = {}
 const errors = {}
+/** Seconds behind the encoder, as the player says. */
+const latency = {}
 
 const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 1 })
 const context = canvas.getContext('2d', { willReadFrequently: true })
@@ -34,9 +36,10 @@ function observe(name) {
 }
 
 const PLAYERS = {
-  async hlsjs(url) {
+  async hlsjs(url, settings) {
     const { video, failed } = observe('hlsjs')
-    const hls = new Hls()
+    const hls = new Hls(settings)
+    latency.hlsjs = () => hls.latency
     hls.on(Hls.Events.ERROR, (_event, { details, fatal }) => fatal && failed(details))
     hls.attachMedia(video)
     hls.loadSource(url)
@@ -58,8 +61,17 @@ const PLAYERS = {
   },
 }
 
+/** As in the guide to HLS players: hls.js gives up at once where the server is away, or has lost a segment. */
+const errorRetry = { maxNumRetry: 30, retryDelayMs: 500, maxRetryDelayMs: 1000, shouldRetry: (_, count) => count < 30 }
+const timeoutRetry = { maxNumRetry: 3, retryDelayMs: 0, maxRetryDelayMs: 0 }
+const patient = { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry, errorRetry } }
+const PATIENT = { playlistLoadPolicy: patient, fragLoadPolicy: patient }
+
 globalThis.players = {
-  play: (name, url) => PLAYERS[name](url),
+  PATIENT,
+  /** @param settings of hls.js */
+  play: (name, url, settings) => PLAYERS[name](url, settings),
+  latency: (name) => latency[name](),
   /** What a player has shown so far: the number of each frame, and the frames decoded by then. */
   seen: (name) => ({ frames: shown[name], errors: errors[name] }),
 }

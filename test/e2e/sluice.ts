@@ -39,6 +39,8 @@ export interface Stage {
   relays(): number[]
   /** Stops the server. What it returns starts it again, with the same data at the same port. */
   stopServer(): Promise<() => Promise<void>>
+  /** The same, with SIGKILL. */
+  killServer(): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -75,9 +77,11 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   }
   const left: Page[] = []
   let running = server
-  const stop = async (): Promise<void> => {
-    running.signal('SIGTERM')
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<() => Promise<void>> => {
+    running.signal(signal)
     await running.ended
+    const port = { SLUICE_SERVER_PORT: String(server.port) }
+    return async () => void (running = await serve(['--data', dir], { ...env, ...port }))
   }
   return {
     v2,
@@ -100,11 +104,8 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     },
     engine: (id) => workingIn(join(dir, 'channels', id)),
     relays: () => childrenOf(pid).filter((pid) => commandOf(pid).includes('relay')),
-    async stopServer() {
-      await stop()
-      const port = { SLUICE_SERVER_PORT: String(server.port) }
-      return async () => void (running = await serve(['--data', dir], { ...env, ...port }))
-    },
+    stopServer: () => stop(),
+    killServer: () => stop('SIGKILL'),
     async close() {
       await closePages(browser)
       await pages.close()

@@ -208,6 +208,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     multisource: true,
     record: false,
     enableThumbnails: false,
+    hlsRenditions: [],
     endSessionsOnUpdate: true,
     revokedJtis: new Set(),
   }

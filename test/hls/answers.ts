@@ -6,6 +6,8 @@ export type Kind = 'master' | 'playlist' | 'blocking' | 'media'
 /** An answer with status 200 to a GET that named an origin and accepts gzip. */
 export interface Answer {
   readonly kind: Kind
+  /** The address that answered, after redirections. */
+  readonly url: string
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   /** Without its content coding. */

@@ -7,7 +7,7 @@ const ANSWER_MAX_MS = 30_000
 const RETRY_MS = 100
 
 export interface ClientOptions {
-  /** How long a server may be away, without a connection, before that counts. */
+  /** How long a server may be away before that counts: without a connection, and then without a publisher. */
   readonly outageMs: number
   readonly signal: AbortSignal
 }
@@ -15,6 +15,9 @@ export interface ClientOptions {
 /** Requests what a player requests. */
 export class Client {
   readonly #options: ClientOptions
+  #outages = 0
+  /** Since when, and until when at the latest, the server is away; null: it is there. */
+  #away: { readonly untilMs: number } | null = null
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -24,15 +27,28 @@ export class Client {
     return this.#options.signal.aborted
   }
 
+  /** How often the server was away so far. Media that was named before may be gone after that. */
+  get outages(): number {
+    return this.#outages
+  }
+
   /** The answer, whatever its status; null: there was no connection for longer than an outage, or the watch is over. */
   async get(kind: Kind, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
-    const untilMs = Date.now() + this.#options.outageMs
     while (!this.isOver) {
       const answer = await this.#once(kind, url, headers)
-      if (answer !== null || Date.now() > untilMs) return answer
+      if (answer === null) this.#isAway()
+      const isBack = answer !== null && (answer.status < 400 || kind === 'media')
+      if (isBack && kind !== 'media') this.#away = null
+      if (isBack || this.#away === null || Date.now() > this.#away.untilMs) return answer
       await this.sleep(RETRY_MS)
     }
     return null
+  }
+
+  #isAway(): void {
+    if (this.#away !== null || this.isOver) return
+    this.#away = { untilMs: Date.now() + this.#options.outageMs }
+    if (this.#options.outageMs > 0) this.#outages += 1
   }
 
   async #once(kind: Kind, url: string, headers: Readonly<Record<string, string>>): Promise<Answer | null> {
@@ -41,7 +57,7 @@ export class Client {
       const asked = { Origin: ORIGIN, 'Accept-Encoding': 'gzip', ...headers }
       const response = await fetch(url, { headers: asked, signal })
       const body = Buffer.from(await response.arrayBuffer())
-      return { kind, status: response.status, headers: new Map(response.headers), body }
+      return { kind, url: response.url, status: response.status, headers: new Map(response.headers), body }
     } catch {
       return null
     }

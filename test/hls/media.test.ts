@@ -118,6 +118,7 @@ describe('media', () => {
 describe('answers', () => {
   const answer = (kind: Answer['kind'], headers: Record<string, string>, status = 200): Answer => ({
     kind,
+    url: 'http://localhost/v0/media.m3u8',
     status,
     headers: new Map(Object.entries({ 'access-control-allow-origin': '*', ...headers })),
     body: Buffer.from('0123456789'),

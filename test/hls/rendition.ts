@@ -18,8 +18,8 @@ export interface RenditionOptions {
   readonly client: Client
   readonly report: Report
   readonly variant: Variant
-  /** The media playlist, as two viewers got its address. */
-  readonly urls: readonly [string, string]
+  /** The media playlist, as two viewers got its address. The first one follows redirections. */
+  readonly urls: [string, string]
   /** How late a busy machine may be, seconds. */
   readonly graceSeconds: number
   readonly name: string
@@ -34,6 +34,13 @@ const WAITED = 0.3
 const MATCHES_TRIED = 5
 const LOOK_MS = 100
 
+/** The parameters of a request are not a part of the address; a ticket may be one. */
+function withoutQuery(url: string): string {
+  const address = new URL(url)
+  for (const name of ['_HLS_msn', '_HLS_part', '_HLS_skip']) address.searchParams.delete(name)
+  return address.href
+}
+
 /** Follows one rendition as a player does, and reports what breaks a rule. */
 export class Rendition {
   readonly media: RenditionMedia
@@ -41,6 +48,8 @@ export class Rendition {
   #before: MediaPlaylist | null = null
   #changedAtMs = Date.now()
   #count = 0
+  /** How often the server had been away at the playlist before. */
+  #outages = 0
   #untilMs = 0
   #lateCheck: Promise<void> | null = null
 
@@ -67,15 +76,19 @@ export class Rendition {
     const { client, report, urls, name, graceSeconds } = this.#options
     const url = request ? withQuery(urls[0], { _HLS_msn: request.msn, _HLS_part: request.part }) : urls[0]
     const sentAtMs = Date.now()
+    const { outages } = client
     const answer = await client.get(request ? 'blocking' : 'playlist', url)
     if (client.isOver) return null
+    const wasAway = client.outages !== outages
+    if (wasAway) this.#changedAtMs = Date.now()
     const at = `${name} media playlist`
     report.add(unless(answer?.status === 200, 'answer', at, '200', answer?.status ?? 'no connection'))
     if (answer?.status !== 200) return null
+    urls[0] = withoutQuery(answer.url)
     const playlist = readMediaPlaylist(answer.body.toString())
     report.add(checkAnswer(answer, playlist.targetSeconds, at))
     report.add(playlist.text.length > 1024 ? checkCompressed(answer.headers, at) : [])
-    if (request !== null) {
+    if (request !== null && !wasAway) {
       const partSeconds = playlist.partTargetSeconds ?? playlist.targetSeconds
       const waited = Date.now() - sentAtMs > partSeconds * 1000 * WAITED
       const graceParts = Math.ceil(graceSeconds / partSeconds)
@@ -100,7 +113,9 @@ export class Rendition {
     )
     if (before?.text !== playlist.text) this.#changedAtMs = Date.now()
     this.media.take(playlist)
-    if (before) this.#watchRemoved(before, playlist)
+    // A server that was away has only new segments.
+    if (before && client.outages === this.#outages) this.#watchRemoved(before, playlist)
+    this.#outages = client.outages
     if (before === null) this.media.background(this.#compareViewers(playlist))
     if (before && playlist.canSkipUntilSeconds !== null && this.#count % DELTA_EVERY === 0)
       this.media.background(this.#compareDelta(before, playlist))
@@ -128,16 +143,18 @@ export class Rendition {
     const { client, name } = this.#options
     const seconds = Math.max(0, segment.durationSeconds + listedSeconds - 1)
     await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed just now`)
+    const { outages } = client
     const lateAtMs = Date.now() + seconds * 1000
     while (Date.now() < Math.min(lateAtMs, this.#untilMs)) await client.sleep(LOOK_MS)
-    if (Date.now() < lateAtMs) return
+    if (Date.now() < lateAtMs || client.outages !== outages) return
     await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed ${seconds.toFixed(1)} s ago`)
   }
 
   async #checkThere(uri: string, where: string): Promise<void> {
     const { client, report, urls } = this.#options
+    const { outages } = client
     const answer = await client.get('media', new URL(uri, urls[0]).href, { Range: 'bytes=0-0' })
-    if (client.isOver) return
+    if (client.isOver || client.outages !== outages) return
     report.seen.removed += 1
     report.add(unless(answer !== null && answer.status < 300, 'V13', where, 'the segment', answer?.status))
   }

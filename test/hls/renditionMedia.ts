@@ -25,6 +25,8 @@ export class RenditionMedia {
   /** All segments so far, without the bytes of their samples. */
   readonly facts: SegmentFacts[] = []
   targetSeconds = 0
+  /** How often the server had been away when the latest playlist came. */
+  #outages = 0
   readonly #options: RenditionMediaOptions
   readonly #pending = new Set<Promise<void>>()
   readonly #parts = new Map<string, Promise<Buffer | null>>()
@@ -52,13 +54,15 @@ export class RenditionMedia {
 
   take(playlist: MediaPlaylist): void {
     this.targetSeconds = playlist.targetSeconds
+    this.#outages = this.#options.client.outages
     const { segments, open, independentSegments } = playlist
     this.#ended = playlist.ended
     for (const segment of [...segments, ...(open ? [open] : [])])
       for (const part of segment.parts) if (!this.#isOld(segment.number)) this.background(this.#part(part, segment))
     const from = this.#lastSegment ?? (segments.at(-1)?.number ?? 0) - FIRST_SEGMENTS
     for (const segment of segments.filter(({ number }) => number > from)) {
-      this.#order = this.#order.then(() => this.#segment(segment, independentSegments))
+      const outages = this.#outages
+      this.#order = this.#order.then(() => this.#segment(segment, independentSegments, outages))
       this.background(this.#order)
     }
     this.#lastSegment = segments.at(-1)?.number ?? this.#lastSegment
@@ -72,6 +76,7 @@ export class RenditionMedia {
   async #hint(uri: string): Promise<void> {
     if (this.#parts.has(uri)) return
     const { client, report, name } = this.#options
+    const outages = this.#outages
     report.seen.hints += 1
     const loading = client.get('media', this.#urlOf(uri))
     this.#parts.set(
@@ -83,7 +88,8 @@ export class RenditionMedia {
     // The last hint of a stream that ends leads nowhere.
     await client.sleep(END_MS)
     const found = answer?.status ?? 'no connection'
-    report.add(unless(client.isOver || this.#ended, 'V12', `${name} hinted part ${nameOf(uri)}`, '200', found))
+    const isExcused = client.isOver || this.#ended || client.outages !== outages
+    report.add(unless(isExcused, 'V12', `${name} hinted part ${nameOf(uri)}`, '200', found))
   }
 
   async #part({ uri, durationSeconds, independent }: Part, segment: OpenSegment): Promise<void> {
@@ -97,10 +103,10 @@ export class RenditionMedia {
     this.#guarded(at, () => checkPart({ init, tracks: readMedia(bytes, init), durationSeconds, independent }, at))
   }
 
-  async #segment(segment: Segment, independent: boolean): Promise<void> {
+  async #segment(segment: Segment, independent: boolean, outages: number): Promise<void> {
     const { report, name } = this.#options
     const [bytes, init] = await Promise.all([
-      this.#load(segment.uri, 'answer', 'segment'),
+      this.#load(segment.uri, 'answer', 'segment', outages),
       this.#initOf(segment.mapUri),
     ])
     const parts = await this.#partsOf(segment)
@@ -159,10 +165,11 @@ export class RenditionMedia {
     return init
   }
 
-  async #load(uri: string, rule: Rule, what: string): Promise<Buffer | null> {
+  /** @param outages when a playlist named it */
+  async #load(uri: string, rule: Rule, what: string, outages = this.#outages): Promise<Buffer | null> {
     const { client, report, name } = this.#options
     const answer = await client.get('media', this.#urlOf(uri))
-    if (client.isOver) return null
+    if (client.isOver || (answer?.status !== 200 && client.outages !== outages)) return null
     const at = `${name} ${what} ${nameOf(uri)}`
     report.add(unless(answer?.status === 200, rule, at, '200', answer?.status ?? 'no connection'))
     if (answer?.status !== 200) return null

@@ -1,31 +1,32 @@
-// npm run test:hls -- [--minutes N] [--source NAME,NAME … | --url MASTER-PLAYLIST]: watches running HLS streams and lists
+// npm run test:hls -- [--minutes N] [--scenario NAME,NAME … | --url MASTER-PLAYLIST]: watches running HLS streams and lists
 // what breaks a rule (see `violation.ts`). Without a URL it starts a server, which must find ffmpeg, with a broadcast over
-// RTMP and a playing channel of each source (see `sources.ts`), and watches both. Exits with 1 on a violation.
+// RTMP and a playing channel for each scenario (see `scenarios.ts`), and watches both. Exits with 1 on a violation.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { endChildren, until } from '../support/channels.ts'
-import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
-import { makeToken } from '../support/testNode.ts'
-import { isSource, pushSource, type SourceName, SOURCES } from './sources.ts'
+import { endChildren } from '../support/channels.ts'
+import { openStream, type Scenario, SCENARIO_NAMES, scenarioOf } from './scenarios.ts'
+import { startHlsServer } from './server.ts'
 import { validateHls } from './validator.ts'
 import { lineOf, type Violation } from './violation.ts'
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '1' },
-    source: { type: 'string', default: 'plain' },
+    scenario: { type: 'string', default: 'plain' },
     url: { type: 'string' },
   },
 })
 const seconds = Number(values.minutes) * 60
 if (!(seconds > 0)) throw new Error('--minutes must be a number above 0')
 
-const sources = values.source.split(',').map((name): SourceName => {
-  if (!isSource(name)) throw new Error(`there is no source ${name}; there are: ${Object.keys(SOURCES).join(', ')}`)
-  return name
+const scenarios = values.scenario.split(',').map((name): [string, Scenario] => {
+  const scenario = scenarioOf(name)
+  if (scenario === null) throw new Error(`there is no scenario ${name}; there are: ${SCENARIO_NAMES.join(', ')}`)
+  return [name, scenario]
 })
 
-async function watch(name: string, url: string): Promise<number> {
-  const { violations, seen } = await validateHls({ url, seconds })
+async function watch(name: string, url: string, outageMs = 0): Promise<number> {
+  const { violations, seen } = await validateHls({ url, seconds, outageMs })
   console.log(`\n# ${name}: ${violations.length} violations; looked at ${JSON.stringify(seen)}`)
   for (const [rule, found] of Map.groupBy(violations, (violation) => violation.rule)) print(rule, found)
   return violations.length
@@ -39,60 +40,32 @@ function print(rule: string, found: readonly Violation[]): void {
   if (found.length > SHOWN) console.log(`${rule}: ${found.length - SHOWN} more`)
 }
 
-/** The master playlist of a broadcast with a publish token. */
-async function broadcast({ running }: ChannelsClient, source: SourceName): Promise<string> {
-  const { token } = await makeToken(running, 'publish')
-  pushSource(source, `rtmp://127.0.0.1:${running.rtmpPort}/v2/pub/show?token=${token}`)
-  const url = `${running.base}/hls/${running.accountId}/show/index.m3u8`
-  await until(async () => (await fetch(url)).ok, 'a playlist of the broadcast')
-  return url
-}
+/** The last disturbance is this long before the end, so that the watch sees what follows. */
+const QUIET_MS = 25_000
+const DISTURB_EVERY_MS = 60_000
+const FIRST_AFTER_MS = 15_000
 
-/** The master playlist of a channel with two renditions. */
-async function channel(client: ChannelsClient, source: SourceName): Promise<string> {
-  const { running } = client
-  const video = [
-    { width: 320, height: 180, bitrate: 300_000 },
-    { width: 160, height: 90, bitrate: 100_000 },
-  ]
-  const ladder = await client.made('POST', '/abr', { name: 'small', video })
-  const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
-  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
-  const {
-    id,
-    ingests: inputs,
-    distributions,
-  } = await client.made('POST', '/channels', {
-    name: 'Stage',
-    ingests,
-    distributions: [{ name: 'Web' }],
-  })
-  await client.made('POST', `/channels/${id}/start`)
-  pushSource(source, `rtmp://127.0.0.1:${running.rtmpPort}/live/${inputs[0].streamKey}`)
-  const url = `${running.base}/v2/distributions/${distributions[0].id}/hls/main.m3u8`
-  await until(async () => (await fetch(url)).ok, 'a playlist of the channel')
-  return url
-}
-
-/** Channels play only sources with video. */
-const opened = (client: ChannelsClient, source: SourceName): Record<string, Promise<string>> => ({
-  broadcast: broadcast(client, source),
-  ...(SOURCES[source].rate === null ? {} : { channel: channel(client, source) }),
-})
-
-async function watchOurs(source: SourceName): Promise<number> {
-  const client = await runChannels()
+async function watchOurs(name: string, { source, kinds, outageMs, disturb }: Scenario): Promise<number> {
+  const server = await startHlsServer()
+  const delay = monitorEventLoopDelay()
+  delay.enable()
+  const timers: NodeJS.Timeout[] = []
   try {
-    const streams = Object.entries(opened(client, source))
-    const counts = await Promise.all(streams.map(async ([name, url]) => watch(`${source}: ${name}`, await url)))
+    const streams = await Promise.all(kinds.map((kind) => openStream(server, kind, source)))
+    for (let atMs = FIRST_AFTER_MS; atMs < seconds * 1000 - QUIET_MS; atMs += DISTURB_EVERY_MS)
+      timers.push(setTimeout(() => void disturb(server, streams), atMs))
+    const counts = await Promise.all(streams.map(({ kind, url }) => watch(`${name}: ${kind}`, url, outageMs)))
+    // A validator that was late itself cannot say how late the server was.
+    console.log(`the validator was late by ${Math.round(delay.max / 1e6)} ms at most`)
     return counts.reduce((sum, count) => sum + count, 0)
   } finally {
+    timers.forEach(clearTimeout)
     endChildren()
-    await client.close()
+    await server.close()
   }
 }
 
 let count = 0
 if (values.url !== undefined) count = await watch(values.url, values.url)
-else for (const source of sources) count += await watchOurs(source)
+else for (const [name, scenario] of scenarios) count += await watchOurs(name, scenario)
 process.exitCode = count > 0 ? 1 : 0

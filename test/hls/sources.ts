@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { ended } from '../support/channels.ts'
 
 interface Source {
@@ -10,6 +10,8 @@ interface Source {
   readonly bFrames: number
   /** Filters of the video, and of the audio. */
   readonly filters?: readonly [video: string, audio: string]
+  /** Sends audio also while there is no video. By default ffmpeg holds it back, as its order needs. */
+  readonly audioGoesOn?: boolean
 }
 
 const PLAIN: Source = { rate: '25', hasAudio: true, gop: 50, bFrames: 0 }
@@ -27,7 +29,7 @@ export const SOURCES = {
   'audio-only': { ...PLAIN, rate: null },
   'video-only': { ...PLAIN, hasAudio: false },
   gap: { ...PLAIN, filters: [`setpts=${JUMPS}`, `asetpts=${JUMPS}`] },
-  'video-gap': { ...PLAIN, filters: ['select=not(between(mod(t\\,60)\\,7\\,12))', 'anull'] },
+  'video-gap': { ...PLAIN, filters: ['select=not(between(mod(t\\,60)\\,7\\,12))', 'anull'], audioGoesOn: true },
 } as const satisfies Readonly<Record<string, Source>>
 
 export type SourceName = keyof typeof SOURCES
@@ -35,21 +37,28 @@ export type SourceName = keyof typeof SOURCES
 export const isSource = (name: string): name is SourceName => Object.hasOwn(SOURCES, name)
 
 /** Pushes a source in real time to `rtmp://…`. `endChildren` ends it. */
-export function pushSource(name: SourceName, url: string): void {
-  const { rate, hasAudio, gop, bFrames, filters = ['null', 'anull'] }: Source = SOURCES[name]
-  const video = ['-re', '-f', 'lavfi', '-i', `testsrc2=size=320x180:rate=${rate}`]
-  const audio = ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
+export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'ignore' = 'inherit'): ChildProcess {
+  const { rate, hasAudio, gop, bFrames, filters = ['null', 'anull'], audioGoesOn = false }: Source = SOURCES[name]
+  // One input: ffmpeg reads another one only when the video has got as far.
+  const tracks = [
+    ...(rate === null ? [] : [`testsrc2=size=320x180:rate=${rate}`]),
+    ...(hasAudio ? ['sine=frequency=440:sample_rate=48000'] : []),
+  ].map((track, at) => `${track}[out${at}]`)
   const x264 = `-c:v libx264 -preset ultrafast -pix_fmt yuv420p -bf ${bFrames} -g ${gop} -sc_threshold 0 -fps_mode vfr`
   const args = [
     '-loglevel',
     'error',
-    ...(rate === null ? [] : video),
-    ...(hasAudio ? audio : []),
+    '-re',
+    '-f',
+    'lavfi',
+    '-i',
+    tracks.join(';'),
     ...(rate === null ? [] : ['-vf', filters[0], ...x264.split(' ')]),
     ...(hasAudio ? ['-af', filters[1], '-c:a', 'aac'] : []),
+    ...(audioGoesOn ? ['-max_interleave_delta', '100000'] : []),
     '-f',
     'flv',
     url,
   ]
-  ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'inherit'] }))
+  return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', errors] }))
 }

@@ -321,6 +321,26 @@ describe('an ABR ladder', () => {
     for (const [method, body] of [['PATCH', { name: 'mine' }], ['DELETE']] as const) {
       expect(await live.v2(method, '/abr/ab_default', body)).toMatchObject({ status: 409 })
     }
+    const listened = await live.made('PATCH', `/abr/${made.id}`, { audioOnly: true })
+    expect([changed.audioOnly, listened.audioOnly, all.at(-1).audioOnly]).toEqual([false, true, false])
+    expect(await live.made('GET', `/abr/${made.id}`)).toEqual(listened)
+    expect(await live.v2('PATCH', `/abr/${made.id}`, { audio: null })).toMatchObject({
+      status: 400,
+      json: { details: [{ path: 'audioOnly' }] },
+    })
+    const copied = await live.made('PATCH', `/abr/${made.id}`, { video: [{ ...video[1], copy: true }] })
+    expect(copied.video).toEqual([
+      { id: '360p', label: '360p', width: 640, height: 360, bitrate: 700_000, codec: 'h264', copy: true },
+    ])
+    const wrong = [
+      { ...video[1], copy: true },
+      { ...video[0], copy: true },
+    ]
+    const refused = await live.v2('PATCH', `/abr/${made.id}`, { video: wrong })
+    expect(refused.json.details.map(({ path }: { path: string }) => path)).toEqual([
+      'video[1].copy',
+      'video[1].frameRate',
+    ])
     const twice = await live.v2('POST', '/abr', {
       name: 'x',
       video: [video[1], video[1], { ...video[1], id: 'a b', width: 641 }],

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/channels.ts'
 import { browserOf } from '../support/dashboard.ts'
@@ -61,6 +62,7 @@ beforeAll(async () => {
   Object.assign(ids, { channelId: channel.id, ingestId: pull.id, engineId: engine.id, distributionId: distribution.id })
   Object.assign(ids, { schedulerId: scheduler.id, webhookId: hook.id, regionId: 'local', ladderId: 'ab_default' })
   ids['keyId'] = distribution.security.keys[0].id
+  await live.v2('PUT', `/channels/${channel.id}/slate`, image(), { 'content-type': 'image/png' })
   await live.v2('PATCH', `/ingests/${pull.id}`, { name: 'Farther' })
   await live.v2('POST', `/channels/${channel.id}/start`)
   const logged = async () => (await live.v2('GET', `/webhooks/${hook.id}/logs?limit=100`)).text
@@ -68,6 +70,9 @@ beforeAll(async () => {
   await until(async () => (await live.v2('GET', `/engines/${engine.id}`)).text.includes('statusMessage'), 'a message')
 })
 afterAll(() => live.close())
+
+const image = (): Buffer =>
+  execFileSync('ffmpeg', '-loglevel error -f lavfi -i testsrc2=s=320x180 -frames:v 1 -f apng pipe:1'.split(' '))
 
 /** Every GET of the interface, with the ids of existing objects. */
 async function everyGet(): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dashboardFiles } from '../../src/edge/http/dashboard/files.ts'
@@ -21,9 +21,8 @@ beforeAll(async () => {
   const put = (path: string, content: string | Buffer) => writeFile(join(folder, path), content)
   await put('index.html', INDEX)
   await put('theme.js', '1')
-  await put('assets/main-Ab12.js', SCRIPT)
+  // As the build stores it: in Brotli alone.
   await put('assets/main-Ab12.js.br', brotliCompressSync(SCRIPT))
-  await put('assets/main-Ab12.js.gz', gzipSync(SCRIPT))
   await put('assets/main-Ab12.js.map', 'not served')
   await writeFile(join(dir, 'secret.txt'), 'beside the build')
   app = served(folder)
@@ -75,15 +74,20 @@ test('assets stay in the browser for a year, compressed as it asks', async () =>
     vary: 'Accept-Encoding',
   })
   expect(plain.headers).not.toHaveProperty('content-encoding')
-  for (const [accepted, encoding] of [
-    ['gzip, deflate, br', 'br'],
-    ['gzip', 'gzip'],
-    ['br;q=0, gzip;q=0.5', 'gzip'],
-    ['br;q=0', undefined],
-    ['zstd', undefined],
+  const asItIs = (content: Buffer): Buffer => content
+  for (const [accepted, encoding, decode] of [
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
+    ['br;q=0', undefined, asItIs],
+    ['zstd', undefined, asItIs],
   ] as const) {
-    const { headers } = await get(url, { 'accept-encoding': accepted })
+    const { headers, rawPayload } = await get(url, { 'accept-encoding': accepted })
     expect([accepted, headers['content-encoding']]).toEqual([accepted, encoding])
+    expect(decode(rawPayload).toString()).toBe(SCRIPT)
+    expect(headers.etag === plain.headers.etag).toBe(encoding === undefined)
+    const again = await get(url, { 'accept-encoding': accepted, 'if-none-match': String(headers.etag) })
+    expect([accepted, again.statusCode]).toEqual([accepted, 304])
   }
   expect((await get('/dashboard/theme.js')).headers['cache-control']).toBe('no-cache')
 })

@@ -13,7 +13,12 @@ function remote(answerOf: (url: string) => NodeAnswer | null = () => answer('pub
   return { clock, asked, media }
 }
 
-const answer = (caching: string, bytes = 10): NodeAnswer => ({ status: 200, caching, body: Buffer.alloc(bytes) })
+const answer = (caching: string, bytes = 10): NodeAnswer => ({
+  status: 200,
+  caching,
+  playsMs: 0,
+  body: Buffer.alloc(bytes),
+})
 
 test('all viewers share one request, and then its answer, for a minute at most', async () => {
   const { clock, asked, media } = remote()

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Answer } from '../support/app.ts'
+import { playbackFolder } from '../support/playbackFolder.ts'
 import { servedBy } from '../support/served.ts'
 import { StagedEngine } from '../support/stagedEngine.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
@@ -31,7 +32,8 @@ async function staged(client: ChannelsClient, frameBytes?: number): Promise<Stag
   const [{ id }] = engines
   const options = frameBytes === undefined ? {} : { frameBytes }
   const engine = new StagedEngine(client.running.app.channelStreams, id, options).begin().play(3)
-  return { client, engine, ids, at: (file, of = ids[0]) => `/v2/distributions/${of}/hls/${id}/0/${file}` }
+  const folders = await Promise.all(ids.map((each: string) => playbackFolder(client.running.base, each, id)))
+  return { client, engine, ids, at: (file, of = ids[0]) => `${folders[ids.indexOf(of)]}/${file}` }
 }
 
 let small: Stage
@@ -82,6 +84,15 @@ describe('the fast path for pieces of a channel', () => {
       expect(alike(short)).toEqual(alike(long))
       expect(short.status).toBeLessThan(method === 'HEAD' ? 300 : 417)
     }
+  })
+
+  it('leaves a request to the framework when it fails, and the server goes on', async () => {
+    const { ctx } = small.client.running.app
+    vi.spyOn(ctx, 'countryOf').mockImplementationOnce(() => {
+      throw new Error('a broken country file')
+    })
+    expect((await ask(small.at(names(small)[0]))).status).toBe(200)
+    expect((await ask(small.at(names(small)[0]))).status).toBe(200)
   })
 
   it('applies changed rules at once', async () => {

@@ -28,9 +28,13 @@ describe('the player', () => {
       expect(answer.headers.get('vary')).toBe('Accept-Encoding')
       const etag = answer.headers.get('etag') ?? ''
       expect((await get(path, { 'accept-encoding': 'gzip', 'if-none-match': etag })).status).toBe(304)
+      const https = await get(path, { 'accept-encoding': 'gzip, br' })
+      expect(https.headers.get('content-encoding')).toBe(path.startsWith('/player/hls.') ? 'gzip' : 'br')
+      expect(https.headers.get('etag') === etag).toBe(path.startsWith('/player/hls.'))
       const plain = await get(path, { 'accept-encoding': 'identity' })
       expect(plain.headers.get('content-encoding')).toBe(null)
-      expect(await plain.text()).toBe(await answer.text())
+      const text = await answer.text()
+      expect([await plain.text(), await https.text()]).toEqual([text, text])
     },
   )
 
@@ -41,7 +45,7 @@ describe('the player', () => {
   })
 
   it('that is not built is a 503 that says what to do', async () => {
-    const [file, away] = [at('build/player/player.js'), at('build/player/player.js.away')]
+    const [file, away] = [at('build/player/player.js.br'), at('build/player/player.js.br.away')]
     renameSync(file, away)
     onTestFinished(() => renameSync(away, file))
     const answer = await get('/player.js')

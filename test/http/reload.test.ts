@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { countryFile } from '../support/countryFile.ts'
 
 const levels: string[] = []
 let app: RunningApp
@@ -64,4 +67,40 @@ test('a configuration with one wrong key changes nothing', async () => {
   expect(answer.problems).toEqual([expect.stringContaining('server.maxConnections: -1 is out of range')])
   expect(app.app.config).toBe(before)
   expect(app.app.ctx.reloads.get('refused')).toBe(1)
+})
+
+test('a reload opens another country database, and changes nothing when it cannot be read', async () => {
+  const { ctx } = app.app
+  const address = parseAddress('198.51.100.7') ?? expect.fail()
+  const fileOf = (code: string): string => {
+    const path = join(app.dataDir, `${code}.mmdb`)
+    writeFileSync(path, countryFile(code))
+    return path
+  }
+  expect([ctx.hasCountries(), ctx.countryOf(address)]).toEqual([false, null])
+  const [german, french] = [fileOf('DE'), fileOf('FR')]
+  expect((await app.reload({ geoip: { database: german } })).needRestart).toEqual([])
+  expect([ctx.hasCountries(), ctx.countryOf(address)]).toEqual([true, 'DE'])
+
+  writeFileSync(french, 'no database')
+  const refused = await app.reload({ geoip: { database: french }, audit: { retentionDays: 6 } })
+  expect([refused.ok, refused.problems]).toEqual([
+    false,
+    [expect.stringMatching(/^geoip\.database: .*FR\.mmdb cannot/)],
+  ])
+  expect([ctx.countryOf(address), app.app.config.geoip.database]).toEqual(['DE', german])
+
+  fileOf('FR')
+  expect((await app.reload({ geoip: { database: french } })).ok).toBe(true)
+  expect(ctx.countryOf(address)).toBe('FR')
+  expect((await app.reload({})).ok).toBe(true)
+  expect([ctx.hasCountries(), ctx.countryOf(address)]).toEqual([false, null])
+})
+
+test('without TLS its keys need a restart', async () => {
+  const answer = await app.reload({ tls: { hstsSeconds: 60, selfSigned: true } })
+  expect([answer.applied, answer.needRestart.map(({ key }) => key)]).toEqual([
+    [],
+    ['tls.selfSigned', 'tls.hstsSeconds'],
+  ])
 })

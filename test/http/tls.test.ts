@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PemPair } from '../../src/tls/certificate.ts'
@@ -11,7 +11,7 @@ import { cliActor } from '../../src/commands/context.ts'
 import { firstSetupCode } from '../../src/commands/users/setup.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { certificateFiles, leafOf, serialAt, shakeHands, trustedAuthority, writePair } from '../support/certificates.ts'
-import { freePort } from '../support/pebble.ts'
+import { freePort } from '../support/freePort.ts'
 import { until } from '../support/testNode.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
@@ -147,5 +147,53 @@ describe('a server with certificate files', () => {
     const answer = await fetch(`${base}/dashboard/api/setup`, { method: 'POST', headers, body })
     expect([answer.status, await answer.text()]).toEqual([200, expect.anything()])
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  test('takes other files, HSTS and another port for redirects at a reload, and none of them when one is wrong', async () => {
+    const { tls } = sluice.app.config
+    const other = await leafOf(authority)
+    const files = writePair(mkdtempSync(join(dir, 'other-')), other)
+    const before = await serialAt(port)
+    const [first, second] = [await freePort(), await freePort()]
+    const redirect = async (from: number) => {
+      const answer = await fetch(`http://127.0.0.1:${from}/demo`, { redirect: 'manual' }).catch(() => null)
+      return answer?.headers.get('location') ?? null
+    }
+    const hsts = async () => (await sluice.call('GET', '/api/server')).headers.get('strict-transport-security')
+    const asBefore = { rtmp: { tlsPort: sluice.app.config.rtmp.tlsPort, handshakeSeconds: 1 } }
+    const reload = (changed: object) => sluice.reload({ ...asBefore, tls: { ...tls, ...changed } })
+
+    const added = await reload({ redirectPort: first, hstsSeconds: 60 })
+    expect([added.applied.map(({ key }) => key), added.needRestart]).toEqual([
+      ['tls.redirectPort', 'tls.hstsSeconds'],
+      [],
+    ])
+    expect([await redirect(first), await hsts()]).toEqual([`https://127.0.0.1:${port}/demo`, 'max-age=60'])
+
+    const noKey = { certFile: files.certFile, keyFile: join(dir, 'none.pem') }
+    const refused = await reload({ ...noKey, redirectPort: second, hstsSeconds: 0 })
+    expect([refused.ok, refused.problems]).toEqual([false, [expect.stringContaining('none.pem cannot be read')]])
+    expect([await redirect(first), await redirect(second), await hsts()]).toEqual([
+      `https://127.0.0.1:${port}/demo`,
+      null,
+      'max-age=60',
+    ])
+    expect(await serialAt(port)).toBe(before)
+
+    expect((await reload({ ...files, redirectPort: port, hstsSeconds: 0 })).problems).toEqual([
+      expect.stringContaining(`tls.redirectPort: cannot listen on 127.0.0.1 port ${port}`),
+    ])
+    expect(await serialAt(port)).toBe(before)
+
+    expect((await reload({ ...files, redirectPort: second, hstsSeconds: 0 })).needRestart).toEqual([])
+    expect([await redirect(first), await redirect(second), await hsts()]).toEqual([
+      null,
+      `https://127.0.0.1:${port}/demo`,
+      null,
+    ])
+    expect([await serialAt(port), await serialAt(sluice.rtmpsPort ?? 0)]).toEqual([serialOf(other), serialOf(other)])
+    const next = await leafOf(authority)
+    writePair(dirname(files.certFile), next)
+    await until(async () => (await serialAt(port)) === serialOf(next))
   })
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { playbackFolder } from '../support/playbackFolder.ts'
 import { servedBy } from '../support/served.ts'
 import { StagedEngine } from '../support/stagedEngine.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
@@ -18,8 +19,8 @@ beforeAll(async () => {
   })
   const [{ id }] = made.engines
   distributionId = made.distributions[0].id
-  root = `/v2/distributions/${distributionId}/hls/${id}/0`
   engine = new StagedEngine(live.running.app.channelStreams, id, { frameBytes: 160 * 1024 }).begin().play(2)
+  root = await playbackFolder(live.running.base, distributionId, id)
 })
 afterAll(() => live.close())
 
@@ -31,7 +32,7 @@ it('counts the playing time of whole segments and parts, on the fast path and on
     (await live.running.call(method, `${root}/${file}`, undefined, { authorization: '', ...headers })).text.length
   const [first, second] = engine.stream.facts('0')?.segments ?? []
   const [segment, other, part] = [`s${first?.n}.m4s`, `s${second?.n}.m4s`, `p${second?.parts[0]?.n}.m4s`]
-  for (const file of ['index.m3u8', segment, `${segment}${ROUTE}`, part, `${part}${ROUTE}`]) await get(file)
+  for (const file of ['media.m3u8', segment, `${segment}${ROUTE}`, part, `${part}${ROUTE}`]) await get(file)
   for (const query of ['', ROUTE]) await breakOff(live.running.base, `${root}/${other}${query}`)
   await get(segment, {}, 'HEAD')
   await get(segment, { range: 'bytes=0-499' })

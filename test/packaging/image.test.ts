@@ -1,14 +1,25 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { buildImage, run } from '../../scripts/packages.mjs'
 import { missingForContainers } from './machine.ts'
-import { expectMedia, freePorts, isReady, settingsOf } from './media.ts'
+import { expectMedia, freePorts, isReady, settingsOf, statusOf } from './media.ts'
+import { podOf } from './pod.ts'
 
 const { app, debian } = inject('packages')
 const BASE = 'localhost/sluice-base'
 const IMAGE = 'localhost/sluice:test'
+
+/** Limits that a container in a container may set, and an image for the container that holds the network of a pod. */
+const CONTAINERS = `[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+infra_image = "${BASE}"
+`
 
 test('the container file ends as a user without rights, and has a health check', () => {
   const lines = readFileSync(new URL('../../packaging/Containerfile', import.meta.url), 'utf8').split('\n')
@@ -24,25 +35,29 @@ if (debian !== null && missingForContainers() === null) {
   describe('the image', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-image-'))
     const storage = join(folder, 'storage.conf')
+    const containers = join(folder, 'containers.conf')
     const settings = { CONTAINERS_STORAGE_CONF: storage }
 
-    /** Limits that a container in a container may set, and its network. */
-    const nested = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096', '--network', 'host']
+    /** The network of a container in a container. */
+    const nested = ['--network', 'host']
 
     const podman = (...args: string[]): string =>
-      run('podman', ['--runtime', 'runc', '--cgroup-manager', 'cgroupfs', ...args], {
-        env: { ...process.env, ...settings },
+      run('podman', args, {
+        env: { ...process.env, ...settings, CONTAINERS_CONF: containers },
         stdio: ['ignore', 'pipe', 'pipe'],
       }).trim()
 
     beforeAll(() => {
       const place = `driver = "overlay"\ngraphroot = "${folder}/graph"\nrunroot = "${folder}/run"`
       writeFileSync(storage, `[storage]\n${place}\n`)
+      writeFileSync(containers, CONTAINERS)
       Object.assign(process.env, settings)
-      podman('import', '--quiet', debian, BASE)
+      const changes = ['CMD ["sleep", "infinity"]', 'STOPSIGNAL SIGKILL'].flatMap((change) => ['--change', change])
+      podman('import', '--quiet', ...changes, debian, BASE)
       buildImage(app, IMAGE, { tool: 'buildah', base: BASE })
     })
     afterAll(() => {
+      podman('pod', 'rm', '--all', '--force', '--time', '0')
       podman('rm', '--all', '--force', '--time', '0')
       podman('rmi', '--all', '--force')
       podman('volume', 'prune', '--force')
@@ -82,6 +97,39 @@ if (debian !== null && missingForContainers() === null) {
       await isReady(ports)
       expect(await cli('token', 'list', '--json')).toContain('studio')
       await expectMedia({ ports, cli }, token)
+    })
+
+    test('runs as the pod of our manifest for Kubernetes, with its rights, its secret and its volumes', async () => {
+      const ports = await freePorts()
+      const { name, manifest, probes } = podOf(IMAGE, ports)
+      const [file, secret] = [join(folder, 'pod.yaml'), join(folder, 'secret.json')]
+      const key = randomBytes(32).toString('base64')
+      writeFileSync(file, manifest)
+      writeFileSync(secret, JSON.stringify({ 'sealing-key': Buffer.from(key).toString('base64') }))
+      podman('secret', 'create', 'sluice', secret)
+      podman('play', 'kube', file)
+      const container = `${name}-sluice`
+      const inside = (...argv: string[]): string => podman('exec', container, ...argv)
+      const cli = async (...argv: string[]): Promise<string> => inside('sluice', ...argv)
+      expect(probes).toHaveLength(2)
+      for (const path of probes) await expect.poll(() => statusOf(ports, path)).toBe(200)
+      expect([inside('id', '-u'), inside('grep', 'CapBnd', '/proc/1/status')]).toEqual([
+        '10001',
+        'CapBnd:\t0000000000000000',
+      ])
+      expect(() => inside('touch', '/usr/lib/sluice/x')).toThrow('Read-only file system')
+      expect(inside('printenv', 'SLUICE_SECRETS_SEALING_KEY')).toBe(key)
+      await expectMedia({ ports, cli }, await cli('token', 'create', '--label', 'studio', '--stream', 'show'))
+
+      podman('pod', 'stop', '--time', '5', name)
+      expect(podman('inspect', '--format', '{{.State.ExitCode}}', container)).toBe('0')
+      podman('play', 'kube', '--down', file)
+      expect(podman('pod', 'ps', '--quiet')).toBe('')
+      expect(await statusOf(ports, '/healthz')).toBe(0)
+      podman('play', 'kube', file)
+      await isReady(ports)
+      expect(await cli('token', 'list', '--json')).toContain('studio')
+      podman('play', 'kube', '--down', file)
     })
 
     test('has no compiler, no npm, no test and no setting of the machine that built it', () => {

@@ -33,8 +33,9 @@ export const settingsOf = ({ http, rtmp, webrtc }: Ports): Record<string, string
   SLUICE_WEBRTC_PORT: String(webrtc),
 })
 
+/** 0: no answer within 5 seconds, as from a connection of before whose server is gone. */
 export const statusOf = (ports: Ports, path: string): Promise<number> =>
-  fetch(`http://127.0.0.1:${ports.http}${path}`).then(
+  fetch(`http://127.0.0.1:${ports.http}${path}`, { signal: AbortSignal.timeout(5000) }).then(
     ({ status }) => status,
     () => 0,
   )

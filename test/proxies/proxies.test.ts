@@ -2,7 +2,6 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpsRequest } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +12,7 @@ import { type RunningApp, runApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { findProgram, type Program } from './programs.ts'
+import { freePort } from '../support/freePort.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-proxies-'))
 const file = (name: string) => fileURLToPath(new URL(`../../packaging/proxies/${name}`, import.meta.url))
@@ -34,14 +34,6 @@ afterAll(async () => {
   await app.close()
   rmSync(folder, { recursive: true })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}
 
 interface Proxy {
   readonly name: string

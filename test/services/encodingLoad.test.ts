@@ -7,7 +7,7 @@ import type { LoadControl } from '../../src/core/channels/runs/load.ts'
 
 const LADDER = defaultLadder('abc123')
 const full = { width: 1920, height: 1080, bitrate: 6_000_000, frameRate: { value: 60, scale: 1 } }
-const HEAVY = { video: ['a', 'b', 'c'].map((id) => ({ ...full, id, label: id })), audioKbps: null }
+const HEAVY = { video: ['a', 'b', 'c'].map((id) => ({ ...full, id, label: id })), audioKbps: null, audioOnly: false }
 
 function machine({ cores = 4, idle = null as number | null, stepsDown = true } = {}) {
   const processors = { idle }
@@ -28,6 +28,20 @@ function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fp
     return control.look({ atMs: at * 1000, ...media, cpuMs: at * 1000 * cores })
   })
 }
+
+test('a ladder that may not copy is encoded as a whole again, also after renditions were left out', () => {
+  const [top, ...others] = LADDER.video
+  const ladder = { ...LADDER, video: top ? [{ ...top, copy: true as const }, ...others] : [] }
+  const control = machine().load.control({ engineId: 'en_1', ladder })
+  expect(control.rungs.map(({ copy }) => copy)).toEqual([true, undefined])
+  run(control, 30, { speed: 0.5 })
+  expect(control.rungs.map(({ label }) => label)).toEqual(['720p'])
+  control.copies(false)
+  expect(control.rungs.map(({ label, copy }) => [label, copy])).toEqual([
+    ['720p', undefined],
+    ['360p', undefined],
+  ])
+})
 
 describe('before a start', () => {
   test('checks whether the machine can also encode these engines, beside the running ones', () => {

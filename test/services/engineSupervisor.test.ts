@@ -9,6 +9,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChannel } from '../../src/commands/channels/channels.ts'
+import { claimIngests } from '../../src/commands/channels/runs/encoders.ts'
+import { CLAIM_PAUSE_MS } from '../../src/core/channels/runs/claims.ts'
 import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
@@ -282,5 +284,112 @@ describe('a node', () => {
     await settle()
     const [run] = await runsOf(engineId)
     expect([gone.ok, run?.endedAtMs === null, transcoder.jobs.size]).toEqual([true, false, 0])
+  })
+})
+
+describe('two nodes, and an encoder at one of them', () => {
+  const TIMES = { claimMs: 15_000, pauseMs: 0 }
+  const ingestOf = async (engineId: string) => (await engineOf(engineId))?.ingestId ?? ''
+  const claim = async (engineId: string, node: string, connectedAtMs = clock.now(), times = TIMES) => {
+    const ingestId = await ingestOf(engineId)
+    await app.ctx.store.transaction((tx) => tx.encoders.claim({ ingestId, node, connectedAtMs }, times))
+  }
+  const nodeOf = async (engineId: string) => (await app.ctx.store.read.engineStates.get(engineId))?.node
+
+  test('the engine goes there in its run, after its process here has ended', async () => {
+    const { engineId, channelId, transcoder, settle, report, node } = await started()
+    for (const kind of ['ready', 'source', 'manifest'] as const) await report({ kind })
+    const other = new Scripted()
+    const there = keeperWith(other)
+    await claim(engineId, there.node)
+    let atWhileKilling: string | null | undefined
+    transcoder.whileKilling = async () => void (atWhileKilling = await nodeOf(engineId))
+    await settle()
+    expect([atWhileKilling, await nodeOf(engineId)]).toEqual([node, there.node])
+    expect((await engineOf(engineId))?.status).toBe('deploying')
+    await there.settle()
+    expect([other.launches.length, transcoder.jobs.size]).toEqual([1, 0])
+    expect((await engineOf(engineId))?.status).toBe('starting')
+    expect(await runsOf(engineId)).toMatchObject([{ endedAtMs: null }])
+    // What the process at the first node still reports does not matter.
+    await report({ kind: 'died', message: 'too late' })
+    expect((await engineOf(engineId))?.status).toBe('starting')
+    await stopChannel(app.ctx, actor, channelId)
+    await there.settle()
+    expect((await runsOf(engineId)).map(({ stop }) => stop?.type)).toEqual(['api'])
+    await there.keeper.stop()
+  })
+
+  test('the engine begins there, and goes nowhere while the encoder is at its node', async () => {
+    const [here, there] = [new Scripted(), new Scripted()]
+    const [one, two] = [keeperWith(here), keeperWith(there)]
+    const { channelId, engineId } = await makeChannel()
+    await claim(engineId, two.node)
+    await startChannel(app.ctx, actor, channelId)
+    await one.settle()
+    expect(await nodeOf(engineId)).toBeNull()
+    await two.settle()
+    await one.settle()
+    await two.settle()
+    expect([here.launches.length, there.launches.length, await nodeOf(engineId)]).toEqual([0, 1, two.node])
+    await stopChannel(app.ctx, actor, channelId)
+    await two.settle()
+    for (const { keeper } of [one, two]) await keeper.stop()
+  })
+
+  test('the engine stays where it is when the claim of the other node has expired, or its process is gone', async () => {
+    let isGone = false
+    const transcoder = new Scripted()
+    const { settle, keeper, node } = keeperWith(transcoder, () => isGone)
+    const { channelId, engineId } = await makeChannel()
+    await startChannel(app.ctx, actor, channelId)
+    await settle()
+    await claim(engineId, 'a node', clock.now(), { ...TIMES, claimMs: -1 })
+    await settle()
+    expect(await nodeOf(engineId)).toBe(node)
+    await claim(engineId, 'a node')
+    transcoder.whileKilling = () => app.ctx.store.transaction((tx) => tx.encoders.release('a node'))
+    await settle()
+    expect(await nodeOf(engineId)).toBe(node)
+    const others = transcoder.launches.length
+    isGone = true
+    await claim(engineId, 'a node', clock.now() + 1)
+    await settle()
+    const launches = transcoder.launches.slice(others).filter((job) => job.engineId === engineId)
+    expect([await nodeOf(engineId), launches]).toEqual([node, []])
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await keeper.stop()
+  })
+
+  test('an engine that is stopped meanwhile stays stopped', async () => {
+    const { engineId, channelId, transcoder, settle, report } = await started()
+    await report({ kind: 'ready' })
+    await claim(engineId, 'another node')
+    transcoder.whileKilling = () => stopChannel(app.ctx, actor, channelId)
+    await settle()
+    expect([(await engineOf(engineId))?.status, await nodeOf(engineId)]).toEqual(['stopped', null])
+  })
+
+  test('encoders that connect to both in turn, many times a second, move the engine at most once in five seconds', async () => {
+    const { engineId, channelId, transcoder, settle, node } = await started()
+    const other = new Scripted()
+    const there = keeperWith(other)
+    const ingestId = await ingestOf(engineId)
+    const began = performance.now()
+    let cuts = 0
+    for (let turns = 0; turns < 40; turns += 1) {
+      const at = turns % 2 === 0 ? there : { node, settle }
+      clock.advance(1)
+      cuts += (await claimIngests(app.ctx, at.node, [{ ingestId, connectedAtMs: clock.now() }])).length
+      await settle()
+      await there.settle()
+    }
+    const mostMoves = 2 + Math.floor((performance.now() - began) / CLAIM_PAUSE_MS)
+    expect(transcoder.launches.length + other.launches.length).toBeLessThanOrEqual(1 + mostMoves)
+    // Each was the newest.
+    expect(cuts).toBe(0)
+    await stopChannel(app.ctx, actor, channelId)
+    for (const one of [{ settle }, there]) await one.settle()
   })
 })

@@ -1,21 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { PemPair } from '../../src/tls/certificate.ts'
 import { leafOf, writePair } from './certificates.ts'
 import { until } from './testNode.ts'
-
-/** A TCP port that was free just now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
+import { freePort } from './freePort.ts'
 
 /** Debian has it as a package. */
 export const hasPebble = (): boolean =>

@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
+import { freePort } from './freePort.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -132,13 +132,4 @@ class ServerProcess {
     child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await exited
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

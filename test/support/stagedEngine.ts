@@ -45,13 +45,21 @@ export class StagedEngine {
 
   constructor(streams: ChannelStreams, engineId: string, options: StagedOptions = {}) {
     this.#options = options
-    this.stream = streams.open(engineId, (options.rungs ?? RUNGS).length)
+    const more = options.run?.audioOnly === undefined ? 0 : 1
+    this.stream = streams.open(engineId, (options.rungs ?? RUNGS).length + more)
   }
 
   /** A process begins; another one continues the stream. */
   begin(rungs = this.#options.rungs ?? RUNGS): this {
     const { hasAudio = false, run } = this.#options
-    this.#sink = this.stream.begin({ rungs, audio: 0, segment: () => undefined, playable: () => undefined, ...run })
+    this.#sink = this.stream.begin({
+      rungs,
+      audio: 0,
+      audioOnly: null,
+      segment: () => undefined,
+      playable: () => undefined,
+      ...run,
+    })
     this.#sink.discontinue('none')
     for (const [at, rung] of rungs.entries())
       this.#sink.rungs[at]?.tracks([trackOf(rung), ...(hasAudio ? [AUDIO] : [])])

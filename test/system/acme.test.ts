@@ -10,7 +10,8 @@ import type { PartialConfig } from '../../src/config/schema.ts'
 import { acmeId } from '../../src/tls/acme/values.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { shakeHands, trustedAuthority } from '../support/certificates.ts'
-import { freePort, hasPebble, openPebble, type Pebble } from '../support/pebble.ts'
+import { freePort } from '../support/freePort.ts'
+import { hasPebble, openPebble, type Pebble } from '../support/pebble.ts'
 import { until } from '../support/testNode.ts'
 
 const YEAR_MS = 365 * 86_400_000

@@ -1,5 +1,14 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
@@ -155,6 +164,24 @@ describe('a backup of a server at work', () => {
     expect(readFileSync(authority(other), 'utf8')).toBe(own)
     rmSync(authority(source))
   })
+
+  test.each(['tls/authority.pem', 'sealing.key'])('with a changed %s in it is not restored', async (name) => {
+    await openAuthority(join(source, 'tls', 'authority.pem'), { clock: systemClock, random: systemRandom })
+    const made = join(root, `changed-${basename(name)}.tar`)
+    expect(await at(source, 'backup', made, '--with-key')).toMatchObject({ status: 0 })
+    rmSync(join(source, 'tls', 'authority.pem'))
+    const bytes = readFileSync(made)
+    // The content of a file follows its header of 512 bytes, which begins with the name.
+    const content = bytes.indexOf(name) + 512
+    bytes.writeUInt8(bytes.readUInt8(content + 32) ^ 1, content + 32)
+    writeFileSync(made, bytes)
+    const target = newTarget()
+    expect(await at(target, 'restore', made)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`the file is damaged: ${name} in it`),
+    })
+    expect(existsSync(join(target, 'tls')) || existsSync(join(target, 'sluice.db'))).toBe(false)
+  })
 })
 
 describe('a restored server', () => {
@@ -196,6 +223,7 @@ describe('a restored server', () => {
     expect(query(database, "select node, alive_until_ms from engine_states where engine_id = 'en_1'")).toEqual([
       { node: null, alive_until_ms: null },
     ])
+    expect(query(database, 'select node from encoders')).toEqual([])
   })
 })
 
@@ -214,7 +242,8 @@ const underWay = (webhookId: number): string => {
     insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms)
       select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1 from accounts;
     insert into engine_states (engine_id, account_id, channel_id, wanted, failures, node, alive_until_ms)
-      select 'en_1', id, 'ch_1', 0, 0, 'n1', 1 from accounts;`
+      select 'en_1', id, 'ch_1', 0, 0, 'n1', 1 from accounts;
+    insert into encoders (ingest_id, node, connected_at_ms, since_ms, alive_until_ms) values ('in_1', 'n1', 1, 1, 1);`
 }
 
 describe('sluice restore refuses', () => {

@@ -51,7 +51,7 @@ const linesOf = (playlist: string): string[] =>
 /** The engines in the master playlist, in its order. */
 async function listed({ at }: Stage): Promise<string[]> {
   const answer = await fetch(`${at}/main.m3u8`)
-  return answer.status === 200 ? linesOf(await answer.text()).map((uri) => uri.split('/')[0] ?? '') : []
+  return answer.status === 200 ? linesOf(await answer.text()).map((uri) => /(\w+)-0\/media/.exec(uri)?.[1] ?? '') : []
 }
 
 async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {
@@ -62,9 +62,13 @@ const media = ({ at }: Stage, engineId: string): Promise<Response> => fetch(`${a
 
 /** Waits until the newest segment of an engine can be fetched and another one follows it. */
 async function goesOn(stage: Stage, engineId: string): Promise<void> {
-  const newest = async () => linesOf(await (await media(stage, engineId)).text()).at(-1) ?? ''
+  const newest = async () => {
+    const answer = await media(stage, engineId)
+    return new URL(linesOf(await answer.text()).at(-1) ?? '', answer.url).pathname.replace(/^.*~[^/]+/, '')
+  }
   const before = await newest()
-  expect((await fetch(`${stage.at}/${engineId}/0/${before}`)).status).toBe(200)
+  const { url } = await media(stage, engineId)
+  expect((await fetch(new URL(before.replace(/^.*\//, ''), url))).status).toBe(200)
   await until(async () => (await newest()) !== before, 'another segment')
 }
 

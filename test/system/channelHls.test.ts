@@ -15,25 +15,43 @@ const GRACE_SECONDS = 20
 
 let live: ChannelsClient
 let ladderId: string
+let audioLadderId: string
+let copyLadderId: string
 beforeAll(async () => {
   live = await runChannels()
   ladderId = (await live.made('POST', '/abr', { name: 'tiny', video: VIDEO })).id
+  audioLadderId = (await live.made('POST', '/abr', { name: 'with audio', video: VIDEO, audioOnly: true })).id
+  const [top, small] = VIDEO
+  const video = [
+    { ...top, copy: true },
+    { width: 96, height: 54, bitrate: small?.bitrate },
+  ]
+  copyLadderId = (await live.made('POST', '/abr', { name: 'copied', video, audioOnly: true })).id
 })
 afterAll(async () => {
   endChildren()
   await live.close()
 })
 
+interface Playing {
+  readonly url: string
+  /** Where another encoder takes over. */
+  readonly ingestUrl: string
+  readonly engineId: string
+  stop(): Promise<unknown>
+}
+
 /** A channel that plays a source. */
-async function playing(source: SourceName): Promise<{ url: string; engineId: string; stop(): Promise<unknown> }> {
-  const engines = [{ name: 'Main', quality: { abrLadderId: ladderId } }]
+async function playing(source: SourceName, abrLadderId = ladderId): Promise<Playing> {
+  const engines = [{ name: 'Main', quality: { abrLadderId } }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
   const made = await live.made('POST', '/channels', { name: source, ingests, distributions: [{ name: 'Web' }] })
   await live.made('POST', `/channels/${made.id}/start`)
-  pushSource(source, `rtmp://127.0.0.1:${live.running.rtmpPort}/live/${made.ingests[0].streamKey}`)
+  const ingestUrl = `rtmp://127.0.0.1:${live.running.rtmpPort}/live/${made.ingests[0].streamKey}`
+  pushSource(source, ingestUrl)
   const url = `${live.running.base}/v2/distributions/${made.distributions[0].id}/hls/main.m3u8`
   await until(async () => (await fetch(url)).ok, 'a playlist of the channel')
-  return { url, engineId: made.engines[0].id, stop: () => live.v2('POST', `/channels/${made.id}/stop`) }
+  return { url, ingestUrl, engineId: made.engines[0].id, stop: () => live.v2('POST', `/channels/${made.id}/stop`) }
 }
 
 /** The rules that a stream broke. Playlists are not compressed. */
@@ -45,7 +63,7 @@ async function broken(url: string, isEnough: ValidatorOptions['isEnough']): Prom
 
 // They mostly wait, so they run concurrently.
 
-test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap'])(
+test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audio-only'])(
   'the HLS of a channel breaks no rule when its encoder sends %s',
   async (source) => {
     const channel = await playing(source)
@@ -53,6 +71,48 @@ test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap'])(
     await channel.stop()
   },
 )
+
+test.concurrent.each<SourceName>(['29.97', 'gap'])(
+  'the HLS of a channel with the audio as a variant breaks no rule when its encoder sends %s',
+  async (source) => {
+    const channel = await playing(source, audioLadderId)
+    const master = await (await fetch(channel.url)).text()
+    expect(master.match(/^#EXT-X-STREAM-INF:(?!.*RESOLUTION).*CODECS="mp4a.40.2".*$/gm)).toHaveLength(1)
+    expect(await broken(channel.url, ({ seen }) => seen.segments >= 18)).toEqual([])
+    await channel.stop()
+  },
+)
+
+test.concurrent.each<SourceName>(['b-frames', '29.97', 'gop-250'])(
+  'the HLS of a channel with a copied rendition breaks no rule when its encoder sends %s',
+  async (source) => {
+    const channel = await playing(source, copyLadderId)
+    const master = await (await fetch(channel.url)).text()
+    // The size of the source, not of the ladder.
+    expect(master).toMatch(/RESOLUTION=320x180,/)
+    expect(await broken(channel.url, ({ seen }) => seen.segments >= 21)).toEqual([])
+    await channel.stop()
+  },
+)
+
+test.concurrent('the HLS of a channel breaks no rule when its encoder comes back without video, and again with it', async () => {
+  const channel = await playing('plain')
+  const swapAt = [
+    { segments: 4, source: 'audio-only' },
+    { segments: 10, source: 'plain' },
+  ] as const
+  let swaps = 0
+  const violations = await broken(channel.url, ({ seen }) => {
+    const next = swapAt[swaps]
+    if (next && seen.segments >= next.segments) {
+      swaps += 1
+      pushSource(next.source, channel.ingestUrl)
+    }
+    return next === undefined && seen.segments >= 18
+  })
+  expect([swaps, violations]).toEqual([2, []])
+  await channel.stop()
+})
 
 test.concurrent('the HLS of a channel breaks no rule when its ffmpeg is killed', async () => {
   const channel = await playing('plain')

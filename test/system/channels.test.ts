@@ -180,7 +180,8 @@ describe('a channel', () => {
     const web = { name: 'Web', endpoints: { engineIds: [engineId] } }
     const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, web)
     const at = `${live.running.base}/v2/distributions/${distributionId}/hls/${engineId}/0`
-    const listed = async () => (await fetch(`${at}/index.m3u8`)).text()
+    const playlistNow = () => fetch(`${at}/index.m3u8`)
+    const listed = async () => (await playlistNow()).text()
     const before = namesIn(await listed())
     expect(before.slice(0, 2)).toEqual([expect.stringMatching(/^init-\w+\.mp4$/), expect.stringMatching(/^s\d+\.m4s$/)])
     for (const pid of await workingIn(folder)) process.kill(pid, 'SIGKILL')
@@ -194,7 +195,8 @@ describe('a channel', () => {
     expect(numbers).toEqual(numbers.map((_, index) => Number(/MEDIA-SEQUENCE:(\d+)/.exec(playlist)?.[1]) + index))
     expect(playlist).toMatch(/\d\.m4s\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-\w+\.mp4"[^]*\d\.m4s/)
     expect(playlist).not.toContain('ENDLIST')
-    for (const name of names) expect((await fetch(`${at}/${name}`)).status).toBe(200)
+    const { url } = await playlistNow()
+    for (const name of names) expect((await fetch(new URL(name, url))).status).toBe(200)
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
     expect(await workingIn(folder)).toEqual([])

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
 import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
+import { freePort } from '../support/freePort.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -78,15 +78,6 @@ function programs(dir: string): string {
   writeFileSync(join(bin, 'sluice'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`)
   chmodSync(join(bin, 'sluice'), 0o755)
   return bin
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  await once(listener, 'close')
-  return port
 }
 
 /** A command of a page, with the result that the page states, if any. */

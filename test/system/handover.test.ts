@@ -1,5 +1,3 @@
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
@@ -9,6 +7,7 @@ import { broadcast as play } from '../support/broadcast.ts'
 import { makeToken, until } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { freePort } from '../support/freePort.ts'
 
 let place: Place
 /** Has the feed. */
@@ -32,15 +31,6 @@ async function node(port: number, media = new ScriptedEngine()): Promise<Running
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, ...(port === 0 ? {} : { nodeUrl: `http://127.0.0.1:${port}` }) }
   return runApp({ engine: media, flags: { storage: { url: place.url }, secrets, server } })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const SDP = { 'content-type': 'application/sdp' }
@@ -187,6 +177,14 @@ describe('over HLS any node serves', () => {
       await until(
         async () => (await get(other, playlist)).status === 401 && (await get(owner, playlist)).status === 401,
       )
+  })
+
+  test('no address of another node but those of the stream, whatever the name of a rendition holds', async () => {
+    const { token } = await makeToken(owner, 'subscribe')
+    const { playlist } = await watch(other, `?auth=${token}`)
+    const metrics = encodeURIComponent('../../../metrics?of=')
+    const found = await get(other, playlist.replace(/[^/]+\/media\.m3u8$/, `${metrics}/media.m3u8`))
+    expect([found.status, found.text.includes('sluice_http_requests_total')]).toEqual([404, false])
   })
 
   test('nothing to the forged ticket of a node', async () => {

@@ -1,108 +1,45 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get as request } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { readPlaylist } from '../media/hls/readPlaylist.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
+import { type Cache, Caches, isInstalled } from '../support/caches.ts'
 import { makeToken, until } from '../support/testNode.ts'
 
 // The configurations in `packaging/`, in the real programs. Viewers have addresses of their own on loopback.
 
 let sluice: RunningApp
-const running: ChildProcess[] = []
-const dirs: string[] = []
+let caches: Caches
 
 beforeAll(async () => {
-  sluice = await runApp({ flags: { server: { trustedProxies: ['127.0.0.1'] } } })
+  const hls = { reportingCaches: ['127.0.0.1'] }
+  sluice = await runApp({ flags: { hls, server: { trustedProxies: ['127.0.0.1'] } } })
   const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+  caches = new Caches(sluice.base)
   await broadcast(sluice, recorded, { speed: 1, token: { subscribeRequiresAuth: true } })
 })
 afterAll(async () => {
-  for (const child of running) {
-    const closed = child.exitCode === null ? once(child, 'close') : null
-    child.kill('SIGTERM')
-    await closed
-  }
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true })
+  await caches.stop()
   await sluice.close()
 })
-
-const isInstalled = (program: string): boolean => spawnSync(program, ['-V']).error === undefined
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-/** A file of `packaging/` for this test: other ports, and files in a directory of its own. */
-function packaged(name: string, replaced: readonly (readonly [string, string])[]): string {
-  let text = readFileSync(new URL(`../../packaging/${name}`, import.meta.url), 'utf8')
-  for (const [from, to] of replaced) {
-    expect(text).toContain(from)
-    text = text.replaceAll(from, to)
-  }
-  return text
-}
-
-function directory(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-hls-cache-'))
-  dirs.push(dir)
-  return dir
-}
-
-const sluicePort = (): string => new URL(sluice.base).port
-
-async function startNginx(): Promise<number> {
-  const [dir, port] = [directory(), await freePort()]
-  const conf = packaged('nginx-hls.conf', [
-    ['127.0.0.1:8080', `127.0.0.1:${sluicePort()}`],
-    ['listen 80;', `listen 127.0.0.1:${port};`],
-    ['/var/cache/nginx', dir],
-    ['/var/log/nginx', dir],
-  ])
-  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((each) => `${each}_temp_path ${dir}/${each};`)
-  const user = process.getuid?.() === 0 ? 'user root;' : ''
-  const head = `${user} daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/error.log;`
-  writeFileSync(join(dir, 'nginx.conf'), `${head} events {}\nhttp { ${temp.join(' ')}\n${conf}\n}\n`)
-  running.push(
-    spawn('nginx', ['-p', dir, '-e', join(dir, 'error.log'), '-c', join(dir, 'nginx.conf')], { stdio: 'inherit' }),
-  )
-  return port
-}
-
-async function startVarnish(): Promise<number> {
-  const [dir, port] = [directory(), await freePort()]
-  const vcl = packaged('varnish.vcl', [['.port = "8080";', `.port = "${sluicePort()}";`]])
-  writeFileSync(join(dir, 'hls.vcl'), vcl)
-  // Without its jail, because the directory is the test's.
-  const args = ['-F', '-j', 'none', '-n', join(dir, 'work'), '-a', `127.0.0.1:${port}`, '-f', join(dir, 'hls.vcl')]
-  running.push(spawn('varnishd', [...args, '-s', 'malloc,64m', '-p', 'thread_pool_min=50'], { stdio: 'ignore' }))
-  return port
-}
 
 interface Got {
   readonly status: number
   readonly bytes: Buffer
   readonly text: string
+  /** With the head. */
+  readonly received: number
 }
 
 /** @param address of the viewer, on loopback */
 async function getFrom(address: string, port: number, path: string): Promise<Got> {
-  const asked = request({ host: '127.0.0.1', port, path, localAddress: address })
+  const asked = request({ host: '127.0.0.1', port, path, localAddress: address, agent: false })
   const [response] = await once(asked, 'response')
   const bytes = await buffer(response)
-  return { status: response.statusCode, bytes, text: bytes.toString() }
+  return { status: response.statusCode, bytes, text: bytes.toString(), received: asked.socket?.bytesRead ?? 0 }
 }
 
 /** Requests for playlists and pieces that Sluice has answered. */
@@ -114,16 +51,33 @@ async function answered(): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
+const DAY_MS = 86_400_000
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** The bytes of a tracking id. */
+async function usageOf(trackingId: string): Promise<{ bytesOut: number; bytesFromCaches: number } | undefined> {
+  const query = new URLSearchParams({
+    startDate: day(Date.now() - DAY_MS),
+    stopDate: day(Date.now() + DAY_MS),
+    trackingIds: trackingId,
+  })
+  const { json, text } = await sluice.call('GET', `/api/analytics/tracking/total?${query.toString()}`)
+  expect(json?.data, text).toBeDefined()
+  return json.data[trackingId][0]
+}
+
 describe.each([
-  ['nginx', 'nginx', startNginx],
-  ['Varnish', 'varnishd', startVarnish],
-])('%s in front', (_name, program, start) => {
+  ['nginx', 'nginx'],
+  ['Varnish', 'varnishd'],
+] as const)('%s in front', (_name, program) => {
   const isMissing = !isInstalled(program)
   let port: number
+  let cache: Cache
 
   beforeAll(async () => {
     if (isMissing) return
-    port = await start()
+    cache = await caches.start(program)
+    port = cache.port
     await until(
       () =>
         getFrom('127.0.0.9', port, '/healthz').then(
@@ -139,10 +93,10 @@ describe.each([
   /** A viewer at an address of its own, who has a playlist. */
   async function watch(token: string, address: string) {
     const master = `/hls/${sluice.accountId}/show/index.m3u8?auth=${token}`
-    const { text } = await getFrom(address, port, master)
+    const { text, received: ofMaster } = await getFrom(address, port, master)
     const [uri = ''] = /^[^#\s]+$/m.exec(text) ?? []
     const playlist = new URL(uri, `http://x${master}`).pathname
-    return { address, playlist, ...(await getFrom(address, port, playlist)) }
+    return { address, playlist, ofMaster, ...(await getFrom(address, port, playlist)) }
   }
 
   test.skipIf(isMissing)(
@@ -195,4 +149,43 @@ describe.each([
       await until(async () => (await statuses()).every((status) => status === 403))
     },
   )
+
+  /** Reports its log, from now on: what a memory log had before is not read. */
+  async function reporting(trackingId: string): Promise<void> {
+    cache.report()
+    const { token } = await makeToken(sluice, 'subscribe', { tracking: { trackingId } })
+    const { address, playlist } = await watch(token, '127.0.5.1')
+    await until(async () => {
+      await getFrom(address, port, playlist)
+      return ((await usageOf(trackingId))?.bytesFromCaches ?? 0) > 0
+    })
+  }
+
+  test.skipIf(isMissing)('bytes of its log, and of nothing else, count for the viewers who received them', async () => {
+    const trackingId = `behind ${program}`
+    await reporting(`first behind ${program}`)
+    const { token } = await makeToken(sluice, 'subscribe', { tracking: { trackingId } })
+    const crowd = await Promise.all(Array.from({ length: 10 }, (_, n) => watch(token, `127.0.4.${n + 1}`)))
+    const ofMasters = crowd.reduce((sum, { ofMaster }) => sum + ofMaster, 0)
+    let received = crowd.reduce((sum, viewer) => sum + viewer.received, 0)
+    const { segments, mediaSequence } = readPlaylist(crowd.at(-1)!.text)
+    const pieces = crowd.at(-1)!.text.match(/^s\d+\.m4s$|init-[\w-]+\.mp4/gm) ?? []
+    const next = `media.m3u8?_HLS_msn=${mediaSequence + segments.length}&_HLS_part=1`
+    for (const name of [...new Set(pieces), next]) {
+      const all = await Promise.all(crowd.map((one) => getFrom(one.address, port, beside(one.playlist, name))))
+      expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]))
+      received += all.reduce((sum, one) => sum + one.received, 0)
+    }
+    const counted = async () => (await usageOf(trackingId)) ?? { bytesOut: 0, bytesFromCaches: 0 }
+    await until(async () => (await counted()).bytesFromCaches >= received * 0.98)
+    const { bytesOut, bytesFromCaches } = await counted()
+    expect(Math.abs(bytesFromCaches / received - 1)).toBeLessThan(0.02)
+    expect(Math.abs(bytesOut / (received + ofMasters) - 1)).toBeLessThan(0.02)
+    const { json } = await sluice.call('GET', '/api/sessions?streamName=show&action=view&limit=100')
+    const own = json.data.filter((one: { trackingId?: string }) => one.trackingId === trackingId)
+    expect(own).toHaveLength(crowd.length)
+    expect(own.reduce((sum: number, one: { bytesFromCaches: number }) => sum + one.bytesFromCaches, 0)).toBe(
+      bytesFromCaches,
+    )
+  })
 })

@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { hmacKey } from '../../src/base/crypto.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { Tickets } from '../../src/edge/http/media/tickets.ts'
+import type { Grant } from '../../src/core/channels/playback.ts'
+import { type GrantTicket, Tickets } from '../../src/edge/http/media/tickets.ts'
 
 const clock = new ManualClock()
 const newTickets = () => new Tickets(hmacKey(randomBytes(32)), clock)
 const tickets = newTickets()
 const session = timeOrderedId(Date.now(), systemRandom)
-const facts = { sessionId: session, stream: 'f1', tokenId: 4711, request: 'c2VhbGVk' }
+const facts = { kind: 'session', sessionId: session, stream: 'f1', tokenId: 4711, request: 'c2VhbGVk' } as const
 
 test('a ticket says whom it is for, opens one stream, and is the same whenever it is made', () => {
   for (const tokenId of [null, 1, 4711, Number.MAX_SAFE_INTEGER]) {
@@ -25,8 +27,40 @@ test('a ticket says whom it is for, opens one stream, and is the same whenever i
   }
 })
 
-test('any changed character makes it invalid', () => {
-  const ticket = tickets.make(facts)
+const granted: GrantTicket = {
+  kind: 'grant',
+  viewerId: session,
+  stream: 'f1',
+  grant: { keyId: 'ke_1', untilMs: 1_800_000_000_000, trackingId: 'ü.1', countries: ['DE', 'NZ'], devices: ['tv'] },
+}
+const unlimited = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
+
+test('the ticket of a distribution carries the whole grant, and opens this distribution alone', () => {
+  const nothing = { ...unlimited, countries: [], devices: [] }
+  for (const grant of [granted.grant, unlimited, nothing]) {
+    const ticket = tickets.make({ ...granted, grant })
+    for (let times = 0; times < 2; times++) {
+      const read = tickets.read(ticket, 'f1')
+      expect(read).toMatchObject({ kind: 'grant', viewerId: session })
+      expect(read?.kind === 'grant' && admitsTheSame(read.grant, grant)).toBe(true)
+      expect(tickets.read(ticket, 'f2')).toBeNull()
+    }
+    expect(newTickets().read(ticket, 'f1')).toBeNull()
+  }
+})
+
+/** An empty list admits no viewer, and neither does one that holds no code of a country or device. */
+const admitsTheSame = (a: Grant, b: Grant): boolean => {
+  const known = ({ countries, devices, ...others }: Grant) => ({
+    ...others,
+    countries: countries?.filter((code) => /^[A-Z]{2}$/.test(code)) ?? null,
+    devices: devices?.filter((device) => device.length > 1) ?? null,
+  })
+  return isDeepStrictEqual(known(a), known(b))
+}
+
+test.each([facts, granted])('any changed character makes it invalid: $kind', (told) => {
+  const ticket = tickets.make(told)
   fc.assert(
     fc.property(fc.nat(ticket.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, character) => {
       fc.pre(ticket[at] !== character)

@@ -1,6 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openApp } from '../../src/app/app.ts'
+import { createDistribution } from '../../src/commands/channels/distributions.ts'
+import { cliActor } from '../../src/commands/context.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { silentLog } from '../support/log.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { type Place, newPlace } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
@@ -46,6 +51,17 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('provisioning on %s', (engine) 
     const lines = async (...argv: string[]) => (await run('provision', ...argv)).stdout.trim().split('\n')
     const idOf = async (kind: 'publish' | 'subscribe') => String((await json('token', 'list', '--kind', kind))[0].id)
     const json = async (...argv: string[]) => JSON.parse((await run(...argv, '--json')).stdout)
+
+    /** As the API does it: a distribution that is in no file. */
+    async function addByHand(channelId: string): Promise<void> {
+      const config = loadConfig({ env: env(), flags: { data: { dir: data } } })
+      if (!config.ok) throw new Error(JSON.stringify(config.error))
+      const app = await openApp({ config: config.value, log: silentLog })
+      const [account] = await app.ctx.store.read.accounts.list()
+      const made = await createDistribution(app.ctx, cliActor(account?.id ?? ''), channelId, { name: 'By hand' })
+      await app.close()
+      expect(made.ok).toBe(true)
+    }
 
     beforeAll(async () => {
       place = await newPlace(engine)
@@ -115,6 +131,45 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('provisioning on %s', (engine) 
       )
       expect(ingests).toHaveLength(1)
       expect(await lines('apply')).toEqual(['nothing changed'])
+    })
+
+    test('parts that no file names any more are listed, and deleted only with --prune; parts made by hand stay', async () => {
+      const [channel] = await json('channel', 'list')
+      const partsNow = async () => {
+        const { ingests, engines, distributions } = await json('channel', 'show', channel.id)
+        return [ingests, engines, distributions].map((list: { name: string }[]) => list.map(({ name }) => name).sort())
+      }
+      const backup = `
+      - name: Backup
+        type: rtmp-push
+        engines: [{ name: Second }]`
+      const two = '{ name: Everybody }, { name: Partners }'
+      write(
+        FILE.replace('    distributions:', `${backup.slice(1)}\n    distributions:`).replace(
+          '{ name: Everybody }',
+          two,
+        ),
+      )
+      await lines('apply', '--prune')
+      await addByHand(channel.id)
+      const all = [
+        ['Backup', 'Studio'],
+        ['First', 'Second'],
+        ['By hand', 'Everybody', 'Partners'],
+      ]
+      expect(await partsNow()).toEqual(all)
+      expect(await lines('apply', '--prune')).toEqual(['nothing changed'])
+
+      write(FILE)
+      const gone = ['distributions.Partners', 'ingests.Backup.engines.Second', 'ingests.Backup']
+      const said = (text: string) => gone.map((part) => `${text} channels.main.${part}`)
+      expect(await lines('diff')).toEqual(said('in no file any more, would stay:'))
+      expect(await lines('apply')).toEqual(said('in no file any more, stays:'))
+      expect(await lines('diff', '--prune')).toEqual(said('would delete'))
+      expect(await partsNow()).toEqual(all)
+      expect(await lines('apply', '--prune')).toEqual(said('deleted'))
+      expect(await partsNow()).toEqual([['Studio'], ['First'], ['By hand', 'Everybody']])
+      expect(await lines('apply', '--prune')).toEqual(['nothing changed'])
     })
 
     test('one wrong thing undoes all of it, and the answer names file, line and what is allowed', async () => {

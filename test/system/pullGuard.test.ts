@@ -27,6 +27,7 @@ import { freeUdpPort } from '../support/lossyUdp.ts'
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
   audioKbps: null,
+  audioOnly: false,
 }
 
 const tools = { clock: systemClock, log: silentLog }
@@ -69,11 +70,13 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
     load: plentyOfRoom(),
     streams: new ChannelStreams(tools.clock),
     folder: join(dir, 'channels'),
+    loadSlate: async () => null,
   }
   transcoder = createTranscoder(parts)
   await transcoder.start()
   const source = { kind: 'pull', ingestId: 'in_1', url } as const
-  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void events.push(event))
+  const of = { engineId: 'en_1', channelId: 'ch_1', accountId: 'a', name: 'test' }
+  transcoder.launch({ ...of, source, ladder: LADDER }, (event) => void events.push(event))
   return names
 }
 

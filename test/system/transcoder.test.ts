@@ -20,10 +20,8 @@ import { silentLog } from '../support/log.ts'
 import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 
-const LADDER = {
-  video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
-  audioKbps: 64,
-}
+const TINY = { id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }
+const LADDER = { video: [TINY], audioKbps: 64, audioOnly: false }
 
 let wide: Recorded
 let silent: Recorded
@@ -68,6 +66,7 @@ beforeEach(async () => {
     meter: measured,
     load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
     folder: join(dir, 'channels'),
+    loadSlate: async () => null,
   })
   await transcoder.start()
   launch('en_1', { kind: 'push', ingestId: 'in_1' }, LADDER)
@@ -80,7 +79,8 @@ afterEach(async () => {
 })
 
 function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
-  transcoder.launch({ engineId, name: 'test', source, ladder }, (event: TranscodeEvent | TranscodeLog) => {
+  const job = { engineId, channelId: 'ch_1', accountId: 'a', name: 'test', source, ladder }
+  transcoder.launch(job, (event: TranscodeEvent | TranscodeLog) => {
     if (event.kind === 'log') logs.push(event.message)
     else events.push(event.kind)
   })
@@ -103,6 +103,7 @@ class ScriptedLoad implements LoadControl {
     return { log: { level: 'info', message: 'other renditions' }, restart: true }
   }
 
+  copies(): void {}
   begun(): void {}
   counted(): void {}
   over(): void {}
@@ -177,29 +178,158 @@ test('after a failure the next encoder is tried at once, and fifty in a row star
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
 })
 
-test('an encoder without video is reported once, is no failure, and plays when it sends video', async () => {
+/** The media playlist of a variant, as kinds of segments: `mp4a.40.2` or `avc1…`, with `|` at each discontinuity. */
+function codecsListed(): string {
+  const stream = streams.find('en_1')
+  const segments = stream?.facts('0')?.segments.filter(({ closed }) => closed) ?? []
+  const kinds = segments.map(({ init, discontinuity }) => {
+    const bytes = stream?.piece({ rendition: '0', kind: 'init', name: `init-${init}.mp4` })?.toString('latin1') ?? ''
+    return `${discontinuity ? '|' : ''}${bytes.includes('avc1') ? 'v' : ''}${bytes.includes('mp4a') ? 'a' : ''}`
+  })
+  return kinds.join('').replaceAll(/(va|a)\1+/g, '$1')
+}
+
+const facts = () => streams.find('en_1')?.variants() ?? []
+
+test('an encoder without video plays as audio, and video comes and goes between encoders after discontinuities', async () => {
   const sink = push()
+  const first = play(radio, { ...sink, end: () => undefined })
+  await until(() => events.includes('manifest'), 'a manifest of the audio')
+  const audio = 64_000
+  const bandwidth = Math.ceil(audio * 1.1 * 1.02 + 8000)
+  expect(facts()).toEqual([
+    { rendition: '0', bandwidth, averageBandwidth: audio + 8000, codecs: 'mp4a.40.2', size: null, frameRate: null },
+  ])
+  expect(streams.find('en_1')?.facts('0')).toMatchObject({ targetSeconds: 2, partSeconds: 0.35 })
+  first.end()
+  const second = play(wide, { ...sink, end: () => undefined })
+  await until(() => codecsListed() === 'a|va', 'video')
+  expect(facts()).toMatchObject([{ codecs: expect.stringMatching(/^avc1.*mp4a/), size: { width: 96 } }])
+  expect(Math.abs((facts()[0]?.frameRate ?? 0) - 25)).toBeLessThan(3)
+  second.end()
+  play(radio, sink)
+  await until(() => codecsListed() === 'a|va|a', 'audio again')
+  expect(facts()).toMatchObject([{ codecs: 'mp4a.40.2', size: null, frameRate: null, bandwidth }])
+  expect([
+    events.filter((kind) => kind === 'died'),
+    logs.filter((line) => line.startsWith('The source has no')),
+  ]).toEqual([[], []])
+  expect(existsSync(join(dir, 'channels', 'en_1', 'thumbnail.jpeg'))).toBe(false)
+})
+
+test('every part of the audio of an encoder without video is independent, and the master names the smallest rendition', async () => {
+  const video = [TINY, { ...TINY, id: 're_2', bitrate: 50_000 }]
+  launch('en_4', { kind: 'push', ingestId: 'in_4' }, { ...LADDER, video })
+  play(radio, push('in_4'))
+  const stream = () => streams.find('en_4')
+  await until(() => stream()?.isLive === true && stream()?.lists(2) === true, 'two segments')
+  expect(stream()?.variants()).toMatchObject([{ rendition: '1', codecs: 'mp4a.40.2' }])
+  const parts =
+    stream()
+      ?.facts('1')
+      ?.segments.flatMap((segment) => segment.parts) ?? []
+  expect(parts.length).toBeGreaterThan(10)
+  expect(parts.every(({ independent }) => independent)).toBe(true)
+})
+
+test('an encoder without video is reported once when the ladder has no audio, and plays when it sends video', async () => {
+  launch('en_4', { kind: 'push', ingestId: 'in_4' }, { ...LADDER, audioKbps: null })
+  events = []
+  const sink = push('in_4')
   const before = play(radio, { ...sink, end: () => undefined })
   await until(() => logs.length > 0, 'a word about it')
-  expect(logs.at(-1)).toMatch(/^The source has no video/)
+  expect(logs.at(-1)).toMatch(/^The source has no video, and the ABR ladder of this engine has no audio/)
   // Longer than the pause before a retry.
   await new Promise((done) => setTimeout(done, 1500))
-  expect([events, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
-    ['ready', 'sourceLost'],
-    1,
-    [],
-  ])
+  expect([events.filter((kind) => kind !== 'ready'), logs.length, started]).toEqual([['sourceLost'], 1, []])
   before.end()
   play(wide, sink)
   await until(() => events.includes('manifest'), 'a manifest')
   expect(events).not.toContain('died')
 })
 
+test('an engine that pulls a source without video plays its audio at the second attempt, without a warning', async () => {
+  const url = `udp://127.0.0.1:${await freeUdpPort()}`
+  const tone = '-re -f lavfi -i sine=frequency=440:sample_rate=48000 -c:a aac'
+  ended(spawn('ffmpeg', `-loglevel error ${tone} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
+  launch('en_5', { kind: 'pull', ingestId: 'in_5', url }, LADDER)
+  await until(() => events.includes('manifest'), 'a manifest')
+  expect(streams.find('en_5')?.variants()).toMatchObject([{ codecs: 'mp4a.40.2', size: null }])
+  expect([logs, started.length]).toEqual([['The source answers'], 2])
+})
+
+test('audio after a long gap begins in a new process, which makes no silence for the gap', async () => {
+  const sink = { ...push(), end: () => undefined }
+  const player = play(radio, sink)
+  await until(() => started.length === 1, 'a process')
+  player.end()
+  const [frame] = radio.frames
+  if (frame === undefined) throw new Error('no frame')
+  sink.frame({ ...frame, timeUs: 3_600_000_000, decodeTimeUs: 3_600_000_000 })
+  await started[0]?.process.exited
+  play(radio, sink)
+  await until(() => events.includes('manifest'), 'a manifest')
+  expect(streams.find('en_1')?.facts('0')?.segments.length).toBeLessThan(20)
+})
+
+const COPY_LADDER = {
+  ...LADDER,
+  video: [
+    { ...TINY, copy: true as const },
+    { ...TINY, id: 're_2' },
+  ],
+}
+
+/** The samples of video in the closed segments of a rendition, one after the other. */
+const videoOf = (engineId: string, rendition: string): Buffer => {
+  const stream = streams.find(engineId)
+  const closed = stream?.facts(rendition)?.segments.filter((segment) => segment.closed) ?? []
+  return Buffer.concat(
+    closed.map(({ n }) => stream?.piece({ rendition, kind: 'segment', name: `s${n}.m4s` }) ?? Buffer.alloc(0)),
+  )
+}
+
+test('a copied rendition has the frames of the source as they are, and the others its keyframes', async () => {
+  const bFrames = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 60, bframes: 2, size: '192x108' })
+  launch('en_6', { kind: 'push', ingestId: 'in_6' }, COPY_LADDER)
+  play(bFrames, push('in_6'))
+  const stream = () => streams.find('en_6')
+  await until(() => stream()?.isLive === true && stream()?.lists(2) === true, 'two segments')
+  const bytes = videoOf('en_6', '0')
+  const frames = bFrames.frames.filter(({ kind }) => kind === 'video').slice(1, 60)
+  expect(frames.filter(({ data }) => !bytes.includes(Buffer.from(data)))).toEqual([])
+  const [copied, follows] = ['0', '1'].map((rendition) => stream()?.facts(rendition)?.segments.slice(0, 2) ?? [])
+  expect(copied?.map(({ n, independent }) => [n, independent])).toEqual(
+    follows?.map(({ n, independent }) => [n, independent]),
+  )
+  expect(copied?.every(({ independent }) => independent)).toBe(true)
+  for (const [at, segment] of (copied ?? []).entries())
+    expect(Math.abs(segment.duration - (follows?.[at]?.duration ?? 0))).toBeLessThan(0.1)
+  expect(stream()?.variants()).toMatchObject([
+    { size: { width: 192, height: 108 } },
+    { size: { width: 96, height: 54 } },
+  ])
+  expect(logs.filter((line) => !line.startsWith('The source has'))).toEqual([])
+})
+
+test('what cannot be copied is encoded with the figures of the ladder, and the log says why', async () => {
+  const rare = await encoded({ video: 'h264', audio: 'aac', seconds: 16, gop: 1000, size: '192x108' })
+  launch('en_6', { kind: 'push', ingestId: 'in_6' }, COPY_LADDER)
+  const player = new Player(rare, 4)
+  players.push(player)
+  player.subscribe(push('in_6'))
+  const isEncoded = () => streams.find('en_6')?.variants()[0]?.size?.width === 96
+  await until(() => streams.find('en_6')?.isLive === true && isEncoded(), 'the encoded rendition')
+  const about = logs.filter((line) => !line.startsWith('The source has'))
+  expect(about).toEqual([
+    expect.stringMatching(/^gop_too_long: /),
+    expect.stringMatching(/^The encoder sent no keyframe for 10 s: .*, so tiny is encoded and not copied$/),
+  ])
+})
+
 /** An engine whose renditions the test changes. */
 function launchBoth(source: TranscodeJob['source']): void {
-  const [tiny] = LADDER.video
-  if (!tiny) throw new Error('no rendition')
-  const video = [tiny, { ...tiny, id: 're_2', label: 'tinier', width: 64, height: 36 }]
+  const video = [TINY, { ...TINY, id: 're_2', label: 'tinier', width: 64, height: 36 }]
   scripted.rungs = rungsOf(video)
   launch('en_2', source, { ...LADDER, video })
 }
@@ -255,10 +385,7 @@ test('a dropped and restored rendition continues with the numbers of the others'
 })
 
 test('an engine that is killed while its folder is being made leaves none, also when it is started again at once', async () => {
-  const video = Array.from(
-    { length: 40 },
-    (_, n) => ({ ...LADDER.video[0], id: `re_${n}` }) as (typeof LADDER.video)[0],
-  )
+  const video = Array.from({ length: 40 }, (_, n) => ({ ...TINY, id: `re_${n}` }))
   const ladder = { ...LADDER, video }
   for (let round = 0; round < 10; round += 1) {
     launch('en_3', { kind: 'push', ingestId: 'in_3' }, ladder)

@@ -7,6 +7,7 @@ export default defineConfig({
   build: {
     outDir: '../../build/dashboard',
     emptyOutDir: true,
+    license: { fileName: 'licenses.md' },
     target: ['chrome123', 'safari17.5', 'firefox128'],
     modulePreload: { polyfill: false },
     // The policy of the page allows no data: addresses.

@@ -3,6 +3,12 @@ import { defineConfig } from 'vite'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+/** hls.js comes from its own package, below the same path: see the routes of the player. */
+const HLS_JS: Readonly<Record<string, string>> = {
+  'hls.js': './player/hls.js',
+  'hls.js/light': './player/hls.light.js',
+}
+
 /** `/player.js`, and below `/player/` what it loads when needed and the page at `/watch`. Names are constant: see ETag. */
 export default defineConfig({
   root: at('.'),
@@ -14,11 +20,10 @@ export default defineConfig({
     emptyOutDir: true,
     target: ['chrome123', 'safari17.5', 'firefox128'],
     modulePreload: false,
-    // hls.js, which is loaded only when it is needed.
-    chunkSizeWarningLimit: 1000,
     rolldownOptions: {
+      external: Object.keys(HLS_JS),
       input: { player: at('player.ts'), 'player/watch': at('watch/watch.ts') },
-      output: { entryFileNames: '[name].js', chunkFileNames: 'player/[name].js' },
+      output: { entryFileNames: '[name].js', chunkFileNames: 'player/[name].js', paths: HLS_JS },
     },
   },
 })

@@ -36,6 +36,7 @@ export async function createChannel(
     id,
     accountId: actor.accountId,
     status: 'stopped',
+    slate: null,
     createdAtMs: nowMs,
   }
   const children = childrenOf(ctx, channel, read.value)

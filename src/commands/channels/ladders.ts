@@ -117,4 +117,4 @@ const readOnly = refusal('abr_ladder_read_only', 'The default ladder is part of 
 
 const objectOf = ({ id, name }: AbrLadder) => ({ type: 'abr_ladder', id, name }) as const
 
-const rulesOf = ({ name, video, audioKbps }: AbrLadder) => ({ name, video, audioKbps })
+const rulesOf = ({ name, video, audioKbps, audioOnly }: AbrLadder) => ({ name, video, audioKbps, audioOnly })

@@ -1,4 +1,3 @@
-import { pidAt } from '../../base/processes.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Span } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
@@ -12,6 +11,7 @@ import type { ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
+import { remoteEngine, otherNodes } from './remoteEngine.ts'
 import { INGEST_PROTOCOLS } from './monitoring.ts'
 import { type ChannelResult, checked, isId, channelPage } from './channelCommand.ts'
 
@@ -181,24 +181,18 @@ async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, chan
     if (!here.ok) return here
   }
   const runsHere = own.some(({ status }) => status !== 'stopped')
-  const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured) : []
+  const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured.node) : []
   if (others.length === 0) return ok(true)
   const places = others.slice(0, 8).map(nameOf).join(', ')
   return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${places}`))
 }
 
 async function runsNowhereElse(ctx: ChannelContext, measured: Measured, id: string): Promise<Here> {
-  const state = await ctx.store.read.engineStates.get(id)
-  if (!state?.node || state.node === measured.node || state.isExpired) return ok(true)
-  const of = state.node
-  const node = (await otherNodes(ctx, measured)).find(({ hostKey, pid }) => pidAt(hostKey, of) === pid)
-  const where = node ? nameOf(node) : machineOf(of)
+  const remote = await remoteEngine(ctx, measured.node, id)
+  if (remote === null) return ok(true)
+  const { node, processName } = remote
+  const where = node ? nameOf(node) : machineOf(processName)
   return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
-}
-
-async function otherNodes(ctx: ChannelContext, { node }: Measured): Promise<Node[]> {
-  const all = await ctx.store.read.nodes.list()
-  return all.filter(({ hostKey, pid, isExpired }) => !isExpired && pidAt(hostKey, node) !== pid)
 }
 
 const nameOf = ({ url, hostKey }: Node): string => url ?? `on ${machineOf(hostKey)}`

@@ -10,6 +10,7 @@ import { createChannel, deleteChannel, updateChannel } from '../channels/channel
 import { createDistribution, updateDistribution } from '../channels/distributions.ts'
 import { createEngineOfIngest, updateEngine } from '../channels/engines.ts'
 import { createIngest, ingestRecord, updateIngest } from '../channels/ingests.ts'
+import { type ChannelPart, forgetParts, settleParts } from './channelParts.ts'
 import { channelProblems, isGone, type ItemProblems, type Provisioning, type ProvisionedKind } from './kind.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -21,7 +22,7 @@ interface Part {
   readonly path: string
 }
 
-/** Channels. Their parts have names, too: a part that no file names any more stays. */
+/** Channels. Their parts have names, too. */
 export const provisionedChannels: ProvisionedKind = {
   async compare(within, id, { body }) {
     const { tx, actor } = within
@@ -56,6 +57,26 @@ export const provisionedChannels: ProvisionedKind = {
     const done = await deleteChannel(ctx, actor, id)
     return done.ok || isGone(done.error) ? ok(true) : err(channelProblems(done.error))
   },
+  async settleParts(within, channelId, { body }) {
+    const { ingests, engines, distributions } = await partsOf(within, channelId, body)
+    const named = [...ingests, ...engines, ...distributions].flatMap(({ record }) => record?.id ?? [])
+    return settleParts(within, { channelId, all: await allParts(within, channelId), named: new Set(named) })
+  },
+  forgetParts,
+}
+
+async function allParts(within: Provisioning, channelId: string): Promise<ChannelPart[]> {
+  const { ingests, engines, distributions } = await recordsOf(within, channelId)
+  const ingestOf = (ingestId: string | undefined) => ingests.find(({ id }) => id === ingestId)
+  const engineParts = engines.map(({ id, name, ingestId }): ChannelPart => {
+    const ingest = ingestOf(ingestId)
+    return { kind: 'engine', id, path: `${ingest === undefined ? '' : `ingests.${ingest.name}.`}engines.${name}` }
+  })
+  return [
+    ...distributions.map(({ id, name }): ChannelPart => ({ kind: 'distribution', id, path: `distributions.${name}` })),
+    ...engineParts,
+    ...ingests.map(({ id, name }): ChannelPart => ({ kind: 'ingest', id, path: `ingests.${name}` })),
+  ]
 }
 
 /** Ingests first: their engines may be new as well, and so on. */
@@ -99,16 +120,22 @@ function settingsOf({ body, record = { id: '' } }: Part): ChangedSetting[] {
   return difference(settings, record)
 }
 
-async function partsOf({ ctx, tx }: Provisioning, channelId: string, body: Body) {
-  const ingestRecords = (await tx.ingests.ofChannel(channelId)).map((ingest) => ingestRecord(ctx, ingest))
-  const engineRecords = (await tx.engines.ofChannel(channelId)).map(toEngineRecord)
-  const distributionRecords = (await tx.distributions.ofChannel(channelId)).map((one) => toDistributionRecord(one, []))
-  const ingests = named(body['ingests'], 'ingests', ingestRecords)
+async function recordsOf({ ctx, tx }: Provisioning, channelId: string) {
+  return {
+    ingests: (await tx.ingests.ofChannel(channelId)).map((ingest) => ingestRecord(ctx, ingest)),
+    engines: (await tx.engines.ofChannel(channelId)).map(toEngineRecord),
+    distributions: (await tx.distributions.ofChannel(channelId)).map((one) => toDistributionRecord(one, [])),
+  }
+}
+
+async function partsOf(within: Provisioning, channelId: string, body: Body) {
+  const records = await recordsOf(within, channelId)
+  const ingests = named(body['ingests'], 'ingests', records.ingests)
   const engines = ingests.flatMap(({ body: ingest, record, path }) => {
-    const own = engineRecords.filter(({ ingestId }) => ingestId === record?.id)
+    const own = records.engines.filter(({ ingestId }) => ingestId === record?.id)
     return named(ingest['engines'], `${path}.engines`, own).map((part) => ({ ...part, ingestId: record?.id }))
   })
-  return { ingests, engines, distributions: named(body['distributions'], 'distributions', distributionRecords) } as {
+  return { ingests, engines, distributions: named(body['distributions'], 'distributions', records.distributions) } as {
     [kind in 'ingests' | 'engines' | 'distributions']: (Part & { readonly ingestId?: string })[]
   }
 }

@@ -2,7 +2,7 @@ import type { Result } from '../../base/result.ts'
 import type { ChannelFailure } from '../../core/channels/errors.ts'
 import type { Failure, FieldErrors } from '../../core/errors.ts'
 import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Provisioned, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 
 /** What went wrong with one thing: by setting, '' for the thing itself. */
@@ -15,6 +15,17 @@ export interface Provisioning {
   readonly actor: Actor
   /** Tokens that were changed or deleted. */
   readonly touchedTokens: Set<number>
+  /** What earlier files made, as it was before. */
+  readonly rows: readonly Provisioned[]
+  /** Delete what earlier files made and these do not name. */
+  readonly prune: boolean
+}
+
+/** What is, or would be, done with a part of a thing that no file names any more. */
+export interface PartChange {
+  /** Within the thing. */
+  readonly path: string
+  readonly verb: 'delete' | 'left'
 }
 
 /** How things of one kind are found, made, changed and deleted. Everything goes through the commands of the API. */
@@ -31,6 +42,14 @@ export interface ProvisionedKind {
   ): Promise<Result<unknown, ItemProblems>>
   /** Succeeds if there is none. */
   delete(within: Provisioning, id: string): Promise<Result<unknown, ItemProblems>>
+  /** Called last for each thing in a file. Absent: things of this kind have no parts of their own. */
+  settleParts?(
+    within: Provisioning,
+    id: string,
+    item: ProvisionItem,
+  ): Promise<Result<readonly PartChange[], ItemProblems>>
+  /** There is no thing of this id any more. */
+  forgetParts?(within: Provisioning, id: string): Promise<void>
 }
 
 export function problemsOf({ data }: Failure): ItemProblems {

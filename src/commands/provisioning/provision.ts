@@ -1,6 +1,13 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { withoutSecrets } from '../../core/provisioning/difference.ts'
-import type { ProvisionChange, ProvisionItem, ProvisionKind, ProvisionProblem } from '../../core/provisioning/types.ts'
+import {
+  PROVISION_KINDS,
+  type ChangedSetting,
+  type ProvisionChange,
+  type ProvisionItem,
+  type ProvisionKind,
+  type ProvisionProblem,
+} from '../../core/provisioning/types.ts'
 import type { Provisioned, Tx } from '../../store/store.ts'
 import type { Actor, ChannelChange, Context } from '../context.ts'
 import { provisionedChannels } from './channels.ts'
@@ -48,13 +55,17 @@ export async function provision(
     const changes = await ctx.store.transaction(async (tx) => {
       // The store may run a transaction again.
       channelChanges = []
+      // Two nodes that start at once apply one after another: the second waits for this row.
+      await tx.provisioned.put(request.accountId, LOCK)
       const within = {
         tx,
         actor: provisioningActor(request.accountId),
         ctx: contextOf(ctx, tx, channelChanges),
         touchedTokens,
+        rows: await tx.provisioned.list(request.accountId),
+        prune: request.prune,
       }
-      const result = await applyAll(within, request)
+      const result = await applyAll(within, request.items)
       if (!result.ok || request.isCheck) throw new Undone(result)
       return result.value
     })
@@ -85,12 +96,9 @@ const contextOf = (ctx: Context, tx: Tx, channelChanges: ChannelChange[]): Conte
 
 async function applyAll(
   within: Provisioning,
-  { accountId, items, prune }: ProvisionRequest,
+  items: readonly ProvisionItem[],
 ): Promise<Result<ProvisionChange[], ProvisionProblem[]>> {
-  const { tx } = within
-  // Two nodes that start at once apply one after another: the second waits for this row.
-  await tx.provisioned.put(accountId, LOCK)
-  const before = (await tx.provisioned.list(accountId)).filter(({ kind }) => kind !== LOCK.kind)
+  const before = within.rows.filter(({ kind }) => (PROVISION_KINDS as readonly string[]).includes(kind))
   const changes: ProvisionChange[] = []
   const problems: ProvisionProblem[] = []
   for (const item of items) {
@@ -102,7 +110,7 @@ async function applyAll(
   }
   for (const row of before) {
     if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
-    const done = await leaveOrDelete(within, row, prune)
+    const done = await leaveOrDelete(within, row)
     if (done.ok) changes.push(done.value)
     else problems.push(...done.error.map(({ message }) => ({ place: `${row.kind}.${row.name}`, message })))
   }
@@ -128,30 +136,51 @@ async function applyItem(
   row: Provisioned | undefined,
 ): Promise<Result<ProvisionChange[], ItemProblems>> {
   const kind = KINDS[item.kind]
-  const { name } = item
   const changed = row === undefined ? null : await kind.compare(within, row.resourceId, item)
   if (row === undefined || changed === null) {
+    if (row !== undefined) await kind.forgetParts?.(within, row.resourceId)
     const made = await kind.create(within, item)
     if (!made.ok) return made
-    await within.tx.provisioned.put(within.actor.accountId, { kind: item.kind, name, resourceId: made.value })
+    await within.tx.provisioned.put(within.actor.accountId, {
+      kind: item.kind,
+      name: item.name,
+      resourceId: made.value,
+    })
     const settings = Object.entries(item.body).map(([setting, to]) => ({ setting, from: null, to }))
-    return ok([{ kind: item.kind, name, verb: 'create', settings: withoutSecrets(item, settings) }])
+    return withParts(within, item, made.value, [changeOf(item, 'create', settings)])
   }
-  if (changed.length === 0) return ok([])
-  const done = await kind.update(within, row.resourceId, item, changed)
-  return done.ok ? ok([{ kind: item.kind, name, verb: 'update', settings: withoutSecrets(item, changed) }]) : done
+  const done = changed.length === 0 ? ok(true) : await kind.update(within, row.resourceId, item, changed)
+  if (!done.ok) return done
+  return withParts(within, item, row.resourceId, changed.length === 0 ? [] : [changeOf(item, 'update', changed)])
 }
 
-async function leaveOrDelete(
+const changeOf = (
+  item: ProvisionItem,
+  verb: ProvisionChange['verb'],
+  settings: readonly ChangedSetting[],
+): ProvisionChange => ({ kind: item.kind, name: item.name, verb, settings: withoutSecrets(item, settings) })
+
+/** The changes, and what is done with parts that the file does not name any more. */
+async function withParts(
   within: Provisioning,
-  row: Provisioned,
-  prune: boolean,
-): Promise<Result<ProvisionChange, ItemProblems>> {
+  item: ProvisionItem,
+  id: string,
+  changes: readonly ProvisionChange[],
+): Promise<Result<ProvisionChange[], ItemProblems>> {
+  const { kind, name } = item
+  const settled = await KINDS[kind].settleParts?.(within, id, item)
+  if (settled?.ok === false) return settled
+  const parts = settled?.value.map(({ path, verb }) => ({ kind, name: `${name}.${path}`, verb, settings: [] }))
+  return ok([...changes, ...(parts ?? [])])
+}
+
+async function leaveOrDelete(within: Provisioning, row: Provisioned): Promise<Result<ProvisionChange, ItemProblems>> {
   const kind = row.kind as ProvisionKind
   const change = { kind, name: row.name, settings: [] }
-  if (!prune) return ok({ ...change, verb: 'left' })
+  if (!within.prune) return ok({ ...change, verb: 'left' })
   const done = await KINDS[kind].delete(within, row.resourceId)
   if (!done.ok) return done
+  await KINDS[kind].forgetParts?.(within, row.resourceId)
   await within.tx.provisioned.delete(within.actor.accountId, row)
   return ok({ ...change, verb: 'delete' })
 }

@@ -34,6 +34,7 @@ export async function goLive(
     ...facts,
     record: token?.record === true,
     thumbnails: token?.enableThumbnails === true,
+    renditions: token?.hlsRenditions ?? [],
     media,
   }
   ctx.sessions.addFeed(feed)

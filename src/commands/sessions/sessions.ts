@@ -152,6 +152,7 @@ function toEntry(row: StoredSession) {
     ...(row.country === null ? {} : { country: row.country }),
     startedOn: new Date(row.startedAtMs).toISOString(),
     bytesIn: row.bytesIn,
-    bytesOut: row.bytesOut,
+    bytesOut: row.bytesOut + row.bytesFromCaches,
+    ...(row.bytesFromCaches === 0 ? {} : { bytesFromCaches: row.bytesFromCaches }),
   }
 }

@@ -7,13 +7,16 @@ import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { writeBytes } from '../sessions/count.ts'
 
+/** Without caches it has no field for them. */
+type TrackedBytes = Omit<TrackingIdUsage, 'bytesFromCaches'> & Partial<Pick<TrackingIdUsage, 'bytesFromCaches'>>
+
 /** One page of the tracking ids that had traffic in a time, in the order of their code points. */
 export async function listTrackingIds(
   ctx: SessionContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
-): Promise<Result<KeysetPage<TrackingIdUsage>, Failure>> {
+): Promise<Result<KeysetPage<TrackedBytes>, Failure>> {
   const read = readTrackedQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { limit, cursor, ...filter } = read.value
@@ -31,5 +34,10 @@ export async function listTrackingIds(
         limit: most,
       }),
   })
-  return mapPage(page, ({ trackingId, bytesOut, bytesIn }) => ({ trackingId, bytesOut, bytesIn }))
+  return mapPage(page, ({ trackingId, bytesOut, bytesIn, bytesFromCaches }) => ({
+    trackingId,
+    bytesOut,
+    bytesIn,
+    ...(bytesFromCaches === 0 ? {} : { bytesFromCaches }),
+  }))
 }

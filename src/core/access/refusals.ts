@@ -25,7 +25,7 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
 export const TICKET_SHARED = {
   code: 'ticket_shared',
   status: 403,
-  text: 'Forbidden: More than one player uses this address. Request index.m3u8 again',
+  text: 'Forbidden: More than one player uses this address. Request the master playlist again',
 } as const
 
 /** An encoder over RTMP cannot send an `Origin`. The plain text alone would mislead its user. */

@@ -32,6 +32,7 @@ export function compileSnapshot(
     multisource: token.multisource,
     record: token.record,
     enableThumbnails: token.enableThumbnails,
+    hlsRenditions: token.hlsRenditions,
     endSessionsOnUpdate: token.endSessionsOnUpdate,
     trackingId: token.trackingId,
     revokedBeforeMs: token.revokedBeforeMs,

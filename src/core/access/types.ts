@@ -1,3 +1,4 @@
+import type { FeedRendition } from '../hls/feedRungs.ts'
 import type { TokenKind } from '../tokens/types.ts'
 import type { CompiledStreams } from './streamName.ts'
 import type { OriginRule } from './origin.ts'
@@ -44,6 +45,8 @@ export interface TokenSnapshot {
   /** Publish tokens: record the stream; take thumbnails of it. */
   readonly record: boolean
   readonly enableThumbnails: boolean
+  /** Publish tokens: what HLS has beside what the publisher sends. */
+  readonly hlsRenditions: readonly FeedRendition[]
   /** An update that no longer admits an active session ends it. */
   readonly endSessionsOnUpdate: boolean
   /** Subscribe tokens: the id under which bytes are counted. */

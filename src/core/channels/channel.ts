@@ -3,11 +3,18 @@ import type { FieldErrors } from '../errors.ts'
 import { checkPlainText } from '../validation/canonical.ts'
 import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
-import { type ChannelRecord, CreateChannel, TIMEOUT_EDIT_MIN, UpdateChannel } from './channelSchema.ts'
+import {
+  type ChannelRecord,
+  CreateChannel,
+  type SlateRecord,
+  TIMEOUT_EDIT_MIN,
+  UpdateChannel,
+} from './channelSchema.ts'
 import { type NewDistribution, readDistributionBody } from './distribution.ts'
 import { type NewEngine, readEngineBody } from './engine.ts'
 import { type NewIngest, readIngestBody } from './ingest.ts'
 import { readName } from './name.ts'
+import type { SlateFacts } from './slate.ts'
 import type { Channel, ChannelRules, ChannelSettings } from './types.ts'
 
 const TIMEOUT_DEFAULT = 3600
@@ -65,7 +72,14 @@ export function toChannelRecord(channel: Channel): ChannelRecord {
     timeout: channel.timeoutSeconds,
     perpetual: channel.timeoutSeconds === 0,
     organizationId: channel.accountId,
+    ...(channel.slate === null ? {} : { slate: toSlateRecord(channel.slate) }),
   }
+}
+
+export function toSlateRecord({ bytes: size, durationMs, createdAtMs, ...facts }: SlateFacts): SlateRecord {
+  const { id, mediaType, width, height } = facts
+  const duration = durationMs === null ? {} : { duration: durationMs / 1000 }
+  return { id, mediaType, size, width, height, ...duration, createdAt: new Date(createdAtMs).toISOString() }
 }
 
 type ExternalIds = BodyReader<Pick<UpdateChannel, 'externalIds' | 'externalId'>>

@@ -3,6 +3,7 @@ import { CreateDistributionInChannel, DistributionRecord } from './distributionS
 import { CreateEngineOfIngest, EngineRecord } from './engineSchema.ts'
 import { closed, date, name, notBuilt, nullable, optional, pageQuery, textField, wholeField, word } from './fields.ts'
 import { createIngestFields, IngestRecord } from './ingestSchema.ts'
+import { SLATE_MEDIA_TYPES } from './slate.ts'
 import { ACTIVE_STATUSES } from './types.ts'
 
 export const EXTERNAL_IDS_MAX = 100
@@ -73,6 +74,20 @@ export const UpdateChannel = Type.Object(
 )
 export type UpdateChannel = Static<typeof UpdateChannel>
 
+export const SlateRecord = Type.Object(
+  {
+    id: Type.String({ examples: ['sl_1BvTL3PCGW4dXdKwCqFkRe'], description: 'Another one after each upload.' }),
+    mediaType: word(SLATE_MEDIA_TYPES),
+    size: Type.Integer({ description: 'Bytes.' }),
+    width: Type.Integer({ description: 'Pixels.' }),
+    height: Type.Integer(),
+    duration: optional(Type.Number({ description: 'How long a clip plays, seconds.' })),
+    createdAt: date(),
+  },
+  { $id: 'Slate', description: 'What viewers see while there is no broadcast.' },
+)
+export type SlateRecord = Static<typeof SlateRecord>
+
 const channelFields = () => ({
   id: Type.String({ examples: ['ch_1BvTL3PCGW4dXdKwCqFkRe'] }),
   name: Type.String(),
@@ -83,6 +98,7 @@ const channelFields = () => ({
   timeout: Type.Integer(),
   perpetual: Type.Boolean({ description: 'Whether it never times out.' }),
   organizationId: Type.String({ description: 'The account.' }),
+  slate: optional(SlateRecord),
 })
 
 export const ChannelRecord = Type.Object(channelFields(), { $id: 'Channel' })

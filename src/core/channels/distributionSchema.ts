@@ -31,8 +31,7 @@ const securityFields = () => ({
   ),
   rewriteSegmentUrls: optional(
     Type.Boolean({
-      description:
-        'Stored for clients that send it. With a key, addresses of segments are always signed; without one, never.',
+      description: 'Stored for clients that send it. Addresses of segments always contain a ticket.',
     }),
   ),
 })

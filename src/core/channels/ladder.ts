@@ -8,7 +8,7 @@ import { CreateLadder, type LadderRecord, UpdateLadder } from './ladderSchema.ts
 import type { AbrLadder, Rendition } from './types.ts'
 
 /** A ladder to be created. */
-export type NewLadder = Pick<AbrLadder, 'name' | 'video' | 'audioKbps'>
+export type NewLadder = Pick<AbrLadder, 'name' | 'video' | 'audioKbps' | 'audioOnly'>
 
 const AUDIO_DEFAULT_KBPS = 128
 const FRAME_RATE_MAX = 120
@@ -25,6 +25,7 @@ export const defaultLadder = (accountId: string): AbrLadder => ({
     { id: '360p', label: '360p', width: 640, height: 360, bitrate: 700_000, frameRate: null },
   ],
   audioKbps: AUDIO_DEFAULT_KBPS,
+  audioOnly: false,
   createdAtMs: 0,
   updatedAtMs: 0,
 })
@@ -32,20 +33,24 @@ export const defaultLadder = (accountId: string): AbrLadder => ({
 export function readCreateLadder(body: unknown): Result<NewLadder, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(CreateLadder, body, problems)
+  const audioKbps = readAudio(reader, AUDIO_DEFAULT_KBPS)
   return problems.settle({
     name: readName(reader) ?? '',
     video: readVideo(reader) ?? [],
-    audioKbps: readAudio(reader, AUDIO_DEFAULT_KBPS),
+    audioKbps,
+    audioOnly: readAudioOnly(reader, false, audioKbps),
   })
 }
 
 export function readUpdateLadder(body: unknown, before: NewLadder): Result<NewLadder, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(UpdateLadder, body, problems)
+  const audioKbps = readAudio(reader, before.audioKbps)
   return problems.settle({
     name: readName(reader) ?? before.name,
     video: readVideo(reader) ?? before.video,
-    audioKbps: readAudio(reader, before.audioKbps),
+    audioKbps,
+    audioOnly: readAudioOnly(reader, before.audioOnly, audioKbps),
   })
 }
 
@@ -57,16 +62,33 @@ function readAudio(body: Body, otherwise: number | null): number | null {
   return body.names('audio') ? (body.part('audio').value('bitrate') ?? otherwise) : otherwise
 }
 
+function readAudioOnly(body: Body, otherwise: boolean, audioKbps: number | null): boolean {
+  const audioOnly = body.value('audioOnly') ?? otherwise
+  if (audioOnly && audioKbps === null) body.problems.add('audioOnly', 'needs audio, which this ladder has not')
+  return audioOnly
+}
+
 function readVideo(body: Body): Rendition[] | undefined {
   if (!body.names('video')) return undefined
   const seen = new Set<string>()
-  return body.parts('video').map((part) => {
+  const parts = body.parts('video')
+  const hasCopy = parts[0]?.value('copy') === true
+  return parts.map((part, at) => {
     const rendition = readRendition(part)
+    checkCopy(part, at, hasCopy)
     const clash = part.value('height') !== undefined && seen.has(rendition.id)
     if (clash) part.problems.add(`${part.at}id`, `there are two renditions ${rendition.id}; name them apart`)
     seen.add(rendition.id)
     return rendition
   })
+}
+
+/** Renditions that follow the keyframes of a copied one need all frames of the source: one that is left out may be such. */
+function checkCopy(body: RenditionBody, index: number, hasCopy: boolean): void {
+  const { problems, at } = body
+  if (index > 0 && body.value('copy') === true) problems.add(`${at}copy`, 'only the first rendition can be copied')
+  if (hasCopy && body.names('frameRate'))
+    problems.add(`${at}frameRate`, 'must be absent where the first rendition is copied')
 }
 
 function readRendition(body: RenditionBody): Rendition {
@@ -77,7 +99,8 @@ function readRendition(body: RenditionBody): Rendition {
   if (!/^[\w-]+$/.test(id)) body.problems.add(`${body.at}id`, 'must be letters, digits, - and _')
   const label = body.value('label') ?? id
   checkLabel(`${body.at}label`, label, body.problems)
-  return { id, label, width, height, bitrate: body.value('bitrate') ?? 0, frameRate: readFrameRate(body) }
+  const copy = body.value('copy') === true ? { copy: true as const } : {}
+  return { id, label, width, height, bitrate: body.value('bitrate') ?? 0, frameRate: readFrameRate(body), ...copy }
 }
 
 function readFrameRate(body: RenditionBody): Rendition['frameRate'] {
@@ -98,6 +121,7 @@ export function toLadderRecord(ladder: AbrLadder): LadderRecord {
       codec: 'h264' as const,
     })),
     ...(ladder.audioKbps === null ? {} : { audio: { bitrate: ladder.audioKbps } }),
+    audioOnly: ladder.audioOnly,
     createdAt: new Date(ladder.createdAtMs).toISOString(),
     updatedAt: new Date(ladder.updatedAtMs).toISOString(),
   }

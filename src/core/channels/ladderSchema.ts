@@ -24,6 +24,13 @@ const rendition = () =>
       bitrate: wholeField(10_000, 200_000_000, 'Bits a second.'),
       frameRate: frameRate(),
       codec: optional(Type.Enum(['h264'])),
+      copy: optional(
+        Type.Boolean({
+          description:
+            'Of the first rendition. true: H.264 of an encoder that pushes passes unchanged; the others follow its keyframes. ' +
+            'What cannot be copied is encoded with the width, height and bitrate here.',
+        }),
+      ),
       disableHardwareAcceleration: notBuilt('video is encoded in software'),
     },
     closed,
@@ -37,10 +44,23 @@ const audio = () =>
     ),
   )
 
+const audioOnly = () =>
+  optional(
+    Type.Boolean({
+      description: 'Default false. true: the audio alone is a variant too, for slow links and for listeners.',
+    }),
+  )
+
 const video = () => Type.Array(rendition(), { minItems: 1, maxItems: 12 })
 
 export const CreateLadder = Type.Object(
-  { name: name(), video: video(), audio: audio(), resources: notBuilt('engines share the machine') },
+  {
+    name: name(),
+    video: video(),
+    audio: audio(),
+    audioOnly: audioOnly(),
+    resources: notBuilt('engines share the machine'),
+  },
   { $id: 'CreateAbrLadder', ...closed },
 )
 export type CreateLadder = Static<typeof CreateLadder>
@@ -50,6 +70,7 @@ export const UpdateLadder = Type.Object(
     name: optional(name()),
     video: optional(video()),
     audio: audio(),
+    audioOnly: audioOnly(),
     resources: notBuilt('engines share the machine'),
   },
   { $id: 'UpdateAbrLadder', ...closed, description: 'Engines take it at their next start.' },
@@ -69,9 +90,11 @@ export const LadderRecord = Type.Object(
         bitrate: Type.Integer(),
         frameRate: optional(Type.Object({ scale: Type.Integer(), value: Type.Integer() })),
         codec: Type.Enum(['h264']),
+        copy: optional(Type.Boolean()),
       }),
     ),
     audio: optional(Type.Object({ bitrate: Type.Integer() })),
+    audioOnly: Type.Boolean(),
     createdAt: date(),
     updatedAt: date(),
   },

@@ -19,10 +19,14 @@ export interface PlaybackRules {
   readonly networks: readonly Network[]
   /** The engines that feed it, in order of preference for new viewers. */
   readonly engines: readonly Engine[]
+  /** What viewers see while none of the engines plays; null: nothing. */
+  readonly slateId: string | null
   /** The keys that may sign viewer tokens. */
   readonly keys: readonly { id: string; verify(token: ViewerToken): boolean }[]
   /** Viewers need no token. */
   readonly isOpen: boolean
+  /** The URLs of the nodes that run engines, by engine, but for those of this node. */
+  readonly nodes: ReadonlyMap<string, string>
 }
 
 /** A client that requests a playlist or media. */
@@ -48,12 +52,14 @@ export interface Grant extends ViewerRestrictions {
 }
 
 /** The grant of an open distribution. */
-export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
+const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
 
 export function compilePlayback(
   distribution: Distribution,
   engines: readonly Engine[],
   keys: PlaybackRules['keys'],
+  nodes: PlaybackRules['nodes'],
+  slateId: string | null = null,
 ): PlaybackRules {
   const networks = distribution.security.ipBlocking.cidrs.flatMap((text) => {
     const network = parseNetwork(text)
@@ -63,6 +69,8 @@ export function compilePlayback(
     distribution,
     networks,
     keys,
+    nodes,
+    slateId,
     isOpen: keys.length === 0 && !distribution.closedWithoutKey,
     engines: engines.filter(({ id }) => distribution.engineIds.includes(id)).toSorted(byPriority),
   }
@@ -144,17 +152,16 @@ function grantFor(
   return ok({ keyId, untilMs, trackingId, countries, devices })
 }
 
-/** The checks of a viewer with a ticket: the current rules, and the restrictions of its token. Null: it may watch. */
-export function refuseGranted(
-  rules: PlaybackRules,
-  grant: Grant,
-  viewer: Omit<PlaybackViewer, 'nowMs'>,
-): ChannelFailure | null {
+/** The checks of a viewer with a ticket: the current rules and keys, and the restrictions of its token. Null: it may watch. */
+export function refuseGranted(rules: PlaybackRules, grant: Grant, viewer: PlaybackViewer): ChannelFailure | null {
   const refused = refuseViewer(rules, viewer)
-  if (refused !== null) return refused
+  if (refused !== null || rules.isOpen) return refused
+  if (grant.keyId === null)
+    return refusal('token_required', 'A viewer token is needed now: load the master playlist again')
+  if (rules.keys.every(({ id }) => id !== grant.keyId))
+    return refusal('invalid_token', 'The token is not valid: its key was deleted')
+  if (grant.untilMs !== null && viewer.nowMs >= grant.untilMs)
+    return refusal('token_expired', CLAIM_TEXTS.token_expired)
   const problem = problemOfRestrictions(grant, viewer)
   return problem === null ? null : refusal(problem, CLAIM_TEXTS[problem])
 }
-
-/** What the ticket of playlists opens: those of all renditions. That of a piece opens the piece of its name. */
-export const PLAYLIST_TICKET = 'playlists'

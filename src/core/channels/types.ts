@@ -1,3 +1,5 @@
+import type { SlateFacts } from './slate.ts'
+
 /** The resources of the channels API. Times are epoch milliseconds. */
 
 /** The statuses of a channel and its engines, from the most advanced to the least. */
@@ -33,6 +35,8 @@ export interface Channel extends ChannelRules {
   id: string
   accountId: string
   status: ActiveStatus
+  /** What viewers see while there is no broadcast; null: nothing. */
+  slate: SlateFacts | null
   createdAtMs: number
 }
 
@@ -81,6 +85,8 @@ export interface Rendition {
   bitrate: number
   /** `value / scale` frames per second; null: the rate of the source. */
   frameRate: { value: number; scale: number } | null
+  /** The video of the source passes unchanged, where it can. Only of the first rendition of a ladder. */
+  copy?: true
 }
 
 /** The renditions that an engine makes of its source. */
@@ -92,6 +98,8 @@ export interface AbrLadder {
   video: readonly Rendition[]
   /** Kilobits per second of AAC; null: no audio. */
   audioKbps: number | null
+  /** The audio alone is a rendition, too. Only with audio. */
+  audioOnly: boolean
   createdAtMs: number
   updatedAtMs: number
 }

@@ -47,3 +47,14 @@ export function encodedBandwidth(bitrate: number, audio: number, segmentSeconds:
   const peak = (maxrate + bufsize / segmentSeconds + audio * AUDIO_PEAK) * CONTAINER
   return { peak: Math.ceil(peak), average: bitrate + audio }
 }
+
+/** The boxes of audio alone: a sample entry for each of 47 frames and a head for each of 4 parts, bits per second. */
+const AUDIO_CONTAINER = 8000
+/** ffmpeg's AAC of two channels at 48 kHz has at least this rate, whatever rate it is given. Measured: 24.4 kbit/s. */
+const AUDIO_LEAST = 25_000
+
+/** What a rendition with the audio of our encoder alone keeps to. @param audio bits per second */
+export function audioBandwidth(audio: number): Bandwidth {
+  const rate = Math.max(audio, AUDIO_LEAST)
+  return { peak: Math.ceil(rate * AUDIO_PEAK * CONTAINER + AUDIO_CONTAINER), average: rate + AUDIO_CONTAINER }
+}

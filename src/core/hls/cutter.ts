@@ -20,6 +20,10 @@ export type Lead = 'video' | 'audio'
 const EARLY_SECONDS: Readonly<Record<Lead, number>> = { video: 0.1, audio: 0 }
 /** Sums of durations are not exact either. */
 const ROUNDING_SECONDS = 1e-6
+/** A keyframe is not shown again for a shorter time. */
+const REPEAT_SECONDS = 0.02
+/** Without parts a keyframe is not shown again for a longer time. */
+const REPEAT_MAX_SECONDS = 0.5
 /** A part that is not the last of its segment must have this share of PART-TARGET (rfc8216bis section 4.4.4.9). */
 const LEAST_SHARE = 0.85
 
@@ -46,19 +50,44 @@ export class Cutter {
     this.#earlySeconds = EARLY_SECONDS[lead]
   }
 
-  /** Whether a segment ends before a frame that begins now, with its duration as far as it is known. */
-  endsSegment(key: boolean, seconds = 0): boolean {
-    const { segmentSeconds, maxSeconds, atEveryKey = false } = this.#rules
+  /**
+   * Whether a segment ends before a frame that begins now, with its duration as far as it is known.
+   * @param isMarked whether one begins there in all renditions; absent: keyframes decide
+   */
+  endsSegment(key: boolean, seconds = 0, isMarked?: boolean): boolean {
+    const { maxSeconds, atEveryKey = false } = this.#rules
     if (this.#segmentSeconds === 0) return false
-    if (key && atEveryKey) return true
+    if (isMarked ?? (key && (atEveryKey || this.#isEnough()))) return true
+    return this.#segmentSeconds + Math.max(seconds, this.#usualSeconds) > maxSeconds + ROUNDING_SECONDS
+  }
+
+  /** Whether a segment that gets a keyframe now ends before it. */
+  #isEnough(): boolean {
+    const { segmentSeconds, maxSeconds } = this.#rules
     const gopSeconds = Math.max(this.#gopSeconds, this.#gopBeforeSeconds, this.#sinceKeySeconds)
     const isLong =
       this.#segmentSeconds >= segmentSeconds - this.#earlySeconds ||
       // Encoders add keyframes where the scene changes. The one after this may then come too late.
       this.#segmentSeconds + gopSeconds > maxSeconds
     // A segment that had to begin without a keyframe ends at the next one, so that players find a beginning there.
-    if (key && (isLong || !this.#isIndependent)) return true
-    return this.#segmentSeconds + Math.max(seconds, this.#usualSeconds) > maxSeconds + ROUNDING_SECONDS
+    return isLong || !this.#isIndependent
+  }
+
+  /**
+   * Whether a segment ends before a keyframe that is shown again because video is missing. Unlike other keyframes it can come
+   * at any time, so that the segment gets its full length.
+   */
+  endsSegmentBeforeRepeat(): boolean {
+    return this.#segmentSeconds >= this.#rules.segmentSeconds - REPEAT_SECONDS
+  }
+
+  /** How long a keyframe that is shown again may last, seconds: until its part or segment ends. */
+  get repeatSeconds(): number {
+    const { segmentSeconds, partSeconds } = this.#rules
+    const ofSegment = segmentSeconds - (this.endsSegmentBeforeRepeat() ? 0 : this.#segmentSeconds)
+    const part = partSeconds ?? REPEAT_MAX_SECONDS
+    const isFull = this.#partSeconds >= part * LEAST_SHARE || ofSegment === segmentSeconds
+    return Math.min(ofSegment, part - (isFull ? 0 : this.#partSeconds))
   }
 
   /** Whether a part ends before a frame that begins now: the frame would not fit, or players can begin with it. */

@@ -5,6 +5,8 @@ export interface Sample {
   readonly duration: number
   /** A decoder can begin here. Always true of audio. */
   readonly key: boolean
+  /** Whether a segment begins here. Absent: keyframes decide. */
+  readonly beginsSegment?: boolean | undefined
   readonly data: Uint8Array
 }
 

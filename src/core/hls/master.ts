@@ -6,8 +6,24 @@ export function hlsMaster(variants: readonly VariantFacts[], uriOf: (rendition: 
     `#EXT-X-STREAM-INF:${attributesOf(variant).join(',')}`,
     uriOf(variant.rendition),
   ])
-  return `#EXTM3U\n#EXT-X-VERSION:7\n${lines.join('\n')}\n`
+  return written(lines)
 }
+
+/**
+ * One master playlist of several that `hlsMaster` wrote.
+ * @param rankOf orders the variants by their addresses, the lowest first; those of one rank keep their order
+ */
+export function joinMasters(masters: readonly string[], rankOf: (uri: string) => number): string {
+  const variants = masters.flatMap((text) =>
+    Array.from(text.matchAll(/^(#EXT-X-STREAM-INF:.*)\n(.+)$/gm), ([, attributes = '', uri = '']) => ({
+      lines: [attributes, uri],
+      rank: rankOf(uri),
+    })),
+  )
+  return written(variants.toSorted((a, b) => a.rank - b.rank).flatMap(({ lines }) => lines))
+}
+
+const written = (lines: readonly string[]): string => `#EXTM3U\n#EXT-X-VERSION:7\n${lines.join('\n')}\n`
 
 const attributesOf = ({ bandwidth, averageBandwidth, codecs, size, frameRate }: VariantFacts): string[] => [
   `BANDWIDTH=${bandwidth}`,

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from '../validation/canonical.ts'
 import { createHints } from './fields.ts'
+import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
@@ -43,6 +44,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
     enableThumbnails: body.value('enableThumbnails') ?? false,
     multisource: body.value('multisource') ?? kind === 'publish',
     priority: body.value('priority') ?? null,
+    hlsRenditions: canonicalRenditions(body) ?? [],
     trackingId,
   }
   checkLabel('label', rules.label, body.problems)

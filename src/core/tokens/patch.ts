@@ -38,6 +38,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     enableThumbnails: token.enableThumbnails,
     multisource: token.multisource,
     priority: token.priority,
+    hlsRenditions: token.hlsRenditions,
     trackingId: token.trackingId,
   }
 }

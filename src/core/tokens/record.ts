@@ -18,6 +18,7 @@ function toPublishRecord(token: Token, value: string): PublishTokenRecord {
     multisource: token.multisource,
     ...NOT_BUILT,
     ...(token.priority === null ? {} : { priority: token.priority }),
+    ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
     endSessionsOnUpdate: token.endSessionsOnUpdate,
   }
 }

@@ -1,5 +1,6 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 import { notBuilt } from '../validation/notBuilt.ts'
+import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX } from '../hls/feedRungs.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -103,6 +104,37 @@ const createCommon = () => ({
   endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
 })
 
+/** Field of requests and records. */
+const rendition = () =>
+  Type.Object(
+    {
+      height: Type.Integer({
+        minimum: FEED_HEIGHT.min,
+        maximum: FEED_HEIGHT.max,
+        description: 'Pixels of the shorter side, even: 480 for 480p. The other side follows from the source.',
+      }),
+      bitrate: Type.Integer({
+        minimum: FEED_BITRATE.min,
+        maximum: FEED_BITRATE.max,
+        description: 'The most bits of video per second.',
+      }),
+    },
+    closed,
+  )
+const renditions = () =>
+  Type.Array(rendition(), {
+    maxItems: FEED_RENDITIONS_MAX,
+    examples: [
+      [
+        { height: 480, bitrate: 1_200_000 },
+        { height: 360, bitrate: 600_000 },
+      ],
+    ],
+  })
+
+const RENDITIONS_TEXT =
+  'Smaller renditions of the published video, for HLS. Heights are distinct. Those that are not smaller than the source are left out.'
+
 const publishFlags = () => ({
   subscribeRequiresAuth: flag('Viewers of the streams need a subscribe token. Default false.'),
   record: flag('Record what is published. Default false.'),
@@ -111,6 +143,7 @@ const publishFlags = () => ({
   priority: Type.Optional(
     nullable(int32(), 'Default priority of feeds; higher wins. On update null clears it. Default: none.'),
   ),
+  hlsRenditions: Type.Optional(nullable(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
 })
 
 const geoCascade = () => notBuilt('media stays at the node that it comes to')
@@ -285,6 +318,7 @@ export const PublishTokenRecord = Type.Object(
     restream: Type.Array(Type.Unknown(), { maxItems: 0, description: OFF }),
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
+    hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
     endSessionsOnUpdate: Type.Boolean(),
   },
   { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },

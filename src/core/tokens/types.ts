@@ -1,3 +1,5 @@
+import type { FeedRendition } from '../hls/feedRungs.ts'
+
 export type TokenKind = 'publish' | 'subscribe'
 
 /** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
@@ -25,6 +27,8 @@ export interface TokenRules {
   enableThumbnails: boolean
   multisource: boolean
   priority: number | null
+  /** Of HLS, beside what the publisher sends; the largest first. */
+  hlsRenditions: readonly FeedRendition[]
   /** Subscribe tokens only. */
   trackingId: string | null
 }

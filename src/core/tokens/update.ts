@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from '../validation/canonical.ts'
 import { updateHints } from './fields.ts'
+import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
 import { isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
@@ -54,10 +55,12 @@ function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes 
   const label = body.value('label')
   const priority = clearPriority ? null : body.value('priority')
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
+  const renditions = canonicalRenditions(body)
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
     ...(priority === undefined ? {} : { priority }),
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
+    ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
   }
   for (const name of FLAGS) {
     const flag = body.value(name)

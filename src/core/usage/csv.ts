@@ -13,8 +13,11 @@ const HEADINGS: Readonly<Record<UsageDimension, string>> = {
   tokenId: 'tokenId',
 }
 
+const BYTES = ['bytesOut', 'bytesIn', 'bytesFromCaches']
+
 /**
- * The rows of a report as CSV (RFC 4180), a line for each sum; times without traffic have none. A spreadsheet would take a
+ * The rows of a report as CSV (RFC 4180), a line for each sum; times without traffic have none. The last column, bytes from
+ * caches, is there only if there are any. A spreadsheet would take a
  * cell that begins with `=`, `+`, `-` or `@` for a formula, so such a cell begins with an apostrophe.
  */
 export function usageCsv(
@@ -22,16 +25,17 @@ export function usageCsv(
   dimensions: readonly UsageDimension[],
   { resolution }: Pick<UsageQuestion, 'resolution'>,
 ): string {
-  const sums = new Map<string, { bytesOut: number; bytesIn: number }>()
+  const sums = new Map<string, [bytesOut: number, bytesIn: number, fromCaches: number]>()
   for (const row of rows) {
     const key = dimensions.map((name) => cell(valueOf(row, name, resolution))).join(',')
-    const { bytesOut, bytesIn } = sums.get(key) ?? { bytesOut: 0, bytesIn: 0 }
-    sums.set(key, { bytesOut: bytesOut + row.bytesOut, bytesIn: bytesIn + row.bytesIn })
+    const [bytesOut, bytesIn, fromCaches] = sums.get(key) ?? [0, 0, 0]
+    sums.set(key, [bytesOut + row.bytesOut, bytesIn + row.bytesIn, fromCaches + (row.bytesFromCaches ?? 0)])
   }
-  const lines = [...sums].map(([key, { bytesOut, bytesIn }]) =>
-    [...(key === '' ? [] : [key]), bytesOut, bytesIn].join(),
+  const columns = [...sums.values()].some(([, , fromCaches]) => fromCaches > 0) ? BYTES : BYTES.slice(0, 2)
+  const lines = [...sums].map(([key, bytes]) =>
+    [...(key === '' ? [] : [key]), ...bytes.slice(0, columns.length)].join(),
   )
-  return [[...dimensions.map((name) => HEADINGS[name]), 'bytesOut', 'bytesIn'].join(), ...lines, ''].join('\r\n')
+  return [[...dimensions.map((name) => HEADINGS[name]), ...columns].join(), ...lines, ''].join('\r\n')
 }
 
 function valueOf(row: UsageRow, name: UsageDimension, resolution: UsageQuestion['resolution']): string {

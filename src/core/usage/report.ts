@@ -14,6 +14,8 @@ export interface UsageRow extends Bytes {
   readonly protocol?: string
   /** Absent unless it was grouped by it; 0: viewers without a token. */
   readonly tokenId?: number
+  /** The part of `bytesOut` that caches sent. */
+  readonly bytesFromCaches?: number
 }
 
 type Rows = readonly UsageRow[]
@@ -95,13 +97,16 @@ export const perToken = (rows: Rows) =>
     .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
     .slice(0, TOKENS_SHOWN)
 
-function sumOf(rows: Rows): { bytesOut: number; bytesIn: number } {
+/** Without caches the sum has no field for them. */
+function sumOf(rows: Rows): { bytesOut: number; bytesIn: number; bytesFromCaches?: number } {
   const sum = { ...NOTHING }
-  for (const { bytesIn, bytesOut } of rows) {
+  let fromCaches = 0
+  for (const { bytesIn, bytesOut, bytesFromCaches = 0 } of rows) {
     sum.bytesIn += bytesIn
     sum.bytesOut += bytesOut
+    fromCaches += bytesFromCaches
   }
-  return sum
+  return fromCaches === 0 ? sum : { ...sum, bytesFromCaches: fromCaches }
 }
 
 function groupBy<K>(rows: Rows, keyOf: (row: UsageRow) => K): Map<K, UsageRow[]> {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { UnsupportedEncoding } from './problem.ts'
+import type { Coding } from './storedText.ts'
 
 /**
  * Refuses encoded bodies, after authentication (RFC 9110 section 15.5.16). `Accept-Encoding` in the answer names what
@@ -18,3 +19,15 @@ export function refuseEncodedBodies(app: FastifyInstance): void {
 /** Whether the client takes an answer in gzip (RFC 9110 section 12.5.3). */
 export const acceptsGzip = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headers['accept-encoding'] ?? '')
+
+/** The first of `codings` that an `Accept-Encoding` allows (RFC 9110 section 12.5.3). */
+export function codingFor(codings: readonly Coding[], accepted: string | undefined): Coding {
+  const allowed = (accepted ?? '').split(',').map((part) =>
+    part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*q\s*=\s*/),
+  )
+  const allows = (name: string) => allowed.some(([coding, q = '1']) => coding === name && Number(q) > 0)
+  return codings.find(allows) ?? 'identity'
+}

@@ -7,8 +7,8 @@ import type { HttpConnections } from './connections.ts'
 
 export interface HttpsOptions {
   readonly certificate: ServedCertificate
-  /** For how long browsers may use only https; 0: Sluice does not say. */
-  readonly hstsSeconds: number
+  /** For how long browsers may use only https, now; 0: Sluice does not say. */
+  readonly hstsSeconds: () => number
   /** The certificate of our own authority, for people who let their devices trust it. */
   readonly authority: string | null
 }
@@ -38,7 +38,8 @@ export function httpsServer(
 
 /** RFC 6797. Browsers heed it only over https. */
 export function addHsts(response: ServerResponse, { hstsSeconds }: HttpsOptions): void {
-  if (hstsSeconds > 0) response.setHeader('Strict-Transport-Security', `max-age=${hstsSeconds}`)
+  const seconds = hstsSeconds()
+  if (seconds > 0) response.setHeader('Strict-Transport-Security', `max-age=${seconds}`)
 }
 
 /** When the served certificate is valid, and why the latest replacement failed. */

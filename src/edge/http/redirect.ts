@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 
 export interface RedirectOptions {
-  /** The port of https:// in addresses. */
-  readonly httpsPort: number
+  /** The present port of https:// in addresses. */
+  readonly httpsPort: () => number
   /** Null: there is no such challenge. Absent: this server has no ACME. */
   readonly challenge?: (token: string) => Promise<string | null>
 }
@@ -28,7 +28,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     response.writeHead(text === null ? 404 : 200, { 'Content-Type': 'text/plain' }).end(text ?? '')
     return
   }
-  const target = httpsUrl(request, options.httpsPort)
+  const target = httpsUrl(request, options.httpsPort())
   if (target === null) response.writeHead(400, { 'Content-Type': 'text/plain' }).end('A Host header is required.\n')
   // 308 keeps the method: a POST to WHIP stays one.
   else response.writeHead(308, { Location: target, 'Cache-Control': 'no-store' }).end()

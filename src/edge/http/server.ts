@@ -22,8 +22,7 @@ import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
-import { HLS_CHECK, HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
-import { hlsRoutes } from './hls/routes.ts'
+import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { FastPath, FastPathOptions } from './fastPath.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -41,8 +40,7 @@ import { streamRoutes } from './streams/routes.ts'
 import { trustRoutes } from './trust/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
-import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
-import { playbackRoutes } from './channels/playbackRoutes.ts'
+import { type ViewingOptions, viewingRoutes } from './viewing.ts'
 import { channelErrorHandler } from './channels/problem.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { plainErrorHandler } from './media/refusal.ts'
@@ -69,10 +67,8 @@ export interface ServerOptions {
   https?: HttpsOptions
   /** Absent: this server has no WebRTC. */
   webRtc?: WebRtcOptions
-  /** Absent: this server packages no HLS. */
-  hls?: HlsRouteOptions
-  /** Absent: this server serves no channels. */
-  playback?: PlaybackOptions
+  /** Absent: this server serves no HLS. */
+  hls?: ViewingOptions
   /** What this node measures of channels. */
   measured: Measured
   /** The encoding load of this node's engines. */
@@ -140,9 +136,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
-  if (options.playback)
-    fastPaths.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...fastPathOptions }))
+  if (options.hls) fastPaths.push(await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
   await app.ready()
   return app
 }
@@ -250,7 +244,7 @@ function requestIds(): () => string {
 }
 
 /** Routes so frequent that one line per request would be most of the log. */
-const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_CHECK, HLS_MEDIA, PLAYBACK_MEDIA])
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_CHECK, HLS_MEDIA])
 
 /** The fields of a log line about an answer. */
 interface Answered {

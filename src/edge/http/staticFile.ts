@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { codingFor } from './contentEncoding.ts'
+import { storedTextAt, type StoredText } from './storedText.ts'
 
 const TYPES = { html: 'text/html', css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' } as const
 
 export type StaticType = keyof typeof TYPES
 
-/** Answers with a file of ours, or with 304 if the browser has it. The file is read for each request and not cached. */
+/** Answers with a file of ours, or with 304 if the browser has it. @throws if it is missing */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -15,16 +15,26 @@ export async function sendFile(
 ): Promise<FastifyReply> {
   const page = type === 'html' ? withoutSlash(request) : null
   if (page !== null) return reply.redirect(page, 302)
-  const content = await readFile(file)
-  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  reply.headers({
-    ETag: etag,
-    'Cache-Control': 'no-cache',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-  })
+  const text = await storedTextAt(file)
+  if (text === null) throw new Error(`${file.pathname} is missing in this installation`)
+  reply.headers({ 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' })
+  return sendText(request, reply, text, `${TYPES[type]}; charset=utf-8`)
+}
+
+/** Answers in the coding that the client takes, or with 304 if it has that. */
+export async function sendText(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  text: StoredText,
+  type: string,
+): Promise<FastifyReply> {
+  const coding = codingFor(text.codings, request.headers['accept-encoding'])
+  const etag = text.etag(coding)
+  reply.headers({ ETag: etag, Vary: 'Accept-Encoding' })
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-  return reply.type(`${TYPES[type]}; charset=utf-8`).send(content)
+  const content = await text.in(coding)
+  if (coding !== 'identity') reply.header('Content-Encoding', coding)
+  return reply.type(type).send(content)
 }
 
 /**

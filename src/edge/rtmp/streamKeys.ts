@@ -34,7 +34,12 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
     const { id } = ingest
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
     ctx.log.info({ ingest: id, peer: request.peer }, `an encoder pushes to an ingest${use}`)
-    const forget = pushed.add({ ingestId: id, keyHash: sha256(key), cut: (why) => request.cut(why) })
+    const forget = pushed.add({
+      ingestId: id,
+      connectedAtMs: ctx.clock.now(),
+      keyHash: sha256(key),
+      cut: (why) => request.cut(why),
+    })
     const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
     return {
       ok: true,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Frame } from '../frame.ts'
 
-/** Video does not wait for audio that is later than this. */
+/** Video does not wait for audio that is later than this, unless the caller says otherwise. */
 const WAIT_MAX_MS = 200
 /** Video waits again once audio is no further behind than this; waiting for audio that is always late causes bursts. */
 const IN_REACH_US = 150_000
@@ -13,18 +13,20 @@ const IN_REACH_US = 150_000
 export class InStep {
   readonly #clock: Clock
   readonly #pass: (frame: Frame) => void
+  readonly #waitMs: number
   #waiting: { readonly video: Frame; readonly dueMs: number }[] = []
   /** Time of the latest audio; null: video does not wait for audio. */
   #audioUs: number | null = null
   #videoUs = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, pass: (frame: Frame) => void) {
+  constructor(clock: Clock, pass: (frame: Frame) => void, waitMs = WAIT_MAX_MS) {
     this.#clock = clock
     this.#pass = pass
+    this.#waitMs = waitMs
   }
 
   video(video: Frame): void {
-    this.#waiting.push({ video, dueMs: this.#clock.monotonic() + WAIT_MAX_MS })
+    this.#waiting.push({ video, dueMs: this.#clock.monotonic() + this.#waitMs })
     this.#release()
   }
 

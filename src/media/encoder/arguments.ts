@@ -3,6 +3,7 @@ import type { AbrLadder, Rendition } from '../../core/channels/types.ts'
 import { encoderRates } from '../../core/hls/bandwidth.ts'
 import { KEYFRAMES, MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import { outputPipe } from '../ffmpeg/ffmpeg.ts'
+import type { VideoEncoder } from '../ffmpeg/videoEncoders.ts'
 import { PULL_INPUT } from './pullInput.ts'
 
 const THUMBNAIL_EVERY_SECONDS = 5
@@ -20,7 +21,8 @@ export interface LadderInput {
   /** At least one. */
   readonly rungs: readonly Rung[]
   readonly audioKbps: AbrLadder['audioKbps']
-  /** Whether the source has audio. */
+  /** What the source has: video, audio or both. */
+  readonly hasVideo: boolean
   readonly hasAudio: boolean
   /** Where the media comes from. `push`: Matroska on standard input; `pull`: the source that `pullScript` names there. */
   readonly input: 'push' | 'pull'
@@ -30,31 +32,42 @@ export interface LadderInput {
 export const makesAudio = ({ hasAudio, audioKbps }: Pick<LadderInput, 'hasAudio' | 'audioKbps'>): boolean =>
   hasAudio && audioKbps !== null
 
+/** The rungs that a process encodes: none without video, and not the copied one. */
+export const encodedRungs = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): readonly Rung[] =>
+  hasVideo ? rungs.filter(({ copy }) => !copy) : []
+
+/** Whether a rung is copied, and the others follow its keyframes. */
+const copies = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): boolean =>
+  hasVideo && rungs.some(({ copy }) => copy)
+
 /**
  * Encodes H.264 for the rungs of a ladder, and AAC once for all of them. Each goes to a pipe of its own, audio to the last
- * one, as fragmented MP4 with one frame in a fragment. Writes a thumbnail into the working folder.
+ * one, as fragmented MP4 with one frame in a fragment. With video, writes a thumbnail into the working folder.
  */
-export function ladderArguments(ladder: LadderInput): string[] {
-  const { rungs, audioKbps, input } = ladder
+export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): string[] {
+  const { audioKbps, input, hasVideo } = ladder
+  const rungs = encodedRungs(ladder)
+  const keyframes = copies(ladder) ? KEYFRAMES_OF_SOURCE : KEYFRAMES
   return [
     // A decoder that works on several frames in parallel would hold them back.
     ...words('-y -thread_type slice'),
+    ...(rungs.length > 0 ? encoder.device : []),
+    // Only the thumbnail is made of the video.
+    ...(hasVideo && rungs.length === 0 ? words('-skip_frame nokey') : []),
     ...(input === 'push' ? ['-copyts', ...MATROSKA_INPUT] : PULL_INPUT),
-    '-filter_complex',
-    filters(rungs),
-    ...rungs.flatMap((rung, index) => ['-map', `[v${index}]`, ...X264, ...KEYFRAMES, ...rates(rung), ...toPipe(index)]),
+    ...(hasVideo ? ['-filter_complex', filters(rungs, encoder)] : []),
+    ...rungs.flatMap((rung, index) => videoOutput(encoder, index, [...keyframes, ...rates(rung)])),
     ...(makesAudio(ladder) ? [...AAC, '-b:a', `${audioKbps}k`, ...toPipe(rungs.length)] : []),
-    ...THUMBNAIL,
+    ...(hasVideo ? THUMBNAIL : []),
   ]
 }
 
 /** Each rung has exactly its size; sources with another aspect ratio are letterboxed. So a stream never changes its size. */
-function filters(video: readonly Rendition[]): string {
+function filters(video: readonly Rendition[], encoder: VideoEncoder): string {
   const outputs = video.map((_, index) => `[s${index}]`).join('')
   const rungs = video.map(({ width: w, height: h, frameRate }, index) => {
     const rate = frameRate === null ? '' : `fps=${frameRate.value}/${frameRate.scale},`
-    const fit = `scale=w=${w}:h=${h}:force_original_aspect_ratio=decrease:force_divisible_by=2`
-    return `[s${index}]${rate}${fit},pad=${w}:${h}:(ow-iw)/2:(oh-ih)/2,setsar=1[v${index}]`
+    return `[s${index}]${rate}${fitInto(w, h)}${uploadTo(encoder)}[v${index}]`
   })
   const often = `select='isnan(prev_selected_t)+gte(t-prev_selected_t,${THUMBNAIL_EVERY_SECONDS})'`
   return [
@@ -64,12 +77,28 @@ function filters(video: readonly Rendition[]): string {
   ].join(';')
 }
 
-/** Keyframes only where they are forced, the same in all rungs. */
-const X264 = words(
-  '-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0',
-)
+/** Filters that give a picture exactly this size; one with another aspect ratio is letterboxed. */
+export const fitInto = (width: number, height: number): string =>
+  `scale=w=${width}:h=${height}:force_original_aspect_ratio=decrease:force_divisible_by=2,` +
+  `pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2,setsar=1`
 
-function rates({ bitrate }: Rendition): string[] {
+/** What follows the last filter of an output. */
+export const uploadTo = ({ upload }: VideoEncoder): string => (upload === '' ? '' : `,${upload}`)
+
+/** Encodes what a filter graph calls `v` and this index, with keyframes only where `how` forces them, to the pipe with it. */
+export const videoOutput = ({ options, muxing }: VideoEncoder, index: number, how: readonly string[]): string[] => [
+  '-map',
+  `[v${index}]`,
+  ...options,
+  ...how,
+  ...toPipe(index, muxing),
+]
+
+/** Keyframes where the source has them; `-g` is more than the ten seconds between those of a source that is copied. */
+const KEYFRAMES_OF_SOURCE = words('-fps_mode passthrough -enc_time_base 1:90000 -force_key_frames source -g 1500')
+
+/** A bitrate on the average, and the most. */
+export function rates({ bitrate }: Pick<Rendition, 'bitrate'>): string[] {
   const { maxrate, bufsize } = encoderRates(bitrate)
   return words(`-b:v ${bitrate} -maxrate:v ${maxrate} -bufsize:v ${bufsize}`)
 }
@@ -83,7 +112,12 @@ const FRAGMENTS = [
   ...words(`-output_ts_offset ${OFFSET_US / 1_000_000}`),
 ]
 
-const toPipe = (output: number): string[] => [...FRAGMENTS, outputPipe(output)]
+/** Writes to the pipe with this index. @param muxing further options of the muxer */
+export const toPipe = (output: number, muxing: readonly string[] = []): string[] => [
+  ...FRAGMENTS,
+  ...muxing,
+  outputPipe(output),
+]
 
 /** `-color_range pc` replaces the deprecated `yuvj420p`, for which ffmpeg logs a warning in every run. */
 const THUMBNAIL = [

@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { InStep } from '../convert/inStep.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { COPY_SEGMENT_MAX_SECONDS, CHANNEL_SEGMENT_SECONDS } from '../../core/hls/channel.ts'
+import { SegmentMarks } from '../../core/hls/segmentMarks.ts'
 import { type Break, Lockstep } from './lockstep.ts'
 
 /** Takes the renditions of one process. */
@@ -15,11 +17,20 @@ export interface EncodedLadderOptions {
   readonly clock: Clock
   /** Whether the process makes audio. */
   readonly hasAudio: boolean
+  /** The rung that is copied from the source, and whose keyframes the others follow; null: all are encoded. */
+  readonly copied: number | null
   readonly out: LadderSink
 }
 
+const COPY_MARKS = { segmentSeconds: CHANNEL_SEGMENT_SECONDS, maxSeconds: COPY_SEGMENT_MAX_SECONDS }
+
 /** Video waits for the first audio this long. Then it begins without, and audio comes after a discontinuity. */
 const FIRST_AUDIO_US = 2_000_000
+/**
+ * Later, video waits for late audio this long. Players would have to wait for it too, and parts of the audio alone are as
+ * long as they say.
+ */
+const LATE_AUDIO_MS = 1000
 /** The most audio that waits for the first video: 20 seconds. */
 const EARLY_MAX = 1024
 
@@ -37,24 +48,36 @@ export class EncodedLadder {
   #isOver = false
   readonly #firstUs: (number | undefined)[]
   readonly #latestUs: number[]
+  /** Where segments begin in all rungs; null: at all keyframes. */
+  readonly #marks: SegmentMarks | null
+  /** How much later the first frame of the group at hand is shown than decoded. */
+  readonly #reorderingUs: number[]
 
   constructor(options: EncodedLadderOptions) {
-    const { clock, out } = options
+    const { clock, out, copied } = options
     this.#options = options
-    this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame)))
+    this.#marks = copied === null ? null : new SegmentMarks(out.rungs.length, COPY_MARKS)
+    this.#reorderingUs = out.rungs.map(() => 0)
+    this.#steps = out.rungs.map((rung) => new InStep(clock, (frame) => rung.frame(frame), LATE_AUDIO_MS))
     this.#video = out.rungs.map(() => undefined)
     this.#firstUs = out.rungs.map(() => undefined)
     this.#latestUs = out.rungs.map(() => 0)
-    this.#lockstep = new Lockstep(out.rungs.length, {
-      begin: (before) => this.#begin(before),
-      pass: (rung, frame) => this.#steps[rung]?.video(frame),
-    })
+    this.#lockstep = new Lockstep(
+      out.rungs.length,
+      {
+        begin: (before) => this.#begin(before),
+        pass: (rung, frame) => this.#steps[rung]?.video(this.#marked(rung, frame)),
+      },
+      copied,
+    )
   }
 
   /** Media that all rungs have, milliseconds. */
   get encodedMs(): number {
+    const { copied } = this.#options
     const lengths = this.#latestUs.map((latest, at) => latest - (this.#firstUs[at] ?? latest))
-    return Math.min(...lengths) / 1000
+    const encoded = lengths.filter((_, at) => at !== copied)
+    return Math.min(...(encoded.length > 0 ? encoded : lengths)) / 1000
   }
 
   videoTrack(rung: number, track: TrackInfo): void {
@@ -98,9 +121,17 @@ export class EncodedLadder {
     this.#lockstep.open()
   }
 
+  #marked(rung: number, frame: Frame): Frame {
+    if (this.#marks === null) return frame
+    if (frame.key) this.#reorderingUs[rung] = frame.timeUs - frame.decodeTimeUs
+    const timeUs = frame.decodeTimeUs + (this.#reorderingUs[rung] ?? 0)
+    return { ...frame, beginsSegment: this.#marks.begins(rung, { timeUs, key: frame.key }) }
+  }
+
   #begin(before: Break): void {
     const { out } = this.#options
     if (!this.#hasNewTracks && before === 'none') return
+    this.#marks?.restart()
     for (const step of this.#steps) step.flush()
     out.discontinue(before)
     if (!this.#hasNewTracks) return

@@ -1,24 +1,36 @@
 import type { Clock } from '../../base/clock.ts'
 import { ok, type Result } from '../../base/result.ts'
 import type { Ffmpeg, FfmpegJob, FfmpegProcess, FfmpegRefusal } from '../ffmpeg/ffmpeg.ts'
-import { ladderArguments, type LadderInput, makesAudio, OFFSET_US } from './arguments.ts'
+import type { Frame, TrackInfo } from '../frame.ts'
+import { encodedRungs, ladderArguments, type LadderInput, makesAudio, OFFSET_US } from './arguments.ts'
+import { EncodedAudio } from './encodedAudio.ts'
 import { EncodedLadder, type LadderSink } from './encodedLadder.ts'
 import { FragmentReader } from './fragmentReader.ts'
 
 export interface EncoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
-  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'script' | 'endsOn'>
+  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'script' | 'endsOn' | 'backlogBytes'>
   readonly ladder: LadderInput
+  /** The arguments of the process, where they are not those of a channel's ladder. */
+  readonly args?: readonly string[]
   /** Takes what the process makes, until it is gone. */
   readonly out: LadderSink
-  /** A frame of video came, with its time in the source, microseconds. */
+  /** A frame of video came, or of audio where there is no video, with its time in the source, microseconds. */
   readonly encoded: (timeUs: number) => void
   /** The process is gone, and its output was read. Called before `exited` resolves for others. */
   readonly ended: () => void
 }
 
+/** Takes the video of a source, in the order of decoding, from the frame on with which the process begins. */
+export interface CopySink {
+  track(track: TrackInfo): void
+  frame(frame: Frame): void
+}
+
 export interface Encoder {
+  /** Takes the source, for the rung that is copied. Null: none is. */
+  readonly copied: CopySink | null
   readonly process: FfmpegProcess
   /** Media that all rungs have, milliseconds. */
   readonly encodedMs: number
@@ -26,40 +38,64 @@ export interface Encoder {
 
 /** Encodes a ladder in one process, which writes frames and no files, except for a thumbnail. */
 export function startEncoder(options: EncoderOptions): Result<Encoder, FfmpegRefusal> {
-  const { ffmpeg, clock, job, ladder, out, ended } = options
-  const joined = new EncodedLadder({ clock, hasAudio: makesAudio(ladder), out })
+  const { ffmpeg, job, ladder, args = ladderArguments(ladder, ffmpeg.videoEncoder), ended } = options
+  const joined = joinedOf(options)
   let process: FfmpegProcess | null = null
-  const outputs = sinksOf(joined, options).map((sink) => outputOf(sink, () => void process?.stop(0)))
-  const run = ffmpeg.run({ ...job, args: ladderArguments(ladder), outputs })
+  const outputs = joined.outputs.map((sink) => outputOf(sink, () => void process?.stop(0)))
+  const run = ffmpeg.run({ ...job, args, outputs })
   if (!run.ok) return run
   process = run.value
   void process.exited.then(() => {
-    joined.end()
+    joined.media.end()
     ended()
   })
   return ok({
     process,
+    copied: joined.copied,
     get encodedMs() {
-      return joined.encodedMs
+      return joined.media.encodedMs
     },
   })
 }
 
 type OutputSink = Pick<ConstructorParameters<typeof FragmentReader>[0], 'track' | 'frame'>
 
-/** In the order of the pipes: the rungs, then audio. */
-function sinksOf(joined: EncodedLadder, { ladder, encoded }: EncoderOptions): OutputSink[] {
-  const video = ladder.rungs.map((_, rung): OutputSink => {
-    return {
-      track: (track) => joined.videoTrack(rung, track),
-      frame: (frame) => {
-        if (rung === 0) encoded(frame.timeUs)
-        joined.video(rung, frame)
-      },
-    }
+interface Joined {
+  readonly media: { readonly encodedMs: number; end(): void }
+  /** In the order of the pipes: the rungs, then audio. */
+  readonly outputs: readonly OutputSink[]
+  readonly copied: CopySink | null
+}
+
+const joinedOf = (options: EncoderOptions): Joined =>
+  options.ladder.hasVideo ? joinedLadder(options) : joinedAudio(options)
+
+function joinedLadder({ clock, ladder, out, encoded }: EncoderOptions): Joined {
+  const at = ladder.rungs.findIndex(({ copy }) => copy)
+  const media = new EncodedLadder({ clock, hasAudio: makesAudio(ladder), copied: at < 0 ? null : at, out })
+  const sinkOf = (rung: number, took: (frame: Frame) => void): OutputSink => ({
+    track: (track) => media.videoTrack(rung, track),
+    frame: (frame) => {
+      took(frame)
+      media.video(rung, frame)
+    },
   })
-  const audio: OutputSink = { track: (track) => joined.audioTrack(track), frame: (frame) => joined.audio(frame) }
-  return makesAudio(ladder) ? [...video, audio] : video
+  const notify = ({ timeUs }: Frame): void => encoded(timeUs)
+  const video = encodedRungs(ladder).map((rung, index) =>
+    sinkOf(ladder.rungs.indexOf(rung), index === 0 ? notify : () => undefined),
+  )
+  const audio: OutputSink = { track: (track) => media.audioTrack(track), frame: (frame) => media.audio(frame) }
+  const copied = at < 0 ? null : sinkOf(at, () => undefined)
+  return { media, copied, outputs: makesAudio(ladder) ? [...video, audio] : video }
+}
+
+function joinedAudio({ out, encoded }: EncoderOptions): Joined {
+  const media = new EncodedAudio(out)
+  const frame: OutputSink['frame'] = (one) => {
+    encoded(one.timeUs)
+    media.frame(one)
+  }
+  return { media, copied: null, outputs: [{ track: (track) => media.track(track), frame }] }
 }
 
 /** Reads one pipe. What cannot be read stops the process. */

@@ -12,6 +12,10 @@ export interface LockstepParts {
 
 /** Keyframes of the same picture: a rung with a frame rate of its own has it a frame earlier or later. */
 const SAME_US = 500_000
+/** The same with a leader: its frames and those of the others have equal times, but for rounding. */
+const FOLLOWED_US = 10_000
+/** Far more groups than wait. */
+const LEADER_KEYS = 600
 /** The most frames of a rung that wait for the others: ten seconds at 60 a second. */
 const WAITING_MAX = 600
 /** No group of pictures is longer, seconds. */
@@ -37,10 +41,18 @@ interface RungQueue {
 export class Lockstep {
   readonly #parts: LockstepParts
   readonly #queues: readonly RungQueue[]
+  /** The rung whose keyframes the others follow; null: all have the same. */
+  readonly #leader: number | null
+  /** Presentation times of the leader's latest keyframes. */
+  readonly #leaderKeysUs: number[] = []
+  readonly #sameUs: number
   #isOpen = false
 
-  constructor(rungs: number, parts: LockstepParts) {
+  /** @param leader a rung whose frames come before those of the others, which have its keyframes at exactly its times */
+  constructor(rungs: number, parts: LockstepParts, leader: number | null = null) {
     this.#parts = parts
+    this.#leader = leader
+    this.#sameUs = leader === null ? SAME_US : FOLLOWED_US
     this.#queues = Array.from({ length: rungs }, () => ({
       groups: [],
       waiting: 0,
@@ -60,22 +72,32 @@ export class Lockstep {
   frame(rung: number, frame: Frame): void {
     const queue = this.#queues[rung]
     if (queue === undefined) return
-    if (!frame.key && queue.groups.length === 0) {
+    const begins = frame.key && this.#beginsGroup(rung, frame)
+    if (!begins && queue.groups.length === 0) {
       if (queue.passes) this.#pass(rung, queue, frame)
       return
     }
-    if (frame.key) queue.groups.push([frame])
+    if (begins) queue.groups.push([frame])
     else queue.groups.at(-1)?.push(frame)
     queue.waiting += 1
     if (queue.waiting > WAITING_MAX) leaveOut(queue)
-    if (frame.key) this.#match()
+    if (begins) this.#match()
+  }
+
+  /** An encoder may see a keyframe where the leader has none, such as one of an open group. */
+  #beginsGroup(rung: number, { timeUs }: Frame): boolean {
+    if (this.#leader === null) return true
+    if (rung !== this.#leader) return this.#leaderKeysUs.some((keyUs) => Math.abs(keyUs - timeUs) <= this.#sameUs)
+    this.#leaderKeysUs.push(timeUs)
+    if (this.#leaderKeysUs.length > LEADER_KEYS) this.#leaderKeysUs.shift()
+    return true
   }
 
   #match(): void {
     while (this.#isOpen && this.#queues.every(({ groups }) => groups.length > 0)) {
       const starts = this.#queues.map(startOf)
       const latest = Math.max(...starts)
-      const lacking = this.#queues.filter((_, at) => (starts[at] ?? 0) < latest - SAME_US)
+      const lacking = this.#queues.filter((_, at) => (starts[at] ?? 0) < latest - this.#sameUs)
       if (lacking.length > 0) lacking.forEach(leaveOut)
       else this.#passGroup()
     }
@@ -83,7 +105,7 @@ export class Lockstep {
 
   #passGroup(): void {
     const before = breakBefore(this.#queues)
-    for (const queue of this.#queues) queue.latestUs = startOf(queue)
+    for (const queue of this.#queues) queue.latestUs = decodeStartOf(queue)
     this.#parts.begin(before)
     for (const [at, queue] of this.#queues.entries()) {
       const frames = takeGroup(queue)
@@ -101,7 +123,9 @@ export class Lockstep {
   }
 }
 
-const startOf = ({ groups }: RungQueue): number => groups[0]?.[0]?.decodeTimeUs ?? 0
+/** By presentation times: with B-frames in one rung, the decode times of one picture differ. */
+const startOf = ({ groups }: RungQueue): number => groups[0]?.[0]?.timeUs ?? 0
+const decodeStartOf = ({ groups }: RungQueue): number => groups[0]?.[0]?.decodeTimeUs ?? 0
 
 function takeGroup(queue: RungQueue): Frame[] {
   const frames = queue.groups.shift() ?? []
@@ -118,7 +142,7 @@ function leaveOut(queue: RungQueue): void {
 function breakBefore(queues: readonly RungQueue[]): Break {
   let found: Break = 'none'
   for (const queue of queues) {
-    found = worse(found, worse(queue.broken, breakAt(queue, startOf(queue))))
+    found = worse(found, worse(queue.broken, breakAt(queue, decodeStartOf(queue))))
     queue.broken = 'none'
   }
   return found

@@ -1,4 +1,5 @@
-import type { FfmpegExit } from './ffmpeg.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 
 /** The exit status that a shell reports for a program that a signal ended: 128 plus the signal's number. */
 const BY_STATUS: ReadonlyMap<number | null, NodeJS.Signals> = new Map([
@@ -20,6 +21,22 @@ export function exitReason(exit: FfmpegExit): string {
   if (signal === 'SIGTERM') return 'ffmpeg was ended from outside (SIGTERM)'
   const last = lastLine(exit.tail)
   return `ffmpeg ended with ${signal ?? exit.code}${last === '' ? '' : `: ${last}`}`
+}
+
+/** Waits until a process ends, and ends it after this time. `isLate`: that was necessary. */
+export async function exitWithin(
+  process: Pick<FfmpegProcess, 'exited' | 'stop'>,
+  clock: Pick<Clock, 'sleep'>,
+  ms: number,
+): Promise<FfmpegExit & { readonly isLate: boolean }> {
+  const over = new AbortController()
+  const late = clock.sleep(ms, over.signal).then(
+    () => process.stop(0).then(() => true),
+    () => false,
+  )
+  const exit = await process.exited
+  over.abort()
+  return { ...exit, isLate: await late }
 }
 
 /** The last line of the output, at most 300 characters. */

@@ -8,6 +8,7 @@ import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type Progress, progressReader } from './progress.ts'
 import { type Tail, tailOf } from './tail.ts'
+import { type VideoEncoder, X264 } from './videoEncoders.ts'
 
 /** Starts and tracks every ffmpeg process of this server. */
 export interface Ffmpeg {
@@ -18,6 +19,8 @@ export interface Ffmpeg {
   run(job: FfmpegJob): Result<FfmpegProcess, FfmpegRefusal>
   /** How many processes are running. */
   readonly running: number
+  /** What encodes channels and the renditions of feeds. */
+  readonly videoEncoder: VideoEncoder
   /** Ends all processes and starts no more. Resolves when they are gone. */
   stop(graceMs: number): Promise<void>
 }
@@ -82,6 +85,8 @@ export interface FfmpegOptions {
   /** A path, or a name to find in PATH. */
   readonly binary: string
   readonly maxChildren: () => number
+  /** Default: libx264. */
+  readonly videoEncoder?: VideoEncoder
 }
 
 /**
@@ -120,6 +125,7 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
     get running() {
       return children.size
     },
+    videoEncoder: options.videoEncoder ?? X264,
     run(job) {
       if (stopping || children.size >= options.maxChildren()) return err(busy(options.maxChildren(), stopping))
       const program = findProgram(options.binary)

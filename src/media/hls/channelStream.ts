@@ -1,12 +1,15 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
-import { encodedBandwidth } from '../../core/hls/bandwidth.ts'
-import { CHANNEL_SEGMENT_SECONDS, CHANNEL_SEGMENTS } from '../../core/hls/channel.ts'
+import { audioBandwidth, encodedBandwidth } from '../../core/hls/bandwidth.ts'
+import { CHANNEL_SEGMENT_SECONDS, CHANNEL_SEGMENTS, COPY_SEGMENT_MAX_SECONDS } from '../../core/hls/channel.ts'
 import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
 import { usualFrameRate } from '../../core/hls/frameRates.ts'
 import type { LadderSink } from '../encoder/encodedLadder.ts'
+import type { FrameSink } from '../frame.ts'
+import { AudioOnly } from './audioOnly.ts'
 import { FrameSampler } from './frameSampler.ts'
-import { HlsPackager, type MadeSegment } from './packager.ts'
+import { HlsPackager } from './packager.ts'
+import type { HlsRendition, MadeSegment } from './rendition.ts'
 import { RunTimes } from './runTimes.ts'
 import { type Arrival, HlsStream } from './stream.ts'
 
@@ -16,6 +19,8 @@ export interface ChannelStreamOptions {
   readonly store: SegmentStore
   /** How many renditions the ladder has. */
   readonly renditions: number
+  /** Whether one of them may be copied, so that segments follow the keyframes of the source. */
+  readonly copies: boolean
 }
 
 /** What one process of the engine makes. */
@@ -23,29 +28,63 @@ export interface ChannelRun {
   readonly rungs: readonly Rung[]
   /** Bits per second; 0: there is none. */
   readonly audio: number
+  /** The index of the rendition with the audio alone; null: there is none. */
+  readonly audioOnly: number | null
   /** A segment of a rendition is complete. */
   readonly segment: (index: number, made: MadeSegment) => void
   /** Players can begin with what this process made. Called once. */
   readonly playable: () => void
 }
 
-/** Of an engine whose first process has not begun. */
-const NO_RUN: ChannelRun = { rungs: [], audio: 0, segment: () => undefined, playable: () => undefined }
+/** What shows while no process has media. */
+export type SlateRun = Pick<ChannelRun, 'rungs' | 'audio' | 'audioOnly'>
 
+export interface ShownSlate {
+  /** One for each rung. Their frames have the time of the wall clock. */
+  readonly sinks: readonly FrameSink[]
+  /** The time of the first frame, epoch milliseconds. */
+  readonly startMs: number
+  /** The slate has ended: the sinks must get no more. */
+  readonly isOver: () => boolean
+}
+
+/** Of an engine whose first process has not begun. */
+const NO_RUN: ChannelRun = { rungs: [], audio: 0, audioOnly: null, segment: () => undefined, playable: () => undefined }
+
+/** FRAME-RATE is the highest of a rendition. While a slate shows before the first broadcast, this one is likely. */
+const EXPECTED_RATE = 30
 /** A rendition of 20 Mbit/s for 50 seconds; a larger one keeps fewer segments. */
 const MAX_BYTES = 128 * 1024 * 1024
 
-/** The live HLS of one engine. Each of its processes continues it after a discontinuity, with the renditions that it makes. */
+/**
+ * The live HLS of one engine. Each of its processes continues it after a discontinuity, with the renditions that it makes.
+ * So does a slate, until a process has media.
+ */
 export class ChannelStream {
+  readonly #clock: Clock
   readonly #stream: HlsStream
   readonly #times: RunTimes
+  readonly #copies: boolean
   readonly #samplers = new Map<number, FrameSampler>()
+  readonly #packagers = new Map<number, HlsPackager>()
+  #audioOnly: AudioOnly | null = null
   #run = NO_RUN
-  /** Renditions of the present process that have a segment of it. */
+  #slate: SlateRun | null = null
+  /** What is made now, or was made last. Its renditions need no new beginning. */
+  #shown: SlateRun = NO_RUN
+  /** Renditions of the present process, or of the slate, that have a segment of it. */
   readonly #begun = new Set<number>()
+  /** Frames per second of the latest source with video: a slate says nothing about the sources after it. */
+  readonly #frameRates = new Map<number, number>()
   #isOn = false
+  /** The present process has media. */
+  #hasMedia = false
+  /** When a process last had media, monotonic. */
+  #silentSinceMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engineId, clock, store, renditions }: ChannelStreamOptions) {
+  constructor({ engineId, clock, store, renditions, copies }: ChannelStreamOptions) {
+    this.#clock = clock
+    this.#copies = copies
     this.#times = new RunTimes(clock)
     const names = Array.from({ length: renditions }, (_, index) => String(index))
     const limits = { listed: CHANNEL_SEGMENTS, maxBytes: MAX_BYTES }
@@ -54,19 +93,17 @@ export class ChannelStream {
 
   /** Called with each frame of the source, or of the process where Sluice does not see the source. */
   observe(timeUs: number): void {
-    this.#times.observe(timeUs / 1000)
+    if (this.#isOn) this.#hasMedia = true
+    if (this.#isOn) this.endSlate()
+    if (this.#slate === null) this.#times.observe(timeUs / 1000)
   }
 
-  /** A process begins. It gets what is returned; call `end` when it is gone. */
+  /** A process begins. It gets what is returned; call `end` when it is gone. A slate stays until there is media. */
   begin(run: ChannelRun): LadderSink {
-    const first = this.#samplers.size === 0
-    const isNew = ({ index }: Rung): boolean => this.#run.rungs.every((rung) => rung.index !== index)
-    const added = run.rungs.filter(isNew)
     this.#run = run
-    this.#begun.clear()
     this.#isOn = true
-    this.#times.restart()
-    for (const { index } of added) this.#add(index, first)
+    this.#hasMedia = false
+    if (this.#slate === null) this.#show(run)
     return {
       rungs: run.rungs.flatMap(({ index }) => this.#samplers.get(index) ?? []),
       discontinue: (before) => this.#discontinue(before === 'back'),
@@ -75,24 +112,64 @@ export class ChannelStream {
 
   /** The process is gone; viewers may still get what it made. */
   end(): void {
+    if (this.#hasMedia) this.#silentSinceMs = this.#clock.monotonic()
     this.#isOn = false
+    this.#hasMedia = false
+    if (this.#slate === null) this.#discontinue(false)
+  }
+
+  /** How long no process had media, milliseconds. Null: one has. */
+  get silentMs(): number | null {
+    return this.#hasMedia ? null : this.#clock.monotonic() - this.#silentSinceMs
+  }
+
+  /**
+   * A slate begins, this long ago or where the media before it ended. It ends with `endSlate`, or by itself when a process
+   * has media.
+   */
+  beginSlate(slate: SlateRun, beforeMs: number): ShownSlate {
+    const nowMs = this.#clock.now()
+    this.endSlate()
+    this.#slate = slate
+    this.#show(slate)
+    this.#times.observe(nowMs)
+    return {
+      sinks: slate.rungs.flatMap(({ index }) => this.#samplers.get(index) ?? []),
+      startMs: Math.max(nowMs - beforeMs, this.#times.endMs),
+      isOver: () => this.#slate !== slate,
+    }
+  }
+
+  endSlate(): void {
+    if (this.#slate === null) return
     this.#discontinue(false)
+    this.#slate = null
+    if (this.#isOn) this.#show(this.#run)
   }
 
   /** A process is at work, and each rendition has a segment of it. */
   get isLive(): boolean {
-    return this.#isOn && this.#run.rungs.length > 0 && this.#run.rungs.every(({ index }) => this.#begun.has(index))
+    return this.#isOn && this.#slate === null && this.#hasBegun
+  }
+
+  /** Viewers see the slate, of which each rendition has a segment. */
+  get showsSlate(): boolean {
+    return this.#slate !== null && this.#hasBegun
+  }
+
+  get #hasBegun(): boolean {
+    return this.#shown.rungs.length > 0 && this.#shown.rungs.every(({ index }) => this.#begun.has(index))
   }
 
   /** Whether each rendition lists this number of segments or more. */
   lists(segments: number): boolean {
-    const made = this.#run.rungs.map(({ index }) => this.#stream.rendition(String(index)))
+    const made = this.#shown.rungs.map(({ index }) => this.#stream.rendition(String(index)))
     return made.length > 0 && made.every((rendition) => (rendition?.listed ?? 0) >= segments)
   }
 
-  /** Waits until a process is at work and each rendition lists this number of segments, `ms` at most. */
+  /** Waits until a process is at work, or the slate shows, and each rendition lists this number of segments, `ms` at most. */
   ready(segments: number, ms: number): Promise<boolean> {
-    return this.#stream.until(() => this.isLive && this.lists(segments), ms)
+    return this.#stream.until(() => (this.isLive || this.showsSlate) && this.lists(segments), ms)
   }
 
   /** A request waits for something. */
@@ -100,22 +177,56 @@ export class ChannelStream {
     return this.#stream.isAwaited
   }
 
-  /** The renditions that are made now, or were made last. */
+  /**
+   * The renditions that are made now, or were made last. Without video they have equal media, so it is only the one with the
+   * lowest bitrate: that is the one to continue with when the source sends video again.
+   */
   variants(): VariantFacts[] {
-    return this.#run.rungs.flatMap(({ index, bitrate, frameRate }) => {
-      const variant = this.#stream.rendition(String(index))?.variant()
-      if (variant === undefined || variant.size === null) return []
-      const { peak, average } = encodedBandwidth(bitrate, this.#run.audio, CHANNEL_SEGMENT_SECONDS)
-      const wanted = frameRate && frameRate.value / frameRate.scale
-      const rate = wanted ?? (variant.frameRate === null ? null : usualFrameRate(variant.frameRate))
-      return [{ ...variant, bandwidth: peak, averageBandwidth: average, frameRate: rate }]
-    })
+    const made = this.#shown.rungs.flatMap((rung) => this.#variantOf(rung) ?? [])
+    const withVideo = made.filter(({ size }) => size !== null)
+    if (withVideo.length > 0) return [...withVideo, ...this.#audioVariant()]
+    const [smallest] = this.#shown.rungs.toSorted((a, b) => a.bitrate - b.bitrate)
+    return made.filter(({ rendition }) => rendition === String(smallest?.index))
+  }
+
+  #audioVariant(): VariantFacts[] {
+    const { audioOnly, audio } = this.#shown
+    const variant = audioOnly === null ? undefined : this.#stream.rendition(String(audioOnly))?.variant()
+    if (variant === undefined || variant.codecs === '') return []
+    const { peak, average } = audioBandwidth(audio)
+    return [{ ...variant, bandwidth: peak, averageBandwidth: average }]
+  }
+
+  #variantOf({ index, bitrate, frameRate: chosen, copy }: Rung): VariantFacts | undefined {
+    const variant = this.#stream.rendition(String(index))?.variant()
+    if (variant === undefined || variant.codecs === '') return undefined
+    const { peak, average } =
+      variant.size === null
+        ? audioBandwidth(this.#shown.audio)
+        : copy
+          ? { peak: variant.bandwidth, average: variant.averageBandwidth }
+          : encodedBandwidth(bitrate, this.#shown.audio, CHANNEL_SEGMENT_SECONDS)
+    const wanted = chosen && chosen.value / chosen.scale
+    const counted = this.#frameRates.get(index)
+    const rate = wanted ?? (counted === undefined ? EXPECTED_RATE : usualFrameRate(counted))
+    const frameRate = variant.size === null ? null : rate
+    return { ...variant, bandwidth: peak, averageBandwidth: average, frameRate }
+  }
+
+  /** Whether the ladder has this rendition. */
+  has(rendition: string): boolean {
+    return this.#stream.rendition(rendition) !== undefined
+  }
+
+  /** Whether the present process makes this rendition, or the latest one did. */
+  makes(rendition: string): boolean {
+    const { rungs, audioOnly } = this.#shown
+    return [...rungs.map(({ index }) => index), audioOnly].some((index) => String(index) === rendition)
   }
 
   /** Undefined: there is no such rendition at the moment. */
   facts(rendition: string): RenditionFacts | undefined {
-    const isMade = this.#run.rungs.some(({ index }) => String(index) === rendition)
-    return isMade ? this.#stream.facts(rendition) : undefined
+    return this.makes(rendition) ? this.#stream.facts(rendition) : undefined
   }
 
   /** As for `HlsStream`. */
@@ -133,34 +244,67 @@ export class ChannelStream {
 
   /** How long a piece plays, milliseconds. */
   playsMs(rendition: string, kind: PieceKey['kind'], n: number): number {
-    return this.#stream.rendition(rendition)?.playsMs(kind, n) ?? 0
+    return this.#stream.playsMs(rendition, kind, n)
   }
 
   /** Ends all waits, and forgets all media. */
   stop(): void {
     this.#isOn = false
+    this.#hasMedia = false
     this.#run = NO_RUN
+    this.#shown = NO_RUN
+    this.#slate = null
     this.#stream.stop()
   }
 
+  /** Other media comes now. */
+  #show(shown: SlateRun): void {
+    const first = this.#samplers.size === 0
+    const added = shown.rungs.filter(({ index }) => this.#shown.rungs.every((rung) => rung.index !== index))
+    const hadAudioOnly = this.#shown.audioOnly !== null
+    this.#shown = shown
+    this.#begun.clear()
+    this.#times.restart()
+    if (shown.audioOnly === null) this.#audioOnly = null
+    else if (!hadAudioOnly) this.#audioOnly = this.#newAudioOnly(shown.audioOnly, first)
+    for (const { index } of added) this.#add(index, first)
+    // All rungs have the same segments, so the audio may follow any one.
+    for (const [index, packager] of this.#packagers)
+      packager.audioOnly = index === shown.rungs[0]?.index ? this.#audioOnly : null
+  }
+
   /** A rendition that was left out for a while begins again, with the numbers of the others. */
-  #add(index: number, isFirst: boolean): void {
+  #renditionOf(index: number, isFirst: boolean): HlsRendition {
     const name = String(index)
     const own = this.#stream.rendition(name)
     if (own === undefined) throw new Error(`an engine has no rendition ${name}`)
     const { segment, discontinuity } = this.#latest()
-    const rendition = isFirst ? own : this.#stream.renew(name, { segment, discontinuity, part: own.next.part })
+    return isFirst ? own : this.#stream.renew(name, { segment, discontinuity, part: own.next.part })
+  }
+
+  #newAudioOnly(index: number, isFirst: boolean): AudioOnly {
+    const segment = (made: MadeSegment): void => (this.#slate === null ? this.#run.segment(index, made) : undefined)
+    return new AudioOnly(this.#renditionOf(index, isFirst), segment)
+  }
+
+  #add(index: number, isFirst: boolean): void {
+    this.#frameRates.delete(index)
+    const rendition = this.#renditionOf(index, isFirst)
     const options = {
       segmentSeconds: CHANNEL_SEGMENT_SECONDS,
       parts: true,
       keyPerSegment: true,
+      ...(this.#copies ? { maxSeconds: COPY_SEGMENT_MAX_SECONDS } : {}),
       segment: (made: MadeSegment) => this.#closed(index, made),
     }
+    const packager = new HlsPackager(rendition, options, () => this.#stream.changed())
+    this.#packagers.set(index, packager)
     const sampler = new FrameSampler({
-      packager: new HlsPackager(rendition, options, () => this.#stream.changed()),
+      packager,
       dateOf: (sourceMs) => this.#times.dateOf(sourceMs),
       hasGap: () => undefined,
       offsetOf: (decodeTimeUs) => this.#times.offsetOf(decodeTimeUs),
+      nowMs: () => this.#clock.monotonic(),
     })
     this.#samplers.set(index, sampler)
   }
@@ -171,10 +315,16 @@ export class ChannelStream {
   }
 
   #closed(index: number, made: MadeSegment): void {
-    this.#run.segment(index, made)
-    if (!this.#isOn || this.isLive) return
+    if (this.#slate === null) this.#closedOfRun(index, made)
+    if (this.#hasBegun || (this.#slate === null && !this.#isOn)) return
     this.#begun.add(index)
     if (this.isLive) this.#run.playable()
+  }
+
+  #closedOfRun(index: number, made: MadeSegment): void {
+    this.#run.segment(index, made)
+    const counted = this.#stream.rendition(String(index))?.variant().frameRate ?? null
+    if (counted !== null) this.#frameRates.set(index, counted)
   }
 
   #discontinue(clockWentBack: boolean): void {

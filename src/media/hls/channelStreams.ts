@@ -5,7 +5,10 @@ import { MemoryStore } from './store.ts'
 /** The live HLS of the engines of this node. */
 export class ChannelStreams {
   readonly #clock: Clock
-  readonly #streams = new Map<string, { readonly stream: ChannelStream; readonly renditions: number }>()
+  readonly #streams = new Map<
+    string,
+    { readonly stream: ChannelStream; readonly renditions: number; readonly copies: boolean }
+  >()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -15,14 +18,17 @@ export class ChannelStreams {
     return this.#streams.get(engineId)?.stream
   }
 
-  /** The stream of an engine that begins or goes on, with the number of renditions of its ladder. */
-  open(engineId: string, renditions: number): ChannelStream {
+  /**
+   * The stream of an engine that begins or goes on, with the number of renditions of its ladder.
+   * @param copies whether the ladder says that one of them is copied
+   */
+  open(engineId: string, renditions: number, copies = false): ChannelStream {
     const current = this.#streams.get(engineId)
-    if (current?.renditions === renditions) return current.stream
+    if (current?.renditions === renditions && current.copies === copies) return current.stream
     current?.stream.stop()
     // A store of its own: a process that ends slowly may still write to the stream that this one replaces.
-    const stream = new ChannelStream({ engineId, clock: this.#clock, store: new MemoryStore(), renditions })
-    this.#streams.set(engineId, { stream, renditions })
+    const stream = new ChannelStream({ engineId, clock: this.#clock, store: new MemoryStore(), renditions, copies })
+    this.#streams.set(engineId, { stream, renditions, copies })
     return stream
   }
 

@@ -2,11 +2,14 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
 import type { SegmentStore } from '../../core/hls/facts.ts'
+import type { FeedRendition } from '../../core/hls/feedRungs.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { FeedConverter } from './feedConverter.ts'
 import { FrameSampler } from './frameSampler.ts'
-import { HlsPackager } from './packager.ts'
+import { FeedLadder, type LadderLoad } from './ladder/feedLadder.ts'
+import { type CutOptions, HlsPackager } from './packager.ts'
+import type { HlsRendition } from './rendition.ts'
 import { HlsStream } from './stream.ts'
 
 export interface SegmentOptions {
@@ -31,11 +34,15 @@ export interface FeedStreamOptions {
   readonly store: SegmentStore
   readonly source: FrameSource
   readonly segments: SegmentOptions
+  /** Renditions beside that of the source. */
+  readonly renditions: readonly FeedRendition[]
+  /** What the machine can encode for them. */
+  readonly load: LadderLoad
   /** A process that takes frames without output for this long is killed and restarted, milliseconds. */
   readonly stallMs: number
 }
 
-/** The rendition of a feed: it has one. */
+/** The rendition of what the publisher sends. */
 const RENDITION = 'v0'
 
 const BACKOFF_MS = 250
@@ -43,12 +50,16 @@ const BACKOFF_MAX_MS = 10_000
 /** A process that ran for this long resets the back-off. */
 const HEALTHY_MS = 30_000
 
-/** One feed as HLS. Needs a process only for codecs that HLS does not have, and restarts it when it dies. */
+/**
+ * One feed as HLS. Needs a process only for codecs that HLS does not have, which it restarts when it dies, and for
+ * renditions beside that of the source.
+ */
 export class FeedStream {
   readonly #options: FeedStreamOptions
   /** What viewers request. */
   readonly hls: HlsStream
   readonly #sampler: FrameSampler
+  readonly #ladder: FeedLadder
   readonly #stopping = new AbortController()
   #dates = new MediaDates()
   #source: FrameSource
@@ -65,7 +76,12 @@ export class FeedStream {
     this.#options = options
     this.#source = source
     this.hls = new HlsStream({ ...segments, id, clock, store, renditions: [RENDITION] })
-    this.#sampler = this.#newSampler(segments)
+    const rendition = this.hls.rendition(RENDITION)
+    if (rendition === undefined) throw new Error('a feed has no rendition')
+    const cuts = { segmentSeconds: segments.targetSeconds, parts: segments.parts }
+    this.#ladder = new FeedLadder({ ...options, stream: this.hls, source: rendition, cuts })
+    this.#ladder.choose(options.renditions)
+    this.#sampler = this.#newSampler(rendition, cuts)
     this.#converter = this.#newConverter()
     this.lastRequestMs = clock.monotonic()
     this.#subscribe()
@@ -82,9 +98,10 @@ export class FeedStream {
   }
 
   /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
-  follow(source: FrameSource): void {
+  follow(source: FrameSource, renditions: readonly FeedRendition[]): void {
     this.#source = source
     this.#sampler.discontinue()
+    this.#ladder.choose(renditions)
     this.#dates = new MediaDates()
     this.#subscribe()
   }
@@ -93,24 +110,38 @@ export class FeedStream {
   checkProgress(): void {
     const { log, name } = this.#options
     if (this.#converter.checkProgress()) log.warn({ name }, 'the HLS packager hangs and is killed')
+    this.#ladder.check()
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#unsubscribe()
     this.hls.stop()
-    await this.#converter.stop()
+    await Promise.all([this.#converter.stop(), this.#ladder.stop()])
   }
 
-  #newSampler({ targetSeconds, parts }: SegmentOptions): FrameSampler {
-    const rendition = this.hls.rendition(RENDITION)
-    if (rendition === undefined) throw new Error('a feed has no rendition')
-    const options = { segmentSeconds: targetSeconds, parts }
+  #newSampler(source: HlsRendition, cuts: CutOptions): FrameSampler {
+    const ladder = this.#ladder
+    const options: CutOptions = {
+      ...cuts,
+      opened: (segment) => ladder.opened(segment),
+      segment: ({ seconds }) => ladder.closed(seconds),
+    }
     return new FrameSampler({
-      packager: new HlsPackager(rendition, options, () => this.#changed()),
+      packager: new HlsPackager(source, options, () => this.#changed()),
       dateOf: (sourceMs) => this.#dates.dateOf(sourceMs),
       hasGap: (clockChanged) => (clockChanged ? this.#dates.reset() : this.#dates.release()),
+      nowMs: () => this.#options.clock.monotonic(),
+      // Renditions get the video that the source's rendition has, also while the source sends none.
+      taken: (taken) => ladder.frame(taken),
+      begins: (run) => ladder.begin(run),
+      ends: () => ladder.endRun(),
     })
+  }
+
+  #frame(frame: Frame): void {
+    this.#sampler.frame(frame)
+    if (frame.kind === 'audio') this.#ladder.frame(frame)
   }
 
   #changed(): void {
@@ -127,7 +158,7 @@ export class FeedStream {
       stallMs,
       out: {
         tracks: (tracks) => this.#sampler.tracks(tracks),
-        frame: (frame) => this.#sampler.frame(frame),
+        frame: (frame) => this.#frame(frame),
         end: () => this.#end(converter),
       },
       failed: (problem, ranMs) => void this.#failed(converter, problem, ranMs),
@@ -170,6 +201,7 @@ export class FeedStream {
     if (converter !== this.#converter) return
     this.#ended = true
     this.#sampler.end()
+    this.#ladder.end()
   }
 }
 

@@ -20,13 +20,16 @@ export interface TrackSamples {
 
 const VIDEO_TIMESCALE = 90_000
 
+/** Audio has the same id without video: players that read on over a change of tracks go by it. */
+const TRACK_IDS = { video: 1, audio: 2 } as const
+
 /** The tracks in the order that they get in the file: video first. */
 export function mp4Tracks(tracks: readonly TrackInfo[]): Mp4Track[] {
   const first = [tracks.find(({ kind }) => kind === 'video'), tracks.find(({ kind }) => kind === 'audio')]
   return first
     .filter((info) => info !== undefined)
-    .map((info, index) => ({
-      id: index + 1,
+    .map((info) => ({
+      id: TRACK_IDS[info.kind],
       timescale: info.kind === 'video' ? VIDEO_TIMESCALE : info.sampleRate,
       info,
     }))

@@ -3,6 +3,7 @@ import type { Sample } from '../../core/hls/facts.ts'
 import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
+import { VideoGap } from './videoGap.ts'
 
 export interface FrameSamplerOptions {
   readonly packager: HlsPackager
@@ -15,6 +16,25 @@ export interface FrameSamplerOptions {
    * exactly so. Renditions of one source agree on it.
    */
   readonly offsetOf?: (decodeTimeUs: number, endUs: number) => number
+  /** Monotonic milliseconds. Without it the latest keyframe is not shown again when video is missing. */
+  readonly nowMs?: () => number
+  /** The source has no gaps, however far its frames are apart. */
+  readonly isContinuous?: boolean
+  /** A frame of the lead is in the stream, or will be: one of the source, or the latest keyframe again. */
+  readonly taken?: (frame: Frame) => void
+  /** A run of frames without a gap begins. */
+  readonly begins?: (run: SampledRun) => void
+  /** The run is over. May be called when there is none. */
+  readonly ends?: () => void
+}
+
+/** Times are microseconds. */
+export interface SampledRun {
+  readonly tracks: readonly TrackInfo[]
+  /** The presentation time of its first frame. */
+  readonly startUs: number
+  /** Added to a time of the source it gives the time of the stream. */
+  readonly offsetUs: number
 }
 
 const US = 1_000_000
@@ -22,6 +42,11 @@ const US = 1_000_000
 const USUAL_US = US / 30
 /** The most audio that waits for the keyframe that a stream begins with. */
 const EARLY_MAX = 256
+
+/** Room for rounded times where a part has to fit into its target. */
+const ROUNDING_US = 20
+/** A frame is not shown for a shorter time. */
+const LEAST_US = 1000
 
 /** A frame of the lead whose end is not known yet. */
 interface Pending {
@@ -32,7 +57,8 @@ interface Pending {
 
 /**
  * Turns the frames of a feed, H.264 and AAC, into samples. The times of the stream go on over every discontinuity; the
- * last frame before one gets the usual length, and what follows begins with a keyframe.
+ * last frame before one gets the usual length, and what follows begins with a keyframe. While a source sends audio and no
+ * video, its latest keyframe is shown again: playlists go on, and players play the audio.
  */
 export class FrameSampler implements FrameSink {
   readonly #options: FrameSamplerOptions
@@ -44,11 +70,16 @@ export class FrameSampler implements FrameSink {
   #early: Frame[] = []
   #pending: Pending | null = null
   #usualUs = USUAL_US
+  /** The latest keyframe of the video. */
+  #key: Frame | null = null
+  readonly #gap = new VideoGap()
   /** From the frame before the latest to the latest, gaps included. */
   #stepUs = 0
   /** Added to a time of the source it gives the time of the stream. */
   #offsetUs = 0
   #endUs = 0
+  /** Where the first frame of this run is in the stream. */
+  #runStartUs = 0
   /** How much later the first frame is shown than decoded. */
   #reorderingUs = 0
   /** The times of the lead, when it is audio. */
@@ -70,13 +101,19 @@ export class FrameSampler implements FrameSink {
     this.#leadClock = this.#newLeadClock()
   }
 
-  /** What comes next begins with a keyframe, after a discontinuity. */
-  discontinue(): void {
-    this.#flush()
+  /**
+   * What comes next begins with a keyframe, after a discontinuity.
+   *
+   * @param untilUs where the last frame ends at the latest, in the time of the stream
+   */
+  discontinue(untilUs = Number.POSITIVE_INFINITY): void {
+    this.#flush(untilUs)
+    this.#gap.reset()
     this.#waitsForKey = true
     this.#early = []
     this.#options.packager.discontinue()
     this.#leadClock = this.#newLeadClock()
+    this.#options.ends?.()
   }
 
   /** Where the stream has got to, microseconds. */
@@ -86,7 +123,7 @@ export class FrameSampler implements FrameSink {
 
   frame(frame: Frame): void {
     if (frame.kind === this.#lead?.info.kind) this.#leadFrame(this.#leadClock?.exact(frame) ?? frame, this.#lead)
-    else if (!this.#waitsForKey) this.#audioFrame(frame)
+    else if (!this.#waitsForKey) this.#audioBeside(frame)
     else if (this.#early.push(frame) > EARLY_MAX) this.#early.shift()
   }
 
@@ -96,13 +133,19 @@ export class FrameSampler implements FrameSink {
   }
 
   #leadFrame(frame: Frame, lead: Mp4Track): void {
+    if (this.#gap.isOpen && !this.#isBack(frame)) return
+    this.#gap.video()
     if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
     if (this.#waitsForKey && !frame.key) return
     const begins = this.#waitsForKey
     if (begins) this.#begin(frame)
+    if (frame.key) this.#key = frame
     const startUs = this.#pending === null ? frame.decodeTimeUs + this.#offsetUs : this.#endUs
     this.#pending = { frame, dtsUs: Math.max(startUs, this.#endUs) }
-    if (begins) for (const audio of this.#early.splice(0)) this.#audioFrame(audio, this.#pending.dtsUs)
+    this.#options.taken?.(frame)
+    if (!begins) return
+    this.#runStartUs = this.#pending.dtsUs
+    for (const audio of this.#early.splice(0)) this.#audioFrame(audio)
   }
 
   /** The frame lasts until the next one, unless there is a gap. */
@@ -110,7 +153,8 @@ export class FrameSampler implements FrameSink {
     const stepUs = next.decodeTimeUs + this.#offsetUs - pending.dtsUs
     const stepBeforeUs = this.#stepUs
     this.#stepUs = stepUs
-    if (isGap(stepUs / US, stepBeforeUs / US, this.#options.packager.targetSeconds)) {
+    const { packager, isContinuous = false } = this.#options
+    if (!isContinuous && isGap(stepUs / US, stepBeforeUs / US, packager.targetSeconds)) {
       this.discontinue()
       return this.#options.hasGap(stepUs < 0)
     }
@@ -118,13 +162,71 @@ export class FrameSampler implements FrameSink {
     const lengthUs = Math.max(stepUs, US / 1000)
     this.#emit(pending, lengthUs, lead)
     if (stepUs > 0) this.#usualUs = stepUs
-    this.#options.packager.before(next.key)
+    packager.before(next)
   }
 
-  /** What is pending gets the usual length. */
-  #flush(): void {
-    if (this.#pending !== null && this.#lead) this.#emit(this.#pending, this.#usualUs, this.#lead)
+  /** What is pending gets the usual length. What is shown again lasts as long as there is audio. */
+  #flush(untilUs = Number.POSITIVE_INFINITY): void {
+    if (this.#pending !== null && this.#lead) {
+      const leftUs = Math.max(LEAST_US, untilUs - this.#pending.dtsUs)
+      this.#emit(this.#pending, Math.min(this.#usualUs, leftUs), this.#lead)
+    }
     this.#pending = null
+    if (this.#gap.isOpen) this.#repeatUntil(this.#gap.endUs)
+  }
+
+  #audioBeside(frame: Frame): void {
+    this.#audioFrame(frame)
+    this.#gap.audio(frame.timeUs + this.#offsetUs)
+    if (!this.#gap.isOpen && !this.#opensGap()) return
+    while (this.#endUs + this.#repeatUs <= this.#gap.fillUntilUs) this.#repeat(this.#repeatUs)
+  }
+
+  /** Video has been missing for so long that its keyframe is shown again. */
+  #opensGap(): boolean {
+    const { packager, nowMs } = this.#options
+    const isMissing = isGap(this.#gap.lengthUs / US, this.#stepUs / US, packager.targetSeconds)
+    if (!isMissing || this.#pending === null || packager.repeatSeconds === null || nowMs === undefined) return false
+    if (!this.#gap.isConfirmed(nowMs())) return false
+    this.#flush()
+    this.#gap.open(this.#endUs)
+    return true
+  }
+
+  /** Video is back. False: it is no keyframe, or older than what was shown. A process gives its last frame with the next. */
+  #isBack({ key, decodeTimeUs }: Frame): boolean {
+    const { packager, hasGap, offsetOf } = this.#options
+    // Renditions of one source have the same discontinuities, so none of them begins one by itself.
+    const isAlone = offsetOf === undefined
+    const startUs = decodeTimeUs + this.#offsetUs
+    const isLate = startUs < this.#endUs
+    if (!key || (isLate && !(isAlone && this.#gap.isLateForLong()))) return false
+    if (isLate || (isAlone && isGap((startUs - this.#endUs) / US, 0, packager.targetSeconds))) {
+      this.discontinue()
+      hasGap(isLate)
+      return true
+    }
+    this.#repeatUntil(startUs)
+    this.#gap.close()
+    return true
+  }
+
+  /** At least a millisecond. */
+  get #repeatUs(): number {
+    return Math.max(LEAST_US, Math.floor((this.#options.packager.repeatSeconds ?? 0) * US) - ROUNDING_US)
+  }
+
+  #repeatUntil(us: number): void {
+    while (us - this.#endUs >= LEAST_US) this.#repeat(Math.min(us - this.#endUs, this.#repeatUs))
+  }
+
+  /** Shows the latest keyframe again. */
+  #repeat(lengthUs: number): void {
+    if (this.#key === null || this.#lead === undefined) throw new Error('there is no keyframe to show again')
+    const decodeTimeUs = this.#endUs - this.#offsetUs
+    const frame = { ...this.#key, decodeTimeUs, timeUs: decodeTimeUs + this.#reorderingUs }
+    this.#options.packager.repeat(this.#sampleOf({ frame, dtsUs: this.#endUs }, lengthUs, this.#lead))
+    this.#options.taken?.(frame)
   }
 
   #newLeadClock(): AudioClock | null {
@@ -133,29 +235,33 @@ export class FrameSampler implements FrameSink {
 
   #begin({ decodeTimeUs, timeUs, kind }: Frame): void {
     this.#waitsForKey = false
-    const { offsetOf } = this.#options
+    const { offsetOf, begins } = this.#options
     this.#offsetUs = offsetOf?.(decodeTimeUs, this.#endUs) ?? this.#endUs - decodeTimeUs
     this.#reorderingUs = timeUs - decodeTimeUs
     const audio = this.#tracks.find(({ info }) => info.kind === 'audio' && kind !== 'audio')
     this.#audio = audio?.info.kind === 'audio' ? { id: audio.id, clock: new AudioClock(audio.info) } : null
     const shownUs = this.#reorderingUs - this.#offsetUs
+    begins?.({ tracks: this.#tracks.map(({ info }) => info), startUs: timeUs, offsetUs: this.#offsetUs })
     this.#options.packager.begin(this.#init, this.#tracks, (mediaMs) => this.#options.dateOf(mediaMs + shownUs / 1000))
   }
 
-  #emit({ frame, dtsUs }: Pending, lengthUs: number, { id, timescale }: Mp4Track): void {
+  #emit(pending: Pending, lengthUs: number, lead: Mp4Track): void {
+    this.#options.packager.add(lead.id, this.#sampleOf(pending, lengthUs, lead))
+  }
+
+  #sampleOf({ frame, dtsUs }: Pending, lengthUs: number, { timescale }: Mp4Track): Sample {
     this.#endUs = dtsUs + lengthUs
     const ticks = (us: number): number => Math.round((us * timescale) / US)
     const dts = ticks(dtsUs)
-    const { key, data, timeUs } = frame
+    const { key, data, timeUs, beginsSegment } = frame
     const pts = Math.max(dts, ticks(timeUs + this.#offsetUs))
-    this.#options.packager.add(id, { dts, pts, duration: ticks(this.#endUs) - dts, key, data })
+    return { dts, pts, duration: ticks(this.#endUs) - dts, key, data, beginsSegment }
   }
 
-  /** Audio from before the first frame of a run is left out. */
-  #audioFrame({ timeUs, data }: Frame, fromUs = Number.NEGATIVE_INFINITY): void {
+  /** Audio from before the first frame of a run is left out, also when it comes late. */
+  #audioFrame({ timeUs, data }: Frame): void {
     const at = timeUs + this.#offsetUs
-    const runStartUs = this.#pending === null ? this.#endUs : fromUs
-    if (this.#audio === null || at < Math.max(0, runStartUs)) return
+    if (this.#audio === null || at < this.#runStartUs) return
     const sample = this.#audio.clock.sampleAt(at, data)
     if (sample !== null) this.#options.packager.add(this.#audio.id, sample)
   }

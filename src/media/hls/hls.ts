@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { FeedStream, type SegmentOptions } from './feedStream.ts'
+import type { LadderLoad } from './ladder/feedLadder.ts'
 import { MemoryStore } from './store.ts'
 
 export interface HlsOptions {
@@ -18,6 +19,8 @@ export interface HlsOptions {
   }
   /** For feeds whose packaging begins. */
   readonly segments: () => SegmentOptions
+  /** What the machine can encode for renditions beside those of publishers. */
+  readonly load: LadderLoad
 }
 
 /** A keyframe interval of ten seconds, and five more for a busy machine. */
@@ -55,13 +58,14 @@ export class Hls {
   open(feed: ActiveFeed): Result<FeedStream, string> {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
-    const { limits, ffmpeg, clock, log } = this.#options
+    const { limits, ffmpeg, clock, log, load } = this.#options
     if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
-    const { feedId: id, media: source } = feed
+    const { feedId: id, media: source, renditions } = feed
     const store = this.#store
     const segments = this.#options.segments()
-    const stream = new FeedStream({ ffmpeg, clock, log, name, id, store, source, segments, stallMs: STALL_MS })
+    const tools = { ffmpeg, clock, log, store, load }
+    const stream = new FeedStream({ ...tools, name, id, source, segments, renditions, stallMs: STALL_MS })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)
     this.#name(packaged, feed)
@@ -77,7 +81,7 @@ export class Hls {
       const { stream, feed: before } = packaged
       if (stream.ended || !isSameSource(before, feed) || (feed.secured && !before.secured)) continue
       this.#name(packaged, feed)
-      stream.follow(feed.media)
+      stream.follow(feed.media, feed.renditions)
     }
   }
 

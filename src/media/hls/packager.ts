@@ -7,8 +7,9 @@ import {
   targetDurationOf,
 } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
+import type { AudioOnly } from './audioOnly.ts'
 import { codecsOf, type Mp4Track, partOf } from './fmp4.ts'
-import type { HlsRendition, Targets } from './rendition.ts'
+import type { HlsRendition, MadeSegment, Targets } from './rendition.ts'
 
 export interface CutOptions {
   /** A segment ends at the first keyframe after this, seconds. */
@@ -17,21 +18,23 @@ export interface CutOptions {
   readonly parts: boolean
   /** The encoder is ours: it makes a keyframe for each segment, and nowhere else. */
   readonly keyPerSegment?: boolean
+  /** Segments end only where `cut` says. */
+  readonly led?: boolean
+  /** A segment begins: its first part is there. */
+  readonly opened?: (segment: { readonly n: number; readonly startMs: number }) => void
+  /** No segment is longer, seconds. Default: the first segment shows it. */
+  readonly maxSeconds?: number
   /** A segment is complete. */
   readonly segment?: (made: MadeSegment) => void
-}
-
-export interface MadeSegment {
-  /** Of the lead track. */
-  readonly frames: number
-  readonly bytes: number
-  readonly seconds: number
 }
 
 const NOTHING: MadeSegment = { frames: 0, bytes: 0, seconds: 0 }
 
 /** The date of a media time, both in milliseconds. Called once for each segment. */
 export type DateOf = (mediaMs: number) => number
+
+/** A shorter segment shows a frame rate only roughly. */
+const COUNTABLE_SECONDS = 1
 
 /** The most samples of other tracks that wait for the lead: 20 seconds of audio. */
 const WAITING_MAX = 1024
@@ -41,6 +44,8 @@ const WAITING_MAX = 1024
  * along. The first segment shows how long segments and frames are, and with it the targets are chosen for good.
  */
 export class HlsPackager {
+  /** Gets the audio of each part, too; null: there is no such rendition. */
+  audioOnly: AudioOnly | null = null
   readonly #rendition: HlsRendition
   readonly #options: CutOptions
   readonly #changed: () => void
@@ -52,6 +57,7 @@ export class HlsPackager {
   #others: Sample[] = []
   #sequence = 0
   #segmentBegins = true
+  #isCounted = false
   #made = NOTHING
 
   /** @param changed called when a playlist has something new */
@@ -78,6 +84,9 @@ export class HlsPackager {
     const video = infos.find((info) => info.kind === 'video')
     const size = video && video.width > 0 ? { width: video.width, height: video.height } : null
     this.#rendition.begin(init, { codecs: codecsOf(infos), size })
+    if (video === undefined) this.#rendition.counted(null)
+    this.#isCounted = video === undefined
+    this.audioOnly?.begin(tracks)
   }
 
   /** Takes the next sample of a track, with its duration. */
@@ -85,15 +94,35 @@ export class HlsPackager {
     if (this.#lead === undefined) return
     if (id !== this.#lead.id) return this.#addOther(sample)
     const seconds = sample.duration / this.#lead.timescale
-    this.before(sample.key, seconds)
+    this.before(sample, seconds)
     this.#cutter.add(seconds, sample.key)
     this.#waiting.push(sample)
   }
 
+  /** Takes a keyframe of the lead that is shown again, for `repeatSeconds` at most. */
+  repeat(sample: Sample): void {
+    if (this.#lead === undefined) return
+    const seconds = sample.duration / this.#lead.timescale
+    if (this.#cutter.endsSegmentBeforeRepeat()) this.#endSegment()
+    else if (this.#cutter.endsPart(true, seconds)) this.#endPart()
+    this.#cutter.add(seconds, true)
+    this.#waiting.push(sample)
+  }
+
+  /** How long a keyframe may be shown again. Null: the first segment is not complete, which must show how long frames are. */
+  get repeatSeconds(): number | null {
+    return this.#rendition.targets === null ? null : this.#cutter.repeatSeconds
+  }
+
   /** Says what the next sample of the lead is, so that a part that is complete need not wait for that sample's end. */
-  before(key: boolean, seconds = 0): void {
-    if (this.#cutter.endsSegment(key, seconds)) this.#endSegment()
+  before({ key, beginsSegment }: Pick<Sample, 'key' | 'beginsSegment'>, seconds = 0): void {
+    if (!this.#options.led && this.#cutter.endsSegment(key, seconds, beginsSegment)) this.#endSegment()
     else if (this.#rendition.targets !== null && this.#cutter.endsPart(key, seconds)) this.#endPart()
+  }
+
+  /** The segment is complete, and the next sample of the lead begins another. */
+  cut(): void {
+    this.#endSegment()
   }
 
   /** What follows does not continue what came before. */
@@ -103,6 +132,7 @@ export class HlsPackager {
     this.#others = []
     this.#cutter.segmentEnded()
     this.#rendition.discontinue()
+    this.audioOnly?.discontinue()
   }
 
   /** The stream is over. */
@@ -120,12 +150,21 @@ export class HlsPackager {
   #endSegment(): void {
     if (this.#rendition.targets === null) this.#open()
     if (this.#waiting.length > 0) this.#endPart()
+    this.#count(this.#made)
     this.#rendition.close()
+    this.audioOnly?.close()
     this.#cutter.segmentEnded()
     this.#segmentBegins = true
     if (this.#made.frames > 0) this.#options.segment?.(this.#made)
     this.#made = NOTHING
     this.#changed()
+  }
+
+  /** Counts the frame rate of a run once, in a segment that is long enough for that. */
+  #count({ frames, seconds }: MadeSegment): void {
+    if (this.#isCounted || frames === 0) return
+    this.#isCounted = seconds >= COUNTABLE_SECONDS
+    if (this.#isCounted || this.#rendition.variant().frameRate === null) this.#rendition.counted(frames / seconds)
   }
 
   /** Chooses the targets by the first segment, and cuts its parts. */
@@ -144,26 +183,28 @@ export class HlsPackager {
     }
   }
 
-  #targetsOf(samples: readonly Sample[], { timescale, info }: Mp4Track): Targets {
-    const { segmentSeconds, parts } = this.#options
+  #targetsOf(samples: readonly Sample[], { timescale }: Mp4Track): Targets {
+    const { segmentSeconds, parts, maxSeconds = 0 } = this.#options
     const seconds = samples.map(({ duration }) => duration / timescale)
     const length = seconds.reduce((sum, each) => sum + each, 0)
     return {
-      targetSeconds: targetDurationOf(segmentSeconds, length),
+      targetSeconds: Math.max(maxSeconds, targetDurationOf(segmentSeconds, length)),
       partSeconds: parts ? partTargetOf(seconds) : null,
-      frameRate: info.kind === 'video' ? samples.length / length : null,
     }
   }
 
   #newCutter(): Cutter {
-    const { segmentSeconds, keyPerSegment: atEveryKey = false } = this.#options
+    const { segmentSeconds, maxSeconds, keyPerSegment: atEveryKey = false } = this.#options
     const lead: Lead = this.#lead?.info.kind ?? 'video'
     const targets = this.#rendition.targets
     const rules: Omit<CutRules, 'segmentSeconds'> =
       targets === null
-        ? { maxSeconds: 2 * segmentSeconds, partSeconds: null }
+        ? {
+            maxSeconds: maxSeconds === undefined ? 2 * segmentSeconds : longestSegmentOf(maxSeconds),
+            partSeconds: null,
+          }
         : { maxSeconds: longestSegmentOf(targets.targetSeconds), partSeconds: targets.partSeconds }
-    return new Cutter({ ...rules, segmentSeconds, atEveryKey }, lead)
+    return new Cutter({ ...rules, segmentSeconds, atEveryKey: atEveryKey && lead === 'video' }, lead)
   }
 
   #endPart(): void {
@@ -172,16 +213,20 @@ export class HlsPackager {
     if (first === undefined || last === undefined || this.#lead === undefined) return
     const { id, timescale } = this.#lead
     const end = last.dts + last.duration
-    const tracks = this.#tracks.map((track) =>
-      track.id === id
-        ? { id, samples: this.#waiting }
-        : { id: track.id, samples: continuous(this.#takeOthers((end * track.timescale) / timescale)) },
-    )
+    const tracks = this.#tracks.map((track) => ({
+      id: track.id,
+      info: track.info,
+      samples: track.id === id ? this.#waiting : continuous(this.#takeOthers((end * track.timescale) / timescale)),
+    }))
     const bytes = partOf(++this.#sequence, tracks)
-    const startMs = this.#segmentBegins ? this.#dateOf((first.dts / timescale) * 1000) : 0
+    const begins = this.#segmentBegins
+    const startMs = begins ? this.#dateOf((first.dts / timescale) * 1000) : 0
     this.#segmentBegins = false
     const duration = (end - first.dts) / timescale
-    this.#rendition.add({ bytes, duration, independent: first.key }, startMs)
+    const segment = this.#rendition.add({ bytes, duration, independent: first.key }, startMs)
+    if (begins) this.#options.opened?.(segment)
+    const audio = tracks.find(({ info }) => info.kind === 'audio')?.samples ?? []
+    this.audioOnly?.add({ audio, duration, startMs, startSeconds: first.dts / timescale }, this.#rendition.targets)
     this.#made = {
       frames: this.#made.frames + this.#waiting.length,
       bytes: this.#made.bytes + bytes.length,

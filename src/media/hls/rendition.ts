@@ -19,18 +19,25 @@ export interface RenditionOptions {
   readonly listed: number
   /** The most bytes of closed segments; beyond it the oldest are removed. */
   readonly maxBytes: number
+  /** What the peak of its segments may reach, bits per second, where our encoder sets it; default: it is only measured. */
+  readonly mayReach?: number
 }
 
 /** What is constant in a rendition once it has begun. */
-export interface Targets extends Pick<RenditionFacts, 'targetSeconds' | 'partSeconds'> {
-  readonly frameRate: number | null
-}
+export type Targets = Pick<RenditionFacts, 'targetSeconds' | 'partSeconds'>
 
 export interface NewPart extends Pick<PartFact, 'duration' | 'independent'> {
   readonly bytes: Buffer
 }
 
-/** Of the first init of a run. */
+export interface MadeSegment {
+  /** Of the lead track. */
+  readonly frames: number
+  readonly bytes: number
+  readonly seconds: number
+}
+
+/** Of a run. */
 export type Described = Pick<VariantFacts, 'codecs' | 'size'>
 
 /** The segments of one rendition: parts go in, facts and bytes come out. */
@@ -39,6 +46,7 @@ export class HlsRendition {
   readonly #meter = new BandwidthMeter()
   #targets: Targets | null = null
   #described: Described = { codecs: '', size: null }
+  #frameRate: number | null = null
   #init: { readonly hash: string; readonly bytes: Buffer } = { hash: '', bytes: Buffer.alloc(0) }
   #closed: SegmentFact[] = []
   #open: SegmentFact | null = null
@@ -71,25 +79,32 @@ export class HlsRendition {
     this.#putInit()
   }
 
+  /** Frames in a second, as counted in a segment of this run; null: it has no video. */
+  counted(frameRate: number | null): void {
+    this.#frameRate = frameRate
+  }
+
   /** Says what is constant from now on. Call it once, before the first part. */
   choose(targets: Targets): void {
     this.#targets = targets
     this.#facts = null
   }
 
-  /** Adds a part; the first one of a segment opens it, at this date. */
-  add({ bytes, duration, independent }: NewPart, startMs: number): void {
+  /** Adds a part; the first one of a segment opens it, at this date. Returns its segment as far as it is there. */
+  add({ bytes, duration, independent }: NewPart, startMs: number): SegmentFact {
     const part = { n: this.#nextPart++, duration, independent, bytes: bytes.length }
     const open = this.#open ?? this.#newSegment(independent, startMs)
     this.#options.store.put(this.#key('part', partName(part.n)), bytes)
     this.#openBytes.push(bytes)
-    this.#open = {
+    const segment = {
       ...open,
       duration: open.duration + duration,
       parts: [...open.parts, part],
       bytes: open.bytes + bytes.length,
     }
+    this.#open = segment
     this.#facts = null
+    return segment
   }
 
   /** The open segment is complete. */
@@ -137,9 +152,9 @@ export class HlsRendition {
 
   variant(): VariantFacts {
     const { peak, average } = this.#meter.bandwidth
-    const { codecs, size } = this.#described
-    const frameRate = this.#targets?.frameRate ?? null
-    return { rendition: this.#options.name, bandwidth: peak, averageBandwidth: average, codecs, size, frameRate }
+    const { name: rendition, mayReach = 0 } = this.#options
+    const bandwidth = Math.max(peak, mayReach)
+    return { ...this.#described, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
   }
 
   /** The number of the open segment, or of the next one. */
@@ -185,12 +200,16 @@ export class HlsRendition {
 
   /** How long this piece plays, milliseconds; 0 for an init and for what is gone. */
   playsMs(kind: PieceKey['kind'], n: number): number {
-    const segments = this.#open === null ? this.#closed : [...this.#closed, this.#open]
-    const found =
-      kind === 'segment'
-        ? segments.find((segment) => segment.n === n)
-        : segments.flatMap(({ parts }) => parts).find((part) => part.n === n)
-    return kind === 'init' ? 0 : Math.round((found?.duration ?? 0) * 1000)
+    if (kind === 'init') return 0
+    const found = kind === 'segment' ? this.#closed.findLast((segment) => segment.n === n) : this.#part(n)
+    return Math.round((found?.duration ?? 0) * 1000)
+  }
+
+  /** Parts have successive numbers. Called for each answer, so it copies nothing. */
+  #part(n: number): PartFact | undefined {
+    const holds = ({ parts: [first] }: SegmentFact): boolean => first !== undefined && first.n <= n
+    const { parts = [] } = (this.#open && holds(this.#open) ? this.#open : this.#closed.findLast(holds)) ?? {}
+    return parts[n - (parts[0]?.n ?? 0)]
   }
 
   #newSegment(independent: boolean, startMs: number): SegmentFact {
@@ -210,15 +229,11 @@ export class HlsRendition {
     }
   }
 
-  /**
-   * A player may still fetch what the playlist before this one listed (RFC 8216 section 6.2.2): a removed segment stays
-   * for its own length and that of a playlist.
-   */
   #forget(): void {
     const { listed, maxBytes, store, stream, name } = this.#options
     let bytes = this.#closed.reduce((sum, segment) => sum + segment.bytes, 0)
     let removed = false
-    while (this.#closed.length > 2 * listed + 1 || (bytes > maxBytes && this.#closed.length > 1)) {
+    while (mayGo(this.#closed, listed) || (bytes > maxBytes && this.#closed.length > 1)) {
       const gone = this.#closed.shift()
       bytes -= gone?.bytes ?? 0
       if (gone?.discontinuity) this.#discontinuitySequence += 1
@@ -236,4 +251,20 @@ export class HlsRendition {
   #key(kind: PieceKey['kind'], name: string): PieceKey {
     return { stream: this.#options.stream, rendition: this.#options.name, kind, name }
   }
+}
+
+const secondsOf = (segments: readonly SegmentFact[]): number =>
+  segments.reduce((sum, { duration }) => sum + duration, 0)
+
+/**
+ * Whether the oldest segment may be removed. A player may still fetch what an earlier playlist listed, for the length of
+ * the segment and of the longest playlist with it (RFC 8216 section 6.2.2). That one also had parts of the segment that
+ * took its place. A source that catches up sends media faster than it plays, so one segment more stays.
+ * However short segments are, a bounded number of them stays.
+ */
+function mayGo(closed: readonly SegmentFact[], listed: number): boolean {
+  const [oldest] = closed
+  if (oldest === undefined || closed.length <= listed + 1) return false
+  if (closed.length > 4 * (listed + 1)) return true
+  return secondsOf(closed.slice(listed + 2)) >= oldest.duration + secondsOf(closed.slice(0, listed + 1))
 }

@@ -38,6 +38,11 @@ export class RunTimes {
     this.#segments = []
   }
 
+  /** The date at which the renditions have ended before the latest discontinuity, epoch milliseconds. */
+  get endMs(): number {
+    return this.#endMs
+  }
+
   /** The date of a time of the source, epoch milliseconds; the same for all renditions. */
   dateOf(sourceMs: number): number {
     const same = this.#segments.find((segment) => Math.abs(segment.sourceMs - sourceMs) < SAME_MS)

@@ -9,7 +9,8 @@ interface Shelf {
 
 /** Keeps pieces in memory. Its owner bounds them with `forget`. */
 export class MemoryStore implements SegmentStore {
-  readonly #shelves = new Map<string, Shelf>()
+  /** By stream, then by rendition. */
+  readonly #shelves = new Map<string, Map<string, Shelf>>()
 
   put(key: PieceKey, bytes: Buffer, fact?: SegmentFact): void {
     const { pieces, segments } = this.#shelfOf(key)
@@ -22,7 +23,7 @@ export class MemoryStore implements SegmentStore {
   }
 
   peek({ stream, rendition, name }: PieceKey): Buffer | undefined {
-    return this.#shelves.get(`${stream}/${rendition}`)?.pieces.get(name)
+    return this.#shelves.get(stream)?.get(rendition)?.pieces.get(name)
   }
 
   async read(key: PieceKey): Promise<Buffer | null> {
@@ -30,9 +31,10 @@ export class MemoryStore implements SegmentStore {
   }
 
   async forget(stream: string, rendition: string, beforeSegment: number): Promise<void> {
-    const name = `${stream}/${rendition}`
-    if (beforeSegment === Number.POSITIVE_INFINITY) this.#shelves.delete(name)
-    const shelf = this.#shelves.get(name)
+    const shelves = this.#shelves.get(stream)
+    if (beforeSegment === Number.POSITIVE_INFINITY) shelves?.delete(rendition)
+    if (shelves?.size === 0) this.#shelves.delete(stream)
+    const shelf = shelves?.get(rendition)
     if (shelf === undefined) return
     const kept = shelf.segments.findIndex(({ n }) => n >= beforeSegment)
     const gone = shelf.segments.splice(0, kept === -1 ? shelf.segments.length : kept)
@@ -45,9 +47,9 @@ export class MemoryStore implements SegmentStore {
   }
 
   #shelfOf({ stream, rendition }: PieceKey): Shelf {
-    const name = `${stream}/${rendition}`
-    const shelf = this.#shelves.get(name) ?? { pieces: new Map(), segments: [] }
-    this.#shelves.set(name, shelf)
+    const shelves = this.#shelves.get(stream) ?? new Map<string, Shelf>()
+    const shelf = shelves.get(rendition) ?? { pieces: new Map(), segments: [] }
+    this.#shelves.set(stream, shelves.set(rendition, shelf))
     return shelf
   }
 }

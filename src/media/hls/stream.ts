@@ -37,12 +37,19 @@ export class HlsStream {
     this.#renditions = new Map(renditions.map((name) => [name, new HlsRendition({ ...this.#options, name, first })]))
   }
 
-  /** Begins a rendition again with these numbers: nothing of it is left. */
-  renew(name: string, first: FirstNumbers): HlsRendition {
-    const rendition = new HlsRendition({ ...this.#options, name, first })
+  /** Begins a rendition, or begins it again, with these numbers: nothing of it is left. */
+  renew(name: string, first: FirstNumbers, more: Pick<RenditionOptions, 'mayReach'> = {}): HlsRendition {
+    const rendition = new HlsRendition({ ...this.#options, ...more, name, first })
     void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
     this.#renditions.set(name, rendition)
     return rendition
+  }
+
+  /** There is no such rendition any more. */
+  remove(name: string): void {
+    if (!this.#renditions.delete(name)) return
+    void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
+    this.changed()
   }
 
   rendition(name: string): HlsRendition | undefined {
@@ -55,13 +62,12 @@ export class HlsStream {
   }
 
   /**
-   * Waits until players can begin without a stall, `ms` at most. False: there is nothing to play. A stream with parts
-   * needs its first segment, one without three.
+   * Waits until players can begin with any rendition without a stall, `ms` at most. False: there is nothing to play. A
+   * stream with parts needs its first segment, one without three.
    */
   async ready(ms: number): Promise<boolean> {
-    const renditions = [...this.#renditions.values()]
-    await this.#waiters.until(() => renditions.every(isPlayable), ms)
-    return renditions.every(({ listed }) => listed > 0)
+    await this.#waiters.until(() => [...this.#renditions.values()].every(isPlayable), ms)
+    return [...this.#renditions.values()].some(({ listed }) => listed > 0)
   }
 
   /** Waits until a condition on this stream holds, `ms` at most. Resolves with whether it does. */
@@ -69,8 +75,9 @@ export class HlsStream {
     return this.#waiters.until(holds, ms)
   }
 
+  /** The renditions that can be played. */
   variants(): VariantFacts[] {
-    return [...this.#renditions.values()].map((rendition) => rendition.variant())
+    return [...this.#renditions.values()].filter(({ listed }) => listed > 0).map((rendition) => rendition.variant())
   }
 
   facts(rendition: string): RenditionFacts | undefined {
@@ -95,6 +102,11 @@ export class HlsStream {
   /** A piece that is in memory. */
   piece(key: Omit<PieceKey, 'stream'>): Buffer | undefined {
     return this.#store.peek({ ...key, stream: this.id })
+  }
+
+  /** How long a piece plays, milliseconds; 0 for what is gone. */
+  playsMs(rendition: string, kind: PieceKey['kind'], n: number): number {
+    return this.#renditions.get(rendition)?.playsMs(kind, n) ?? 0
   }
 
   /** Parts or segments were added, or the stream has ended. */

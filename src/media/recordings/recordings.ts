@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
-import { wasKilled } from '../ffmpeg/exits.ts'
+import { exitWithin, wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder, type RecordingEnd } from './recorder.ts'
@@ -245,14 +245,7 @@ export class Recordings {
     const started = ffmpeg.run({ name: `thumbnail of recording ${id}`, args, background: true })
     if (!started.ok) return log.warn({ recordingId: id, problem: started.error.message }, NO_THUMBNAIL)
     this.#process = started.value
-    const over = new AbortController()
-    const late = clock.sleep(THUMBNAIL_MS, over.signal).then(
-      () => started.value.stop(0),
-      () => undefined,
-    )
-    const { code, tail } = await started.value.exited
-    over.abort()
-    await late
+    const { code, tail } = await exitWithin(started.value, clock, THUMBNAIL_MS)
     this.#process = null
     const isMade = code === 0 && (await files.finishThumbnail(id))
     if (!isMade) log.warn({ recordingId: id, problem: tail }, NO_THUMBNAIL)

@@ -4,6 +4,7 @@ import { repeat, type Repetition } from '../../base/repeat.ts'
 import type { Frame, FrameSource, TrackInfo } from '../frame.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import { exitWithin } from '../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../ffmpeg/matroska.ts'
 
@@ -94,13 +95,7 @@ export class Thumbnails {
     if (!started.ok) throw new Error(started.error.message)
     started.value.write(matroska)
     started.value.end()
-    const over = new AbortController()
-    void clock.sleep(DECODE_MAX_MS, over.signal).then(
-      () => started.value.stop(0),
-      () => undefined,
-    )
-    const { code, tail } = await started.value.exited
-    over.abort()
+    const { code, tail } = await exitWithin(started.value, clock, DECODE_MAX_MS)
     const image = Buffer.concat(chunks)
     if (code !== 0 || image.length === 0 || image.length > MAX_BYTES) throw new Error(`no thumbnail (${code}): ${tail}`)
     return image

@@ -1,15 +1,17 @@
 import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { Reached, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
-import { makesAudio } from '../encoder/arguments.ts'
+import { makesAudio, THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
 import { pullScript, TIMES_JUMPED } from '../encoder/pullInput.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
-import type { MadeSegment } from '../hls/packager.ts'
+import type { MadeSegment } from '../hls/rendition.ts'
 import { type Fed, watchEncoder } from './encoderWatch.ts'
 
 export interface EncodingTools {
@@ -24,7 +26,11 @@ export interface EncodingTools {
 
 /** The input of one process. */
 interface Run {
+  /** What the source has: video, or audio that the ladder makes, or both. */
+  readonly hasVideo: boolean
   readonly hasAudio: boolean
+  /** What keeps the video from being copied; null: nothing does. */
+  readonly refusesCopy: string | null
   readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
   /** What it received so far; absent when it reads its source itself. */
   readonly fed?: () => Fed
@@ -45,6 +51,7 @@ export class Encoding {
   readonly #signal: AbortSignal
   readonly #load: LoadControl
   #process: FfmpegProcess | null = null
+  #loggedRefusal: string | null = null
 
   /** @param signal aborts when the engine stops; later events are not reported */
   constructor(
@@ -83,16 +90,19 @@ export class Encoding {
   }
 
   /** Starts a process that is fed, or that reads from `pull`. Null: it could not be started, and that was reported. */
-  run({ hasAudio, pull, fed }: Run): FfmpegProcess | null {
+  run({ hasVideo, hasAudio, refusesCopy, pull, fed }: Run): Encoder | null {
     const { ffmpeg, clock, stream } = this.#tools
+    if (hasVideo) this.#allowCopy(refusesCopy)
     const { audioKbps } = this.#job.ladder
-    const ladder = { hasAudio, audioKbps, rungs: this.#load.rungs, input: pull ? 'pull' : 'push' } as const
+    const ladder = { hasVideo, hasAudio, audioKbps, rungs: this.#load.rungs, input: pull ? 'pull' : 'push' } as const
     const run: ChannelRun = {
       rungs: ladder.rungs,
       audio: makesAudio(ladder) ? (audioKbps ?? 0) * 1000 : 0,
-      segment: (index, made) => this.#measure(index, made),
+      audioOnly: makesAudio(ladder) ? audioOnlyIndexOf(this.#job.ladder) : null,
+      segment: (index, made) => this.#measure(index, made, hasVideo),
       playable: () => this.#notify({ kind: 'manifest' }),
     }
+    if (!hasVideo) this.#removeThumbnail()
     const started = startEncoder({
       ffmpeg,
       clock,
@@ -115,7 +125,17 @@ export class Encoding {
       return null
     }
     this.#watch(started.value, fed ?? null)
-    return started.value.process
+    return started.value
+  }
+
+  /** Logs a repeated reason only once. */
+  #allowCopy(refusal: string | null): void {
+    const copied = this.#job.ladder.video.find(({ copy }) => copy)
+    if (copied === undefined) return
+    this.#load.copies(refusal === null)
+    if (refusal !== null && refusal !== this.#loggedRefusal)
+      this.log('warn', `${refusal}, so ${copied.label} is encoded and not copied`, 'copy_refused')
+    this.#loggedRefusal = refusal
   }
 
   #watch(encoder: Encoder, fed: (() => Fed) | null): void {
@@ -133,13 +153,26 @@ export class Encoding {
     if (restart) this.restart()
   }
 
-  #measure(index: number, { frames, bytes, seconds }: MadeSegment): void {
+  #measure(index: number, { frames, bytes, seconds }: MadeSegment, hasVideo: boolean): void {
     const { clock, meter } = this.#tools
     const { engineId, ladder } = this.#job
-    const framerate = Math.round((frames * 100) / seconds) / 100
-    this.#load.counted(index, framerate)
-    const rendition = { index, name: ladder.video[index]?.label ?? '' }
+    const made = ladder.video[index]
+    const framerate = hasVideo && made ? Math.round((frames * 100) / seconds) / 100 : null
+    if (framerate !== null) this.#load.counted(index, framerate)
+    const rendition = { index, name: made?.label ?? 'audio' }
     meter.segment(engineId, rendition, { atMs: clock.now(), framerate, bitrate: Math.round((bytes * 8) / seconds) })
+  }
+
+  /** The picture of an earlier source would stay the latest one. */
+  #removeThumbnail(): void {
+    rm(join(this.#folder, THUMBNAIL_FILE), { force: true }).catch((error: unknown) =>
+      this.#tools.log.warn({ engine: this.#job.engineId, err: error }, 'a thumbnail could not be removed'),
+    )
+  }
+
+  /** Whether the ladder of this engine has audio. */
+  get makesAudio(): boolean {
+    return this.#job.ladder.audioKbps !== null
   }
 
   async makeFolder(): Promise<void> {
@@ -162,8 +195,8 @@ export class Encoding {
     this.#notify({ kind: 'ready' })
   }
 
-  log(level: TranscodeLog['level'], message: string): void {
-    this.#notify({ kind: 'log', level, message })
+  log(level: TranscodeLog['level'], message: string, code?: TranscodeLog['code']): void {
+    this.#notify({ kind: 'log', level, message, ...(code === undefined ? {} : { code }) })
   }
 
   broken(message: string): void {
@@ -178,5 +211,5 @@ export class Encoding {
   }
 }
 
-export const NO_VIDEO =
-  'The source has no video: an engine encodes video, so there is nothing to play until it sends some'
+export const NOTHING_TO_PLAY =
+  'The source has no video, and the ABR ladder of this engine has no audio, so there is nothing to play'

@@ -1,4 +1,12 @@
-import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
+import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
+import type {
+  LoadSlate,
+  ReachSource,
+  TranscodeEvent,
+  TranscodeJob,
+  TranscodeLog,
+} from '../../core/channels/runs/transcoder.ts'
+import { SlateShow } from '../slate/show.ts'
 import { Encoding, type EncodingTools, STOP_GRACE_MS } from './encoding.ts'
 import { PullTranscode } from './pullTranscode.ts'
 import { PushTranscode } from './pushTranscode.ts'
@@ -7,6 +15,7 @@ import type { PushSources } from './sources.ts'
 export interface JobTools extends EncodingTools {
   readonly sources: PushSources
   readonly reach: ReachSource
+  readonly loadSlate: LoadSlate
 }
 
 /** One running engine: waits for its source, and runs an ffmpeg process exactly while it has one. */
@@ -16,6 +25,8 @@ export class RunningTranscode {
   readonly #stopping = new AbortController()
   readonly #encoding: Encoding
   readonly #pushed: PushTranscode
+  readonly #slate: SlateShow
+  #isReady = false
   #unwatch = (): void => undefined
   /** The making of the folder, then the work for a pulled source. */
   #work: Promise<void> = Promise.resolve()
@@ -30,6 +41,17 @@ export class RunningTranscode {
     this.#tools = tools
     this.#encoding = new Encoding(job, folder, tools, notify, this.#stopping.signal)
     this.#pushed = new PushTranscode(this.#encoding, this.#stopping.signal)
+    const { engineId, accountId, channelId, ladder } = job
+    const rungs = ladder.video.map((rendition, index) => ({ ...rendition, index }))
+    const load = (slateId: string) => tools.loadSlate({ accountId, channelId, slateId })
+    const { audioKbps } = ladder
+    const audioOnly = audioOnlyIndexOf(ladder)
+    this.#slate = new SlateShow({ ...tools, engineId, folder, rungs, audioKbps, audioOnly, load })
+  }
+
+  /** A viewer requests a playlist; see `FfmpegTranscoder`. */
+  viewed(slateId: string | null): void {
+    if (this.#isReady) this.#slate.viewed(slateId)
   }
 
   async start(): Promise<void> {
@@ -42,6 +64,7 @@ export class RunningTranscode {
     if (signal.aborted) return
     const { source } = this.#job
     this.#encoding.ready()
+    this.#isReady = true
     if (source.kind === 'pull') this.#work = new PullTranscode(source, this.#encoding, this.#tools, signal).run()
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
   }
@@ -51,6 +74,7 @@ export class RunningTranscode {
     this.#stopping.abort()
     this.#unwatch()
     this.#pushed.leave()
+    await this.#slate.stop()
     await this.#encoding.stop(STOP_GRACE_MS)
     await this.#work
     await this.#pushed.done

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { Reached, ReachSource, TranscodeJob } from '../../core/channels/runs/transcoder.ts'
 import { lastLine } from '../ffmpeg/exits.ts'
-import { type Encoding, NO_VIDEO, STOP_GRACE_MS } from './encoding.ts'
+import { type Encoding, NOTHING_TO_PLAY, STOP_GRACE_MS } from './encoding.ts'
 
 /** Sluice dials a source again after 1 s, 2 s, 4 s …, and after this long at most. */
 const DIAL_PAUSE_MAX_MS = 15_000
@@ -31,6 +31,8 @@ export class PullTranscode {
   readonly #tools: PullTools
   readonly #signal: AbortSignal
   #failures = 0
+  /** What the next process maps; ffmpeg fails for a track that the source lacks. */
+  #hasVideo = true
   #hasAudio = true
   #logged = ''
 
@@ -68,14 +70,23 @@ export class PullTranscode {
 
   #noteEnd({ seen, tail }: Pulled): void {
     if (seen) this.#encoding.sourceIsLost()
-    // The source has no audio, so the next try does not map it.
-    if (!seen && this.#hasAudio && /matches no streams/.test(tail)) this.#hasAudio = false
+    const lacks = seen ? null : this.#leaveOut(tail)
     this.#failures = seen ? 1 : this.#failures + 1
-    this.#warnOnce(seen ? '' : this.#reasonIn(tail))
+    this.#warnOnce(seen || lacks === 'a track' ? '' : (lacks ?? this.#noAnswer(tail)))
+    if (seen || lacks === NOTHING_TO_PLAY) [this.#hasVideo, this.#hasAudio] = [true, true]
   }
 
-  #reasonIn(tail: string): string {
-    return lacksVideo(tail) ? NO_VIDEO : noAnswer(withoutSource(lastLine(tail), this.#source.url))
+  /** The next process does not map the track that the source lacks. Null: it lacks none. Otherwise why nothing is left. */
+  #leaveOut(tail: string): 'a track' | typeof NOTHING_TO_PLAY | null {
+    if (!/matches no streams/.test(tail)) return null
+    if (lacksVideo(tail)) this.#hasVideo = false
+    else this.#hasAudio = false
+    const isLeft = this.#hasVideo || (this.#hasAudio && this.#encoding.makesAudio)
+    return isLeft ? 'a track' : NOTHING_TO_PLAY
+  }
+
+  #noAnswer(tail: string): string {
+    return noAnswer(withoutSource(lastLine(tail), this.#source.url))
   }
 
   /** Logs a repeated reason only once. */
@@ -97,8 +108,14 @@ export class PullTranscode {
         }
         seen = true
       }
-      const process = this.#encoding.run({ hasAudio: this.#hasAudio, pull: { reached, onFrames } })
-      if (process === null) return null
+      const encoder = this.#encoding.run({
+        hasVideo: this.#hasVideo,
+        hasAudio: this.#hasAudio,
+        refusesCopy: 'Sluice does not see the frames of a source that it pulls',
+        pull: { reached, onFrames },
+      })
+      if (encoder === null) return null
+      const { process } = encoder
       let restarts = false
       this.#encoding.restart = () => {
         restarts = true

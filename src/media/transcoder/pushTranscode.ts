@@ -1,14 +1,19 @@
+import { type KeyframeVerdict, LONG_SECONDS, TOO_LONG_SECONDS } from '../../core/hls/keyframes.ts'
 import type { FrameSource, TrackInfo } from '../frame.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
-import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
-import { type Encoding, NO_VIDEO, STOP_GRACE_MS } from './encoding.ts'
+import { type Encoding, NOTHING_TO_PLAY, STOP_GRACE_MS } from './encoding.ts'
 import type { Fed } from './encoderWatch.ts'
-import { type Parting, PushedInput } from './pushed.ts'
+import { type FedEncoder, type Parting, PushedInput } from './pushed.ts'
 
 /** How long a process may take to encode the rest of a source; the next one waits for it. */
 const DRAIN_MS = 5000
 /** Successive sources start at most one process in this time. */
 const START_EVERY_MS = 1000
+
+const GOP_TOO_LONG =
+  `gop_too_long: the encoder sends a keyframe less often than every ${LONG_SECONDS} s, so segments of this engine begin ` +
+  'without one, and players begin late: set a keyframe interval of 2 s'
+const NO_KEYFRAMES = `The encoder sent no keyframe for ${TOO_LONG_SECONDS} s: set a keyframe interval of 2 s`
 
 /** Encodes what encoders push to an engine: one source at a time, the newest. */
 export class PushTranscode {
@@ -17,6 +22,8 @@ export class PushTranscode {
   #newest: FrameSource | null = null
   #leave = (): void => undefined
   #work: Promise<void> = Promise.resolve()
+  /** Of the source at hand. */
+  #keyframes: KeyframeVerdict | null = null
 
   constructor(encoding: Encoding, signal: AbortSignal) {
     this.#encoding = encoding
@@ -48,6 +55,7 @@ export class PushTranscode {
    */
   async #push(media: FrameSource): Promise<void> {
     let parting: Parting = 'changed'
+    this.#keyframes = null
     while (parting === 'changed' || parting === 'restart') {
       await this.#encoding.pauseUntilMs(this.#encoding.startedAtMs + START_EVERY_MS)
       if (media !== this.#newest || this.#signal.aborted) return
@@ -62,7 +70,11 @@ export class PushTranscode {
     const pushed: PushedInput = new PushedInput({
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
       observe: (timeUs) => this.#encoding.observe(timeUs),
-      noVideo: () => this.#encoding.sourceIsLost(NO_VIDEO),
+      canPlay: (tracks) => this.#canPlay(tracks),
+      keyframes: (verdict) => {
+        if (this.#judge(verdict) === 'restart') resolve('restart')
+      },
+      nothingToPlay: () => this.#encoding.sourceIsLost(NOTHING_TO_PLAY),
       part: resolve,
     })
     const unsubscribe = media.subscribe(pushed)
@@ -75,13 +87,34 @@ export class PushTranscode {
     return parting
   }
 
+  #judge(verdict: KeyframeVerdict): 'restart' | 'go on' {
+    const isNew = this.#keyframes !== verdict
+    this.#keyframes = verdict
+    if (verdict === 'too_long') return 'restart'
+    if (isNew) this.#encoding.log('warn', GOP_TOO_LONG, 'gop_too_long')
+    return 'go on'
+  }
+
+  #refusesCopy(tracks: readonly TrackInfo[]): string | null {
+    const codec = tracks.find(({ kind }) => kind === 'video')?.codec
+    if (codec !== 'h264') return 'Only H.264 can be copied'
+    return this.#keyframes === 'too_long' ? NO_KEYFRAMES : null
+  }
+
+  #canPlay(tracks: readonly TrackInfo[]): boolean {
+    return has(tracks, 'video') || (has(tracks, 'audio') && this.#encoding.makesAudio)
+  }
+
   /** Starts a process for a source. Null: it could not be started, and the failure was reported. */
-  #begin(tracks: readonly TrackInfo[], fed: () => Fed): FfmpegProcess | null {
-    const hasAudio = tracks.some(({ kind }) => kind === 'audio')
-    const process = this.#encoding.run({ hasAudio, fed })
-    if (process === null) return null
+  #begin(tracks: readonly TrackInfo[], fed: () => Fed): FedEncoder | null {
+    const [hasVideo, hasAudio] = [has(tracks, 'video'), has(tracks, 'audio')]
+    const encoder = this.#encoding.run({ hasVideo, hasAudio, refusesCopy: this.#refusesCopy(tracks), fed })
+    if (encoder === null) return null
     this.#encoding.log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#encoding.sourceIsThere()
-    return process
+    return encoder
   }
 }
+
+const has = (tracks: readonly TrackInfo[], wanted: TrackInfo['kind']): boolean =>
+  tracks.some(({ kind }) => kind === wanted)

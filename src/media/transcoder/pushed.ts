@@ -1,4 +1,6 @@
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { type KeyframeVerdict, KeyframeWatch } from '../../core/hls/keyframes.ts'
+import type { CopySink, Encoder } from '../encoder/encoder.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import type { Fed } from './encoderWatch.ts'
@@ -9,23 +11,37 @@ import type { Fed } from './encoderWatch.ts'
  */
 export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 
+/** A process, and what takes the video that is copied. */
+export type FedEncoder = Pick<Encoder, 'process' | 'copied'>
+
 export interface PushedParts {
   /** Starts the process for these tracks; null when that fails. */
-  readonly begin: (tracks: readonly TrackInfo[]) => FfmpegProcess | null
+  readonly begin: (tracks: readonly TrackInfo[]) => FedEncoder | null
+  /** Keyframes of video that is copied are far apart. */
+  readonly keyframes: (verdict: KeyframeVerdict) => void
   /** A frame came, with its time, microseconds. */
   readonly observe: (timeUs: number) => void
-  /** The source sends no video, so no process can start. Called each time its tracks lack video. */
-  readonly noVideo: () => void
+  /** Whether a process can make something of these tracks. */
+  readonly canPlay: (tracks: readonly TrackInfo[]) => boolean
+  /** The source sends nothing to play, so no process can start. Called each time its tracks change to such ones. */
+  readonly nothingToPlay: () => void
   /** May be called several times; the first call counts. */
   readonly part: (why: Parting) => void
 }
+
+/** In a longer gap of audio the encoder would make silence, so a new process begins after it. */
+const SILENCE_MAX_US = 10_000_000
 
 /** Feeds one process from a source. */
 export class PushedInput implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
+  readonly #keyframes = new KeyframeWatch()
   #process: FfmpegProcess | null = null
+  #copied: CopySink | null = null
   #hasVideo = false
+  #isPlayable = false
+  #audioUs: number | null = null
   #isOver = false
 
   constructor(parts: PushedParts) {
@@ -37,18 +53,34 @@ export class PushedInput implements FrameSink {
     })
   }
 
-  /** Does not start a process for audio only; one starts when the source adds video. */
+  /** Does not start a process for tracks without anything to play; one starts when the source adds some. */
   tracks(tracks: readonly TrackInfo[]): void {
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
-    if (this.#hasVideo) this.#mux.tracks(tracks)
+    this.#isPlayable = this.#parts.canPlay(tracks)
+    this.#audioUs = null
+    if (this.#isPlayable) this.#mux.tracks(tracks)
     else if (this.#process !== null) this.#part('changed')
-    else if (!this.#isOver) this.#parts.noVideo()
+    else if (!this.#isOver) this.#parts.nothingToPlay()
   }
 
   frame(frame: Frame): void {
-    if (this.#isOver || !this.#hasVideo) return
+    if (this.#isPlayable && !this.#hasVideo) this.#checkSilence(frame)
+    if (this.#isOver || !this.#isPlayable) return
     this.#mux.frame(frame)
     this.#parts.observe(frame.timeUs)
+    if (frame.kind === 'video' && this.#copied !== null) this.#copy(frame, this.#copied)
+  }
+
+  #copy(frame: Frame, copied: CopySink): void {
+    copied.frame(frame)
+    const verdict = this.#keyframes.look(frame.timeUs, frame.key)
+    if (verdict !== null) this.#parts.keyframes(verdict)
+  }
+
+  #checkSilence({ timeUs }: Frame): void {
+    const stepUs = timeUs - (this.#audioUs ?? timeUs)
+    this.#audioUs = timeUs
+    if (Math.abs(stepUs) > SILENCE_MAX_US && this.#process !== null) this.#part('changed')
   }
 
   end(): void {
@@ -62,15 +94,20 @@ export class PushedInput implements FrameSink {
 
   #begin(tracks: readonly TrackInfo[]): void {
     if (this.#process !== null) return this.#part('changed')
-    this.#process = this.#parts.begin(tracks)
-    if (this.#process === null) this.#part('failed')
-    else void this.#process.exited.then(() => this.#part('failed'))
+    const encoder = this.#parts.begin(tracks)
+    if (encoder === null) return this.#part('failed')
+    this.#process = encoder.process
+    this.#copied = encoder.copied
+    const video = tracks.find(({ kind }) => kind === 'video')
+    if (video) this.#copied?.track(video)
+    void this.#process.exited.then(() => this.#part('failed'))
   }
 
   /** Detaches the process; it gets no more frames. */
   #part(why: Parting): void {
     this.#isOver = true
     this.#process = null
+    this.#copied = null
     this.#parts.part(why)
   }
 }

@@ -1,6 +1,9 @@
 import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
+/** Why an encoder is cut when another one connects with its stream key. */
+export const REPLACED = 'Another encoder has come with the same stream key; the newest is taken'
+
 /** Disconnects an encoder; `why` is for its operator. */
 type Cut = (why: string) => Promise<void>
 type Listener = (source: FrameSource) => void
@@ -12,7 +15,7 @@ export class PushSources {
 
   /** Takes the media of an encoder. Cuts an earlier one that pushes to the same ingest. */
   publish(ingestId: string, cut: Cut): FrameSink {
-    void this.cut(ingestId, 'Another encoder has come with the same stream key; the newest is taken')
+    void this.cut(ingestId, REPLACED)
     const hub = new Hub()
     const entry = { hub, cut }
     this.#connected.set(ingestId, entry)

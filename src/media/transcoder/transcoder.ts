@@ -1,10 +1,12 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type {
+  LoadSlate,
   ReachSource,
   TranscodeEvent,
   TranscodeJob,
@@ -29,6 +31,8 @@ export interface TranscoderOptions {
   readonly folder: string
   /** What viewers of engines get. */
   readonly streams: ChannelStreams
+  /** Reads the slate of a channel. Null: it is gone. */
+  readonly loadSlate: LoadSlate
 }
 
 /** A transcoder that runs ffmpeg processes on this node. */
@@ -37,6 +41,8 @@ export interface FfmpegTranscoder extends Transcoder {
   start(): Promise<void>
   /** Ends every job. Idempotent. */
   stop(): Promise<void>
+  /** A viewer of an engine requests a playlist. The slate of its channel shows while it has no source; null: none does. */
+  viewed(engineId: string, slateId: string | null): void
   /** The latest JPEG of an engine; null: there is none. */
   thumbnailOf(engineId: string): Promise<Buffer | null>
 }
@@ -69,6 +75,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     thumbnailOf: (engineId) => readFile(join(folderOf(engineId), THUMBNAIL_FILE)).catch(() => null),
     kill,
     isRunning: (engineId) => jobs.has(engineId),
+    viewed: (engineId, slateId) => jobs.get(engineId)?.viewed(slateId),
     async start() {
       await rm(folder, { recursive: true, force: true })
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -80,7 +87,10 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     },
     launch(job, notify) {
       if (jobs.has(job.engineId)) return
-      const tools = { ...options, stream: streams.open(job.engineId, job.ladder.video.length) }
+      const { video } = job.ladder
+      const copies = video.some(({ copy }) => copy)
+      const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
+      const tools = { ...options, stream: streams.open(job.engineId, renditions, copies) }
       const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)
       void begin(job, mine, notify)

@@ -29,6 +29,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
       problem = 'the database was restored from a backup of this moment' where state in ('recording', 'processing')`,
     `update runs set ended_at_ms = heartbeat_at_ms, stop_type = 'error', stop_id = '' where ended_at_ms is null`,
     'update engine_states set node = null, alive_until_ms = null',
+    'delete from encoders',
     `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
     `update channels set status = 'stopped' where status <> 'stopped'`,
     'delete from serving_nodes',

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { keyText } from '../../base/keyfile.ts'
 import { NEW_FILE, withFile } from '../../base/files.ts'
+import { sha256 } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import {
   AUTHORITY_FILE,
@@ -64,10 +65,8 @@ export interface OpenBackup {
   check(): Promise<Result<void, string>>
   /** Copies the data to a new file, and compares it with its checksum meanwhile. */
   extract(to: string): Promise<Result<void, string>>
-  /** The keys in it, as bytes. */
-  keys(): Promise<Uint8Array[]>
-  /** Certificate and key of the authority in it; null: it has none. */
-  authority(): Promise<string | null>
+  /** The keys and the authority in it, compared with their checksums. */
+  secrets(): Promise<Result<BackupSecrets, string>>
 }
 
 const CUT = 'the file ends too early: it was cut, or not copied completely'
@@ -140,15 +139,17 @@ class BackupReader implements OpenBackup {
     return sha256 === this.manifest.files[name]?.sha256 ? ok(undefined) : err(`${DAMAGED}: ${name} in it`)
   }
 
-  async keys(): Promise<Uint8Array[]> {
-    const entries = this.#entries.filter(({ name }) => KEY_FILES.some((file) => file === name))
-    const texts = await Promise.all(entries.map((entry) => readAll(this.#source, entry)))
-    return texts.map((text) => Buffer.from(text.toString('latin1'), 'base64'))
-  }
-
-  async authority(): Promise<string | null> {
-    const entry = this.#entries.find(({ name }) => name === AUTHORITY_FILE)
-    return entry ? (await readAll(this.#source, entry)).toString('latin1') : null
+  async secrets(): Promise<Result<BackupSecrets, string>> {
+    const texts = new Map<string, string>()
+    for (const name of [...KEY_FILES, AUTHORITY_FILE]) {
+      const entry = this.#entries.find((one) => one.name === name)
+      if (entry === undefined) continue
+      const content = await readAll(this.#source, entry)
+      if (sha256(content).toString('hex') !== this.manifest.files[name]?.sha256) return err(`${DAMAGED}: ${name} in it`)
+      texts.set(name, content.toString('latin1'))
+    }
+    const keys = KEY_FILES.flatMap((name) => texts.get(name) ?? []).map((text) => Buffer.from(text, 'base64'))
+    return ok({ keys, authority: texts.get(AUTHORITY_FILE) ?? null })
   }
 
   #entry(name: string): TarEntry {

@@ -10,6 +10,7 @@ const TYPES = {
     bytes: 'blob',
     token: 'integer',
     feed: 'text',
+    session: 'text',
     xid: '',
   },
   // "C": both databases order text by its UTF-8 bytes.
@@ -21,12 +22,13 @@ const TYPES = {
     bytes: 'bytea',
     token: 'bigint',
     feed: 'text collate "C"',
+    session: 'text collate "C"',
     xid: 'xid8 default pg_current_xact_id()',
   },
 } as const
 
 /** Columns of these types name a row of a table, and their row is deleted with it. */
-const PARENTS: Readonly<Record<string, string>> = { token: 'tokens.id', feed: 'feeds.id' }
+const PARENTS: Readonly<Record<string, string>> = { token: 'tokens.id', feed: 'feeds.id', session: 'sessions.id' }
 
 type ColumnType = keyof (typeof TYPES)['sqlite']
 

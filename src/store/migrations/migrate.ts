@@ -23,6 +23,10 @@ import * as nodeKeys from './0022_node_keys.ts'
 import * as reloads from './0024_reloads_and_provisioning.ts'
 import * as nodeFacts from './0025_node_facts.ts'
 import * as acme from './0026_acme.ts'
+import * as slates from './0027_slates.ts'
+import * as tokenRenditions from './0028_token_renditions.ts'
+import * as cacheLogs from './0030_cache_logs.ts'
+import * as encoders from './0031_encoders.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -48,6 +52,10 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0024_reloads_and_provisioning': reloads.up,
   '0025_node_facts': nodeFacts.up,
   '0026_acme': acme.up,
+  '0027_slates': slates.up,
+  '0028_token_renditions': tokenRenditions.up,
+  '0030_cache_logs': cacheLogs.up,
+  '0031_encoders': encoders.up,
 }
 
 /** The names of all migrations of this version. */

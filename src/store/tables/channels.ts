@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
+import type { SlateFacts } from '../../core/channels/slate.ts'
 import type { Channel, ActiveStatus } from '../../core/channels/types.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
-import type { ChannelPageQuery } from '../store.ts'
+import type { ChannelPageQuery, NewSlate } from '../store.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
+import { deleteSlateMedia, insertSlateMedia } from './slates.ts'
 
 const channels = new ResourceStatements<'channels', Channel>('channels', {
   toRow: (channel) => ({
@@ -15,6 +17,7 @@ const channels = new ResourceStatements<'channels', Channel>('channels', {
     timeout_seconds: channel.timeoutSeconds,
     status: channel.status,
     created_at_ms: channel.createdAtMs,
+    slate: channel.slate && JSON.stringify(channel.slate),
   }),
   fromRow: (row) => ({
     id: row.id,
@@ -24,12 +27,17 @@ const channels = new ResourceStatements<'channels', Channel>('channels', {
     timeoutSeconds: row.timeout_seconds,
     status: row.status,
     createdAtMs: row.created_at_ms,
+    slate: row.slate === null ? null : (JSON.parse(row.slate) as SlateFacts),
   }),
-  unchanged: ['status'],
+  unchanged: ['status', 'slate'],
 })
 
 const setStatus = statement((db, p: { id: string; status: ActiveStatus }) =>
   db.updateTable('channels').set({ status: p.status }).where('id', '=', p.id),
+)
+
+const setSlate = statement((db, p: { id: string; slate: string | null }) =>
+  db.updateTable('channels').set({ slate: p.slate }).where('id', '=', p.id),
 )
 
 const forgetExternalIds = statement((db, p: { id: string }) =>
@@ -54,6 +62,13 @@ export async function setChannelStatus(executor: Executor, id: string, status: A
   await executor.run(setStatus, { id, status })
 }
 
+/** Replaces the slate of a channel; null: it has none any more. */
+export async function setChannelSlate(executor: Executor, channelId: string, slate: NewSlate | null): Promise<void> {
+  await deleteSlateMedia(executor, channelId)
+  if (slate) await insertSlateMedia(executor, channelId, slate.facts.id, slate.media)
+  await executor.run(setSlate, { id: channelId, slate: slate && JSON.stringify(slate.facts) })
+}
+
 /** Deletes the channel's parts first, so that no reference dangles. */
 export async function deleteChannel(executor: Executor, id: string): Promise<void> {
   await executor.change((db) =>
@@ -66,6 +81,7 @@ export async function deleteChannel(executor: Executor, id: string): Promise<voi
   for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
     await executor.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
   }
+  await deleteSlateMedia(executor, id)
   await forgetEngineStates(executor, id)
   await channels.delete(executor, id)
 }

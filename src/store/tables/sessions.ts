@@ -132,6 +132,13 @@ export async function pageSessions(executor: Executor, query: SessionQuery): Pro
     let page = db
       .selectFrom('sessions')
       .selectAll()
+      .select((eb) =>
+        eb
+          .selectFrom('session_cache_bytes')
+          .select('session_cache_bytes.bytes_out')
+          .whereRef('session_id', '=', 'sessions.id')
+          .as('from_caches'),
+      )
       .where('account_id', '=', query.accountId)
       .where('ended_at_ms', 'is', null)
     if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
@@ -217,7 +224,7 @@ export async function pruneSessionsAndFeeds(executor: Executor, beforeMs: number
   return sessions + (await executor.run(pruneFeeds, { beforeMs, limit }))
 }
 
-const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
+const fromRow = (row: Selectable<SessionTable> & { from_caches?: number | null }): StoredSession => ({
   id: row.id,
   action: row.action as StoredSession['action'],
   protocol: row.protocol as StoredSession['protocol'],
@@ -238,4 +245,5 @@ const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
   kick: row.kick === null ? null : readEndReason(row.kick),
   bytesIn: row.bytes_in,
   bytesOut: row.bytes_out,
+  bytesFromCaches: row.from_caches ?? 0,
 })

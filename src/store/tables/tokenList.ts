@@ -12,6 +12,7 @@ import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
+import { renditionsOf } from './tokenRenditions.ts'
 import { lastUse } from './tokenUses.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
@@ -87,6 +88,7 @@ function page(db: Kysely<DB>, p: Page, scan: Scan, filter?: Filter) {
     .innerJoin('tokens', 'tokens.id', 'page.id')
     .selectAll('tokens')
     .select(lastUse)
+    .select(renditionsOf)
   const sorted = key === 'last_used_at_ms' ? rows.orderBy(key, order) : rows.orderBy(`tokens.${key}`, order)
   return sorted.orderBy('tokens.id', order)
 }

@@ -1,11 +1,12 @@
 import type { Insertable, Selectable } from 'kysely'
+import type { FeedRendition } from '../../core/hls/feedRungs.ts'
 import type { StreamEntry } from '../../core/tokens/types.ts'
 import type { TokenTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 
-/** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. */
-export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null }
+/** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. `renditions` is of `token_renditions`. */
+export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null; renditions: string | null }
 
 /** All columns but the id, which the database assigns. */
 export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
@@ -60,6 +61,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     enableThumbnails: row.enable_thumbnails === 1,
     multisource: row.multisource === 1,
     priority: row.priority,
+    hlsRenditions: row.renditions === null ? [] : (JSON.parse(row.renditions) as FeedRendition[]),
     trackingId: row.tracking_id,
     addedAtMs: row.added_at_ms,
     expiresAtMs: row.expires_at_ms,

@@ -3,15 +3,16 @@ import { inSlices, type Executor, statement } from '../executor.ts'
 import type { StoredToken } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
+import { renditionsOf, replaceRenditions, saveRenditions } from './tokenRenditions.ts'
 import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 
 const byId = statement((db, p: { id: number }) =>
-  db.selectFrom('tokens').selectAll('tokens').select(lastUse).where('id', '=', p.id),
+  db.selectFrom('tokens').selectAll('tokens').select(lastUse).select(renditionsOf).where('id', '=', p.id),
 )
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('tokens').selectAll().where('value_hash', '=', p.hash),
+  db.selectFrom('tokens').selectAll('tokens').select(renditionsOf).where('value_hash', '=', p.hash),
 )
 
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
@@ -19,6 +20,7 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
     .selectFrom('tokens')
     .selectAll('tokens')
     .select(lastUse)
+    .select(renditionsOf)
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('kind', '=', p.kind)
@@ -102,6 +104,7 @@ export async function insertToken(
   if (!row) throw new Error('insert returned no row')
   const stored = { ...token, id: row.id, version: 1 }
   await insertStreams(executor, stored)
+  await saveRenditions(executor, stored)
   await addToCount(executor, stored, 1)
   return stored
 }
@@ -118,10 +121,11 @@ export async function replaceToken(executor: Executor, token: StoredToken): Prom
     await executor.run(removeStreams, { id: token.id })
     await insertStreams(executor, next)
   }
+  await replaceRenditions(executor, next)
   return next
 }
 
-/** Also deletes streams, bindings and revocations (`on delete cascade`). */
+/** Also deletes streams, renditions, bindings and revocations (`on delete cascade`). */
 export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
   const { id, accountId, kind } = token
   if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)

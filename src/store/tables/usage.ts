@@ -8,7 +8,8 @@ import { lockRows } from './lockRows.ts'
 const HOUR_MS = 3_600_000
 
 type Total = Bytes & { readonly id: string }
-type Counted = Pick<
+/** What bytes of a session count for. */
+export type Counted = Pick<
   SessionTable,
   'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country' | 'bytes_in' | 'bytes_out'
 > & { id: string }
@@ -17,6 +18,8 @@ type Counted = Pick<
 interface Rise<T> extends Bytes {
   readonly total: T
   readonly of: Counted
+  /** The part of `bytesOut` that a cache sent. */
+  readonly cacheBytes?: number
 }
 
 /**
@@ -110,7 +113,7 @@ async function writeEnds(executor: Executor, rises: readonly Rise<SessionEnd>[])
  * One row for each stream, protocol, token, tracking id, country and hour, for any number of sessions. All nodes write to
  * the rows of a popular stream, so this comes last in its transaction: the rows stay locked until the commit.
  */
-async function addToHours<T>(
+export async function addToHours<T>(
   executor: Executor,
   rises: readonly Rise<T>[],
   atMsOf: (total: T) => number,
@@ -118,10 +121,15 @@ async function addToHours<T>(
   const hours = new Map<string, UsageTable>()
   for (const rise of rises.filter(hasRisen)) {
     const hour = hourOf(rise, Math.floor(atMsOf(rise.total) / HOUR_MS) * HOUR_MS)
-    const { bytes_in, bytes_out, ...key } = hour
+    const { bytes_in, bytes_out, cache_bytes, ...key } = hour
     const text = JSON.stringify(Object.values(key))
-    const sum = hours.get(text)
-    hours.set(text, sum ? { ...sum, bytes_in: sum.bytes_in + bytes_in, bytes_out: sum.bytes_out + bytes_out } : hour)
+    const sum = hours.get(text) ?? { bytes_in: 0, bytes_out: 0, cache_bytes: 0 }
+    hours.set(text, {
+      ...key,
+      bytes_in: sum.bytes_in + bytes_in,
+      bytes_out: sum.bytes_out + bytes_out,
+      cache_bytes: sum.cache_bytes + cache_bytes,
+    })
   }
   // Sorted, so that two nodes that add to the same rows cannot deadlock.
   const sorted = [...hours].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
@@ -139,11 +147,12 @@ const addSlice = (executor: Executor, hours: readonly UsageTable[]): Promise<num
           .doUpdateSet({
             bytes_in: sql`usage_hourly.bytes_in + excluded.bytes_in`,
             bytes_out: sql`usage_hourly.bytes_out + excluded.bytes_out`,
+            cache_bytes: sql`usage_hourly.cache_bytes + excluded.cache_bytes`,
           }),
       ),
   )
 
-const hourOf = ({ of, bytesIn, bytesOut }: Rise<unknown>, hourMs: number): UsageTable => ({
+const hourOf = ({ of, bytesIn, bytesOut, cacheBytes = 0 }: Rise<unknown>, hourMs: number): UsageTable => ({
   account_id: of.account_id,
   hour_ms: hourMs,
   stream_name: of.stream_name,
@@ -153,4 +162,5 @@ const hourOf = ({ of, bytesIn, bytesOut }: Rise<unknown>, hourMs: number): Usage
   country: of.country ?? '',
   bytes_in: bytesIn,
   bytes_out: bytesOut,
+  cache_bytes: cacheBytes,
 })

@@ -22,6 +22,7 @@ interface Sum {
   tokenId?: number
   bytesIn: number
   bytesOut: number
+  bytesFromCaches: number
 }
 
 export async function sumUsage(executor: Executor, query: UsageQuery): Promise<UsageRow[]> {
@@ -34,6 +35,7 @@ export async function sumUsage(executor: Executor, query: UsageQuery): Promise<U
       ...selected,
       sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
       sql`cast(coalesce(sum(bytes_out), 0) as bigint) as "bytesOut"`,
+      sql`cast(coalesce(sum(cache_bytes), 0) as bigint) as "bytesFromCaches"`,
     ])}
       from usage_hourly
       where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
@@ -56,7 +58,8 @@ export async function trackedUsage(executor: Executor, query: TrackedQuery): Pro
   const { accountId, fromMs, untilMs, prefix, after, limit } = query
   const answer = await executor.execute(
     sql`select tracking_id as "trackingId",
-        cast(sum(bytes_in) as bigint) as "bytesIn", cast(sum(bytes_out) as bigint) as "bytesOut"
+        cast(sum(bytes_in) as bigint) as "bytesIn", cast(sum(bytes_out) as bigint) as "bytesOut",
+        cast(sum(cache_bytes) as bigint) as "bytesFromCaches"
       from usage_hourly
       where account_id = ${accountId} and tracking_id <> '' and tracking_id > ${after}
       and hour_ms >= ${fromMs} and hour_ms < ${untilMs}

@@ -197,10 +197,11 @@ async function mergeHour(executor: Executor, { accountId, value, atMs }: At): Pr
   const columns = ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id']
   await run(
     executor,
-    sql`insert into usage_hourly (${refs(columns)}, tracking_id, country, bytes_in, bytes_out)
-      select ${refs(columns)}, '', country, bytes_in, bytes_out from usage_hourly where ${of}
+    sql`insert into usage_hourly (${refs(columns)}, tracking_id, country, bytes_in, bytes_out, cache_bytes)
+      select ${refs(columns)}, '', country, bytes_in, bytes_out, cache_bytes from usage_hourly where ${of}
       on conflict (${refs(columns)}, tracking_id, country) do update set
-        bytes_in = usage_hourly.bytes_in + excluded.bytes_in, bytes_out = usage_hourly.bytes_out + excluded.bytes_out`,
+        bytes_in = usage_hourly.bytes_in + excluded.bytes_in, bytes_out = usage_hourly.bytes_out + excluded.bytes_out,
+        cache_bytes = usage_hourly.cache_bytes + excluded.cache_bytes`,
   )
   return run(executor, sql`delete from usage_hourly where ${of}`)
 }

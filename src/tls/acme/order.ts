@@ -1,6 +1,5 @@
 import type { Client } from 'acme-client'
 import type { PemPair } from '../certificate.ts'
-import { acmeTransport } from '../../net/acmeTransport.ts'
 
 export interface OrderOptions {
   readonly directoryUrl: string
@@ -33,6 +32,7 @@ export const newPrivateKey = async (): Promise<string> => String(await (await li
  * @throws when the authority refuses, or cannot be reached
  */
 export async function orderCertificate(options: OrderOptions): Promise<PemPair> {
+  const { acmeTransport } = await import('../../net/acmeTransport.ts')
   const transport = acmeTransport(options.caFile, options.signal)
   try {
     return await order(await clientOf(options, transport.send), options)

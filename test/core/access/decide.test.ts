@@ -28,6 +28,7 @@ const token: TokenSnapshot = {
   multisource: true,
   record: false,
   enableThumbnails: false,
+  hlsRenditions: [],
   endSessionsOnUpdate: true,
   revokedJtis: new Set(),
 }

@@ -133,6 +133,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     multisource: true,
     record: false,
     enableThumbnails: false,
+    hlsRenditions: [],
     endSessionsOnUpdate: true,
     revokedJtis: new Set(revoked.jtis),
   }

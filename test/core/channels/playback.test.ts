@@ -55,7 +55,7 @@ describe('a viewer token', () => {
           (ch?.includes('ch_1') ?? true) &&
           (geo ? geo.cc.some((code) => code.toUpperCase() === 'NZ') : true) &&
           (hw?.includes('desktop') ?? true)
-        const rules = compilePlayback(distribution(), [], anyKey)
+        const rules = compilePlayback(distribution(), [], anyKey, new Map())
         expect(admit(rules, viewer, token({ exp, [name]: restricted }), 'streaming').ok).toBe(holds)
       }),
       { numRuns: 500 },
@@ -136,7 +136,7 @@ describe('a viewer token', () => {
 
   it('may have its restrictions in the older spelling, which is ignored beside the newer one', () => {
     const allows = (streaming: object) => {
-      const rules = compilePlayback(distribution(), [], anyKey)
+      const rules = compilePlayback(distribution(), [], anyKey, new Map())
       return admit(rules, viewer, token({ exp: EXP, streaming }), 'streaming').ok
     }
     expect(allows({ cc: ['NZ'] })).toBe(true)
@@ -157,7 +157,7 @@ describe('engines', () => {
   it('serve in the order of their priority, the older first among equals, and only those that feed it', () => {
     const engine = (id: string, priority: number, createdAtMs: number) => ({ id, priority, createdAtMs }) as Engine
     const all = [engine('a', 5, 1), engine('b', -1, 3), engine('c', -1, 2), engine('d', -100, 1)]
-    expect(compilePlayback(distribution(), all, []).engines.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+    expect(compilePlayback(distribution(), all, [], new Map()).engines.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
   })
 })
 

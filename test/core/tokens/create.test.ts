@@ -25,6 +25,7 @@ describe('defaults', () => {
         enableThumbnails: false,
         multisource: true,
         priority: null,
+        hlsRenditions: [],
         trackingId: null,
       },
     })
@@ -50,6 +51,7 @@ describe('defaults', () => {
       enableThumbnails: null,
       multisource: null,
       priority: null,
+      hlsRenditions: null,
     }
     expect(readTokenCreate('publish', plainBody({ ...nulls, ...publish }))).toEqual(
       readTokenCreate('publish', plainBody()),

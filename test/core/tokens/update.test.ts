@@ -64,6 +64,7 @@ describe('an update', () => {
       enableThumbnails: true,
       multisource: false,
       priority: 5,
+      hlsRenditions: [{ height: 480, bitrate: 900_000 }],
       endSessionsOnUpdate: false,
     }
     expect(set(body)).toEqual(body)
@@ -74,6 +75,11 @@ describe('an update', () => {
       bindIpsOnUsage: 0,
       allowedIpAddresses: [],
     })
+  })
+
+  it('clears renditions with [], and keeps them with null', () => {
+    expect(set({ hlsRenditions: [] })).toEqual({ hlsRenditions: [] })
+    expect(set({ isActive: true, hlsRenditions: null })).toEqual({ isActive: true })
   })
 
   it('clears priority with null, which counts as a change', () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
@@ -369,4 +370,29 @@ test('a phone shows the same without scrolling sideways', async () => {
 
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
+})
+
+test('a slate is set from a file, shown, refused with a reason, and removed', async () => {
+  const { id } = await channel('Slate')
+  await open(`/channels/${id}`)
+  await title('Slate')
+  await page.getByText('Viewers get an error while there is no broadcast.').waitFor()
+  const choose = (name: string, mimeType: string, buffer: Buffer) =>
+    page.getByLabel('File for the slate').setInputFiles({ name, mimeType, buffer })
+  await choose('fake.png', 'image/png', Buffer.from('no image'))
+  await page.getByText('The content is none of these').waitFor()
+  const png = spawnSync(
+    'ffmpeg',
+    '-loglevel error -f lavfi -i testsrc2=s=320x180 -frames:v 1 -f apng pipe:1'.split(' '),
+  )
+  await choose('soon.png', 'image/png', png.stdout)
+  await toast('Slate set').waitFor()
+  const image = page.getByRole('img', { name: /^Image, 320 × 180, / })
+  await image.waitFor()
+  const width = () => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth)
+  await expect.poll(width, SOON).toBe(320)
+  expect(await axe(page)).toEqual([])
+  await button('Remove').click()
+  await confirm('Remove')
+  await page.getByText('Viewers get an error while there is no broadcast.').waitFor()
 })

@@ -121,6 +121,9 @@ const CHANNELS: readonly Call[] = [
   call('listChannels', { name: 'Stage', limit: 1 }),
   call('readChannel', { channelId, include: 'ingests,engines' }),
   call('updateChannel', { channelId, body: { name: 'Main stage' } }),
+  refused('setSlate', { channelId }),
+  refused('readSlate', { channelId }),
+  refused('deleteSlate', { channelId }),
   call(
     'createIngest',
     { channelId, body: { name: 'Camera', type: 'rtmp-push', region: 'local' } },

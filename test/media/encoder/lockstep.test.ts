@@ -80,3 +80,27 @@ test('a rung that stands still holds a bounded number of frames, and both go on 
   group(0, 1000)
   expect(passed.at(-1)).toBe('0@1001.5')
 })
+
+test('rungs that follow the keyframes of another one are matched by the times at which pictures are shown', () => {
+  const passed: string[] = []
+  const step = new Lockstep(
+    2,
+    { begin: () => void passed.push('begin'), pass: (rung, { timeUs }) => void passed.push(`${rung}@${timeUs / 1e6}`) },
+    0,
+  )
+  /** The leader has B-frames, so it decodes earlier than it shows. */
+  const frame = (rung: number, seconds: number, key = false): void => {
+    const timeUs = Math.round(seconds * 1e6)
+    const decodeTimeUs = timeUs - (rung === 0 ? 300_000 : 0)
+    step.frame(rung, { kind: 'video', key, timeUs, decodeTimeUs, data: new Uint8Array() })
+  }
+  step.open()
+  // Closer together than two frames that count as the same without a leader.
+  for (const at of [10, 10.4, 10.8]) frame(0, at, true)
+  frame(1, 10.4, true)
+  expect(passed).toEqual(['begin', '0@10.4', '1@10.4'])
+  // Its encoder takes a picture for a keyframe which is none in the source.
+  frame(1, 10.6, true)
+  frame(1, 10.8, true)
+  expect(passed.slice(3)).toEqual(['1@10.6', 'begin', '0@10.8', '1@10.8'])
+})

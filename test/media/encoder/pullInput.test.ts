@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ladderArguments } from '../../../src/media/encoder/arguments.ts'
+import { X264 } from '../../../src/media/ffmpeg/videoEncoders.ts'
 import { pullScript } from '../../../src/media/encoder/pullInput.ts'
 
 test('a source is named in the script, and nowhere in the arguments', () => {
@@ -9,7 +10,7 @@ test('a source is named in the script, and nowhere in the arguments', () => {
     'ffconcat version 1.0',
     String.raw`file 'srt://192.0.2.1:9000?streamid=it'\''s'`,
   ])
-  const args = ladderArguments({ rungs: [], audioKbps: null, hasAudio: true, input: 'pull' })
+  const args = ladderArguments({ rungs: [], audioKbps: null, hasVideo: true, hasAudio: true, input: 'pull' }, X264)
   expect(args.slice(args.indexOf('-i'), args.indexOf('-i') + 2)).toEqual(['-i', 'pipe:0'])
 })
 

@@ -127,3 +127,109 @@ test('a stream that is closed answers waiting requests, and a process that ends 
   engine.play(1)
   expect([streams.find('en_1'), stream.facts('0'), stream.variants()]).toEqual([undefined, undefined, []])
 })
+
+/** The audio of a staged engine, 1024 samples a frame, in turns with its video. */
+function playWithAudio(engine: StagedEngine, segments: number, isThere = (_seconds: number) => true): void {
+  const { rungs } = engine.sink
+  for (let at = 0; at < segments * 2; at += 1024 / 48_000) {
+    const timeUs = Math.round(at * 1e6)
+    const frame = { kind: 'audio', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(50) } as const
+    if (isThere(at)) for (const rung of rungs) rung.frame(frame)
+  }
+  engine.play(segments)
+}
+
+const AUDIO_RUN = { audio: 128_000, audioOnly: 2 }
+
+test('the audio alone is a rendition with the segments and parts of the others, and every part is independent', () => {
+  const { engine, clock } = staged({ hasAudio: true, run: AUDIO_RUN })
+  const { stream } = engine
+  playWithAudio(engine.begin(), 3)
+  const [video, audio] = ['0', '2'].map((rendition) => stream.facts(rendition)?.segments.filter(({ closed }) => closed))
+  expect(audio).toHaveLength(3)
+  const shape = (segments: typeof video) =>
+    segments?.map(({ n, startMs, duration, parts }) => [n, startMs, duration, parts.map((part) => part.duration)])
+  expect(shape(audio)).toEqual(shape(video))
+  expect(audio?.flatMap(({ parts }) => parts).every(({ independent }) => independent)).toBe(true)
+  expect(audio?.every(({ bytes }, at) => bytes < (video?.[at]?.bytes ?? 0))).toBe(true)
+  expect(stream.variants().at(-1)).toEqual({
+    rendition: '2',
+    bandwidth: 151_616,
+    averageBandwidth: 136_000,
+    codecs: 'mp4a.40.2',
+    size: null,
+    frameRate: null,
+  })
+  engine.end()
+  clock.advance(10_000)
+  // Another rung leads now.
+  engine.begin(RUNGS.slice(1)).play(2)
+  expect(segmentsOf(stream, '2')).toEqual(segmentsOf(stream, '1'))
+})
+
+test('the rendition with the audio alone has silence where no audio comes, so that it goes on with the others', () => {
+  const { engine } = staged({ hasAudio: true, run: AUDIO_RUN })
+  const { stream } = engine
+  playWithAudio(engine.begin(), 4, (seconds) => seconds < 2.5 || seconds > 4.2)
+  expect(segmentsOf(stream, '2')).toEqual(segmentsOf(stream, '0'))
+  const parts = stream.facts('2')?.segments.flatMap((segment) => segment.parts) ?? []
+  // A fragment without samples has no bytes of media.
+  expect(Math.min(...parts.map(({ bytes }) => bytes))).toBeGreaterThan(100)
+})
+
+test('audio that comes a frame too late for its part moves no part of the audio alone by more than a frame', () => {
+  const { engine } = staged({ hasAudio: true, run: AUDIO_RUN })
+  const { stream } = engine
+  engine.begin()
+  const { rungs } = engine.sink
+  let audioAt = (0.8 * 1024) / 48_000
+  for (let at = 0; at <= 8; at += 0.04) {
+    const frame = (kind: 'video' | 'audio', seconds: number) => {
+      const timeUs = Math.round(seconds * 1e6)
+      const key = kind === 'audio' || Math.round(at * 25) % 50 === 0
+      return { kind, key, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(50) }
+    }
+    for (const rung of rungs) rung.frame(frame('video', at))
+    // It is late at each second boundary of segments, and in time at the others.
+    const lateSeconds = at % 4 > 1 && at % 4 < 3 ? 0.06 : -0.06
+    for (; audioAt < at - lateSeconds; audioAt += 1024 / 48_000)
+      for (const rung of rungs) rung.frame(frame('audio', audioAt))
+  }
+  const segments = stream.facts('2')?.segments.filter(({ closed }) => closed) ?? []
+  expect(segments.length).toBeGreaterThan(2)
+  for (const { n, duration } of segments) {
+    const bytes = stream.piece({ rendition: '2', kind: 'segment', name: `s${n}.m4s` }) ?? Buffer.alloc(0)
+    expect(Math.abs((framesIn(bytes) * 1024) / 48_000 - duration)).toBeLessThan(1024 / 48_000)
+  }
+})
+
+/** The samples of all fragments: the count is the first number of each `trun` after its flags. */
+function framesIn(bytes: Buffer): number {
+  let frames = 0
+  for (let at = bytes.indexOf('trun'); at >= 0; at = bytes.indexOf('trun', at + 4)) frames += bytes.readUInt32BE(at + 8)
+  return frames
+}
+
+test('the rendition with the audio alone is gone while there is no audio, and comes back with the numbers of the others', () => {
+  const { engine, clock } = staged({ hasAudio: true, run: AUDIO_RUN })
+  const { stream } = engine
+  playWithAudio(engine.begin(), 2)
+  engine.end()
+  clock.advance(10_000)
+  const silent = stream.begin({
+    rungs: RUNGS,
+    audio: 0,
+    audioOnly: null,
+    segment: () => undefined,
+    playable: () => undefined,
+  })
+  expect([stream.facts('2'), stream.variants().map(({ rendition }) => rendition), silent.rungs.length]).toEqual([
+    undefined,
+    ['0', '1'],
+    2,
+  ])
+  stream.end()
+  engine.begin().play(2)
+  expect(segmentsOf(stream, '2')).toHaveLength(2)
+  expect(segmentsOf(stream, '0').slice(-2)).toEqual(segmentsOf(stream, '2'))
+})

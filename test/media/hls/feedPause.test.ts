@@ -4,6 +4,7 @@ import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 
 const STALL_MS = 15_000
@@ -28,6 +29,8 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
     store: new MemoryStore(),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
+    renditions: [],
+    load: freeLoad(),
     stallMs: STALL_MS,
   })
   const frames = (ms: number): void => {

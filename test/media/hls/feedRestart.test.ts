@@ -4,6 +4,7 @@ import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { Hub } from '../../../src/media/hub.ts'
+import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 
 const open: { stream: FeedStream; processes: { stopped: () => void }[] }[] = []
@@ -39,6 +40,8 @@ function scripted() {
     store: new MemoryStore(),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
+    renditions: [],
+    load: freeLoad(),
     stallMs: 15_000,
   })
   begin(source)
@@ -57,7 +60,7 @@ test('a publisher whose packager is still finishing does not end the stream of t
   const { stream, source, processes } = scripted()
   const next = new Hub()
   source.end()
-  stream.follow(next)
+  stream.follow(next, [])
   processes[0]?.stopped()
   await new Promise(setImmediate)
   expect(stream.ended).toBe(false)

@@ -7,6 +7,7 @@ import { FrameSampler } from '../../../src/media/hls/frameSampler.ts'
 import { HlsPackager } from '../../../src/media/hls/packager.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
+import { playingSeconds, readMediaPlaylist } from '../../hls/playlist.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
@@ -191,6 +192,31 @@ test('audio alone is cut into segments of the target, and every part is independ
     expect(parts.every(({ independent }) => independent)).toBe(true)
   }
 })
+
+test.each([50, 70])(
+  'a segment that has left the playlist stays for its length and that of the longest playlist, with %i frames a GOP',
+  (gop) => {
+    const { stream, sampler, text } = packaged({ maxBytes: 1e6 })
+    /** By name: how long it has to be there, in seconds of the stream. */
+    const until = new Map<string, number>()
+    let [gone, kept] = [0, 0]
+    for (let at = 0; at < 80 * 25; at++) {
+      sampler.frame(frame('video', at / 25, at % gop === 0))
+      if (stream.facts('v0') === undefined) continue
+      const playlist = readMediaPlaylist(text())
+      const seconds = playingSeconds(playlist)
+      for (const { uri, durationSeconds } of playlist.segments)
+        until.set(uri, Math.max(until.get(uri) ?? 0, at / 25 + durationSeconds + seconds))
+      for (const [name, end] of until) {
+        const isThere = bytesOf(stream, name) !== undefined
+        if (at / 25 < end) expect([name, isThere]).toEqual([name, true])
+        else if (isThere) kept += 1
+        else gone += 1
+      }
+    }
+    expect(gone).toBeGreaterThan(kept)
+  },
+)
 
 test('segments in memory never exceed the bound', () => {
   const { stream, sampler, playlist } = packaged()

@@ -62,6 +62,7 @@ test('a recording ended when its publisher was detected as lost, and not with it
     startedAtMs: clock.now(),
     record: true,
     thumbnails: false,
+    renditions: [],
     media,
   })
   media.tracks([track])

@@ -3,10 +3,12 @@ import { addressesOf, embedCode, ffmpegCommand } from '../../../web/dashboard/sr
 import {
   checkAddress,
   checkCountry,
+  checkRendition,
   checkSite,
   checkStream,
   checkWhole,
 } from '../../../web/dashboard/src/pages/tokens/checks.ts'
+import { renditionOf } from '../../../web/dashboard/src/pages/tokens/renditions.ts'
 import { readEntries } from '../../../web/dashboard/src/pages/tokens/streamEntry.ts'
 import {
   changesBody,
@@ -82,6 +84,23 @@ describe('the checks of the form agree with the server', () => {
     for (const code of ['UK', 'ZZ', 'D', 'DEU', '']) expect(checkCountry(code)).not.toBeNull()
   })
 
+  test.each([
+    '480p:1200',
+    '480:1200k',
+    '96:50',
+    '1080p:10000',
+    '94:500',
+    '481:500',
+    '1082:500',
+    '480:49',
+    '480:10001',
+    '480p',
+    '',
+  ])('rendition %s', (entry) => {
+    const body = { label: 'a', streams: [name('a')], hlsRenditions: [renditionOf(entry)] }
+    expect(checkRendition(entry) === null).toBe(readTokenCreate('publish', body).ok)
+  })
+
   test.each(['show', 'a b, c', '/', 'x'.repeat(128), 'x'.repeat(129), '', 'tab\t'])('name %s', (streamName) => {
     expect(checkStream(name(streamName)) === null).toBe(checkStreamName(streamName) === null)
   })
@@ -154,6 +173,7 @@ const FULL: TokenForm = {
   enableThumbnails: true,
   multisource: false,
   priority: '-3',
+  hlsRenditions: ['480p:1200', '360p:600'],
   trackingId: 'site 7',
   expires: 'week',
 }
@@ -177,6 +197,10 @@ describe('the body', () => {
           enableThumbnails: true,
           multisource: false,
           priority: -3,
+          hlsRenditions: [
+            { height: 480, bitrate: 1_200_000 },
+            { height: 360, bitrate: 600_000 },
+          ],
           trackingId: null,
         },
       },
@@ -206,6 +230,7 @@ describe('the body', () => {
       endSessionsOnUpdate: true,
       multisource: true,
       priority: 4,
+      hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     })
     expect(changesBody('publish', before, before)).toEqual({})
     const body = changesBody('publish', before, {
@@ -214,6 +239,7 @@ describe('the body', () => {
       bindIpsOnUsage: '',
       countryRule: 'denied',
       priority: '',
+      hlsRenditions: [],
       record: true,
     })
     expect(body).toEqual({
@@ -223,6 +249,7 @@ describe('the body', () => {
       allowedCountries: [],
       deniedCountries: ['DE'],
       priority: null,
+      hlsRenditions: [],
       record: true,
     })
     expect(readTokenUpdate('publish', body).ok).toBe(true)

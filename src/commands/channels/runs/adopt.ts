@@ -1,4 +1,5 @@
-import type { Channel } from '../../../core/channels/types.ts'
+import { claimingNode } from '../../../core/channels/runs/claims.ts'
+import type { Channel, Engine } from '../../../core/channels/types.ts'
 import type { EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
 import type { SessionContext } from '../../context.ts'
 import { type EngineContext, stepEngine } from './step.ts'
@@ -65,6 +66,29 @@ async function reopenRun(
   await stepEngine(ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
   const reopened = (await tx.engineStates.get(engineId))?.runId ?? null
   if (run.keptBy !== null && reopened !== null) await tx.runs.keep(reopened, run.keptBy)
+}
+
+/**
+ * Gives an engine of this node to the node of its encoder, with its open run. Its process here must have ended.
+ * @returns false if this node has it no longer, if it should not run, or if its encoder is not there any more
+ */
+export function handOverEngine(
+  ctx: EngineContext & Pick<SessionContext, 'store'>,
+  { node, leaseMs }: EngineNode,
+  { id, accountId, channelId }: Engine,
+  to: string,
+): Promise<boolean> {
+  return ctx.store.transaction(async (tx) => {
+    const channel = await tx.channels.lock(accountId, channelId)
+    const [state, engine] = [await tx.engineStates.get(id), await tx.engines.get(accountId, id)]
+    if (!channel || state?.node !== node || !engine?.ingestId) return false
+    const claims = await tx.encoders.of([engine.ingestId])
+    if (claimingNode(claims.get(engine.ingestId)) !== to) return false
+    const effects = await stepEngine(ctx, tx, channel, id, { kind: 'moved' })
+    if (effects.length === 0) return false
+    await tx.engineStates.take(id, to, leaseMs)
+    return true
+  })
 }
 
 /** Leaves a stopped engine of this node to any node. */

@@ -7,7 +7,8 @@ import type { ChannelContext, SessionContext } from '../../context.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
-import { adoptEngine, type EngineNode, releaseEngine } from './adopt.ts'
+import { adoptEngine, type EngineNode, handOverEngine, releaseEngine } from './adopt.ts'
+import { encoderNodes } from './encoders.ts'
 import { engineObject, stepEngine } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
@@ -15,11 +16,14 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
   async busy() {
     const { read } = ctx.store
     const states = await read.engineStates.busy()
-    return Promise.all(
+    const found = await Promise.all(
       states.map(async (state) => ({ state, engine: await read.engines.get(state.accountId, state.engineId) })),
     )
+    const encoderAt = await encoderNodes(ctx, at, found)
+    return found.map((one) => ({ ...one, encoderAt: encoderAt(one.engine) }))
   },
   adopt: (state) => adoptEngine(ctx, at, state),
+  handOver: (engine, node) => handOverEngine(ctx, at, engine, node),
   release: (engineId) => releaseEngine(ctx, at.node, engineId),
   apply: (engine, event) => applyEvent(ctx, at.node, engine, event),
   log: (engine, line) => writeLog(ctx, engine, line),
@@ -45,7 +49,7 @@ function applyEvent(
 function writeLog(
   ctx: ChannelContext,
   { accountId, channelId, id }: Engine,
-  { level, message }: TranscodeLog,
+  { level, message, code }: TranscodeLog,
 ): Promise<void> {
   ctx.log[level]({ engine: id, channel: channelId }, message)
   return ctx.store.transaction(async (tx) => {
@@ -55,14 +59,14 @@ function writeLog(
     await emitChannelEvent(tx, on, {
       name: `engine.log.${level}`,
       object: engineObject(channel, engine),
-      data: { message },
+      data: { message, ...(code === undefined ? {} : { code }) },
     })
   })
 }
 
 async function jobOf(
   ctx: ChannelContext,
-  { id, name, accountId, ingestId, abrLadderId }: Engine,
+  { id, name, accountId, channelId, ingestId, abrLadderId }: Engine,
 ): Promise<TranscodeJob | string> {
   const { read } = ctx.store
   const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
@@ -72,7 +76,7 @@ async function jobOf(
   const source = isPush(ingest.type)
     ? ({ kind: 'push', ingestId: ingest.id } as const)
     : ({ kind: 'pull', ingestId: ingest.id, url: sourceOf(ctx, ingest) } as const)
-  return { engineId: id, name: `engine ${id} ${name}`, source, ladder }
+  return { engineId: id, channelId, accountId, name: `engine ${id} ${name}`, source, ladder }
 }
 
 async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId: string): Promise<boolean> {

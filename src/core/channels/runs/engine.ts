@@ -46,6 +46,8 @@ export type EngineEvent =
   | { readonly kind: 'ended' }
   /** The node that ran it is gone, and the process with it. */
   | { readonly kind: 'lost' }
+  /** Its encoder is connected to another node, which takes it. Its process here has ended. */
+  | { readonly kind: 'moved' }
   /** Why there is no source yet, or no longer one. */
   | { readonly kind: 'waits'; readonly message: string }
   /** A notice about a running engine; null: the notice ends. */
@@ -88,6 +90,8 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
       return state.status === 'stopping' ? moved(INITIAL_STATE, 'stopped') : unchanged(state)
     case 'lost':
       return lost(state)
+    case 'moved':
+      return handOver(state, nowMs)
     case 'tick':
       return state.retryAtMs !== null && state.retryAtMs <= nowMs ? retry(state) : unchanged(state)
     case 'died':
@@ -164,6 +168,12 @@ function lost(state: EngineState): Step {
   if (state.status === 'stopped') return unchanged(state)
   if (state.status === 'stopping') return moved(INITIAL_STATE, 'stopped')
   return moved(INITIAL_STATE, 'stopped', { do: 'closeRun', cause: { type: 'error', id: '' } })
+}
+
+/** The run goes on at the other node. What failed here may work there. */
+function handOver(state: EngineState, nowMs: number): Step {
+  if (state.status === 'stopped' || state.status === 'stopping') return unchanged(state)
+  return moved({ ...INITIAL_STATE, idleSinceMs: state.idleSinceMs ?? nowMs }, 'deploying', { do: 'launch' })
 }
 
 function retry(state: EngineState): Step {

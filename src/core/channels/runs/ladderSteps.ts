@@ -92,9 +92,10 @@ export class LadderSteps {
 const maxOf = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b)
 
-/** Processors per encoded megapixel per second, where it was measured. */
+/** Processors per encoded megapixel per second, where it was measured. Beside a copied rung it is mostly for decoding. */
 export const coresPerMegapixel = (pace: Pace, rungs: readonly Rung[], counted: CountedFrames): number | null => {
   const { cores, speed } = pace
+  if (rungs.some(({ copy }) => copy)) return null
   if (!pace.isSettled || cores === null || speed === null || rungs.some(({ index }) => counted(index) === null))
     return null
   const made = speed * rungs.reduce((sum, rung) => sum + megapixelsOf(weigh(rung, counted(rung.index))), 0)

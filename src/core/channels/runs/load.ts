@@ -16,6 +16,8 @@ export interface LoadControl {
   readonly rungs: readonly Rung[]
   /** A notice to show as long as it applies; null: none. */
   readonly notice: string | null
+  /** Whether the next processes copy what the ladder says. A change begins with the whole ladder again. */
+  copies(allowed: boolean): void
   /** A process has started. */
   begun(): void
   /** Frames per second in the latest segment of a rung. */

@@ -19,8 +19,9 @@ const HALVED_FROM = 24
 /** The share of the measured capacity that may be used. */
 const MARGIN = 0.9
 
-export const rungsOf = (video: readonly Rendition[]): Rung[] =>
-  video.map((rendition, index) => ({ ...rendition, index }))
+/** @param copies false: what the ladder would copy is encoded */
+export const rungsOf = (video: readonly Rendition[], copies = true): Rung[] =>
+  video.map(({ copy, ...rendition }, index) => ({ ...rendition, index, ...(copy && copies ? { copy } : {}) }))
 
 /** @param counted encoded frames per second; null: not counted yet */
 export const weigh = (rung: Rung, counted: number | null): WeighedRung => ({
@@ -28,20 +29,21 @@ export const weigh = (rung: Rung, counted: number | null): WeighedRung => ({
   framesPerSecond: counted ?? (rung.frameRate === null ? EXPECTED_FRAMES : rung.frameRate.value / rung.frameRate.scale),
 })
 
-/** Megapixels to encode per second of media. */
+/** Megapixels to encode per second of media: none where the rung is copied. */
 export const megapixelsOf = ({ rung, framesPerSecond }: WeighedRung): number =>
-  (rung.width * rung.height * framesPerSecond) / 1e6
+  rung.copy ? 0 : (rung.width * rung.height * framesPerSecond) / 1e6
 
 export const sumOf = (rungs: readonly WeighedRung[]): number => rungs.reduce((sum, rung) => sum + megapixelsOf(rung), 0)
 
 /**
  * The rungs that remain when the largest are dropped, as many as necessary: at least one is dropped and one stays.
- * From a single one every second frame is dropped. Null: nothing can be dropped.
+ * A copied one always stays, and costs nothing. From a single one every second frame is dropped. Null: nothing can be
+ * dropped.
  * @param capacity megapixels per second that can be encoded
  */
 export function lighter(rungs: readonly WeighedRung[], capacity: number): Rung[] | null {
   const [only, ...others] = rungs.toSorted((a, b) => megapixelsOf(b) - megapixelsOf(a))
-  if (only === undefined) return null
+  if (only === undefined || only.rung.copy) return null
   if (others.length === 0) return halved(only)
   const over = others.findIndex((_, at) => sumOf(others.slice(at)) <= MARGIN * capacity)
   const remaining = over < 0 ? others.slice(-1) : others.slice(over)

@@ -1,17 +1,20 @@
 import type { Result } from '../../../base/result.ts'
 import type { Dialled } from '../dialled.ts'
+import type { SlateMedia } from '../slate.ts'
 import type { AbrLadder } from '../types.ts'
 
 /** The work of an engine, from the record that it was started with. */
 export interface TranscodeJob {
   readonly engineId: string
+  readonly channelId: string
+  readonly accountId: string
   /** For the log. */
   readonly name: string
   readonly source:
     | { readonly kind: 'push'; readonly ingestId: string }
     /** `url` may contain a passphrase. */
     | { readonly kind: 'pull'; readonly ingestId: string; readonly url: string }
-  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
+  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps' | 'audioOnly'>
 }
 
 /** An event of a process; see the events of an engine in `engine.ts`. */
@@ -27,6 +30,8 @@ export interface TranscodeLog {
   readonly level: 'info' | 'warn'
   /** A sentence without secrets. */
   readonly message: string
+  /** For programs; absent: they need not tell it from others. */
+  readonly code?: 'gop_too_long' | 'copy_refused'
 }
 
 /** Makes renditions of sources. At most one job per engine. */
@@ -42,6 +47,19 @@ export interface Transcoder {
    */
   kill(engineId: string, goesOn?: boolean): Promise<void>
   isRunning(engineId: string): boolean
+}
+
+/** Names the slate of a job's channel. */
+export type LoadSlate = (of: {
+  readonly accountId: string
+  readonly channelId: string
+  readonly slateId: string
+}) => Promise<UploadedSlate | null>
+
+/** A slate as it was uploaded. */
+export interface UploadedSlate {
+  readonly media: SlateMedia
+  readonly bytes: Uint8Array
 }
 
 /** A source that ffmpeg may dial now. */

@@ -19,6 +19,7 @@ import { monitoringRoutes } from './monitoringRoutes.ts'
 import { collectChannelsOpenApi, channelsOpenApi } from './openapi.ts'
 import { channelErrorHandler, sendChannelFailure } from './problem.ts'
 import { schedulerRoutes } from './schedulerRoutes.ts'
+import { slateRoutes } from './slateRoutes.ts'
 import { unbuiltRoutes } from './unbuiltRoutes.ts'
 import { channelWebhookRoutes } from './webhookRoutes.ts'
 
@@ -60,6 +61,7 @@ function answerErrors(app: FastifyInstance, ctx: Context, { methodsAt }: Channel
 function managedRoutes(managed: FastifyInstance, ctx: Context, { measured, load, peerOf }: ChannelsApiOptions): void {
   const api: ChannelsApi = { ctx, actorOf: actorWith(peerOf), measured, load }
   channelRoutes(managed, api)
+  slateRoutes(managed, api)
   ingestRoutes(managed, api)
   engineRoutes(managed, api)
   distributionRoutes(managed, api)

@@ -29,6 +29,8 @@ export interface ChannelRouteText {
   /** What generated clients call the operation: camelCase, verb first, unique in both documents. */
   operationId: string
   body?: TSchema
+  /** The media types of the body; absent: JSON. */
+  consumes?: readonly string[]
   querystring?: TSchema
   answer?: TSchema
   /** Set when a 204 carries `X-Service-Warning`. */
@@ -48,6 +50,7 @@ export function describe(tag: string, summary: string, text: ChannelRouteText): 
       operationId: text.operationId,
       security: [{ credential: [] }],
       ...(text.body ? { body: text.body } : {}),
+      ...(text.consumes ? { consumes: [...text.consumes] } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
       response: { ...success, ...TOO_MANY, '4xx': Problem, '5xx': Problem },
     },

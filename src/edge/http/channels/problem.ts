@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
 import { CHANNEL_ERRORS, type ChannelFailure, refusal, validationFailed } from '../../../core/channels/errors.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
 import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the channels interface. */
@@ -10,6 +11,12 @@ export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure)
   if (status === 503) reply.header('Retry-After', '1')
   return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failure)
 }
+
+/** The refusal for players, in plain text. */
+export const asHttpRefusal = ({ code, message: text }: ChannelFailure): HttpRefusal => ({
+  status: CHANNEL_ERRORS[code],
+  text,
+})
 
 /** `{data}` or the refusal. */
 export function sendData<T>(reply: FastifyReply, result: Result<T, ChannelFailure>): FastifyReply {

@@ -1,13 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { hasCode } from '../../../base/errorCode.ts'
-
-/** The encodings that may stand beside a file, in the order of preference. */
-const ENCODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
+import { BROTLI_EXTENSION, StoredText } from '../storedText.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -23,19 +17,15 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-type Encoding = (typeof ENCODINGS)[number][0]
-
 export interface BuiltFile {
   readonly type: string
-  readonly etag: string
-  readonly content: Buffer
-  readonly encoded: ReadonlyMap<Encoding, Buffer>
+  readonly text: StoredText
 }
 
 /** Files by their path below the folder, with `/` between its parts. */
 export type BuiltFiles = ReadonlyMap<string, BuiltFile>
 
-/** A build has about a megabyte; more is something else. */
+/** A build has a third of a megabyte; more is something else. */
 const BYTES_MAX = 64_000_000
 
 /**
@@ -46,11 +36,11 @@ export function readBuild(folder: string): BuiltFiles | null {
   const contents = readAll(folder)
   if (contents === null || !contents.has('index.html')) return null
   const files = new Map<string, BuiltFile>()
-  for (const [path, content] of contents) {
+  for (const [stored, content] of contents) {
+    const isBrotli = stored.endsWith(BROTLI_EXTENSION)
+    const path = isBrotli ? stored.slice(0, -BROTLI_EXTENSION.length) : stored
     const type = TYPES[extname(path)]
-    if (type === undefined) continue
-    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-    files.set(path, { type, etag, content, encoded: encodedOf(contents, path) })
+    if (type !== undefined) files.set(path, { type, text: new StoredText(content, isBrotli ? 'br' : 'identity') })
   }
   return files
 }
@@ -76,24 +66,4 @@ function entriesOf(folder: string) {
     if (hasCode(error, 'ENOENT')) return null
     throw error
   }
-}
-
-const encodedOf = (contents: ReadonlyMap<string, Buffer>, path: string): Map<Encoding, Buffer> =>
-  new Map(
-    ENCODINGS.flatMap(([encoding, extension]) => {
-      const content = contents.get(path + extension)
-      return content ? [[encoding, content] as const] : []
-    }),
-  )
-
-/** The best encoding of a file that an `Accept-Encoding` allows (RFC 9110 section 12.5.3); null: none. */
-export function encodingFor(file: BuiltFile, accepted: string | undefined): Encoding | null {
-  const allowed = (accepted ?? '').split(',').map((part) =>
-    part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*q\s*=\s*/),
-  )
-  const allows = (name: string) => allowed.some(([coding, q = '1']) => coding === name && Number(q) > 0)
-  return ENCODINGS.find(([name]) => file.encoded.has(name) && allows(name))?.[0] ?? null
 }

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nothingThere } from '../pathId.ts'
-import { type BuiltFile, type BuiltFiles, encodingFor, readBuild } from './fileStore.ts'
+import { sendText } from '../staticFile.ts'
+import { type BuiltFile, type BuiltFiles, readBuild } from './fileStore.ts'
 
 /** Where `npm run build:dashboard` puts the pages. */
 const BUILD = fileURLToPath(new URL('../../../../build/dashboard', import.meta.url))
@@ -68,7 +69,12 @@ function pathOf({ url, params }: FastifyRequest): string | null {
   return (params as { '*'?: string })['*'] ?? ''
 }
 
-function sendBuilt(request: FastifyRequest, reply: FastifyReply, files: BuiltFiles, path: string): FastifyReply {
+async function sendBuilt(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  files: BuiltFiles,
+  path: string,
+): Promise<FastifyReply> {
   const file = files.get(path === '' ? 'index.html' : path)
   if (file) return sendFile(request, reply, file, path.startsWith('assets/'))
   const index = files.get('index.html')
@@ -78,21 +84,19 @@ function sendBuilt(request: FastifyRequest, reply: FastifyReply, files: BuiltFil
 }
 
 /** The names of assets contain a hash of their content, so browsers keep them. */
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile, isAsset: boolean): FastifyReply {
-  reply.headers({
-    ETag: file.etag,
-    Vary: 'Accept-Encoding',
-    'Cache-Control': isAsset ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache',
-  })
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-  const encoding = encodingFor(file, request.headers['accept-encoding'])
-  if (encoding !== null) reply.header('Content-Encoding', encoding)
-  return reply.type(file.type).send(encoding === null ? file.content : file.encoded.get(encoding))
+function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { text, type }: BuiltFile,
+  isAsset: boolean,
+): Promise<FastifyReply> {
+  reply.header('Cache-Control', isAsset ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache')
+  return sendText(request, reply, text, type)
 }
 
 /** The one page, for a path that its script reads. Its relative addresses lead up to the folder of the dashboard. */
-function sendPage(reply: FastifyReply, { content, type }: BuiltFile, depth: number): FastifyReply {
+async function sendPage(reply: FastifyReply, { text, type }: BuiltFile, depth: number): Promise<FastifyReply> {
   const up = depth === 0 ? './' : '../'.repeat(depth)
-  const page = content.toString().replaceAll('="./', `="${up}`)
+  const page = (await text.in('identity')).toString().replaceAll('="./', `="${up}`)
   return reply.header('Cache-Control', 'no-cache').type(type).send(page)
 }

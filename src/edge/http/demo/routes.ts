@@ -29,7 +29,7 @@ const policy = (media: string): string =>
 
 /**
  * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there.
- * Sluice reads its files for each request and does not cache them.
+ * Sluice reads a file again when it has changed.
  * With `hasNodes` the page may follow a redirect to another node.
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {

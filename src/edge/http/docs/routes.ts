@@ -3,12 +3,12 @@ import { sendFile } from '../staticFile.ts'
 
 const FILES = new URL('../../../../web/api/', import.meta.url)
 
-/** Path, file, type. Redoc is stored as it is sent: compressed. */
+/** Path, file, type. Redoc is stored in Brotli. */
 const SERVED = [
   ['/api/docs', 'tokens.html', 'html'],
   ['/api/docs/channels', 'channels.html', 'html'],
   ['/api/docs/page.css', 'page.css', 'css'],
-  ['/api/docs/redoc.js', 'redoc.js.gz', 'js'],
+  ['/api/docs/redoc.js', 'redoc.js', 'js'],
 ] as const
 
 /**
@@ -39,7 +39,6 @@ export function apiPages(app: FastifyInstance): void {
   for (const [path, file, type] of SERVED) {
     app.get(path, (request, reply) => {
       reply.header('Content-Security-Policy', POLICY)
-      if (file.endsWith('.gz')) reply.header('Content-Encoding', 'gzip')
       return sendFile(request, reply, new URL(file, FILES), type)
     })
   }

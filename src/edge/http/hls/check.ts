@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressKey, parseAddress } from '../../../core/access/address.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { refuseHls } from './answering.ts'
-import { admittedViewer } from './opening.ts'
-import { type HlsParts, requestPlaceOf } from './parts.ts'
-import { refuseSharing } from './sharing.ts'
+import type { HlsRoute } from './parts.ts'
+import { SHARED } from './sharing.ts'
+import { takeBytes } from './viewers.ts'
 
 export type CheckRequest = { Params: { ticket: string; stream: string } }
 
@@ -18,21 +18,26 @@ const NOT_A_CACHE: HttpRefusal = { status: 403, text: 'Forbidden: only proxies i
  * `X-Forwarded-For`. The request counts as one of the viewer's.
  */
 export async function checkTicket(
-  parts: HlsParts,
+  route: HlsRoute,
   request: FastifyRequest<CheckRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx, tickets, refuseShared } = parts
+  const { isProxy, peerOf, clock } = route
   const { ticket, stream } = request.params
   const asking = parseAddress(request.socket.remoteAddress ?? '')
-  if (asking === null || !ctx.isProxy(asking)) return refuseHls(reply, NOT_A_CACHE)
-  const from = requestPlaceOf(parts, request.raw)
-  const viewer = await admittedViewer(parts, tickets.read(ticket, stream), from)
-  if (!viewer.ok) return refuseHls(reply, shortly(viewer.error))
-  const nowMs = ctx.clock.monotonic()
-  if (refuseShared() && !viewer.value.budget.seen(addressKey(from.address), nowMs))
-    return refuseHls(reply, shortly(refuseSharing(parts, viewer.value, request, reply)))
-  viewer.value.lastAskedMs = nowMs
+  if (asking === null || !isProxy(asking)) return refuseHls(reply, NOT_A_CACHE)
+  // On a connection to a cache the next answer is another viewer's, and the check would count for that one.
+  reply.raw.once('close', () => takeBytes(request.socket))
+  const admitted = await route.admit(ticket, stream, request.raw)
+  if (!admitted.ok) return refuseHls(reply, shortly(admitted.error))
+  const { value: admission } = admitted
+  const nowMs = clock.monotonic()
+  const from = peerOf(request.socket.remoteAddress, request.headers)
+  if (admission.refusesSharing && !admission.viewer.budget.seen(addressKey(from), nowMs)) {
+    admission.endShared(reply.raw)
+    return refuseHls(reply, shortly(SHARED))
+  }
+  admission.viewer.lastAskedMs = nowMs
   return reply.code(204).header('Cache-Control', `public, max-age=${CHECK_SECONDS}`).send()
 }
 

@@ -5,7 +5,8 @@ import { hlsMaster } from '../../../core/hls/master.ts'
 import type { ActiveFeed } from '../../../media/sessionRegistry.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
-import { attend, refuseHls } from './answering.ts'
+import { countBytes } from '../../../commands/sessions/count.ts'
+import { refuseHls } from './answering.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
 import { AWAY, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
@@ -42,7 +43,7 @@ export async function sendMaster(
   if (!allowed.ok) return refuseHls(reply, handover.refusalOf(allowed, request, attempt))
   const asked = { ...attempt, accountId, sourceId }
   const viewer = newViewer(parts, asked)
-  attend(parts, viewer, reply)
+  viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer), false)
   const master =
     allowed.feed === null ? await remoteMaster(parts, asked, allowed.url) : await localMaster(parts, allowed.feed)
   if (!master.ok) parts.viewers.forget(viewer)
@@ -50,7 +51,13 @@ export async function sendMaster(
   if (!master.ok) return refuseHls(reply, master.error)
   viewer.lastAskedMs = ctx.clock.monotonic()
   const { stream } = master.value
-  const facts = { sessionId: viewer.ticketId, stream, tokenId: allowed.tokenId, request: sealRequest(parts, asked) }
+  const facts = {
+    kind: 'session',
+    sessionId: viewer.ticketId,
+    stream,
+    tokenId: allowed.tokenId,
+    request: sealRequest(parts, asked),
+  } as const
   return send(reply, master.value.with(tickets.make(facts)))
 }
 
@@ -83,7 +90,7 @@ async function remoteMaster(
   { accountId, streamName, sourceId }: StreamSource,
   url: string,
 ): Promise<Result<Master, HttpRefusal>> {
-  const path = `/hls/${accountId}/${encodeURIComponent(streamName)}/index.m3u8`
+  const path = `/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/index.m3u8`
   const query = new URLSearchParams({
     node: tickets.forNode(scopeOf(accountId, streamName)),
     ...(sourceId === null ? {} : { sourceId }),

@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
-import { remoteFeed } from '../../../commands/sessions/revoke.ts'
-import type { HlsStream } from '../../../media/hls/stream.ts'
+import { PLAYS_MS } from '../../../core/hls/nodes.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import { attend, refuseHls } from './answering.ts'
-import { type Piece, pieceOf, type RequestedPart, wantedPartOf } from './names.ts'
-import { admittedViewer, NO_TICKET } from './opening.ts'
-import type { TicketFacts } from '../media/tickets.ts'
-import { type HlsParts, requestPlaceOf } from './parts.ts'
+import { refuseHls } from './answering.ts'
+import type { Admission, LocalRendition, RenditionPlace, TicketViewer } from './admissions.ts'
+import { isRendition, type Piece, pieceOf } from './names.ts'
+import type { HlsRoute } from './parts.ts'
+import { queryOf, wantedPartOf, withOneMore } from './requestedPart.ts'
 import {
   AWAY,
   awaitPiece,
@@ -15,15 +14,14 @@ import {
   cachingOf,
   NOT_THERE,
   NOT_YET,
+  playsMsOf,
   sendPiece,
   sendPlaylist,
   shareOf,
-  START_MAX_MS,
   TOO_FAR,
 } from './sending.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
-import { refuseSharing, reloadsAlone, usesAlone } from './sharing.ts'
-import type { HlsViewer } from './viewers.ts'
+import { reloadsAlone, SHARED, usesAlone } from './sharing.ts'
 
 export type MediaRequest = {
   Params: { ticket: string; stream: string; rendition: string; file: string }
@@ -33,150 +31,147 @@ export type MediaRequest = {
 /** A media playlist, or a piece that it names. */
 type Found =
   | { readonly playlist: SharedPlaylist; readonly caching: string }
-  | { readonly piece: Piece; readonly bytes: Buffer }
+  | { readonly piece: Piece; readonly bytes: Buffer; readonly playsMs: number }
 
 /** Answers with a playlist or a piece of a stream, to a viewer or to another node. */
 export async function sendMedia(
-  parts: HlsParts,
+  route: HlsRoute,
   request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ticket, stream } = request.params
-  if (parts.tickets.isOfNode(ticket, stream)) return answer(request, reply, await localMedia(parts, null, request))
-  const from = requestPlaceOf(parts, request.raw)
-  const facts = parts.tickets.read(ticket, stream)
-  if (facts === null) return refuseHls(reply, NO_TICKET)
-  const viewer = await admittedViewer(parts, facts, from)
-  if (!viewer.ok) return refuseHls(reply, viewer.error)
-  attend(parts, viewer.value, reply)
-  return serve(parts, viewer.value, facts, request, reply)
+  const { ticket, stream, rendition } = request.params
+  if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
+  if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
+  const admitted = await route.admit(ticket, stream, request.raw)
+  if (!admitted.ok) return refuseHls(reply, admitted.error)
+  const admission = admitted.value
+  admission.attend(reply.raw)
+  const media = await mediaFor(route, admission, request)
+  if (!media.ok) return refuseHls(reply, media.error)
+  if (!isAlone(route, admission, request, media.value)) {
+    admission.endShared(reply.raw)
+    return refuseHls(reply, SHARED)
+  }
+  if ('piece' in media.value && media.value.piece.kind === 'init') admission.viewer.hasNewInit = true
+  return answer(request, reply, media.value, admission)
 }
 
-async function serve(
-  parts: HlsParts,
-  viewer: HlsViewer,
-  facts: TicketFacts,
+/** Another node has decided on its viewers. */
+async function sendToNode(
+  route: HlsRoute,
   request: FastifyRequest<MediaRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx } = parts
-  viewer.lastAskedMs = ctx.clock.monotonic()
-  const found = await findStream(parts, viewer, facts)
-  if (!found.ok) return refuseHls(reply, found.error)
-  const stream = found.value
-  if (stream !== null && stream !== facts.stream) return refuseHls(reply, movedTo(parts, { ...facts, stream }, request))
-  const media = await (stream === null ? remoteMedia(parts, viewer, request) : localMedia(parts, viewer, request))
-  if (viewer.isCut) return refuseHls(reply, NO_TICKET)
-  viewer.lastAskedMs = ctx.clock.monotonic()
-  if (media.ok && !isAlone(parts, viewer, request, media.value))
-    return refuseHls(reply, refuseSharing(parts, viewer, request, reply))
-  if (media.ok && 'piece' in media.value && media.value.piece.kind === 'init') viewer.hasNewInit = true
-  return answer(request, reply, media)
+  const { stream, rendition } = request.params
+  const found = await route.forNode(stream, rendition)
+  const media = found === undefined ? err(NOT_THERE) : await localMedia(route, found, null, request)
+  if (!media.ok) return refuseHls(reply, media.error)
+  if ('piece' in media.value) reply.header(PLAYS_MS, media.value.playsMs)
+  return answer(request, reply, media.value, null)
 }
 
-/**
- * The name of the stream at this node; null: it is at another node. Packages the feed again if it had no viewers for a
- * while. If another publisher has come since, the stream has another name.
- */
-async function findStream(
-  { hls, ctx }: HlsParts,
-  { target }: HlsViewer,
-  { stream, tokenId }: TicketFacts,
-): Promise<Result<string | null, HttpRefusal>> {
-  if (hls.find(stream) !== undefined) return ok(stream)
-  const feed = ctx.sessions.feed(target.accountId, target.streamName, target.sourceId)
-  if (feed === undefined) return ok(null)
-  // The viewer was admitted to a feed that needed no token.
-  if (feed.secured && tokenId === null) return err(NO_TICKET)
-  const opened = hls.open(feed)
-  if (!opened.ok) return err({ status: 503, text: opened.error })
-  return (await opened.value.hls.ready(START_MAX_MS)) ? ok(opened.value.hls.id) : err(NOT_YET)
+async function mediaFor(
+  route: HlsRoute,
+  admission: Admission,
+  request: FastifyRequest<MediaRequest>,
+): Promise<Result<Found, HttpRefusal>> {
+  const { viewer } = admission
+  viewer.lastAskedMs = route.clock.monotonic()
+  const place = await admission.locate(request.params.rendition)
+  if (!place.ok) return place
+  const media = await mediaAt(route, place.value, viewer, request)
+  // What admitted the viewer may have changed meanwhile.
+  const refused = await admission.recheck()
+  viewer.lastAskedMs = route.clock.monotonic()
+  return refused === null ? media : err(refused)
+}
+
+function mediaAt(
+  route: HlsRoute,
+  place: RenditionPlace,
+  viewer: TicketViewer,
+  request: FastifyRequest<MediaRequest>,
+): Promise<Result<Found, HttpRefusal>> {
+  if ('rendition' in place) return localMedia(route, place.rendition, viewer, request)
+  if ('nodeUrl' in place) return remoteMedia(route, place.nodeUrl, viewer, request)
+  return Promise.resolve(err(movedTo(place.movedTo, request)))
 }
 
 /** Sends a player to the stream that continues the one of its ticket. Its pieces are gone. */
-function movedTo({ tickets }: HlsParts, facts: TicketFacts, { params }: FastifyRequest<MediaRequest>): HttpRefusal {
+function movedTo(
+  { ticket, stream }: Extract<RenditionPlace, { movedTo: unknown }>['movedTo'],
+  { params }: FastifyRequest<MediaRequest>,
+): HttpRefusal {
   if (params.file !== 'media.m3u8') return NOT_THERE
-  const location = `../../../~${tickets.make(facts)}/${facts.stream}/${params.rendition}/media.m3u8`
+  const location = `../../../~${ticket}/${stream}/${params.rendition}/media.m3u8`
   return { status: 307, text: 'The stream continues at another address', location }
 }
 
-function answer(request: FastifyRequest, reply: FastifyReply, media: Result<Found, HttpRefusal>): FastifyReply {
-  if (!media.ok) return refuseHls(reply, media.error)
-  const found = media.value
+/** @param admission counts what is sent; null: another node counts */
+function answer(request: FastifyRequest, reply: FastifyReply, found: Found, admission: Admission | null): FastifyReply {
+  const sends = (length: number, isWhole: boolean): void =>
+    admission?.sends(reply.raw, length, 'piece' in found && isWhole ? found.playsMs : 0)
   return 'piece' in found
-    ? sendPiece(request, reply, found.bytes)
-    : sendPlaylist(request, reply, found.playlist, found.caching)
+    ? sendPiece(request, reply, found.bytes, sends)
+    : sendPlaylist(request, reply, found.playlist, found.caching, sends)
 }
 
-const isAlone = (parts: HlsParts, viewer: HlsViewer, request: FastifyRequest<MediaRequest>, found: Found): boolean =>
-  'piece' in found
-    ? usesAlone(parts, viewer, request.params.rendition, found.piece, shareOf(request, found.bytes))
-    : reloadsAlone(parts, viewer, request.params.rendition, found.playlist.stepSeconds)
+function isAlone(
+  { clock }: HlsRoute,
+  admission: Admission,
+  request: FastifyRequest<MediaRequest>,
+  found: Found,
+): boolean {
+  const { rendition } = request.params
+  const nowMs = clock.monotonic()
+  return 'piece' in found
+    ? usesAlone(admission, rendition, found.piece, shareOf(request, found.bytes), nowMs)
+    : reloadsAlone(admission, rendition, found.playlist.stepSeconds, nowMs)
+}
 
-/** Media of a stream that this node packages. */
+/** Media of a rendition that this node makes. */
 async function localMedia(
-  parts: HlsParts,
-  viewer: HlsViewer | null,
-  { params, query }: FastifyRequest<MediaRequest>,
+  route: HlsRoute,
+  rendition: LocalRendition,
+  viewer: TicketViewer | null,
+  { params: { file }, query }: FastifyRequest<MediaRequest>,
 ): Promise<Result<Found, HttpRefusal>> {
-  const { rendition, file } = params
-  const stream = parts.hls.find(params.stream)?.hls
   const piece = pieceOf(file)
-  if (stream === undefined) return err(NOT_THERE)
-  if (file === 'media.m3u8') return localPlaylist(parts, stream, rendition, withOneMore(viewer, wantedPartOf(query)))
-  if (piece === null) return err(NOT_THERE)
-  const bytes = await awaitPiece(stream, rendition, piece)
-  return bytes.ok ? ok({ piece, bytes: bytes.value }) : bytes
-}
-
-async function localPlaylist(
-  { playlists }: HlsParts,
-  stream: HlsStream,
-  rendition: string,
-  requested: RequestedPart | 'malformed',
-): Promise<Result<Found, HttpRefusal>> {
-  const arrival = await awaitPlaylist(stream, rendition, requested)
+  if (piece !== null) return localPiece(rendition, piece)
+  if (file !== 'media.m3u8') return err(NOT_THERE)
+  const requested = rendition.playlist.parts === false ? null : withOneMore(viewer, wantedPartOf(query))
+  const arrival = await awaitPlaylist(rendition, requested)
   if (!arrival.ok) return arrival
-  const facts = stream.facts(rendition)
+  if (rendition.isGone) return err(NOT_THERE)
+  const facts = rendition.stream.facts(rendition.name)
   if (facts === undefined) return err(NOT_YET)
-  return ok({ playlist: playlists.of(facts), caching: cachingOf(facts, arrival.value) })
+  const playlist = route.playlists.of(facts, rendition.playlist)
+  return ok({ playlist, caching: cachingOf(playlist, arrival.value) })
 }
 
-/** Media from the node that has the feed, fetched once for all viewers of this node. */
+async function localPiece(rendition: LocalRendition, piece: Piece): Promise<Result<Found, HttpRefusal>> {
+  const bytes = await awaitPiece(rendition, piece)
+  return bytes.ok ? ok({ piece, bytes: bytes.value, playsMs: playsMsOf(rendition, piece) }) : bytes
+}
+
+/** Media from the node that makes it, fetched once for all viewers of this node. */
 async function remoteMedia(
-  { ctx, remote, tickets, playlists }: HlsParts,
-  viewer: HlsViewer,
+  { remote, tickets, playlists }: HlsRoute,
+  nodeUrl: string,
+  viewer: TicketViewer,
   { params, query }: FastifyRequest<MediaRequest>,
 ): Promise<Result<Found, HttpRefusal>> {
   const { stream, rendition, file } = params
   const piece = pieceOf(file)
+  if (piece === null && file !== 'media.m3u8') return err(NOT_THERE)
   const requested = piece === null ? withOneMore(viewer, wantedPartOf(query)) : null
   if (requested === 'malformed') return err(TOO_FAR)
-  const feed = await remoteFeed(ctx, viewer.target, viewer.target.sourceId)
-  if (!feed?.url || (piece === null && file !== 'media.m3u8')) return err(NOT_THERE)
-  const base = `${feed.url.replace(/\/$/, '')}/hls/`
+  const base = `${nodeUrl.replace(/\/$/, '')}/hls/`
   const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
   const fetched = await remote.get(base + path, `${base}~${tickets.forNode(stream)}/${path}`)
   if (fetched === null) return err(AWAY)
-  const { status, body, caching } = fetched
+  const { status, body, caching, playsMs } = fetched
   if (status !== 200) return err(status === 404 ? NOT_THERE : { status, text: body.toString() })
-  return ok(piece === null ? { playlist: playlists.ofText(body), caching } : { piece, bytes: body })
-}
-
-function queryOf(requested: RequestedPart): string {
-  if (requested === null) return ''
-  const { sequence, part } = requested
-  return `?_HLS_msn=${sequence}${part === null ? '' : `&_HLS_part=${part}`}`
-}
-
-/**
- * The requested part, or one part later after an init segment, so that the playlist holds two new parts. video.js (VHS
- * 3.17) appends the init segment again with each playlist, until it has taken two parts from one playlist. Until then
- * it shows nothing before the next keyframe. A waiting player has three parts buffered, so waiting once costs nothing.
- */
-function withOneMore(viewer: HlsViewer | null, requested: RequestedPart | 'malformed'): RequestedPart | 'malformed' {
-  if (!viewer?.hasNewInit || requested === null || requested === 'malformed' || requested.part === null)
-    return requested
-  viewer.hasNewInit = false
-  return { ...requested, part: requested.part + 1 }
+  if (piece === null) return ok({ playlist: playlists.ofText(body), caching })
+  return ok({ piece, bytes: body, playsMs })
 }

@@ -8,7 +8,7 @@ import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS, TICKET_SHARED } from '../../../core/access/refusals.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import type { TicketFacts } from '../media/tickets.ts'
+import type { SessionTicket } from '../media/tickets.ts'
 import type { HlsParts } from './parts.ts'
 import { NOT_THERE } from './sending.ts'
 import { SHARED } from './sharing.ts'
@@ -39,10 +39,10 @@ export function newViewer(parts: HlsParts, attempt: Attempt): HlsViewer {
  */
 export async function admittedViewer(
   parts: HlsParts,
-  ticket: TicketFacts | null,
+  ticket: SessionTicket,
   from: RequestPlace,
 ): Promise<Result<HlsViewer, HttpRefusal>> {
-  const found = ticket === null ? err(NO_TICKET) : await viewerOf(parts, ticket, from)
+  const found = await viewerOf(parts, ticket, from)
   if (!found.ok) return found
   const refused = await found.value.begin(from.address)
   if (refused !== null) return err(refused)
@@ -53,7 +53,7 @@ export async function admittedViewer(
 /** The viewer of a genuine ticket. Another node knows it, or its session here has ended: then it gets a session of its own. */
 async function viewerOf(
   parts: HlsParts,
-  ticket: TicketFacts,
+  ticket: SessionTicket,
   from: RequestPlace,
 ): Promise<Result<HlsViewer, HttpRefusal>> {
   const { viewers, ctx } = parts
@@ -114,7 +114,10 @@ export function sealRequest({ sealer }: HlsParts, { accountId, streamName, sourc
   return sealer.seal(JSON.stringify(asked), SEALED_AS).toString('base64url')
 }
 
-function requestOf({ sealer }: HlsParts, { request }: TicketFacts): (StreamSource & Pick<Attempt, 'presented'>) | null {
+function requestOf(
+  { sealer }: HlsParts,
+  { request }: SessionTicket,
+): (StreamSource & Pick<Attempt, 'presented'>) | null {
   const opened = request === '' ? null : sealer.open(Buffer.from(request, 'base64url'), SEALED_AS)
   if (!opened?.ok) return null
   const [accountId, streamName, sourceId, presented] = JSON.parse(opened.value.toString()) as Sealed

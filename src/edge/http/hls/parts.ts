@@ -1,12 +1,17 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../../../base/clock.ts'
+import type { Result } from '../../../base/result.ts'
 import type { Sealer } from '../../../base/sealer.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { RequestAccess, RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import type { Address } from '../../../core/access/address.ts'
 import type { Hls } from '../../../media/hls/hls.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
 import type { Handover } from '../media/handover.ts'
 import type { PeerOf } from '../peer.ts'
 import type { Tickets } from '../media/tickets.ts'
+import type { Admission, LocalRendition } from './admissions.ts'
 import type { FetchFromNode, RemoteMedia } from './remoteMedia.ts'
 import type { SharedPlaylists } from './sharedPlaylists.ts'
 import type { HlsViewers } from './viewers.ts'
@@ -23,20 +28,41 @@ export interface HlsRouteOptions {
   readonly sessionMs: () => number
   /** Ends sessions whose ticket several players use. */
   readonly refuseShared: () => boolean
+  /** Whether this is the address of a cache that reports what it sends. */
+  readonly isReporting: (address: Address) => boolean
   /** Requests to other nodes. */
   readonly fetchFromNode: FetchFromNode
   readonly handover: Handover
 }
 
-/** What the routes and the fast path need to serve viewers. */
-export interface HlsParts extends HlsRouteOptions {
+/** What viewers of feeds and of distributions have in common. */
+export interface SharedHls extends Pick<HlsRouteOptions, 'refuseShared' | 'isReporting'> {
+  readonly tickets: Tickets
+  readonly remote: RemoteMedia
+}
+
+/** What is needed to admit viewers of feeds, and for their master playlists. */
+export interface HlsParts extends HlsRouteOptions, SharedHls {
   readonly ctx: Context
   readonly peerOf: PeerOf
   readonly viewers: HlsViewers
-  readonly tickets: Tickets
   readonly access: RequestAccess
+}
+
+/** What the routes and the fast path need to serve all viewers. */
+export interface HlsRoute {
+  readonly clock: Clock
+  readonly isProxy: Context['isProxy']
+  readonly peerOf: PeerOf
+  readonly tickets: Tickets
   readonly playlists: SharedPlaylists
   readonly remote: RemoteMedia
+  /** Decides on a request with this ticket. */
+  admit(ticket: string, stream: string, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>>
+  /** The same from memory alone; null: `admit` has to decide. */
+  peek(ticket: string, stream: string, request: IncomingMessage): Admission | null
+  /** A rendition for another node. */
+  forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
 }
 
 /** The origin and address of a request, for the rules of its token. */

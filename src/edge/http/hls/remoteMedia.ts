@@ -4,6 +4,8 @@ import type { Clock } from '../../../base/clock.ts'
 export interface NodeAnswer {
   readonly status: number
   readonly caching: string
+  /** How long a piece plays, milliseconds; 0 for everything else. */
+  readonly playsMs: number
   readonly body: Buffer
 }
 

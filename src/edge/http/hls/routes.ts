@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { repeat } from '../../../base/repeat.ts'
+import { err } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import { RequestAccess } from '../../../commands/sessions/requestAccess.ts'
@@ -7,11 +8,15 @@ import { preflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { plainErrorHandler } from '../media/refusal.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
+import type { DistributionViewers } from './admissions.ts'
+import { CACHE_LOG, countLog } from './cacheLog.ts'
+import { FeedAdmissions } from './feedAdmissions.ts'
+import { NO_TICKET } from './opening.ts'
 import { type CheckRequest, checkTicket } from './check.ts'
 import { hlsFastPath } from './fastPath.ts'
 import { MASTER, type MasterRequest, sendMaster } from './master.ts'
 import { type MediaRequest, sendMedia } from './media.ts'
-import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRouteOptions } from './parts.ts'
+import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRoute, type HlsRouteOptions, type SharedHls } from './parts.ts'
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
@@ -19,16 +24,23 @@ import { HlsViewers } from './viewers.ts'
 
 const SWEEP_MS = 1000
 
+/** What both kinds of viewers need, once for a server. */
+export function sharedHls(ctx: Pick<Context, 'clock'>, options: HlsRouteOptions): SharedHls {
+  const { key, fetchFromNode, refuseShared, isReporting } = options
+  const [tickets, remote] = [new Tickets(key, ctx.clock), new RemoteMedia(ctx.clock, fetchFromNode)]
+  return { tickets, remote, refuseShared, isReporting }
+}
+
 /**
- * HLS: everything under `/hls`, with a fast path for most of its requests. The master playlist names the media playlist
- * by an address with a ticket. Everything else is named relative to it, so playlists and pieces are the same bytes for
- * all viewers. The first request with a ticket opens a session.
+ * HLS: everything under `/hls`, with a fast path for most of its requests. A master playlist names the media playlists by
+ * addresses with a ticket. Everything else is named relative to them, so playlists and pieces are the same bytes for all
+ * viewers. The master playlists of feeds are here; those of distributions are with the other routes of channels.
  */
 export async function hlsRoutes(
   app: FastifyInstance,
   ctx: Context,
   peerOf: PeerOf,
-  options: HlsRouteOptions & FastPathOptions,
+  options: HlsRouteOptions & SharedHls & FastPathOptions & { readonly distributions: DistributionViewers },
 ): Promise<FastPath> {
   const { clock, log } = ctx
   const parts: HlsParts = {
@@ -36,11 +48,9 @@ export async function hlsRoutes(
     ctx,
     peerOf,
     viewers: new HlsViewers(clock),
-    tickets: new Tickets(options.key, clock),
     access: new RequestAccess(ctx),
-    playlists: new SharedPlaylists(() => ({ window: options.listSegments() })),
-    remote: new RemoteMedia(clock, options.fetchFromNode),
   }
+  const route = routeOf(parts, options.distributions)
   const sweeping = repeat({ clock, log, name: 'end idle HLS sessions', everyMs: SWEEP_MS }, () => sweep(parts))
   app.addHook('onClose', () => sweeping.stop())
   await app.register(async (scope) => {
@@ -48,10 +58,38 @@ export async function hlsRoutes(
     for (const path of [MASTER, HLS_MEDIA])
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     scope.get<MasterRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
-    scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(parts, request, reply))
-    scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(parts, request, reply))
+    scope.post(CACHE_LOG, (request, reply) => countLog(parts, options.distributions, request, reply))
+    scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(route, request, reply))
+    scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(route, request, reply))
   })
-  return hlsFastPath(parts, options)
+  return hlsFastPath(route, options)
+}
+
+/** The kind of a ticket says who decides. */
+function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute {
+  const { ctx, peerOf, tickets, remote } = parts
+  const feeds = new FeedAdmissions(parts)
+  return {
+    clock: ctx.clock,
+    isProxy: ctx.isProxy,
+    peerOf,
+    tickets,
+    remote,
+    playlists: new SharedPlaylists(),
+    async admit(ticket, stream, request) {
+      const read = tickets.read(ticket, stream)
+      if (read === null) return err(NO_TICKET)
+      return read.kind === 'session' ? feeds.admit(read, request) : distributions.admit(read, request)
+    },
+    peek(ticket, stream, request) {
+      const read = tickets.read(ticket, stream)
+      if (read === null) return null
+      return read.kind === 'session' ? feeds.peek(read, request) : distributions.peek(read, request)
+    },
+    async forNode(stream, rendition) {
+      return (await feeds.forNode(stream, rendition)) ?? distributions.forNode(stream, rendition)
+    },
+  }
 }
 
 /** Ends the sessions of players that left: HLS has no message for leaving. */

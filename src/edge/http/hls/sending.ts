@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
-import type { RenditionFacts } from '../../../core/hls/facts.ts'
 import { numberOf } from '../../../core/hls/numbers.ts'
-import type { HlsStream } from '../../../media/hls/stream.ts'
 import { acceptsGzip } from '../contentEncoding.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import type { Piece, RequestedPart } from './names.ts'
+import type { LocalRendition } from './admissions.ts'
+import type { Piece } from './names.ts'
+import type { RequestedPart } from './requestedPart.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
 
 // Waits for playlists and pieces of a stream, and sends them. Who may have them is decided before.
@@ -15,7 +15,7 @@ export const PLAYLIST = 'application/vnd.apple.mpegurl'
 /** Viewers of a stream that begins wait this long for its first segments. */
 export const START_MAX_MS = 8000
 /** A blocking request waits this long; then the player gets the current playlist. */
-export const BLOCK_MAX_MS = 6000
+const BLOCK_MAX_MS = 6000
 
 /** A piece never becomes another one under its name. */
 export const PIECE_CACHING = 'public, max-age=3600, immutable'
@@ -47,38 +47,40 @@ const NOT_NOW: HttpRefusal = { status: 503, text: 'The publisher sends nothing a
 
 /** Waits for the part that a playlist has to hold. `ok(false)`: it did not come, or none was requested. */
 export async function awaitPlaylist(
-  stream: HlsStream,
-  rendition: string,
+  { stream, name }: LocalRendition,
   requested: RequestedPart | 'malformed',
 ): Promise<Result<boolean, HttpRefusal>> {
-  if (stream.rendition(rendition) === undefined) return err(NOT_THERE)
   if (requested === null) return ok(false)
   if (requested === 'malformed') return err(TOO_FAR)
-  const arrival = await stream.reached(rendition, requested.sequence, requested.part, BLOCK_MAX_MS)
+  const arrival = await stream.reached(name, requested.sequence, requested.part, BLOCK_MAX_MS)
   return arrival === 'too_far' ? err(TOO_FAR) : ok(arrival === 'there')
 }
 
 /** @param holds that the playlist holds the part that was requested */
-export function cachingOf({ partSeconds }: Pick<RenditionFacts, 'partSeconds'>, holds: boolean): string {
+export function cachingOf({ hasParts }: SharedPlaylist, holds: boolean): string {
   if (holds) return BLOCKING_CACHING
-  return partSeconds === null ? SEGMENTS_CACHING : PARTS_CACHING
+  return hasParts ? PARTS_CACHING : SEGMENTS_CACHING
 }
+
+/** Told before an answer is sent: the length of its body, 0 for HEAD, and whether that is the whole. */
+type Sends = (length: number, isWhole: boolean) => void
 
 export function sendPlaylist(
   request: FastifyRequest,
   reply: FastifyReply,
   playlist: SharedPlaylist,
   caching: string,
+  sends: Sends,
 ): FastifyReply {
   reply.type(PLAYLIST).headers({ 'Cache-Control': caching, Vary: 'Accept-Encoding' })
-  if (!acceptsGzip(request)) return reply.send(playlist.plain)
-  return reply.header('Content-Encoding', 'gzip').send(playlist.gzipped)
+  const isGzipped = acceptsGzip(request)
+  if (isGzipped) reply.header('Content-Encoding', 'gzip')
+  return send(request, reply, isGzipped ? playlist.gzipped : playlist.plain, sends)
 }
 
 /** A piece of a stream. Playlists name the next part in advance, and players request it before it exists. */
 export async function awaitPiece(
-  stream: HlsStream,
-  rendition: string,
+  { stream, name: rendition }: LocalRendition,
   piece: Piece,
 ): Promise<Result<Buffer, HttpRefusal>> {
   const arrival = piece.kind === 'part' ? await stream.reachedPart(rendition, numberOf(piece.name), BLOCK_MAX_MS) : null
@@ -87,12 +89,30 @@ export async function awaitPiece(
   return bytes === undefined ? err(NOT_THERE) : ok(bytes)
 }
 
+/** How long a piece plays, milliseconds. */
+export const playsMsOf = ({ stream, name }: LocalRendition, piece: Piece): number =>
+  piece.kind === 'init' ? 0 : stream.playsMs(name, piece.kind, numberOf(piece.name))
+
 /** Sends a piece, or the requested range of it. */
-export function sendPiece(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
+export function sendPiece(request: FastifyRequest, reply: FastifyReply, bytes: Buffer, sends: Sends): FastifyReply {
   const range = readRange(request.headers.range, bytes.length)
   reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', PIECE_CACHING).type('video/mp4')
   if (range === 'unsatisfiable') return reply.code(416).send('')
-  return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
+  if (range === null) return send(request, reply, bytes, sends)
+  const part = bytes.subarray(range.start, range.end + 1)
+  return send(request, reply.code(206), part, sends, part.length === bytes.length)
+}
+
+function send(
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  bytes: Buffer,
+  sends: Sends,
+  isWhole = true,
+): FastifyReply {
+  const isHead = method === 'HEAD'
+  sends(isHead ? 0 : bytes.length, isWhole && !isHead)
+  return reply.send(bytes)
 }
 
 /** How much of a piece the answer to this request holds, 0 to 1. */

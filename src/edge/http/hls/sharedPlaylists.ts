@@ -5,13 +5,16 @@ import { hlsPlaylist, type PlaylistOptions } from '../../../core/hls/playlist.ts
 /** A playlist as it is now, the same bytes for all viewers. */
 export class SharedPlaylist {
   readonly plain: Buffer
+  readonly hasParts: boolean
   /** The time after which it has something new: the part target, or the target duration. */
   readonly stepSeconds: number
   #gzipped: Buffer | null = null
 
-  constructor(plain: Buffer, stepSeconds: number) {
-    this.plain = plain
-    this.stepSeconds = stepSeconds
+  constructor(text: string) {
+    this.plain = Buffer.from(text)
+    const [, part] = /PART-TARGET=([\d.]+)/.exec(text) ?? []
+    this.hasParts = part !== undefined
+    this.stepSeconds = Number(part ?? /TARGETDURATION:(\d+)/.exec(text)?.[1] ?? 1)
   }
 
   /** Compressed once, for the first viewer that takes it: a few kilobytes. */
@@ -23,33 +26,23 @@ export class SharedPlaylist {
 
 /** Playlists of streams here and at other nodes, each made once for all viewers that wait for the same part. */
 export class SharedPlaylists {
-  readonly #options: () => PlaylistOptions
-  /** By facts, which stay one object until they change, and by the text of another node. */
-  readonly #made = new WeakMap<RenditionFacts | Buffer, SharedPlaylist>()
+  /** By facts, which stay one object until they change, and by what the playlist is made with. */
+  readonly #written = new WeakMap<RenditionFacts, Map<string, SharedPlaylist>>()
+  readonly #received = new WeakMap<Buffer, SharedPlaylist>()
 
-  /** @param options read when a playlist is written */
-  constructor(options: () => PlaylistOptions) {
-    this.#options = options
+  of(facts: RenditionFacts, options: PlaylistOptions): SharedPlaylist {
+    const { window, parts, holdBackSeconds } = options
+    const written = this.#written.get(facts) ?? new Map<string, SharedPlaylist>()
+    const key = `${window} ${parts} ${holdBackSeconds}`
+    const playlist = written.get(key) ?? new SharedPlaylist(hlsPlaylist(facts, options))
+    this.#written.set(facts, written.set(key, playlist))
+    return playlist
   }
 
-  of(facts: RenditionFacts): SharedPlaylist {
-    const { partSeconds, targetSeconds } = facts
-    return this.#once(facts, () => {
-      const plain = Buffer.from(hlsPlaylist(facts, this.#options()))
-      return new SharedPlaylist(plain, partSeconds ?? targetSeconds)
-    })
-  }
-
+  /** A playlist that another node has sent. */
   ofText(text: Buffer): SharedPlaylist {
-    return this.#once(text, () => new SharedPlaylist(text, stepOf(text.toString())))
-  }
-
-  #once(source: RenditionFacts | Buffer, make: () => SharedPlaylist): SharedPlaylist {
-    const made = this.#made.get(source) ?? make()
-    this.#made.set(source, made)
-    return made
+    const playlist = this.#received.get(text) ?? new SharedPlaylist(text.toString())
+    this.#received.set(text, playlist)
+    return playlist
   }
 }
-
-const stepOf = (text: string): number =>
-  Number((/PART-TARGET=([\d.]+)/.exec(text) ?? /TARGETDURATION:(\d+)/.exec(text))?.[1] ?? 1)

@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
+import type { TicketViewer } from './admissions.ts'
 import { Waiting } from './waiting.ts'
 
 /** A source of a stream. */
@@ -16,8 +17,8 @@ export interface StreamSource {
 /** Opens a viewer's session; null: it is open. */
 export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
-/** An HLS viewer: a series of requests with the ticket of one session. */
-export class HlsViewer {
+/** A viewer of a feed: a series of requests with the ticket of one session. */
+export class HlsViewer implements TicketViewer {
   /** The session that its ticket names. It is at another node, or is over, if the viewer came with its ticket. */
   readonly ticketId: string
   readonly sessionId: string
@@ -77,28 +78,43 @@ export class HlsViewer {
     for (const answer of this.#answers) answer.destroy()
   }
 
-  /** Counts the bytes of this answer on its connection, and lets `cut` abort it. Calls `counted` when it is over. */
-  attend(answer: ServerResponse, counted: () => void): void {
+  /**
+   * Counts the bytes of this answer on its connection, and lets `cut` abort it.
+   *
+   * @param counted called when it is over
+   * @param isReported a cache reports the bytes that it sends on, so these do not count
+   */
+  attend(answer: ServerResponse, counted: () => void, isReported: boolean): void {
     const { socket } = answer
     this.#answers.add(answer)
     answer.once('close', () => {
       this.#answers.delete(answer)
-      if (socket) this.#count(socket)
+      const moved = socket ? takeBytes(socket) : NOTHING
+      if (!isReported) {
+        this.bytesIn += moved.in
+        this.bytesOut += moved.out
+      }
       counted()
     })
   }
-
-  #count(socket: Socket): void {
-    const before = COUNTED.get(socket) ?? { in: 0, out: 0 }
-    const now = { in: socket.bytesRead, out: socket.bytesWritten }
-    COUNTED.set(socket, now)
-    this.bytesIn += now.in - before.in
-    this.bytesOut += now.out - before.out
-  }
 }
 
+interface Moved {
+  readonly in: number
+  readonly out: number
+}
+
+const NOTHING: Moved = { in: 0, out: 0 }
 /** Bytes of each connection that are already counted. A player's preflights count towards its next request. */
-const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
+const COUNTED = new WeakMap<Socket, Moved>()
+
+/** The bytes of a connection since the last call. */
+export function takeBytes(socket: Socket): Moved {
+  const before = COUNTED.get(socket) ?? NOTHING
+  const now = { in: socket.bytesRead, out: socket.bytesWritten }
+  COUNTED.set(socket, now)
+  return { in: now.in - before.in, out: now.out - before.out }
+}
 
 const ANSWER_MAX_MS = 60_000
 /** Ended viewers whose late requests still get the reason. */

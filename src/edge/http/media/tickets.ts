@@ -1,9 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual, hmacSha256 } from '../../../base/crypto.ts'
+import { readGrant, writeGrant } from '../../../core/channels/grantText.ts'
+import type { Grant } from '../../../core/channels/playback.ts'
 
 /** What a ticket says: this session may read this stream. */
-export interface TicketFacts {
+export interface SessionTicket {
+  readonly kind: 'session'
   readonly sessionId: string
   /** The stream whose playlists and media it opens, as their addresses name it. */
   readonly stream: string
@@ -13,22 +16,35 @@ export interface TicketFacts {
   readonly request: string
 }
 
+/** What the ticket of a distribution's viewer says. */
+export interface GrantTicket {
+  readonly kind: 'grant'
+  /** One master playlist: a player, or several that share it. */
+  readonly viewerId: string
+  /** The distribution. */
+  readonly stream: string
+  /** What the viewer's token allows. */
+  readonly grant: Grant
+}
+
+export type TicketFacts = SessionTicket | GrantTicket
+
 /** 128 bits: each guess succeeds with a chance of 1 in 2^128. */
 const MAC_BYTES = 16
 /** The number of cached tickets; each takes a few hundred bytes, with a self-signed token a kilobyte. */
 const CACHED_MAX = 10_000
-const SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.(0|[1-9a-z][0-9a-z]{0,10})\.([\w-]{0,3500})\.([\w-]{22})$/
-
+const SESSION_SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.(0|[1-9a-z][0-9a-z]{0,10})\.([\w-]{0,3500})\.[\w-]{22}$/
+const GRANT_SHAPE = /^g\.([1-9A-HJ-NP-Za-km-z]{22})\.([\w.-]{4,2304})\.[\w-]{22}$/
 const NODE_SHAPE = /^node\.(\d{1,15})\.([\w-]{22})$/
 /** A request of another node takes less, and clocks of nodes differ by less. */
 const NODE_TICKET_MS = 120_000
 
 /**
- * Signs the addresses of one viewing session for players and caches that cannot send a header. Its signature prevents
+ * Signs the addresses of one viewer for players and caches that cannot send a header. Its signature prevents
  * changes.
  *
- * A ticket contains no time, because players request the same addresses for hours. It proves which session asks, and not that the
- * session may continue: the rules of its token decide that with each request.
+ * The ticket of a session contains no time, because players request the same addresses for hours. A ticket proves which
+ * viewer asks, and not that it may continue: the rules of its token or distribution decide that with each request.
  */
 export class Tickets {
   readonly #key: KeyObject
@@ -43,8 +59,11 @@ export class Tickets {
   }
 
   make(facts: TicketFacts): string {
-    const { sessionId, tokenId, request } = facts
-    return `${sessionId}.${(tokenId ?? 0).toString(36)}.${request}.${this.#macOf(facts)}`
+    const body =
+      facts.kind === 'grant'
+        ? `g.${facts.viewerId}.${writeGrant(facts.grant)}`
+        : `${facts.sessionId}.${(facts.tokenId ?? 0).toString(36)}.${facts.request}`
+    return `${body}.${this.#mac(['viewer', facts.stream, body])}`
   }
 
   /** What a ticket for this stream says, or null. A ticket does not say whether its session is still open. */
@@ -69,21 +88,29 @@ export class Tickets {
   #factsOf(ticket: string, stream: string): TicketFacts | null {
     const cached = this.#cached.get(ticket)
     if (cached !== undefined) return cached.stream === stream ? cached : null
-    const [, sessionId, token = '0', request = '', mac] = SHAPE.exec(ticket) ?? []
-    if (sessionId === undefined || mac === undefined) return null
-    const facts = { sessionId, stream, tokenId: token === '0' ? null : Number.parseInt(token, 36), request }
-    if (!constantTimeEqual(mac, this.#macOf(facts))) return null
+    const facts = readSession(ticket, stream) ?? readGranted(ticket, stream)
+    const [, body = '', mac = ''] = /^(.*)\.([\w-]+)$/.exec(ticket) ?? []
+    if (facts === null || !constantTimeEqual(mac, this.#mac(['viewer', stream, body]))) return null
     if (this.#cached.size >= CACHED_MAX) this.#cached.clear()
     this.#cached.set(ticket, facts)
     return facts
   }
 
-  #macOf({ sessionId, stream, tokenId, request }: TicketFacts): string {
-    return this.#mac(['viewer', sessionId, stream, tokenId, request])
-  }
-
-  #mac(signed: readonly (string | number | null)[]): string {
+  #mac(signed: readonly (string | number)[]): string {
     const mac = hmacSha256(this.#key, JSON.stringify(signed))
     return mac.subarray(0, MAC_BYTES).toString('base64url')
   }
+}
+
+function readSession(ticket: string, stream: string): SessionTicket | null {
+  const [, sessionId, token = '0', request = ''] = SESSION_SHAPE.exec(ticket) ?? []
+  if (sessionId === undefined) return null
+  return { kind: 'session', sessionId, stream, tokenId: token === '0' ? null : Number.parseInt(token, 36), request }
+}
+
+function readGranted(ticket: string, stream: string): GrantTicket | null {
+  const [, viewerId, grant] = GRANT_SHAPE.exec(ticket) ?? []
+  return viewerId === undefined || grant === undefined
+    ? null
+    : { kind: 'grant', viewerId, stream, grant: readGrant(grant) }
 }

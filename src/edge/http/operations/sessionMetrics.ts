@@ -34,7 +34,7 @@ export function registerSessionMetrics(registry: Registry, { sessions, deliverie
       [['out'], counts.bytesOut],
     ]),
   )
-  const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
+  registerCacheMetrics(registry, counts)
   registry.registerMetric(
     counter('sluice_admissions_total', 'Sessions that were let in.', ['action', 'protocol'], () =>
       words(counts.admitted),
@@ -66,6 +66,22 @@ export function registerSessionMetrics(registry: Registry, { sessions, deliverie
   registry.registerMetric(
     counter('sluice_webhook_deliveries_total', 'Attempts to deliver events that have ended.', ['outcome'], () =>
       words(deliveries),
+    ),
+  )
+}
+
+const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
+
+/** What caches report of their logs. */
+function registerCacheMetrics(registry: Registry, counts: Context['sessions']['counts']): void {
+  registry.registerMetric(
+    counter('sluice_cache_log_bytes_total', 'Bytes that caches sent to viewers, from their logs.', [], () => [
+      [[], counts.bytesFromCaches],
+    ]),
+  )
+  registry.registerMetric(
+    counter('sluice_cache_log_ignored_total', 'Tickets in logs of caches that count for nothing.', ['reason'], () =>
+      words(counts.cacheTickets),
     ),
   )
 }

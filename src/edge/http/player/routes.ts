@@ -1,23 +1,24 @@
-import { existsSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { embeddingOf } from '../../../commands/access/embedding.ts'
 import type { Context } from '../../../commands/context.ts'
-import { acceptsGzip } from '../contentEncoding.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFile, type StaticType } from '../staticFile.ts'
+import { storedTextAt } from '../storedText.ts'
 import { watchPolicies } from './policy.ts'
 
 const BUILT = new URL('../../../../build/player/', import.meta.url)
 
-/** The same path here and below `build/player/`. */
-const FILES: readonly (readonly [path: string, type: StaticType])[] = [
-  ['player.js', 'js'],
-  ['client.js', 'js'],
-  ['player/hls.js', 'js'],
-  ['player/hls.light.js', 'js'],
-  ['player/watch.js', 'js'],
-  ['player/watch.css', 'css'],
-  ['player/icon.svg', 'svg'],
+const built = (path: string): URL => new URL(path, BUILT)
+
+/** The path, the file and its type. The player loads hls.js when it needs it, from its package. */
+const FILES: readonly (readonly [path: string, file: URL, type: StaticType])[] = [
+  ['player.js', built('player.js'), 'js'],
+  ['client.js', built('client.js'), 'js'],
+  ['player/hls.js', new URL(import.meta.resolve('hls.js/dist/hls.min.mjs')), 'js'],
+  ['player/hls.light.js', new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs')), 'js'],
+  ['player/watch.js', built('player/watch.js'), 'js'],
+  ['player/watch.css', built('player/watch.css'), 'css'],
+  ['player/icon.svg', built('player/icon.svg'), 'svg'],
 ]
 
 const NOT_BUILT = 'The player is not built on this server. Its operator runs: npm ci && npm run build:player'
@@ -32,11 +33,11 @@ export interface PlayerOptions {
 
 /** The player and the client library, which pages of every origin may load, and the page around the player. */
 export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes }: PlayerOptions): void {
-  for (const [path, type] of FILES) {
+  for (const [path, file, type] of FILES) {
     app.get(`/${path}`, (request, reply) => {
       // A module of another origin needs this.
       reply.headers({ 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' })
-      return sendBuilt(request, reply, path, type)
+      return sendBuilt(request, reply, file, type)
     })
   }
   app.get<Watch>('/watch/:accountId/:streamName', async (request, reply) => {
@@ -51,25 +52,18 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
       address: peerOf(request.socket.remoteAddress, request.headers),
     })
     reply.header('Content-Security-Policy', watchPolicies(hasNodes, embedding))
-    return sendBuilt(request, reply, 'player/watch.html', 'html')
+    return sendBuilt(request, reply, built('player/watch.html'), 'html')
   })
 }
 
-/** Sends the compressed form to browsers that take it; the build has made it. */
-function sendBuilt(
+async function sendBuilt(
   request: FastifyRequest,
   reply: FastifyReply,
-  path: string,
+  file: URL,
   type: StaticType,
 ): Promise<FastifyReply> {
-  const file = new URL(path, BUILT)
-  const compressed = new URL(`${path}.gz`, BUILT)
-  if (!existsSync(file)) return notBuilt(reply)
-  reply.header('Vary', 'Accept-Encoding')
-  const isCompressed = acceptsGzip(request) && existsSync(compressed)
-  if (isCompressed) reply.header('Content-Encoding', 'gzip')
-  return sendFile(request, reply, isCompressed ? compressed : file, type)
+  return (await storedTextAt(file)) === null ? notBuilt(reply) : sendFile(request, reply, file, type)
 }
 
-const notBuilt = async (reply: FastifyReply): Promise<FastifyReply> =>
+const notBuilt = (reply: FastifyReply): FastifyReply =>
   reply.code(503).header('Cache-Control', 'no-store').type('text/plain; charset=utf-8').send(NOT_BUILT)

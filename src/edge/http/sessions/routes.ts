@@ -100,7 +100,10 @@ const SessionAnswer = Type.Object({
       country: optional(),
       startedOn: Type.String({ format: 'date-time' }),
       bytesIn: Type.Integer({ description: 'Received from it. Sessions of other nodes: as of a few seconds ago.' }),
-      bytesOut: Type.Integer({ description: 'Handed to its socket.' }),
+      bytesOut: Type.Integer({ description: 'Handed to its socket, and sent to it by caches.' }),
+      bytesFromCaches: Type.Optional(
+        Type.Integer({ description: 'The part of `bytesOut` that caches sent, from their logs; absent if none.' }),
+      ),
     }),
   ),
   pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),

@@ -99,7 +99,16 @@ function queryOf({ names, resolutions }: Report): TObject {
 }
 
 const count = () => Type.Integer({ minimum: 0 })
-const moved = { bytesOut: count(), bytesIn: count() }
+const moved = {
+  bytesOut: count(),
+  bytesIn: count(),
+  bytesFromCaches: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'The part of `bytesOut` that caches sent, from their logs; absent if none.',
+    }),
+  ),
+}
 const Moved = Type.Object(moved)
 const Restream = Type.Object({ secondsUsed: count(), ...moved })
 const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })

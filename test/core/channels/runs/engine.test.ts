@@ -84,11 +84,37 @@ describe('an engine', () => {
     ])
   })
 
+  test('that goes to another node starts there in the same run, whatever it did', () => {
+    const moved: EngineEvent = { kind: 'moved' }
+    const there: EngineEvent[] = [
+      moved,
+      { kind: 'launched' },
+      { kind: 'ready' },
+      { kind: 'source' },
+      { kind: 'manifest' },
+    ]
+    const { state, words } = through([...PLAYING, ...there])
+    expect(words.slice(through(PLAYING).words.length)).toEqual([
+      'deploying',
+      'launch',
+      'starting',
+      'waiting',
+      'ingesting',
+      'playing',
+    ])
+    expect(state).toMatchObject({ status: 'playing', idleSinceMs: null })
+    expect(through([...PLAYING, moved]).state).toMatchObject({ status: 'deploying', idleSinceMs: 5000 })
+    expect(through([...UP, moved]).state.idleSinceMs).toBe(0)
+    const died = through([...PLAYING, { kind: 'died', message: 'it has no ffmpeg' }, moved]).state
+    expect(died).toMatchObject({ status: 'deploying', failures: 0, retryAtMs: null, message: null })
+    for (const events of [[], [...PLAYING, STOP]]) expect(through([...events, moved])).toEqual(through(events))
+  })
+
   test('opens and closes runs in turn, and has an open run exactly while it runs', () => {
     const event = fc.oneof(
       ...[START, STOP].map((one) => fc.constant(one)),
       fc
-        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'tick')
+        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'moved', 'tick')
         .map((kind) => ({ kind })),
       fc.constant({ kind: 'died', message: 'it died' }),
       fc.constant({ kind: 'waits', message: 'it does not answer' }),

@@ -66,6 +66,21 @@ describe('an engine that is overloaded', () => {
     expect(steps.look(slow(0.5), () => 15, 0, always)).toBe(false)
   })
 
+  test('keeps a copied rendition, which costs nothing, and leaves out all others if it must', () => {
+    const [small, large, middle] = rungsOf(LADDER)
+    const rungs = [{ ...large, copy: true }, middle, small] as Rung[]
+    const less = (capacity: number) =>
+      labels(
+        lighter(
+          rungs.map((rung) => weigh(rung, 30)),
+          capacity,
+        ) ?? [],
+      )
+    expect([less(10), less(0.01)].map((kept) => kept.toSorted())).toEqual([['1080p', '360p'], ['1080p']])
+    expect(lighter([weigh(rungs[0] as Rung, 30)], 0)).toBeNull()
+    expect(coresPerMegapixel({ ...well, cores: 0.3 }, rungs, at30)).toBeNull()
+  })
+
   test('changes nothing if that is switched off, or in the first ten seconds', () => {
     const off = new LadderSteps(rungsOf(LADDER), false)
     expect([off.look(slow(0.1), at30, 0, always), labels(off.rungs)]).toEqual([false, labels(rungsOf(LADDER))])

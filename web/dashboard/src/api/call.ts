@@ -16,6 +16,8 @@ interface AnyArgs {
   readonly path?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  /** In place of `body`: sent as it is. */
+  readonly file?: Blob
 }
 
 export interface CallOptions {
@@ -101,12 +103,13 @@ async function request<A, D>(operation: Operation<A, D>, args: AnyArgs, options:
 }
 
 async function send<A, D>(operation: Operation<A, D>, args: AnyArgs, { signal }: CallOptions): Promise<Response> {
-  const hasBody = args.body !== undefined
+  const { body, file } = args
+  const type = file ? file.type : body === undefined ? null : 'application/json'
   try {
     return await fetch(addressOf(operation, args as A), {
       method: operation.method,
-      headers: { 'X-Sluice-Dashboard': '1', ...(hasBody ? { 'Content-Type': 'application/json' } : {}) },
-      ...(hasBody ? { body: JSON.stringify(args.body) } : {}),
+      headers: { 'X-Sluice-Dashboard': '1', ...(type === null ? {} : { 'Content-Type': type }) },
+      ...(type === null ? {} : { body: file ?? JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
   } catch (error) {

@@ -37,6 +37,7 @@ import { EngineCard } from './engineCard.tsx'
 import { IngestCard } from './ingestCard.tsx'
 import { Runs } from './runs.tsx'
 import { Schedules } from './schedules.tsx'
+import { SlateCard } from './slateCard.tsx'
 import { isRunning, STATUS } from './status.ts'
 
 const text = words.channel
@@ -96,6 +97,7 @@ export function ChannelPage({ values, query }: PageArgs) {
     >
       {load.error && <LoadError error={load.error} onRetry={reload} />}
       <Flow whole={data} onChanged={reload} />
+      <SlateCard channel={data.channel} onChanged={reload} />
       <Schedules channel={data.channel} query={query} />
       <Runs channelId={channelId} engines={data.engines} />
     </Page>

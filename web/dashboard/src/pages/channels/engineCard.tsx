@@ -1,5 +1,6 @@
-import { type Engine, type EngineMonitoring, startEngine, stopEngine } from '#api/channels.ts'
+import { type Engine, type EngineMonitoring, readLadder, startEngine, stopEngine } from '#api/channels.ts'
 import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -7,6 +8,7 @@ import { State } from '../../parts/state.tsx'
 import { bitrate, count } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { isolate, variantsOf } from './ladder.ts'
 import { isRunning, STATUS } from './status.ts'
 
 const text = words.channel
@@ -17,7 +19,7 @@ interface EngineCardProps {
   readonly onChanged: () => void
 }
 
-/** An engine: its state, its speed, and what each rendition gets. */
+/** An engine: its state, its ladder, its speed, and what each rendition gets. */
 export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
   const status = now?.status ?? engine.status
   const problem = engine.statusMessage
@@ -34,6 +36,7 @@ export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
         </div>
         {problem && <Notice kind={status === 'error' ? 'error' : 'warn'}>{problem}</Notice>}
         {toggle.error && <Notice kind="error">{toggle.error.message}</Notice>}
+        <Ladder ladderId={engine.quality.abrLadderId} isEngineRunning={isRunning({ status })} />
         {now?.encoder && <Encoder encoder={now.encoder} />}
         {now && isRunning({ status }) && <Renditions now={now} />}
       </div>
@@ -48,6 +51,20 @@ export function EngineCard({ engine, now, onChanged }: EngineCardProps) {
       </div>
     </div>
   )
+}
+
+interface LadderProps {
+  readonly ladderId: string
+  /** An engine takes a changed ladder at its next start, so the ladder is read again then. */
+  readonly isEngineRunning: boolean
+}
+
+function Ladder({ ladderId, isEngineRunning }: LadderProps) {
+  const { data } = useLoad(
+    (signal) => call(readLadder, { path: { ladderId } }, { signal }),
+    [ladderId, isEngineRunning],
+  )
+  return data ? <p class="note">{text.ladder(isolate(data.name), variantsOf(data))}</p> : null
 }
 
 function Encoder({ encoder }: { readonly encoder: NonNullable<EngineMonitoring['encoder']> }) {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { createChannel, listLadders } from '#api/channels.ts'
+import { type AbrLadder, createChannel, listLadders } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
@@ -8,6 +8,7 @@ import { Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { isolate, variantsOf } from './ladder.ts'
 
 const text = words.newChannel
 const DEFAULT_LADDER = 'ab_default'
@@ -127,9 +128,9 @@ function Ladder({ draft, change }: PartProps) {
   const ladders = useLoad((signal) => callPage(listLadders, { query: { limit: 100 } }, { signal }), [])
   const rows = ladders.data?.rows ?? []
   const chosen = rows.find(({ id }) => id === draft.ladderId)
-  const renditions = chosen?.video.map(({ label }) => label).join(', ')
+  const hint = chosen && [text.renditions(variantsOf(chosen)), copyHint(chosen, draft.type)].filter(Boolean).join(' ')
   return (
-    <Field label={text.ladder} hint={renditions ? text.renditions(renditions) : undefined}>
+    <Field label={text.ladder} hint={hint}>
       {(attributes) => (
         <select
           {...attributes}
@@ -146,4 +147,11 @@ function Ladder({ draft, change }: PartProps) {
       )}
     </Field>
   )
+}
+
+/** What happens to the rendition that a ladder copies, with a source of this type. */
+function copyHint({ video: [first] }: AbrLadder, type: IngestType): string {
+  if (!first?.copy) return ''
+  const label = isolate(first.label)
+  return type === 'rtmp-push' ? text.copyPushed(label) : text.copyPulled(label)
 }

@@ -1,4 +1,5 @@
 import { words } from '../../words/words.ts'
+import { renditionOf } from './renditions.ts'
 
 /**
  * Checks of single entries while they are typed. Each returns a sentence about the mistake, or null. A check finds the
@@ -40,6 +41,14 @@ export function checkAddress(entry: string): string | null {
   if (wrong === undefined) return null
   if (/^\d+$/.test(wrong) && Number(wrong) > 255) return text.octet(entry, wrong)
   return /^0\d+$/.test(wrong) ? text.zeros(entry) : text.address(entry)
+}
+
+/** Checks a rendition: its height, and its bitrate in kilobits a second. */
+export function checkRendition(entry: string): string | null {
+  const { height, bitrate } = renditionOf(entry)
+  if (height === 0 || bitrate === 0) return text.rendition(entry)
+  if (height < 96 || height > 1080 || height % 2 === 1) return text.renditionHeight(entry)
+  return bitrate < 50_000 || bitrate > 10_000_000 ? text.renditionBitrate(entry) : null
 }
 
 const isWhole = (digits: string, most: number): boolean => /^(0|[1-9]\d{0,2})$/.test(digits) && Number(digits) <= most

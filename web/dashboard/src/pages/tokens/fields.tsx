@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { ChipsField, Field, Segment, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
-import { checkAddress, checkCountry, checkSite, checkStream, checkWhole } from './checks.ts'
+import { checkAddress, checkCountry, checkRendition, checkSite, checkStream, checkWhole } from './checks.ts'
 import { StreamsField } from './streamsField.tsx'
 import { type CountryRule, errorOf, type TokenForm, type TokenKind } from './tokenForm.ts'
 
@@ -43,6 +43,7 @@ export function countWrong(form: TokenForm): number {
     form.allowedOrigins.some((entry) => checkSite(entry) !== null),
     form.allowedIpAddresses.some((entry) => checkAddress(entry) !== null),
     form.countries.some((entry) => checkCountry(entry) !== null),
+    form.hlsRenditions.some((entry) => checkRendition(entry) !== null),
     checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
     checkWhole(form.priority, -PRIORITY_MOST - 1, PRIORITY_MOST) !== null,
   ]
@@ -241,6 +242,7 @@ export function SwitchFields(props: FieldsProps) {
           onChange={set('endSessionsOnUpdate')}
         />
       </div>
+      {kind === 'publish' && <RenditionsField {...props} />}
       {kind === 'publish' && <PriorityField {...props} />}
     </>
   )
@@ -253,6 +255,22 @@ export function SecureSwitch(props: FieldsProps) {
       note={text.secureNote}
       isOn={props.form.subscribeRequiresAuth}
       onChange={setter(props)('subscribeRequiresAuth')}
+    />
+  )
+}
+
+function RenditionsField(props: FieldsProps) {
+  const { form, errors } = props
+  return (
+    <ChipsField
+      label={text.renditions}
+      isOptional
+      placeholder={text.renditionsPlaceholder}
+      hint={text.renditionsHint}
+      check={checkRendition}
+      error={errorOf(errors, 'hlsRenditions', form.hlsRenditions)}
+      values={form.hlsRenditions}
+      onValues={setter(props)('hlsRenditions')}
     />
   )
 }

@@ -1,3 +1,4 @@
+import { type FeedRendition, renditionOf, shownRendition } from './renditions.ts'
 import type { StreamEntry } from './streamEntry.ts'
 
 export type TokenKind = 'publish' | 'subscribe'
@@ -22,6 +23,8 @@ export interface TokenForm {
   readonly enableThumbnails: boolean
   readonly multisource: boolean
   readonly priority: string
+  /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
+  readonly hlsRenditions: readonly string[]
   readonly trackingId: string
   readonly expires: ExpiryChoice
   /** Local date and time of an input, for the choice `date`. */
@@ -43,6 +46,7 @@ export interface StoredToken {
   readonly enableThumbnails?: boolean | undefined
   readonly multisource?: boolean | undefined
   readonly priority?: number | undefined
+  readonly hlsRenditions?: readonly FeedRendition[] | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
 }
 
@@ -60,6 +64,7 @@ export const emptyForm: TokenForm = {
   enableThumbnails: false,
   multisource: true,
   priority: '',
+  hlsRenditions: [],
   trackingId: '',
   expires: 'never',
   expiresAt: '',
@@ -83,6 +88,7 @@ export function formOf(token: StoredToken): TokenForm {
     enableThumbnails: token.enableThumbnails ?? false,
     multisource: token.multisource ?? true,
     priority: token.priority === undefined ? '' : String(token.priority),
+    hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
     trackingId: token.tracking?.trackingId ?? '',
   }
 }
@@ -121,6 +127,7 @@ const publishBody = (form: TokenForm) => ({
   enableThumbnails: form.enableThumbnails || undefined,
   multisource: form.multisource ? undefined : false,
   priority: whole(form.priority),
+  hlsRenditions: filled(form.hlsRenditions)?.map(renditionOf),
 })
 
 const trackingBody = ({ trackingId }: TokenForm) => ({
@@ -160,6 +167,7 @@ const publishChanges = (before: TokenForm, now: TokenForm) => ({
   multisource: changed(before.multisource, now.multisource),
   // Here null has a meaning: no priority.
   priority: before.priority === now.priority ? undefined : (whole(now.priority) ?? null),
+  hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
 })
 
 function countryChanges(before: TokenForm, now: TokenForm): Record<string, readonly string[]> {
@@ -213,5 +221,6 @@ const FIELDS = [
   'allowedCountries',
   'deniedCountries',
   'priority',
+  'hlsRenditions',
   'tracking',
 ]

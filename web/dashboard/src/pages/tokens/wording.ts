@@ -1,4 +1,5 @@
 import { words } from '../../words/words.ts'
+import { renditionOf } from './renditions.ts'
 import type { StreamEntry } from './streamEntry.ts'
 import { expirySeconds, type TokenForm, type TokenKind } from './tokenForm.ts'
 
@@ -60,9 +61,15 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     ...(form.bindIpsOnUsage === '' ? [] : [flag('bind', form.bindIpsOnUsage)]),
     ...form.countries.map((country) => flag(countryFlag, country)),
     ...(kind === 'publish' && form.subscribeRequiresAuth ? ['--secure'] : []),
+    ...(kind === 'publish' ? form.hlsRenditions.map(renditionFlag) : []),
     ...(kind === 'subscribe' && form.trackingId !== '' ? [flag('tracking-id', form.trackingId)] : []),
   ]
   return ['sluice token create', ...flags].join(' \\\n  ')
+}
+
+function renditionFlag(entry: string): string {
+  const { height, bitrate } = renditionOf(entry)
+  return flag('rendition', `${height}:${bitrate}`)
 }
 
 const flag = (name: string, value: string): string => `--${name} ${quoted(value)}`

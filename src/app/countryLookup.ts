@@ -1,0 +1,51 @@
+import { type CountryDatabase, openCountryDatabase } from '../base/geoip.ts'
+import type { Logger } from '../base/log.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import type { Config } from '../config/schema.ts'
+import { NOTHING_PREPARED, type Prepared } from './prepared.ts'
+
+/** The country database that `geoip.database` names at present. */
+export class CountryLookup {
+  readonly #log: Logger
+  #path = ''
+  #database: CountryDatabase | null = null
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Without a database no address has a country. */
+  get isThere(): boolean {
+    return this.#database !== null
+  }
+
+  /** ISO 3166-1 alpha-2 upper case; null: not known. */
+  countryOf(address: string): string | null {
+    return this.#database?.countryOf(address) ?? null
+  }
+
+  /** Reads the file again when it has changed. */
+  reload(): void {
+    this.#database?.reload()
+  }
+
+  /** Opens the database of another configuration. The error is a sentence for the operator. */
+  prepare({ geoip: { database: path } }: Pick<Config, 'geoip'>): Result<Prepared, string> {
+    if (path === this.#path) return ok(NOTHING_PREPARED)
+    const opened = path === '' ? ok(null) : open(path, this.#log)
+    if (!opened.ok) return opened
+    const take = (): void => {
+      this.#path = path
+      this.#database = opened.value
+    }
+    return ok({ ...NOTHING_PREPARED, take })
+  }
+}
+
+function open(path: string, log: Logger): Result<CountryDatabase, string> {
+  try {
+    return ok(openCountryDatabase(path, log))
+  } catch (error) {
+    return err(`geoip.database: ${path} cannot be read as an MMDB file: ${(error as Error).message}`)
+  }
+}

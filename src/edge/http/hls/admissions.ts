@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Result } from '../../../base/result.ts'
+import type { PieceKey, RenditionFacts } from '../../../core/hls/facts.ts'
+import type { PlaylistOptions } from '../../../core/hls/playlist.ts'
+import type { TicketBudget } from '../../../core/hls/ticketBudget.ts'
+import type { Arrival } from '../../../media/hls/stream.ts'
+import type { ServedByCache } from '../../../commands/sessions/cacheLog.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { GrantTicket } from '../media/tickets.ts'
+
+/** A player with a ticket: a series of requests. */
+export interface TicketViewer {
+  readonly budget: TicketBudget
+  lastAskedMs: number
+  /** The viewer got an init segment, and since then no playlist that it waited for. */
+  hasNewInit: boolean
+}
+
+/** The media of a stream: a packaged feed, or the engine of a channel. */
+export interface PackagedStream {
+  facts(rendition: string): RenditionFacts | undefined
+  reached(rendition: string, n: number, part: number | null, ms: number): Promise<Arrival>
+  reachedPart(rendition: string, n: number, ms: number): Promise<Arrival>
+  piece(key: Omit<PieceKey, 'stream'>): Buffer | undefined
+  /** How long a piece plays, milliseconds. */
+  playsMs(rendition: string, kind: PieceKey['kind'], n: number): number
+}
+
+/** A rendition that this node makes. */
+export interface LocalRendition {
+  readonly stream: PackagedStream
+  /** Its name in the stream. */
+  readonly name: string
+  readonly playlist: PlaylistOptions
+  /** It does not continue: players have to move to another rendition of the master playlist. */
+  readonly isGone: boolean
+}
+
+/** Where a rendition is made: here, at the node with this URL, or under the name of another stream. */
+export type RenditionPlace =
+  | { readonly rendition: LocalRendition }
+  | { readonly nodeUrl: string }
+  | { readonly movedTo: { readonly stream: string; readonly ticket: string } }
+
+/** A request that the rules admit. */
+export interface Admission {
+  readonly viewer: TicketViewer
+  /** Whether a ticket that several players use is refused. */
+  readonly refusesSharing: boolean
+  /** An answer is under way: whatever ends the viewer aborts it. */
+  attend(response: ServerResponse): void
+  /** Counts what is sent: `length` bytes of body, or what Node took of them, and the playing time of a whole piece. */
+  sends(response: ServerResponse, length: number, playsMs: number): void
+  /** A rendition of this node that is there now. */
+  here(rendition: string): LocalRendition | undefined
+  locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>>
+  /** Why the viewer is refused after a wait; null: it is still admitted. */
+  recheck(): Promise<HttpRefusal | null>
+  /** Refuses the ticket from now on, because several players use it. This answer may say so. */
+  endShared(response: ServerResponse): void
+}
+
+/** The viewers of distributions. They have no sessions, so bytes count for distribution and tracking id. */
+export interface DistributionViewers extends Admissions<GrantTicket> {
+  /** What bytes that a cache sent with this ticket count for; null: the distribution is deleted. */
+  servedByCache(ticket: GrantTicket, bytes: number): Promise<ServedByCache | null>
+}
+
+/** Who may read the streams of one kind, and where their media is: feeds, or distributions of channels. */
+export interface Admissions<Ticket> {
+  /** Decides on a request with a genuine ticket. */
+  admit(ticket: Ticket, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>>
+  /** The same from memory alone, without effects; null: `admit` has to decide. */
+  peek(ticket: Ticket, request: IncomingMessage): Admission | null
+  /** A rendition for another node, which has decided on its viewers. */
+  forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
+}

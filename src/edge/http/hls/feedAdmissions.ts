@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { err, ok, type Result } from '../../../base/result.ts'
+import { countBytes } from '../../../commands/sessions/count.ts'
+import { endShared } from '../../../commands/sessions/endShared.ts'
+import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import { remoteFeed } from '../../../commands/sessions/revoke.ts'
+import { isReported } from './cacheLog.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { SessionTicket } from '../media/tickets.ts'
+import type { Admission, Admissions, LocalRendition, RenditionPlace } from './admissions.ts'
+import { admittedViewer, NO_TICKET } from './opening.ts'
+import { type HlsParts, requestPlaceOf } from './parts.ts'
+import { NOT_THERE, NOT_YET, START_MAX_MS } from './sending.ts'
+import { SHARED } from './sharing.ts'
+import type { HlsViewer } from './viewers.ts'
+
+/** Admits viewers of feeds: each has a session, and its token's rules decide on each request. */
+export class FeedAdmissions implements Admissions<SessionTicket> {
+  readonly #parts: HlsParts
+
+  constructor(parts: HlsParts) {
+    this.#parts = parts
+  }
+
+  async admit(ticket: SessionTicket, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>> {
+    const from = requestPlaceOf(this.#parts, request)
+    const viewer = await admittedViewer(this.#parts, ticket, from)
+    return viewer.ok ? ok(new FeedAdmission(this.#parts, viewer.value, ticket, from)) : viewer
+  }
+
+  peek(ticket: SessionTicket, request: IncomingMessage): Admission | null {
+    const { viewers, access } = this.#parts
+    const viewer = viewers.find(ticket.sessionId)
+    const from = requestPlaceOf(this.#parts, request)
+    return viewer !== undefined && access.isAdmitted(viewer.sessionId, from)
+      ? new FeedAdmission(this.#parts, viewer, ticket, from)
+      : null
+  }
+
+  async forNode(stream: string, rendition: string): Promise<LocalRendition | undefined> {
+    return feedRendition(this.#parts, stream, rendition)
+  }
+}
+
+function feedRendition({ hls, listSegments }: HlsParts, id: string, name: string): LocalRendition | undefined {
+  const stream = hls.find(id)?.hls
+  if (stream?.rendition(name) === undefined) return undefined
+  return { stream, name, playlist: { window: listSegments() }, isGone: false }
+}
+
+class FeedAdmission implements Admission {
+  readonly viewer: HlsViewer
+  readonly #parts: HlsParts
+  readonly #ticket: SessionTicket
+  readonly #from: RequestPlace
+
+  constructor(parts: HlsParts, viewer: HlsViewer, ticket: SessionTicket, from: RequestPlace) {
+    this.#parts = parts
+    this.viewer = viewer
+    this.#ticket = ticket
+    this.#from = from
+  }
+
+  get refusesSharing(): boolean {
+    return this.#parts.refuseShared()
+  }
+
+  /** Counts the bytes of the answer too: all that its connection carries. */
+  attend(response: ServerResponse): void {
+    const { viewer } = this
+    const counted = () => countBytes(this.#parts.ctx, viewer.sessionId, viewer)
+    viewer.attend(response, counted, isReported(this.#parts, response.req))
+  }
+
+  sends(): void {
+    // `attend` counts.
+  }
+
+  here(rendition: string): LocalRendition | undefined {
+    return feedRendition(this.#parts, this.#ticket.stream, rendition)
+  }
+
+  /**
+   * Packages the feed again if it had no viewers for a while. If another publisher has come since, the stream has another
+   * name.
+   */
+  async locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>> {
+    const { hls, ctx, tickets } = this.#parts
+    const { stream, tokenId } = this.#ticket
+    const { target } = this.viewer
+    if (hls.find(stream) === undefined) {
+      const feed = ctx.sessions.feed(target.accountId, target.streamName, target.sourceId)
+      if (feed === undefined) return this.#remote()
+      // The viewer was admitted to a feed that needed no token.
+      if (feed.secured && tokenId === null) return err(NO_TICKET)
+      const opened = hls.open(feed)
+      if (!opened.ok) return err({ status: 503, text: opened.error })
+      const { hls: packaged } = opened.value
+      if (!(await packaged.ready(START_MAX_MS))) return err(NOT_YET)
+      if (packaged.id !== stream) {
+        const ticket = tickets.make({ ...this.#ticket, stream: packaged.id })
+        return ok({ movedTo: { stream: packaged.id, ticket } })
+      }
+    }
+    const found = this.here(rendition)
+    return found === undefined ? err(NOT_THERE) : ok({ rendition: found })
+  }
+
+  async recheck(): Promise<HttpRefusal | null> {
+    return this.viewer.isCut ? NO_TICKET : null
+  }
+
+  endShared(response: ServerResponse): void {
+    this.viewer.spare(response)
+    this.#parts.viewers.end(this.viewer, SHARED)
+    endShared(this.#parts.ctx, this.viewer.sessionId, this.#from)
+  }
+
+  async #remote(): Promise<Result<RenditionPlace, HttpRefusal>> {
+    const { target } = this.viewer
+    const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
+    return feed?.url ? ok({ nodeUrl: feed.url }) : err(NOT_THERE)
+  }
+}

@@ -1,0 +1,312 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Logger } from '../../../base/log.ts'
+import type { EngineLoad, LoadControl, LoadVerdict } from '../../../core/channels/runs/load.ts'
+import type { Rung } from '../../../core/channels/runs/rungs.ts'
+import type { AbrLadder } from '../../../core/channels/types.ts'
+import { encodedBandwidth } from '../../../core/hls/bandwidth.ts'
+import { type FeedRendition, feedRungs } from '../../../core/hls/feedRungs.ts'
+import type { FirstNumbers } from '../../../core/hls/numbers.ts'
+import type { Ffmpeg } from '../../ffmpeg/ffmpeg.ts'
+import type { AudioTrack, Frame, VideoTrack } from '../../frame.ts'
+import type { SampledRun } from '../frameSampler.ts'
+import type { CutOptions } from '../packager.ts'
+import type { HlsRendition } from '../rendition.ts'
+import type { HlsStream } from '../stream.ts'
+import { LadderRun } from './ladderRun.ts'
+import { RungTrack } from './rungTrack.ts'
+import { SourceTimeline } from './sourceTimeline.ts'
+
+type Video = Pick<AbrLadder, 'video'>
+
+/** What the machine can encode. */
+export interface LadderLoad extends EngineLoad {
+  /** Why these are probably too much beside all others; null: they are not. */
+  warningFor(engines: readonly { readonly engineId: string; readonly ladder: Video }[]): string | null
+}
+
+export interface FeedLadderOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  /** For the log. */
+  readonly name: string
+  readonly stream: HlsStream
+  /** The rendition of what the publisher sends. */
+  readonly source: HlsRendition
+  readonly cuts: Pick<CutOptions, 'segmentSeconds' | 'parts'>
+  readonly load: LadderLoad
+}
+
+/** One run of the source. */
+interface SourceRun {
+  readonly video: VideoTrack
+  readonly audio: AudioTrack | null
+  readonly offsetUs: number
+  readonly timeline: SourceTimeline
+  /** Nothing has encoded it yet. */
+  isNew: boolean
+}
+
+/** A run at work, or one whose rest is being encoded. */
+interface Encoding {
+  readonly source: SourceRun
+  readonly run: LadderRun
+}
+
+/** After the machine was too slow, or refused, the source is alone for this long; twice as long each time. */
+const REST_MS = 60_000
+const REST_MAX_MS = 1_920_000
+/** Runs that end at the same time; more only happen when a publisher comes and goes within seconds. */
+const RUNS_MAX = 3
+/** Room for the audio in BANDWIDTH, bits per second. What is measured counts where it is more. */
+const AUDIO_BITS = 160_000
+
+/**
+ * The encoded renditions of a feed, beside the rendition of its source. They have its segments: the same numbers, dates and
+ * ends. The source's rendition never waits for them.
+ */
+export class FeedLadder {
+  readonly #options: FeedLadderOptions
+  #wanted: readonly FeedRendition[] = []
+  #source: SourceRun | null = null
+  /** The latest one is of the present run of the source; those before it come to their end first. */
+  #encodings: readonly Encoding[] = []
+  #load: { readonly key: string; readonly control: LoadControl } | null = null
+  #restUntilMs = Number.NEGATIVE_INFINITY
+  #restMs = REST_MS
+  #isOver = false
+  /** The next part of each rendition that there has been, so that no name means two parts. */
+  readonly #parts = new Map<string, number>()
+
+  constructor(options: FeedLadderOptions) {
+    this.#options = options
+  }
+
+  /** Chooses the renditions; from the next run of the source on. */
+  choose(wanted: readonly FeedRendition[]): void {
+    this.#wanted = wanted
+  }
+
+  /** A run of the source begins with the next frame. */
+  begin({ tracks, startUs, offsetUs }: SampledRun): void {
+    const video = tracks.find((track) => track.kind === 'video')
+    const audio = tracks.find((track) => track.kind === 'audio') ?? null
+    this.#source = video ? { video, audio, offsetUs, timeline: new SourceTimeline(startUs), isNew: true } : null
+  }
+
+  /** The present run of the source is over. */
+  endRun(): void {
+    const ending = this.#current
+    this.#source?.timeline.end()
+    this.#source = null
+    if (ending === undefined) return
+    this.#restMs = REST_MS
+    void ending.run.end().then(() => this.#ended(ending))
+  }
+
+  /** A segment of the source's rendition begins, or is complete. */
+  opened({ n, startMs }: { readonly n: number; readonly startMs: number }): void {
+    this.#source?.timeline.opened(n, startMs)
+    this.#encodings[0]?.run.drain()
+  }
+
+  closed(seconds: number): void {
+    this.#source?.timeline.closed(seconds)
+    this.#encodings[0]?.run.drain()
+  }
+
+  /** A frame of the source, after its rendition got it. */
+  frame(frame: Frame): void {
+    const source = this.#source
+    if (source === null || this.#wanted.length === 0) return
+    if (frame.kind === 'video') source.timeline.frame(frame)
+    if (this.#current === undefined && frame.kind === 'video' && frame.key) this.#start(source)
+    this.#current?.run.frame(frame)
+  }
+
+  /** Looks after the processes. Call it about every second. */
+  check(): void {
+    this.#current?.run.check()
+  }
+
+  /** The source is over. */
+  end(): void {
+    this.endRun()
+    this.#isOver = true
+    this.#endWhenDone()
+  }
+
+  async stop(): Promise<void> {
+    this.#source = null
+    const encodings = this.#encodings
+    this.#encodings = []
+    this.#release()
+    await Promise.all(encodings.map(({ run }) => run.abandon()))
+  }
+
+  /** What encodes the present run of the source. */
+  get #current(): Encoding | undefined {
+    const last = this.#encodings.at(-1)
+    return last !== undefined && last.source === this.#source ? last : undefined
+  }
+
+  #start(source: SourceRun): void {
+    const { clock, log, name, ffmpeg } = this.#options
+    const rungs = clock.monotonic() < this.#restUntilMs ? [] : this.#rungsOf(source)
+    const load = rungs.length === 0 ? null : this.#control(rungs)
+    if (load === null) return
+    // Half of the frames would not be those of the source.
+    if (load.rungs.some(({ frameRate }) => frameRate !== null)) return this.#rest('the machine is too slow')
+    for (const { id } of rungs) if (load.rungs.every((rung) => rung.id !== id)) this.#remove(id)
+    const encoding: Encoding = {
+      source,
+      run: new LadderRun({
+        ffmpeg,
+        clock,
+        log,
+        name,
+        load,
+        video: source.video,
+        rungs: load.rungs.map((rung) => ({
+          rung,
+          track: this.#trackOf(source, rung, load, () => this.#abandon(encoding)),
+        })),
+        changed: (verdict) => this.#changed(encoding, verdict),
+        lost: (why) => this.#lost(encoding, why),
+      }),
+    }
+    for (const rung of load.rungs) this.#announce(rung)
+    source.isNew = false
+    this.#encodings = [...this.#encodings, encoding]
+    if (this.#encodings.length === 1) encoding.run.activate()
+    const [first] = this.#encodings
+    if (first && this.#encodings.length > RUNS_MAX) this.#abandon(first)
+  }
+
+  /** Those that fit the source. */
+  #rungsOf({ video: { width, height } }: SourceRun): Rung[] {
+    const isKnown = (name: string): boolean => this.#options.stream.rendition(name) !== undefined
+    const found = feedRungs(this.#wanted, { width, height }, isKnown)
+    for (const name of this.#parts.keys()) if (found.every((rung) => rung.name !== name)) this.#remove(name)
+    return found.map(({ name: id, height: lines, bitrate, size }, index) => {
+      return { index, id, label: `${lines}p`, ...size, bitrate, frameRate: null }
+    })
+  }
+
+  /** Null: the machine has no room. */
+  #control(video: readonly Rung[]): LoadControl | null {
+    const { stream, load } = this.#options
+    const key = JSON.stringify(video)
+    if (this.#load?.key === key) return this.#load.control
+    this.#release()
+    const job = { engineId: `feed-${stream.id}`, ladder: { video, audioKbps: null, audioOnly: false } }
+    const refused = load.warningFor([job])
+    if (refused !== null) {
+      this.#rest(refused)
+      return null
+    }
+    this.#load = { key, control: load.control(job) }
+    return this.#load.control
+  }
+
+  #release(): void {
+    this.#load?.control.ended()
+    this.#load = null
+  }
+
+  #trackOf(source: SourceRun, rung: Rung, load: LoadControl, broken: () => void): RungTrack {
+    const { cuts, stream } = this.#options
+    const { isNew, ...facts } = source
+    return new RungTrack({
+      ...facts,
+      cuts,
+      renditionFrom: (n) => (isNew ? this.#renditionFrom(rung, n) : this.#renew(rung, n)),
+      counted: (framesPerSecond) => load.counted(rung.index, framesPerSecond),
+      changed: () => stream.changed(),
+      broken,
+    })
+  }
+
+  /** A new viewer waits for its first segment. */
+  #announce(rung: Rung): void {
+    if (this.#options.stream.rendition(rung.id) === undefined) this.#renew(rung, this.#options.source.current)
+  }
+
+  #renditionFrom(rung: Rung, n: number): HlsRendition {
+    const own = this.#options.stream.rendition(rung.id)
+    const continues = own !== undefined && own.listed > 0 && own.next.segment === n
+    return continues ? own : this.#renew(rung, n)
+  }
+
+  /** Begins a rendition with this segment of the source, and with its targets. */
+  #renew(rung: Rung, n: number): HlsRendition {
+    const { stream, source, cuts } = this.#options
+    const mayReach = encodedBandwidth(rung.bitrate, AUDIO_BITS, cuts.segmentSeconds).peak
+    this.#remember(rung.id)
+    const rendition = stream.renew(rung.id, this.#numbersAt(rung.id, n), { mayReach })
+    if (source.targets !== null) rendition.choose(source.targets)
+    return rendition
+  }
+
+  #numbersAt(name: string, segment: number): FirstNumbers {
+    const { source } = this.#options
+    const { segments = [], discontinuitySequence = source.next.discontinuity } = source.facts() ?? {}
+    const before = segments.filter(({ n, discontinuity }) => discontinuity && n <= segment).length
+    const part = Math.max(this.#parts.get(name) ?? 0, source.nextPart)
+    return { segment, part, discontinuity: discontinuitySequence + before }
+  }
+
+  #remember(name: string): void {
+    const own = this.#options.stream.rendition(name)
+    this.#parts.set(name, own?.nextPart ?? this.#parts.get(name) ?? 0)
+  }
+
+  #remove(name: string): void {
+    this.#remember(name)
+    this.#options.stream.remove(name)
+  }
+
+  #changed(encoding: Encoding, { log: entry, restart }: LoadVerdict): void {
+    const { log, name } = this.#options
+    if (!this.#encodings.includes(encoding)) return
+    if (entry !== null) log[entry.level]({ name, problem: entry.message }, 'the renditions of a stream')
+    if (restart) this.#abandon(encoding)
+  }
+
+  /** Nothing more is made of it. The next keyframe that begins a segment may begin another one. */
+  #abandon(encoding: Encoding): void {
+    this.#encodings = this.#encodings.filter((one) => one !== encoding)
+    void encoding.run.abandon()
+    this.#encodings[0]?.run.activate()
+  }
+
+  #lost(encoding: Encoding, why: string): void {
+    this.#abandon(encoding)
+    this.#rest(why)
+  }
+
+  /** For a while the source is alone. */
+  #rest(why: string): void {
+    const { clock, log, name } = this.#options
+    for (const rendition of this.#parts.keys()) this.#remove(rendition)
+    this.#release()
+    this.#restUntilMs = clock.monotonic() + this.#restMs
+    log.warn(
+      { name, problem: why, pauseMs: this.#restMs },
+      'viewers get only what the publisher sends, without renditions',
+    )
+    this.#restMs = Math.min(REST_MAX_MS, this.#restMs * 2)
+  }
+
+  #ended(encoding: Encoding): void {
+    this.#encodings = this.#encodings.filter((one) => one !== encoding)
+    this.#encodings[0]?.run.activate()
+    this.#endWhenDone()
+  }
+
+  #endWhenDone(): void {
+    if (!this.#isOver || this.#encodings.length > 0) return
+    for (const name of this.#parts.keys()) this.#options.stream.rendition(name)?.end()
+    this.#options.stream.changed()
+  }
+}

@@ -1,0 +1,82 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Rung } from '../../core/channels/runs/rungs.ts'
+import type { SlateMedia } from '../../core/channels/slate.ts'
+import { OFFSET_US } from '../encoder/arguments.ts'
+import { FragmentReader } from '../encoder/fragmentReader.ts'
+import { exitReason } from '../ffmpeg/exits.ts'
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import type { TrackInfo } from '../frame.ts'
+import { slateArguments, slateSeconds } from './arguments.ts'
+import type { LoopFrame, SlateLoop } from './loop.ts'
+
+export interface EncodeSlateOptions {
+  readonly ffmpeg: Ffmpeg
+  /** For the log. */
+  readonly name: string
+  /** An existing folder for the file, while it is read. */
+  readonly folder: string
+  readonly media: SlateMedia
+  readonly bytes: Uint8Array
+  readonly rungs: readonly Rung[]
+  readonly audioKbps: number | null
+  /** Ends the work. */
+  readonly signal: AbortSignal
+}
+
+const FILE = 'slate'
+/** Silence is the same in each frame after the first ones. */
+const SILENT_FRAME = 8
+/** 20 seconds of six large renditions at their highest rate; more is refused. */
+const MAX_BYTES = 96 * 1024 * 1024
+
+/** Encodes a slate for the rungs of a ladder. The error is a sentence for the operator. */
+export async function encodeSlate(options: EncodeSlateOptions): Promise<Result<SlateLoop, string>> {
+  const { ffmpeg, name, folder, media, bytes, rungs, audioKbps, signal } = options
+  const path = join(folder, FILE)
+  const outputs = [...rungs.map(() => new Collected()), ...(audioKbps === null ? [] : [new Collected()])]
+  try {
+    await writeFile(path, bytes, { mode: 0o600 })
+    if (signal.aborted) return err('it was stopped')
+    const args = slateArguments({ media, file: FILE, rungs, audioKbps })
+    const run = ffmpeg.run({ name, args, cwd: folder, background: true, outputs: outputs.map((one) => one.take) })
+    if (!run.ok) return err(run.error.message)
+    const stop = (): void => void run.value.stop(0)
+    signal.addEventListener('abort', stop, { once: true })
+    const exit = await run.value.exited
+    signal.removeEventListener('abort', stop)
+    if (exit.code !== 0) return err(exitReason(exit))
+    return loopOf(outputs.slice(0, rungs.length), outputs[rungs.length] ?? null, slateSeconds(media) * 1_000_000)
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+function loopOf(video: readonly Collected[], audio: Collected | null, lengthUs: number): Result<SlateLoop, string> {
+  const rungs = video.flatMap(({ track, frames }) => (track && frames[0]?.key ? [{ track, frames }] : []))
+  const silence = audio?.frames[SILENT_FRAME]
+  const bytes = rungs.flatMap(({ frames }) => frames).reduce((sum, { data }) => sum + data.length, 0)
+  if (rungs.length < video.length || (audio !== null && !silence)) return err('ffmpeg made no complete slate')
+  if (bytes > MAX_BYTES) return err(`the slate takes ${bytes} bytes in these renditions, more than ${MAX_BYTES}`)
+  const track = audio?.track
+  return ok({ rungs, audio: track && silence ? { track, data: silence.data } : null, lengthUs })
+}
+
+/** What came from one pipe. */
+class Collected {
+  track: TrackInfo | null = null
+  readonly frames: LoopFrame[] = []
+  readonly #reader = new FragmentReader({
+    offsetUs: OFFSET_US,
+    track: (track) => (this.track = track),
+    // A copy: the data are a view of whatever the pipe delivered at a time.
+    frame: ({ decodeTimeUs: atUs, key, data }) => this.frames.push({ atUs, key, data: Uint8Array.from(data) }),
+  })
+  #isBroken = false
+
+  readonly take = (chunk: Buffer): void => {
+    this.#isBroken ||= !this.#reader.push(chunk).ok
+    if (this.#isBroken) this.track = null
+  }
+}

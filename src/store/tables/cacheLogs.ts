@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import type { CacheBytes } from '../store.ts'
+import { addToHours, type Counted } from './usage.ts'
+
+const advance = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
+  db
+    .insertInto('cache_logs')
+    .values({ id: p.id, position: p.to, counted_at_ms: p.atMs })
+    .onConflict((c) =>
+      c
+        .column('id')
+        .doUpdateSet({ position: p.to, counted_at_ms: p.atMs })
+        .where('cache_logs.position', '<=', sql<number>`cast(${p.from} as bigint)`),
+    ),
+)
+
+const position = statement((db, p: { id: string }) =>
+  db.selectFrom('cache_logs').select('position').where('id', '=', p.id),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('cache_logs')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('cache_logs as old').select('old.id').where('old.counted_at_ms', '<', p.beforeMs).limit(p.limit),
+    ),
+)
+
+/** One statement decides, so that of two writers of the same lines only one counts them. */
+export async function advanceCacheLog(
+  executor: Executor,
+  log: { id: string; from: number; to: number },
+  atMs: number,
+): Promise<boolean> {
+  return (await executor.run(advance, { ...log, atMs })) > 0
+}
+
+export async function cacheLogPosition(executor: Executor, id: string): Promise<number> {
+  return (await executor.first(position, { id }))?.position ?? 0
+}
+
+export const pruneCacheLogs = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
+  executor.run(prune, { beforeMs, limit })
+
+/**
+ * Adds bytes that a cache sent to sessions, open or ended, and to the hour. Those of a session are beside its own totals,
+ * which only its node writes.
+ */
+export async function countCacheBytes(
+  executor: Executor,
+  sent: readonly CacheBytes[],
+  atMs: number,
+): Promise<(string | null)[]> {
+  const stored = await storedSessions(executor, new Set(sent.flatMap(({ sessionIds }) => sessionIds)))
+  const ids = sent.map(({ sessionIds }) => sessionIds.find((id) => stored.has(id)) ?? null)
+  const sums = new Map<string, number>()
+  for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
+  // Sorted, so that two writers that add to the same rows cannot deadlock.
+  const added = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  await inSlices(added, (slice) => addToSessions(executor, slice))
+  const rises = added.flatMap(([id, bytesOut]) => {
+    const of = stored.get(id)
+    return of === undefined ? [] : [{ total: atMs, of, bytesIn: 0, bytesOut, cacheBytes: bytesOut }]
+  })
+  await addToHours(executor, rises, (ms) => ms)
+  return ids
+}
+
+async function storedSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
+  const stored = new Map<string, Counted>()
+  await inSlices([...ids].toSorted(), async (slice) => {
+    const rows = await executor.ask((db) =>
+      db
+        .selectFrom('sessions')
+        .select(['id', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
+        .select(['bytes_in', 'bytes_out'])
+        .where('id', 'in', slice),
+    )
+    for (const row of rows) stored.set(row.id, row)
+  })
+  return stored
+}
+
+const addToSessions = (executor: Executor, slice: readonly (readonly [id: string, bytesOut: number])[]) =>
+  executor.change((db) =>
+    db
+      .insertInto('session_cache_bytes')
+      .values(slice.map(([session_id, bytes_out]) => ({ session_id, bytes_out })))
+      .onConflict((c) =>
+        c.column('session_id').doUpdateSet({ bytes_out: sql`session_cache_bytes.bytes_out + excluded.bytes_out` }),
+      ),
+  )

@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { EncoderClaim } from '../../core/channels/runs/claims.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import type { ClaimTimes, NewClaim } from '../runs.ts'
+import { databaseTime, leaseEnd } from './now.ts'
+
+/** The rule is that of `judgeEncoder`; here it holds also while several nodes claim. */
+const claim = statement((db, p: NewClaim & ClaimTimes, engine) =>
+  db
+    .insertInto('encoders')
+    .values({
+      ingest_id: p.ingestId,
+      node: p.node,
+      connected_at_ms: p.connectedAtMs,
+      // It came from no other node.
+      since_ms: 0,
+      alive_until_ms: leaseEnd(engine, p.claimMs),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('ingest_id')
+        .doUpdateSet((eb) => ({
+          node: eb.ref('excluded.node'),
+          connected_at_ms: eb.ref('excluded.connected_at_ms'),
+          since_ms: sql<number>`case when encoders.node = excluded.node then encoders.since_ms else ${databaseTime(engine)} end`,
+          alive_until_ms: eb.ref('excluded.alive_until_ms'),
+        }))
+        .where(
+          sql<boolean>`(encoders.node = excluded.node or (
+            ${databaseTime(engine)} - encoders.since_ms not between 0 and cast(${p.pauseMs} as bigint) - 1 and (
+              encoders.connected_at_ms < excluded.connected_at_ms or
+              encoders.alive_until_ms - ${databaseTime(engine)} not between 1 and cast(${p.claimMs} as bigint))))`,
+        ),
+    ),
+)
+
+const release = statement((db, p: { node: string }) =>
+  db.updateTable('encoders').set({ alive_until_ms: 0 }).where('node', '=', p.node),
+)
+
+const prune = statement((db, p: { beforeMs: number }) =>
+  db.deleteFrom('encoders').where('alive_until_ms', '<', p.beforeMs).where('since_ms', '<', p.beforeMs),
+)
+
+export async function encoderClaims(
+  executor: Executor,
+  ingestIds: readonly string[],
+): Promise<ReadonlyMap<string, EncoderClaim>> {
+  const found = new Map<string, EncoderClaim>()
+  await inSlices(ingestIds, async (slice) => {
+    const rows = await executor.ask((db, engine) =>
+      db
+        .selectFrom('encoders')
+        .select(['ingest_id', 'node', 'connected_at_ms as connectedAtMs'])
+        .select(sql<number>`${databaseTime(engine)} - since_ms`.as('heldMs'))
+        .select(sql<number>`alive_until_ms - ${databaseTime(engine)}`.as('remainingMs'))
+        .where('ingest_id', 'in', slice),
+    )
+    for (const { ingest_id: id, ...of } of rows) found.set(id, of)
+  })
+  return found
+}
+
+export async function claimIngest(executor: Executor, of: NewClaim, times: ClaimTimes): Promise<boolean> {
+  return (await executor.run(claim, { ...of, ...times })) > 0
+}
+
+export async function releaseClaims(executor: Executor, node: string): Promise<void> {
+  await executor.run(release, { node })
+}
+
+export async function pruneClaims(executor: Executor, beforeMs: number): Promise<void> {
+  await executor.run(prune, { beforeMs })
+}

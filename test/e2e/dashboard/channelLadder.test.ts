@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+test('a ladder shows what it copies and that it has audio alone, where it is chosen and at its engine', async () => {
+  const video = [
+    { width: 1280, height: 720, bitrate: 3_000_000, copy: true },
+    { width: 640, height: 360, bitrate: 700_000, label: HOSTILE },
+  ]
+  await dashboard.v2('POST', '/abr', { name: 'As it comes', audioOnly: true, video })
+  const page = await dashboard.open('/channels/new')
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const field = (label: string) => page.locator('.field', { hasText: label })
+  const title = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+  await field('Name').locator('input').fill('Copied')
+  const ladder = field('ABR ladder')
+  const isolated = (name: string) => `\u2068${name}\u2069`
+  const [high, low] = [isolated('720p'), isolated('360p')]
+  await ladder.getByText(`Renditions: ${high}, ${low}.`, { exact: true }).waitFor()
+  await ladder.locator('select').selectOption('As it comes')
+  const variants = `${high} (copied), ${isolated(HOSTILE)}, audio alone`
+  await ladder.getByText(`Renditions: ${variants}. Sluice passes the H.264 of your encoder as ${high}.`).waitFor()
+  await page.getByText('RTMP, dialled').click()
+  await ladder.getByText(`Sluice encodes ${high} too, because it copies pushed sources only.`).waitFor()
+  await page.getByText('RTMP, pushed').click()
+  expect(await axe(page)).toEqual([])
+  await button('Make channel').click()
+  await title('Copied')
+  await page.getByText(`Ladder ${isolated('As it comes')}: ${variants}`, { exact: true }).waitFor()
+  expect(await page.locator('main img').count()).toBe(0)
+  expect(await axe(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 900 })
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+
+  await page.goto(`${dashboard.home}#/channels/new`)
+  await field('Name').locator('input').fill('Encoded')
+  await button('Make channel').click()
+  await page.getByText(`Ladder ${isolated('Default')}: ${high}, ${low}`, { exact: true }).waitFor()
+  expect(dashboard.complaints).toEqual([])
+})

@@ -1,0 +1,169 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readMediaPlaylist } from '../hls/playlist.ts'
+import { validateHls } from '../hls/validator.ts'
+import { lineOf } from '../hls/violation.ts'
+import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+
+const VIDEO = [
+  { width: 160, height: 90, bitrate: 150_000 },
+  { width: 96, height: 54, bitrate: 80_000, frameRate: { value: 15, scale: 1 } },
+]
+/** Encoders, engines and validators share a busy machine. */
+const GRACE_SECONDS = 20
+
+let live: ChannelsClient
+let ladderId: string
+let folder: string
+let image: Buffer
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-slate-test-'))
+  image = made('image.png', '-f lavfi -i testsrc2=s=320x180 -frames:v 1')
+  live = await runChannels()
+  ladderId = (await live.made('POST', '/abr', { name: 'tiny', video: VIDEO })).id
+})
+afterAll(async () => {
+  endChildren()
+  await live.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** A file that ffmpeg makes. */
+function made(name: string, args: string): Buffer {
+  const path = join(folder, name)
+  const { status, stderr } = spawnSync('ffmpeg', ['-loglevel', 'error', '-y', ...args.split(' '), path])
+  if (status !== 0) throw new Error(stderr.toString())
+  return readFileSync(path)
+}
+
+interface Stage {
+  id: string
+  engineId: string
+  url: string
+  /** An encoder that begins to push. */
+  push(): ReturnType<typeof pushTo>
+  status(): Promise<string>
+  /** Stops the channel. */
+  stop(): Promise<unknown>
+}
+
+/** A started channel that waits for its encoder, with this slate. */
+async function staged(slate: Buffer, type = 'image/png'): Promise<Stage> {
+  const engines = [{ name: 'Main', quality: { abrLadderId: ladderId } }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
+  const channel = await live.made('POST', '/channels', { name: 'Stage', ingests, distributions: [{ name: 'Web' }] })
+  const { id } = channel
+  const put = await live.v2('PUT', `/channels/${id}/slate`, slate, { 'content-type': type })
+  expect([put.status, put.text]).toEqual([200, expect.any(String)])
+  await live.made('POST', `/channels/${id}/start`)
+  const status = async () => (await live.made('GET', `/engines/${channel.engines[0].id}`)).status
+  await until(async () => (await status()) === 'waiting', 'the engine waits')
+  return {
+    id,
+    engineId: channel.engines[0].id,
+    url: `${live.running.base}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`,
+    push: () => pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${channel.ingests[0].streamKey}`),
+    status,
+    stop: () => live.v2('POST', `/channels/${id}/stop`),
+  }
+}
+
+/** The media playlist of the first variant. */
+async function playlistOf({ url }: Stage) {
+  const master = await (await fetch(url)).text()
+  const media = new URL(/^[^#].*$/m.exec(master)?.[0] ?? '', url)
+  return { master, media: readMediaPlaylist(await (await fetch(media)).text()) }
+}
+
+const engineFolder = ({ engineId }: Stage): string => join(live.running.dataDir, 'channels', engineId)
+
+test('slate, broadcast and slate again break no rule of HLS, and only the broadcast counts as playing', async () => {
+  const stage = await staged(image)
+  const statuses: string[] = []
+  let encoder: ReturnType<typeof pushTo> | null = null
+  let phase = 0
+  let phaseAt = 0
+  let isBusy = false
+  const step = async (segments: number): Promise<void> => {
+    const status = await stage.status()
+    if (statuses.at(-1) !== status) statuses.push(status)
+    if (phase === 0 && segments >= 8) encoder = stage.push()
+    else if (phase === 1 && status === 'playing' && segments >= phaseAt + 14) encoder?.kill('SIGKILL')
+    else if (phase === 2 && status === 'waiting' && segments >= phaseAt + 14) phase = 3
+    else return
+    if (phase < 3) phase += 1
+    phaseAt = segments
+  }
+  const { violations, seen } = await validateHls({
+    url: stage.url,
+    seconds: 90,
+    graceSeconds: GRACE_SECONDS,
+    isEnough: (report) => {
+      if (!isBusy) {
+        isBusy = true
+        void step(report.seen.segments).finally(() => (isBusy = false))
+      }
+      return phase === 3
+    },
+  })
+  const broken = violations.map(lineOf).filter((line) => !line.includes('Content-Encoding'))
+  expect({ phase, broken, seen: seen.segments > 30 }).toEqual({ phase: 3, broken: [], seen: true })
+  expect(statuses.filter((status) => status !== 'ingesting')).toEqual(['waiting', 'playing', 'waiting'])
+  await stage.stop()
+}, 120_000)
+
+test('a clip shows, in whole loops, until the viewers are gone; another slate takes its place, and none ends it', async () => {
+  const clip = made('clip.mp4', '-f lavfi -i testsrc2=s=320x180:r=25 -t 2.4 -c:v libx264 -pix_fmt yuv420p')
+  const stage = await staged(clip, 'video/mp4')
+  const { master, media } = await playlistOf(stage)
+  expect(master).toContain('CODECS="avc1.640')
+  expect(master).toContain('mp4a.40.2')
+  expect(media.segments.slice(0, 3).map(({ durationSeconds }) => Math.round(durationSeconds))).toEqual([2, 1, 2])
+  // The loop has no seam: only its frames come again.
+  expect(media.segments.some(({ discontinuity }) => discontinuity)).toBe(false)
+  await live.v2('PUT', `/channels/${stage.id}/slate`, image, { 'content-type': 'image/png' })
+  await until(async () => {
+    const { segments } = (await playlistOf(stage)).media
+    return segments.some(({ discontinuity }) => discontinuity)
+  }, 'the other slate')
+  await live.v2('DELETE', `/channels/${stage.id}/slate`)
+  await until(async () => (await fetch(stage.url)).status === 404, 'nothing is shown')
+  await stage.stop()
+})
+
+test('an ffmpeg of the slate that is killed is started again, and a channel that stops leaves nothing behind', async () => {
+  const clip = made(
+    'long.mp4',
+    '-f lavfi -i testsrc2=s=640x360:r=30 -t 20 -c:v libx264 -preset ultrafast -crf 35 -pix_fmt yuv420p',
+  )
+  const stage = await staged(clip, 'video/mp4')
+  const opened = fetch(stage.url)
+  let killed = 0
+  await until(async () => {
+    const [pid] = await workingIn(engineFolder(stage))
+    if (pid === undefined) return false
+    process.kill(pid, 'SIGKILL')
+    return ++killed > 0
+  }, 'an ffmpeg of the slate')
+  await opened
+  await until(async () => (await fetch(stage.url)).status === 200, 'the slate after another try')
+  expect(readdirSync(engineFolder(stage))).toEqual([])
+  expect(await workingIn(engineFolder(stage))).toEqual([])
+  await stage.stop()
+  await until(async () => (await stage.status()) === 'stopped', 'the engine stops')
+  expect(readdirSync(join(live.running.dataDir, 'channels'))).not.toContain(stage.engineId)
+  expect((await fetch(stage.url)).status).toBe(404)
+})
+
+test('a channel without a slate says at once that nothing plays', async () => {
+  const stage = await staged(image)
+  await live.v2('DELETE', `/channels/${stage.id}/slate`)
+  const answer = await fetch(stage.url)
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([404, '2'])
+  expect(await workingIn(engineFolder(stage))).toEqual([])
+  await stage.stop()
+})

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pushSource, type SourceName } from '../hls/sources.ts'
+import { validateHls, type ValidatorOptions } from '../hls/validator.ts'
+import { lineOf } from '../hls/violation.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { type Broadcast, broadcast } from '../support/broadcast.ts'
+import { endChildren, until } from '../support/channels.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { makeToken } from '../support/testNode.ts'
+import { freePort } from '../support/freePort.ts'
+
+/** The sources have 180 lines. */
+const hlsRenditions = [
+  { height: 720, bitrate: 2_500_000 },
+  { height: 144, bitrate: 200_000 },
+  { height: 96, bitrate: 100_000 },
+]
+const SIZES = ['320x180', '256x144', '170x96']
+/** Encoders and validators share a busy machine. */
+const GRACE_SECONDS = 20
+
+let place: Place
+/** Has the feeds. */
+let owner: RunningApp
+let other: RunningApp
+const onAir: Broadcast[] = []
+
+beforeAll(async () => {
+  place = await newPlace('PostgreSQL')
+  owner = await node()
+  other = await node()
+})
+afterAll(async () => {
+  endChildren()
+  for (const begun of onAir) await begun.end()
+  for (const one of [owner, other]) await one.close()
+  await place.remove()
+})
+
+async function node(): Promise<RunningApp> {
+  const port = await freePort()
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
+  return runApp({ flags: { storage: { url: place.url }, secrets, server, hls: { idleSeconds: 6 } } })
+}
+
+const urlOf = (at: RunningApp, stream: string): string => `${at.base}/hls/${owner.accountId}/${stream}/index.m3u8`
+
+/** Pushes a source over RTMP with a token that asks for renditions. Resolves when the stream is known at all nodes. */
+async function push(source: SourceName, stream: string, value?: string): Promise<string> {
+  const token = value ?? (await makeToken(owner, 'publish', { hlsRenditions })).token
+  pushSource(source, `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/${stream}?token=${token}`)
+  const isKnown = ({ app }: RunningApp) => app.ctx.streamsOnAir(owner.accountId, stream) !== undefined
+  await until(() => [owner, other].every(isKnown), `${stream} on the air`)
+  return token
+}
+
+/** The sizes in the master playlist, and the rules that the stream broke. Playlists are not compressed. */
+async function watched(url: string, isEnough: NonNullable<ValidatorOptions['isEnough']>) {
+  const sizes = (await (await fetch(url)).text()).match(/(?<=RESOLUTION=)\d+x\d+/g)
+  const { violations, seen } = await validateHls({ url, seconds: 60, graceSeconds: GRACE_SECONDS, isEnough })
+  return { sizes, segments: seen.segments, broken: violations.map(lineOf).filter((line) => !line.includes('Encoding')) }
+}
+
+/** The processes that encode renditions of feeds. */
+const encoders = (): number[] =>
+  execFileSync('ps', ['-ww', '-o', 'pid=,args=', '--ppid', String(process.pid)])
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes('-force_key_frames source'))
+    .map((line) => Number.parseInt(line, 10))
+
+// They mostly wait, so they run concurrently.
+describe.concurrent('the HLS of a feed with renditions breaks no rule', () => {
+  test('when its encoder sends B-frames, and at another node', async () => {
+    await push('b-frames', 'reordered')
+    const found = await watched(urlOf(other, 'reordered'), ({ seen }) => seen.segments >= 15)
+    expect(found).toEqual({ sizes: SIZES, segments: expect.any(Number), broken: [] })
+    expect(found.segments).toBeGreaterThanOrEqual(9)
+  })
+
+  test('when its encoder has a keyframe every ten seconds', async () => {
+    await push('gop-250', 'rare')
+    const { sizes, broken } = await watched(urlOf(owner, 'rare'), ({ seen }) => seen.segments >= 9)
+    expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })
+  })
+
+  test('when its encoder sends audio and no video for a while', async () => {
+    await push('video-gap', 'without')
+    const { sizes, broken } = await watched(urlOf(owner, 'without'), ({ seen }) => seen.segments >= 30)
+    expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })
+  })
+
+  test('when a browser sends VP8 and Opus', async () => {
+    const recorded = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
+    onAir.push(await broadcast(owner, recorded, { speed: 1, streamName: 'browser', token: { hlsRenditions } }))
+    const { sizes, broken } = await watched(urlOf(owner, 'browser'), ({ seen }) => seen.segments >= 12)
+    expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })
+  })
+})
+
+test('the HLS of a feed with renditions breaks no rule when ffmpeg is killed, and when another publisher takes over', async () => {
+  const before = new Set(encoders())
+  const token = await push('plain', 'killed')
+  let step = 0
+  const { sizes, broken } = await watched(urlOf(owner, 'killed'), ({ seen }) => {
+    if (step === 0 && seen.segments >= 6) {
+      step = 1
+      for (const pid of encoders()) if (!before.has(pid)) process.kill(pid, 'SIGKILL')
+    }
+    if (step === 1 && seen.segments >= 15) {
+      step = 2
+      pushSource('plain', `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/killed?token=${token}`)
+    }
+    return seen.segments >= 27
+  })
+  expect({ sizes, broken, step }).toEqual({ sizes: SIZES, broken: [], step: 2 })
+})
+
+test('a feed without viewers over HLS has no process, and neither has one without renditions', async () => {
+  await until(() => encoders().length === 0, 'the end of idle encoders')
+  await push('plain', 'plain', (await makeToken(owner, 'publish')).token)
+  await push('plain', 'idle')
+  expect((await fetch(urlOf(owner, 'plain'))).status).toBe(200)
+  expect(encoders()).toEqual([])
+  expect((await fetch(urlOf(owner, 'idle'))).status).toBe(200)
+  expect(encoders()).toHaveLength(1)
+  await until(() => encoders().length === 0, 'the end of an idle encoder')
+})
