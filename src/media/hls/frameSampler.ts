@@ -47,6 +47,11 @@ const EARLY_MAX = 256
 const ROUNDING_US = 20
 /** A frame is not shown for a shorter time. */
 const LEAST_US = 1000
+/**
+ * What is left before video comes back and is shorter than this makes no segment of its own: renditions differ in it by
+ * rounding, or one of them did not miss any video. Shorter than a part, and segments stay within their target duration.
+ */
+const REST_US = 300_000
 
 /** A frame of the lead whose end is not known yet. */
 interface Pending {
@@ -217,15 +222,16 @@ export class FrameSampler implements FrameSink {
   }
 
   #repeatUntil(us: number): void {
-    while (us - this.#endUs >= LEAST_US) this.#repeat(Math.min(us - this.#endUs, this.#repeatUs))
+    while (us - this.#endUs >= REST_US) this.#repeat(Math.min(us - this.#endUs, this.#repeatUs))
+    if (us - this.#endUs >= LEAST_US) this.#repeat(us - this.#endUs, false)
   }
 
-  /** Shows the latest keyframe again. */
-  #repeat(lengthUs: number): void {
+  /** Shows the latest keyframe again. @param mayEndSegment whether it may begin a segment */
+  #repeat(lengthUs: number, mayEndSegment = true): void {
     if (this.#key === null || this.#lead === undefined) throw new Error('there is no keyframe to show again')
     const decodeTimeUs = this.#endUs - this.#offsetUs
     const frame = { ...this.#key, decodeTimeUs, timeUs: decodeTimeUs + this.#reorderingUs }
-    this.#options.packager.repeat(this.#sampleOf({ frame, dtsUs: this.#endUs }, lengthUs, this.#lead))
+    this.#options.packager.repeat(this.#sampleOf({ frame, dtsUs: this.#endUs }, lengthUs, this.#lead), mayEndSegment)
     this.#options.taken?.(frame)
   }
 

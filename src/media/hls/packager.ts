@@ -99,11 +99,15 @@ export class HlsPackager {
     this.#waiting.push(sample)
   }
 
-  /** Takes a keyframe of the lead that is shown again, for `repeatSeconds` at most. */
-  repeat(sample: Sample): void {
+  /**
+   * Takes a keyframe of the lead that is shown again, for `repeatSeconds` at most.
+   *
+   * @param mayEndSegment false: it belongs to the present segment, however long that is
+   */
+  repeat(sample: Sample, mayEndSegment: boolean): void {
     if (this.#lead === undefined) return
     const seconds = sample.duration / this.#lead.timescale
-    if (this.#cutter.endsSegmentBeforeRepeat()) this.#endSegment()
+    if (mayEndSegment && this.#cutter.endsSegmentBeforeRepeat()) this.#endSegment()
     else if (this.#cutter.endsPart(true, seconds)) this.#endPart()
     this.#cutter.add(seconds, true)
     this.#waiting.push(sample)

@@ -263,19 +263,13 @@ test('renditions with different frame rates have the same segments while the sou
   }
 })
 
-test('a rendition whose video comes later than that of another one keeps its segments', () => {
+/** Plays what two renditions of a channel get, and compares their segments. */
+function expectSameSegments(renditions: readonly Arriving[]): void {
   const clock = new ManualClock(Date.UTC(2027, 0, 1))
   const startMs = clock.now()
   const engine = new StagedEngine(new ChannelStreams(clock), 'en_1', { hasAudio: true }).begin()
   const watches = ['0', '1'].map((rendition) => new Watch(engine.stream, rendition))
-  /** From the seventh second on it comes three seconds late, and from the fifteenth on it catches up. */
-  const burst = (at: number): number => (at < 15 ? at + 3 : Math.max(at, 18 + (at - 15) / 10))
-  const all = [0, 1].flatMap((rung) =>
-    broadcast({ seconds: 26 }).map(({ frame: each, at }) => {
-      const isLate = rung === 1 && each.kind === 'video'
-      return { frame: each, rung, at: isLate && at >= 7 ? burst(at) : at }
-    }),
-  )
+  const all = renditions.flatMap((arriving, rung) => arriving.map((each) => ({ ...each, rung })))
   for (const { frame: each, at, rung } of all.toSorted((a, b) => a.at - b.at)) {
     clock.advance(Math.max(0, startMs + at * 1000 - clock.now()))
     if (rung === 0) engine.stream.observe(each.timeUs)
@@ -290,4 +284,26 @@ test('a rendition whose video comes later than that of another one keeps its seg
     expect([segment.number, segment.discontinuity]).toEqual([number, discontinuity])
     expect(Math.abs((dateMs ?? 0) - (segment.dateMs ?? 0))).toBeLessThan(80)
   }
+}
+
+test('a rendition whose video comes later than that of another one keeps its segments', () => {
+  /** From the seventh second on it comes three seconds late, and from the fifteenth on it catches up. */
+  const burst = (at: number): number => (at < 15 ? at + 3 : Math.max(at, 18 + (at - 15) / 10))
+  const late = ({ frame: each, at }: Arriving[number]): Arriving[number] => ({
+    frame: each,
+    at: each.kind === 'video' && at >= 7 ? burst(at) : at,
+  })
+  expectSameSegments([broadcast({ seconds: 26 }), broadcast({ seconds: 26 }).map(late)])
+})
+
+test('a gap of a whole segment makes no second segment of a millisecond where the times of a rendition are rounded', () => {
+  const missing = broadcast({ seconds: 26 }).filter(
+    ({ frame: { kind }, at }) => kind === 'audio' || !between(at, 8, 10),
+  )
+  // The frame before the gap is a millisecond early, so the gap is two milliseconds longer.
+  const rounded = ({ frame: each, at }: Arriving[number]): Arriving[number] => ({
+    frame: each.kind === 'video' && each.timeUs === 7_960_000 ? frame('video', 7.959, false) : each,
+    at,
+  })
+  expectSameSegments([missing.map(rounded), missing])
 })
