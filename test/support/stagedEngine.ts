@@ -98,7 +98,7 @@ export class StagedEngine {
     const timeUs = Math.round(seconds * 1e6)
     const { frameBytes = 100 } = this.#options
     const frame: Frame = { kind: 'video', key, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(frameBytes, 7) }
-    this.stream.observe(timeUs)
+    this.stream.observe(frame)
     for (const rung of this.#sink?.rungs ?? []) rung.frame(frame)
   }
 }

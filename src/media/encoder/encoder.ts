@@ -16,8 +16,8 @@ export interface EncoderOptions {
   readonly args?: readonly string[]
   /** Takes what the process makes, until it is gone. */
   readonly out: LadderSink
-  /** A frame of video came, or of audio where there is no video, with its time in the source, microseconds. */
-  readonly encoded: (timeUs: number) => void
+  /** A frame of video came, or of audio where there is no video, with its time in the source. */
+  readonly encoded: (frame: Frame) => void
   /** The process is gone, and its output was read. Called before `exited` resolves for others. */
   readonly ended: () => void
 }
@@ -80,9 +80,8 @@ function joinedLadder({ clock, ladder, out, encoded }: EncoderOptions): Joined {
       media.video(rung, frame)
     },
   })
-  const notify = ({ timeUs }: Frame): void => encoded(timeUs)
   const video = encodedRungs(ladder).map((rung, index) =>
-    sinkOf(ladder.rungs.indexOf(rung), index === 0 ? notify : () => undefined),
+    sinkOf(ladder.rungs.indexOf(rung), index === 0 ? encoded : () => undefined),
   )
   const audio: OutputSink = { track: (track) => media.audioTrack(track), frame: (frame) => media.audio(frame) }
   const copied = at < 0 ? null : sinkOf(at, () => undefined)
@@ -92,7 +91,7 @@ function joinedLadder({ clock, ladder, out, encoded }: EncoderOptions): Joined {
 function joinedAudio({ out, encoded }: EncoderOptions): Joined {
   const media = new EncodedAudio(out)
   const frame: OutputSink['frame'] = (one) => {
-    encoded(one.timeUs)
+    encoded(one)
     media.frame(one)
   }
   return { media, copied: null, outputs: [{ track: (track) => media.track(track), frame }] }

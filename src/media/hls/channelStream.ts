@@ -5,7 +5,7 @@ import { CHANNEL_SEGMENT_SECONDS, CHANNEL_SEGMENTS, COPY_SEGMENT_MAX_SECONDS } f
 import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
 import { usualFrameRate } from '../../core/hls/frameRates.ts'
 import type { LadderSink } from '../encoder/encodedLadder.ts'
-import type { FrameSink } from '../frame.ts'
+import type { Frame, FrameSink } from '../frame.ts'
 import { AudioOnly } from './audioOnly.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { HlsPackager } from './packager.ts'
@@ -53,6 +53,8 @@ const NO_RUN: ChannelRun = { rungs: [], audio: 0, audioOnly: null, segment: () =
 
 /** FRAME-RATE is the highest of a rendition. While a slate shows before the first broadcast, this one is likely. */
 const EXPECTED_RATE = 30
+/** A source that sent video so recently sends it still: an encoder without processor time may be later with it. */
+const VIDEO_LATE_MS = 1000
 /** A rendition of 20 Mbit/s for 50 seconds; a larger one keeps fewer segments. */
 const MAX_BYTES = 128 * 1024 * 1024
 
@@ -79,6 +81,8 @@ export class ChannelStream {
   #isOn = false
   /** The present process has media. */
   #hasMedia = false
+  /** When the source last sent video, monotonic. */
+  #videoAtMs = Number.NEGATIVE_INFINITY
   /** When a process last had media, monotonic. */
   #silentSinceMs = Number.NEGATIVE_INFINITY
 
@@ -92,7 +96,8 @@ export class ChannelStream {
   }
 
   /** Called with each frame of the source, or of the process where Sluice does not see the source. */
-  observe(timeUs: number): void {
+  observe({ kind, timeUs }: Pick<Frame, 'kind' | 'timeUs'>): void {
+    if (kind === 'video') this.#videoAtMs = this.#clock.monotonic()
     if (this.#isOn) this.#hasMedia = true
     if (this.#isOn) this.endSlate()
     if (this.#slate === null) this.#times.observe(timeUs / 1000)
@@ -305,6 +310,7 @@ export class ChannelStream {
       hasGap: () => undefined,
       offsetOf: (decodeTimeUs) => this.#times.offsetOf(decodeTimeUs),
       nowMs: () => this.#clock.monotonic(),
+      sendsVideo: () => this.#clock.monotonic() - this.#videoAtMs < VIDEO_LATE_MS,
     })
     this.#samplers.set(index, sampler)
   }
@@ -328,7 +334,9 @@ export class ChannelStream {
   }
 
   #discontinue(clockWentBack: boolean): void {
-    for (const sampler of this.#samplers.values()) sampler.discontinue()
+    const gapEnds = [...this.#samplers.values()].flatMap(({ gapEndUs }) => gapEndUs ?? [])
+    const end = gapEnds.length === 0 ? {} : { gapEndUs: Math.max(...gapEnds) }
+    for (const sampler of this.#samplers.values()) sampler.discontinue(end)
     const ends = [...this.#samplers].map(([index, { endUs }]) => ({
       us: endUs,
       dateMs: this.#stream.rendition(String(index))?.endMs ?? Number.NEGATIVE_INFINITY,

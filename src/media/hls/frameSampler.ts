@@ -18,6 +18,8 @@ export interface FrameSamplerOptions {
   readonly offsetOf?: (decodeTimeUs: number, endUs: number) => number
   /** Monotonic milliseconds. Without it the latest keyframe is not shown again when video is missing. */
   readonly nowMs?: () => number
+  /** Whether the source sends video: what an encoder has not given yet is late then, and not missing. Default: no. */
+  readonly sendsVideo?: () => boolean
   /** The source has no gaps, however far its frames are apart. */
   readonly isContinuous?: boolean
   /** A frame of the lead is in the stream, or will be: one of the source, or the latest keyframe again. */
@@ -26,6 +28,14 @@ export interface FrameSamplerOptions {
   readonly begins?: (run: SampledRun) => void
   /** The run is over. May be called when there is none. */
   readonly ends?: () => void
+}
+
+/** Where a run ends, in microseconds of the stream. */
+export interface RunEnd {
+  /** Where its last frame ends at the latest. */
+  readonly untilUs?: number
+  /** Where video that is missing ends; renditions of one source agree on it. */
+  readonly gapEndUs?: number | null
 }
 
 /** Times are microseconds. */
@@ -106,19 +116,20 @@ export class FrameSampler implements FrameSink {
     this.#leadClock = this.#newLeadClock()
   }
 
-  /**
-   * What comes next begins with a keyframe, after a discontinuity.
-   *
-   * @param untilUs where the last frame ends at the latest, in the time of the stream
-   */
-  discontinue(untilUs = Number.POSITIVE_INFINITY): void {
-    this.#flush(untilUs)
+  /** What comes next begins with a keyframe, after a discontinuity. */
+  discontinue(end: RunEnd = {}): void {
+    this.#flush(end)
     this.#gap.reset()
     this.#waitsForKey = true
     this.#early = []
     this.#options.packager.discontinue()
     this.#leadClock = this.#newLeadClock()
     this.#options.ends?.()
+  }
+
+  /** Up to where the latest keyframe would be shown again if the run were over, microseconds. Null: no video is missing. */
+  get gapEndUs(): number | null {
+    return this.#gap.isOpen ? this.#gap.endUs : null
   }
 
   /** Where the stream has got to, microseconds. */
@@ -171,13 +182,13 @@ export class FrameSampler implements FrameSink {
   }
 
   /** What is pending gets the usual length. What is shown again lasts as long as there is audio. */
-  #flush(untilUs = Number.POSITIVE_INFINITY): void {
+  #flush({ untilUs = Number.POSITIVE_INFINITY, gapEndUs = this.gapEndUs }: RunEnd = {}): void {
     if (this.#pending !== null && this.#lead) {
       const leftUs = Math.max(LEAST_US, untilUs - this.#pending.dtsUs)
       this.#emit(this.#pending, Math.min(this.#usualUs, leftUs), this.#lead)
     }
     this.#pending = null
-    if (this.#gap.isOpen) this.#repeatUntil(this.#gap.endUs)
+    if (gapEndUs !== null && this.#gap.isOpen) this.#repeatUntil(gapEndUs)
   }
 
   #audioBeside(frame: Frame): void {
@@ -189,8 +200,8 @@ export class FrameSampler implements FrameSink {
 
   /** Video has been missing for so long that its keyframe is shown again. */
   #opensGap(): boolean {
-    const { packager, nowMs } = this.#options
-    const isMissing = isGap(this.#gap.lengthUs / US, this.#stepUs / US, packager.targetSeconds)
+    const { packager, nowMs, sendsVideo } = this.#options
+    const isMissing = isGap(this.#gap.lengthUs / US, this.#stepUs / US, packager.targetSeconds) && !sendsVideo?.()
     if (!isMissing || this.#pending === null || packager.repeatSeconds === null || nowMs === undefined) return false
     if (!this.#gap.isConfirmed(nowMs())) return false
     this.#flush()

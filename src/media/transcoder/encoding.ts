@@ -10,6 +10,7 @@ import { makesAudio, THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
 import { pullScript, TIMES_JUMPED } from '../encoder/pullInput.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import type { Frame } from '../frame.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
 import type { MadeSegment } from '../hls/rendition.ts'
 import { type Fed, watchEncoder } from './encoderWatch.ts'
@@ -85,8 +86,8 @@ export class Encoding {
   }
 
   /** A frame of a pushed source came. */
-  observe(timeUs: number): void {
-    this.#tools.stream.observe(timeUs)
+  observe(frame: Pick<Frame, 'kind' | 'timeUs'>): void {
+    this.#tools.stream.observe(frame)
   }
 
   /** Starts a process that is fed, or that reads from `pull`. Null: it could not be started, and that was reported. */
@@ -113,8 +114,8 @@ export class Encoding {
       },
       ladder,
       out: stream.begin(run),
-      encoded: (timeUs) => {
-        if (pull) this.observe(timeUs)
+      encoded: (frame) => {
+        if (pull) this.observe(frame)
         pull?.onFrames()
       },
       ended: () => stream.end(),

@@ -69,7 +69,7 @@ export class PushTranscode {
     this.#encoding.restart = () => resolve('restart')
     const pushed: PushedInput = new PushedInput({
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
-      observe: (timeUs) => this.#encoding.observe(timeUs),
+      observe: (frame) => this.#encoding.observe(frame),
       canPlay: (tracks) => this.#canPlay(tracks),
       keyframes: (verdict) => {
         if (this.#judge(verdict) === 'restart') resolve('restart')

@@ -19,8 +19,8 @@ export interface PushedParts {
   readonly begin: (tracks: readonly TrackInfo[]) => FedEncoder | null
   /** Keyframes of video that is copied are far apart. */
   readonly keyframes: (verdict: KeyframeVerdict) => void
-  /** A frame came, with its time, microseconds. */
-  readonly observe: (timeUs: number) => void
+  /** A frame came. */
+  readonly observe: (frame: Frame) => void
   /** Whether a process can make something of these tracks. */
   readonly canPlay: (tracks: readonly TrackInfo[]) => boolean
   /** The source sends nothing to play, so no process can start. Called each time its tracks change to such ones. */
@@ -67,7 +67,7 @@ export class PushedInput implements FrameSink {
     if (this.#isPlayable && !this.#hasVideo) this.#checkSilence(frame)
     if (this.#isOver || !this.#isPlayable) return
     this.#mux.frame(frame)
-    this.#parts.observe(frame.timeUs)
+    this.#parts.observe(frame)
     if (frame.kind === 'video' && this.#copied !== null) this.#copy(frame, this.#copied)
   }
 

@@ -142,7 +142,7 @@ test('a process without media does not end the slate, and its first frame does',
   expect(engine.stream.showsSlate).toBe(true)
   const before = segmentsOf('0').length
   engine.stream.begin(run)
-  engine.stream.observe(5_000_000)
+  engine.stream.observe({ kind: 'video', timeUs: 5_000_000 })
   expect(engine.stream.showsSlate).toBe(false)
   await pass(3000)
   // What had begun was closed, and nothing came after it.

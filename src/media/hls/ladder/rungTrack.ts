@@ -97,7 +97,7 @@ export class RungTrack {
     this.#enterNext()
     // A source with B-frames that ends within a group of pictures leaves out some that come before its last frame.
     const { timeline, offsetUs } = this.#options
-    this.#output?.sampler.discontinue(timeline.overUs + offsetUs)
+    this.#output?.sampler.discontinue({ untilUs: timeline.overUs + offsetUs })
     this.#queue = []
   }
 
