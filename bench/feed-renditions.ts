@@ -13,6 +13,7 @@ import { MatroskaWriter } from '../src/media/ffmpeg/matroska.ts'
 import { X264 } from '../src/media/ffmpeg/videoEncoders.ts'
 import { FeedStream } from '../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../src/media/hls/store.ts'
+import { StreamNumbers } from '../src/media/hls/streamNumbers.ts'
 import { Hub } from '../src/media/hub.ts'
 import { freeLoad } from '../test/support/load.ts'
 import { silentLog } from '../test/support/log.ts'
@@ -45,7 +46,8 @@ interface Cost {
 /** Plays the broadcast in real time. */
 async function watched(renditions: typeof RENDITIONS): Promise<Cost> {
   const source = new Hub()
-  const tools = { ffmpeg, clock: systemClock, log: silentLog, store: new MemoryStore(), load: freeLoad() }
+  const numbers = new StreamNumbers(systemClock)
+  const tools = { ffmpeg, clock: systemClock, log: silentLog, store: new MemoryStore(), numbers, load: freeLoad() }
   const segments = { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: true }
   const stream = new FeedStream({ ...tools, name: 'bench', id: 'feed', source, segments, renditions, stallMs: 15_000 })
   const before = process.cpuUsage()

@@ -24,7 +24,7 @@ const LADDER = [
   { width: 320, height: 180, bitrate: 500_000 },
   { width: 160, height: 90, bitrate: 150_000 },
 ]
-const NEAR = { maxLiveSyncPlaybackRate: 1.5, liveSyncDuration: 2, liveMaxLatencyDuration: 6 }
+const NEAR = { maxLiveSyncPlaybackRate: 1.5, liveSyncDuration: 1.5, liveMaxLatencyDuration: 6 }
 const PLAYERS = [
   { what: 'hls.js', name: 'hlsjs', settings: NEAR, targetSeconds: 2 },
   { what: 'Shaka', name: 'shaka', settings: {}, targetSeconds: 1.8 },

@@ -9,6 +9,7 @@ import { MatroskaWriter } from '../src/media/ffmpeg/matroska.ts'
 import { FrameSampler } from '../src/media/hls/frameSampler.ts'
 import { HlsPackager } from '../src/media/hls/packager.ts'
 import { MemoryStore } from '../src/media/hls/store.ts'
+import { StreamNumbers } from '../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../src/media/hls/stream.ts'
 import { broadcastFrames } from './lib/broadcast.ts'
 import { median, report } from './lib/report.ts'
@@ -29,7 +30,9 @@ writeFileSync(file, Buffer.concat([writer.head(), ...frames.map((frame) => write
 /** Seconds of CPU time for a second of media. */
 function ours(): number {
   const clock = new ManualClock()
-  const options = { id: 'feed', clock, store: new MemoryStore(), renditions: ['v0'], listed: 6, maxBytes: 64e6 }
+  const limits = { listed: 6, maxBytes: 64e6 }
+  const numbers = new StreamNumbers(clock)
+  const options = { id: 'feed', clock, store: new MemoryStore(), numbers, renditions: ['v0'], ...limits }
   const stream = new HlsStream(options)
   const rendition = stream.rendition('v0')
   if (rendition === undefined) throw new Error('no rendition')

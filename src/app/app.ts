@@ -26,6 +26,7 @@ import { checkTarget } from '../core/webhooks/target.ts'
 import { serviceJobs } from '../jobs/retention.ts'
 import { startJobs } from '../jobs/timers.ts'
 import { ChannelStreams } from '../media/hls/channelStreams.ts'
+import { StreamNumbers } from '../media/hls/streamNumbers.ts'
 import { SessionRegistry } from '../media/sessionRegistry.ts'
 import { notifyingStore } from '../store/notifying.ts'
 import { AccessCache } from '../store/cached.ts'
@@ -62,6 +63,8 @@ export interface App {
   readonly bus: Bus<ProcessEvents>
   /** The live HLS of this node's engines. */
   readonly channelStreams: ChannelStreams
+  /** Where the HLS streams of this node begin to count. */
+  readonly streamNumbers: StreamNumbers
   /** Flushes pending writes and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -152,7 +155,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ctx,
     key,
     bus,
-    channelStreams: new ChannelStreams(clock),
+    ...streamsOf(clock),
     sign: ctx.sign,
     close: once(close),
   }
@@ -264,3 +267,8 @@ export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
 /** The address to which encoders push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
   channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`
+
+function streamsOf(clock: Clock): Pick<App, 'channelStreams' | 'streamNumbers'> {
+  const streamNumbers = new StreamNumbers(clock)
+  return { channelStreams: new ChannelStreams(clock, streamNumbers), streamNumbers }
+}

@@ -21,11 +21,12 @@ import type { RecordingBook } from '../media/recordings/recordings.ts'
 
 /** Packages the feeds on the air until it is stopped. */
 export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Packager {
-  const { config, ctx } = app
+  const { config, ctx, streamNumbers: numbers } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
     load,
+    numbers,
     segmentSeconds: config.hls.segmentSeconds,
     lowLatency: config.hls.lowLatency,
     limits: liveView(() => limitsOf(app.config)),

@@ -19,6 +19,7 @@ import type { ChannelGauges } from '../services/channelGauges.ts'
 import { Measured } from '../services/measured.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
+import { firstNumbers } from '../core/hls/numbers.ts'
 import { resourceBase } from '../core/streams/addresses.ts'
 import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
@@ -112,6 +113,7 @@ export async function startServing(
     const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
     parts.add('engine', followed(app, engine))
+    await countStreamsOn(app)
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
@@ -252,4 +254,10 @@ async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise
   const following = tls.follow()
   parts.add('tls', () => following.stop())
   return [(next) => redirects.prepare(next), ...(tls.prepare ? [tls.prepare] : [])]
+}
+
+/** Streams that begin again after a crash, however soon, get higher numbers than before. */
+async function countStreamsOn({ ctx, streamNumbers }: App): Promise<void> {
+  const { discontinuity } = firstNumbers(ctx.clock.now())
+  streamNumbers.raise(await ctx.store.transaction((tx) => tx.nodes.nextStart(discontinuity)))
 }

@@ -5,6 +5,7 @@ import type { ActiveFeed } from './sessionRegistry.ts'
 import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
 import { Hls } from './hls/hls.ts'
 import type { LadderLoad } from './hls/ladder/feedLadder.ts'
+import type { StreamNumbers } from './hls/streamNumbers.ts'
 import { RecordingFiles } from './recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from './recordings/recordings.ts'
 import { Thumbnails } from './recordings/thumbnails.ts'
@@ -29,6 +30,8 @@ export interface PackagerOptions {
   readonly limits: PackagerLimits
   /** What the machine can encode. */
   readonly load: LadderLoad
+  /** Where streams begin to count. */
+  readonly numbers: StreamNumbers
   readonly recordings: {
     readonly dir: string
     readonly newId: () => string

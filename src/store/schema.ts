@@ -77,7 +77,10 @@ export interface DB extends ChannelTables, UserTables {
   recordings: RecordingTable
   audit: AuditTable
   access_log: AccessLogTable
-  /** Single numbers: `changes_floor` (the last pruned position) and `ping` (written to test that the database is writable). */
+  /**
+   * Single numbers: `changes_floor` (the last pruned position), `ping` (written to test that the database is writable) and
+   * `start` (which grows with each start of a server).
+   */
   meta: { key: string; value: number }
 }
 

@@ -30,6 +30,7 @@ import {
   setNodeFacts,
   setNodeKey,
 } from './tables/nodes.ts'
+import { nextStart } from './tables/meta.ts'
 import {
   attachFeed,
   countSessions,
@@ -52,6 +53,7 @@ export const sessionTxOf = (
 ): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'cacheLogs' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
+    nextStart: (least) => nextStart(executor, least),
     setKey: (id, keyId) => setNodeKey(executor, id, keyId),
     setFacts: (id, facts) => setNodeFacts(executor, id, facts),
     renew: (id, leaseMs) => renewNode(executor, id, leaseMs),

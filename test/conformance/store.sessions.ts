@@ -327,6 +327,17 @@ export function sessionsSuite(stores: Stores): void {
       expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
+    test('number their starts upwards, however many start at a time and whatever is the least', async () => {
+      const starts = [stores.store, stores.other].flatMap((store) =>
+        Array.from({ length: 5 }, () => store.transaction((tx) => tx.nodes.nextStart(3))),
+      )
+      const numbers = (await Promise.all(starts)).toSorted((a, b) => a - b)
+      expect(new Set(numbers).size).toBe(10)
+      const last = numbers.at(-1) ?? 0
+      expect(await write((tx) => tx.nodes.nextStart(last + 1000))).toBe(last + 1000)
+      expect(await write((tx) => tx.nodes.nextStart(0))).toBe(last + 1001)
+    })
+
     test('say their version and how busy their machine is, until they are gone', async () => {
       const [made, left] = [node(), node()]
       const about = { version: '1.2.3', cores: 8, cpuPercent: null }

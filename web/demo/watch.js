@@ -103,7 +103,7 @@ async function playHls(view, signal) {
     lowLatencyMode: true,
     // After a stall the player would stay behind: play faster, and skip if that takes too long.
     maxLiveSyncPlaybackRate: 1.5,
-    liveSyncDuration: 2,
+    liveSyncDuration: 1.5,
     liveMaxLatencyDuration: 6,
     xhrSetup: (xhr) => {
       if (token !== '') xhr.setRequestHeader('Authorization', `Bearer ${token}`)

@@ -17,7 +17,7 @@ const SETTINGS = {
   enableWorker: false,
   lowLatencyMode: true,
   maxLiveSyncPlaybackRate: 1.5,
-  liveSyncDuration: 2,
+  liveSyncDuration: 1.5,
   liveMaxLatencyDuration: 6,
   backBufferLength: 30,
 }

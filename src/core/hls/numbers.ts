@@ -5,6 +5,12 @@ const EPOCH_MS = 1_767_225_600_000
 /** A part lasts 0.3 seconds or more, except the last one of a segment. */
 const PARTS_PER_SECOND = 4
 
+/**
+ * One discontinuity in this time is allowed for, seconds. Their number has to stay small: with each playlist hls.js looks at
+ * all numbers up to the present one.
+ */
+const DISCONTINUITY_SECONDS = 600
+
 /** Where the numbers of a stream begin. */
 export interface FirstNumbers {
   readonly segment: number
@@ -14,11 +20,16 @@ export interface FirstNumbers {
 
 /**
  * Numbers for a stream that begins now. They come from the clock, so that they never fall when the stream begins again
- * after a pause or a crash: a segment, on the average, and a discontinuity use up more than one second.
+ * after a pause or a crash: a segment, on the average, uses up more than one second. The clock alone is too coarse for
+ * discontinuities: a stream that begins again needs a higher one than the stream before, too.
  */
 export function firstNumbers(nowMs: number): FirstNumbers {
   const seconds = Math.max(0, Math.floor((nowMs - EPOCH_MS) / 1000))
-  return { segment: seconds, part: seconds * PARTS_PER_SECOND, discontinuity: seconds }
+  return {
+    segment: seconds,
+    part: seconds * PARTS_PER_SECOND,
+    discontinuity: Math.floor(seconds / DISCONTINUITY_SECONDS),
+  }
 }
 
 export const initName = (hash: string): string => `init-${hash}.mp4`

@@ -12,11 +12,13 @@ import { HlsPackager } from './packager.ts'
 import type { HlsRendition, MadeSegment } from './rendition.ts'
 import { RunTimes } from './runTimes.ts'
 import { type Arrival, HlsStream } from './stream.ts'
+import type { StreamNumbers } from './streamNumbers.ts'
 
 export interface ChannelStreamOptions {
   readonly engineId: string
   readonly clock: Clock
   readonly store: SegmentStore
+  readonly numbers: StreamNumbers
   /** How many renditions the ladder has. */
   readonly renditions: number
   /** Whether one of them may be copied, so that segments follow the keyframes of the source. */
@@ -86,13 +88,13 @@ export class ChannelStream {
   /** When a process last had media, monotonic. */
   #silentSinceMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engineId, clock, store, renditions, copies }: ChannelStreamOptions) {
+  constructor({ engineId, clock, store, numbers, renditions, copies }: ChannelStreamOptions) {
     this.#clock = clock
     this.#copies = copies
     this.#times = new RunTimes(clock)
     const names = Array.from({ length: renditions }, (_, index) => String(index))
     const limits = { listed: CHANNEL_SEGMENTS, maxBytes: MAX_BYTES }
-    this.#stream = new HlsStream({ ...limits, id: engineId, clock, store, renditions: names })
+    this.#stream = new HlsStream({ ...limits, id: engineId, clock, store, numbers, renditions: names })
   }
 
   /** Called with each frame of the source, or of the process where Sluice does not see the source. */

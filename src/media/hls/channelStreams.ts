@@ -1,17 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import { ChannelStream } from './channelStream.ts'
 import { MemoryStore } from './store.ts'
+import { StreamNumbers } from './streamNumbers.ts'
 
 /** The live HLS of the engines of this node. */
 export class ChannelStreams {
   readonly #clock: Clock
+  readonly #numbers: StreamNumbers
   readonly #streams = new Map<
     string,
     { readonly stream: ChannelStream; readonly renditions: number; readonly copies: boolean }
   >()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, numbers = new StreamNumbers(clock)) {
     this.#clock = clock
+    this.#numbers = numbers
   }
 
   find(engineId: string): ChannelStream | undefined {
@@ -27,7 +30,8 @@ export class ChannelStreams {
     if (current?.renditions === renditions && current.copies === copies) return current.stream
     current?.stream.stop()
     // A store of its own: a process that ends slowly may still write to the stream that this one replaces.
-    const stream = new ChannelStream({ engineId, clock: this.#clock, store: new MemoryStore(), renditions, copies })
+    const [clock, numbers] = [this.#clock, this.#numbers]
+    const stream = new ChannelStream({ engineId, clock, store: new MemoryStore(), numbers, renditions, copies })
     this.#streams.set(engineId, { stream, renditions, copies })
     return stream
   }

@@ -11,6 +11,7 @@ import { FeedLadder, type LadderLoad } from './ladder/feedLadder.ts'
 import { type CutOptions, HlsPackager } from './packager.ts'
 import type { HlsRendition } from './rendition.ts'
 import { HlsStream } from './stream.ts'
+import type { StreamNumbers } from './streamNumbers.ts'
 
 export interface SegmentOptions {
   /** A segment ends at the first keyframe after this, seconds. */
@@ -27,11 +28,12 @@ export interface FeedStreamOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
-  /** For the log. */
+  /** Of the feed, whose streams continue each other. */
   readonly name: string
   /** Identifies its pieces in the store. */
   readonly id: string
   readonly store: SegmentStore
+  readonly numbers: StreamNumbers
   readonly source: FrameSource
   readonly segments: SegmentOptions
   /** Renditions beside that of the source. */
@@ -72,10 +74,10 @@ export class FeedStream {
   lastRequestMs: number
 
   constructor(options: FeedStreamOptions) {
-    const { id, clock, store, source, segments } = options
+    const { id, name, clock, store, numbers, source, segments } = options
     this.#options = options
     this.#source = source
-    this.hls = new HlsStream({ ...segments, id, clock, store, renditions: [RENDITION] })
+    this.hls = new HlsStream({ ...segments, id, name, clock, store, numbers, renditions: [RENDITION] })
     const rendition = this.hls.rendition(RENDITION)
     if (rendition === undefined) throw new Error('a feed has no rendition')
     const cuts = { segmentSeconds: segments.targetSeconds, parts: segments.parts }

@@ -6,6 +6,7 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { FeedStream, type SegmentOptions } from './feedStream.ts'
 import type { LadderLoad } from './ladder/feedLadder.ts'
 import { MemoryStore } from './store.ts'
+import type { StreamNumbers } from './streamNumbers.ts'
 
 export interface HlsOptions {
   readonly ffmpeg: Ffmpeg
@@ -21,6 +22,8 @@ export interface HlsOptions {
   readonly segments: () => SegmentOptions
   /** What the machine can encode for renditions beside those of publishers. */
   readonly load: LadderLoad
+  /** Where streams begin to count. */
+  readonly numbers: StreamNumbers
 }
 
 /** A keyframe interval of ten seconds, and five more for a busy machine. */
@@ -58,13 +61,13 @@ export class Hls {
   open(feed: ActiveFeed): Result<FeedStream, string> {
     const running = this.find(feed.feedId)
     if (running) return ok(running)
-    const { limits, ffmpeg, clock, log, load } = this.#options
+    const { limits, ffmpeg, clock, log, load, numbers } = this.#options
     if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
     const { feedId: id, media: source, renditions } = feed
     const store = this.#store
     const segments = this.#options.segments()
-    const tools = { ffmpeg, clock, log, store, load }
+    const tools = { ffmpeg, clock, log, store, load, numbers }
     const stream = new FeedStream({ ...tools, name, id, source, segments, renditions, stallMs: STALL_MS })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)

@@ -1,13 +1,17 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
-import { type FirstNumbers, firstNumbers } from '../../core/hls/numbers.ts'
+import type { FirstNumbers } from '../../core/hls/numbers.ts'
 import { HlsRendition, type RenditionOptions } from './rendition.ts'
+import type { StreamNumbers } from './streamNumbers.ts'
 import { Waiters } from './waiters.ts'
 
 export interface HlsStreamOptions {
   readonly id: string
   readonly clock: Clock
   readonly store: SegmentStore
+  readonly numbers: StreamNumbers
+  /** Streams with the same name continue each other. Default: the id. */
+  readonly name?: string
   /** The renditions, in the order of the master playlist. */
   readonly renditions: readonly string[]
   readonly listed: number
@@ -27,12 +31,14 @@ export class HlsStream {
   readonly #waiters: Waiters
   readonly #renditions: Map<string, HlsRendition>
   readonly #options: Omit<RenditionOptions, 'name' | 'first'>
+  readonly #ended: () => void
 
-  constructor({ id, clock, store, renditions, listed, maxBytes }: HlsStreamOptions) {
+  constructor({ id, name: streamName = id, clock, store, numbers, renditions, listed, maxBytes }: HlsStreamOptions) {
     this.id = id
     this.#store = store
     this.#waiters = new Waiters(clock)
-    const first = firstNumbers(clock.now())
+    const first = numbers.begin(streamName)
+    this.#ended = () => numbers.ended(streamName, this.#nextDiscontinuity)
     this.#options = { stream: id, store, listed, maxBytes }
     this.#renditions = new Map(renditions.map((name) => [name, new HlsRendition({ ...this.#options, name, first })]))
   }
@@ -50,6 +56,10 @@ export class HlsStream {
     if (!this.#renditions.delete(name)) return
     void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
     this.changed()
+  }
+
+  get #nextDiscontinuity(): number {
+    return Math.max(...[...this.#renditions.values()].map(({ next }) => next.discontinuity))
   }
 
   rendition(name: string): HlsRendition | undefined {
@@ -117,6 +127,7 @@ export class HlsStream {
   /** Ends all waits, and forgets all pieces. */
   stop(): void {
     this.#waiters.stop()
+    this.#ended()
     for (const name of this.#renditions.keys()) void this.#store.forget(this.id, name, Number.POSITIVE_INFINITY)
   }
 }

@@ -2,13 +2,32 @@ import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import { databaseTime } from './now.ts'
 
-export const META = { changesFloor: 'changes_floor', ping: 'ping' } as const
+export const META = { changesFloor: 'changes_floor', ping: 'ping', start: 'start' } as const
 
 const renewNode = statement((db) => db.updateTable('meta').set({ value: sql`value + 1` }).where('key', '=', META.ping))
 
 /** The smallest write. Unlike a read, it fails when the disk is full or the server is read-only. */
 export async function writePing(executor: Executor): Promise<void> {
   await executor.run(renewNode, {})
+}
+
+const start = statement((db, p: { least: number }) =>
+  db
+    .insertInto('meta')
+    .values({ key: META.start, value: p.least })
+    .onConflict((c) =>
+      c.column('key').doUpdateSet({
+        value: sql`case when meta.value < excluded.value then excluded.value else meta.value + 1 end`,
+      }),
+    )
+    .returning('value'),
+)
+
+/** A number above all that this returned before, and not below `least`. */
+export async function nextStart(executor: Executor, least: number): Promise<number> {
+  const row = await executor.first(start, { least })
+  if (!row) throw new Error('a number was written and not returned')
+  return row.value
 }
 
 const time = statement((db, _none: object, engine) => db.selectNoFrom(databaseTime(engine).as('now')))

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
 import type { ChannelStream } from '../../../src/media/hls/channelStream.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { RUNGS, StagedEngine, type StagedOptions } from '../../support/stagedEngine.ts'
 
 const START = Date.UTC(2026, 10, 22)
@@ -85,7 +86,9 @@ test('the numbers of a stream that begins again are higher, also in the process 
   const before = segmentsOf(engine.stream, '0').at(-1)
   clock.advance(15_000)
   streams.close('en_1')
-  for (const again of [streams, new ChannelStreams(clock)]) {
+  const restarted = new StreamNumbers(clock)
+  restarted.raise((before?.number ?? 0) + 1)
+  for (const again of [streams, new ChannelStreams(clock, restarted)]) {
     const after = segmentsOf(new StagedEngine(again, 'en_1').begin().play(1).stream, '0')[0]
     expect(after?.n).toBeGreaterThan(before?.n ?? 0)
     expect(after?.number).toBeGreaterThan(before?.number ?? 0)

@@ -12,6 +12,7 @@ import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { videoEncoderOf } from '../../../src/media/ffmpeg/videoEncoders.ts'
 import { FeedStream, type FeedStreamOptions } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { EncodingLoad } from '../../../src/services/encodingLoad.ts'
 import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { freeLoad } from '../../support/load.ts'
@@ -72,6 +73,7 @@ function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
     name: 'test',
     id: `feed-${Math.random()}`,
     store: new MemoryStore(),
+    numbers: new StreamNumbers(systemClock),
     source: player,
     segments: { targetSeconds: 2, listed: 20, maxBytes: 64e6, parts: true },
     renditions: LADDER,

@@ -4,6 +4,7 @@ import { Hub } from '../../../src/media/hub.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 
@@ -27,6 +28,7 @@ test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () 
     name: 'show',
     id: 'feed',
     store: new MemoryStore(),
+    numbers: new StreamNumbers(clock),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     renditions: [],

@@ -3,6 +3,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { FeedStream } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
@@ -38,6 +39,7 @@ function scripted() {
     name: 'show',
     id: 'feed',
     store: new MemoryStore(),
+    numbers: new StreamNumbers(clock),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
     renditions: [],

@@ -11,6 +11,7 @@ import { hlsPlaylist } from '../../../src/core/hls/playlist.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { FeedStream, type SegmentOptions } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
@@ -49,6 +50,7 @@ function packageSource(source: Player | Hub, options: Partial<SegmentOptions> = 
     name: 'test',
     id: 'feed',
     store: new MemoryStore(),
+    numbers: new StreamNumbers(systemClock),
     source,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: false, ...options },
     renditions: [],

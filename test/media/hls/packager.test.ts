@@ -6,6 +6,7 @@ import type { Frame, TrackInfo, VideoTrack } from '../../../src/media/frame.ts'
 import { FrameSampler } from '../../../src/media/hls/frameSampler.ts'
 import { HlsPackager } from '../../../src/media/hls/packager.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
 import { playingSeconds, readMediaPlaylist } from '../../hls/playlist.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
@@ -27,7 +28,8 @@ function packaged({
   maxBytes?: number
 } = {}) {
   const clock = new ManualClock(Date.UTC(2027, 0, 1))
-  const options = { id: 'feed', clock, store: new MemoryStore(), renditions: ['v0'], ...LIMITS, maxBytes }
+  const numbers = new StreamNumbers(clock)
+  const options = { id: 'feed', clock, store: new MemoryStore(), numbers, renditions: ['v0'], ...LIMITS, maxBytes }
   const stream = new HlsStream(options)
   const packager = new HlsPackager(stream.rendition('v0')!, { segmentSeconds: 2, parts }, () => stream.changed())
   const sampler = new FrameSampler({

@@ -6,6 +6,7 @@ import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
 import { FrameSampler } from '../../../src/media/hls/frameSampler.ts'
 import { HlsPackager } from '../../../src/media/hls/packager.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
+import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
 import { checkContinuity, type SegmentFacts } from '../../hls/media.ts'
 import { readInit, readMedia } from '../../hls/mp4.ts'
@@ -51,7 +52,8 @@ const inOrder = (arriving: Arriving): Arriving => arriving.toSorted((a, b) => a.
 function watchedFeed() {
   const clock = new ManualClock(Date.UTC(2027, 0, 1))
   const limits = { listed: 60, maxBytes: 1e7 }
-  const stream = new HlsStream({ id: 'feed', clock, store: new MemoryStore(), renditions: ['v0'], ...limits })
+  const numbers = new StreamNumbers(clock)
+  const stream = new HlsStream({ id: 'feed', clock, store: new MemoryStore(), numbers, renditions: ['v0'], ...limits })
   const rendition = stream.rendition('v0')!
   const packager = new HlsPackager(rendition, { segmentSeconds: 2, parts: true }, () => stream.changed())
   const startMs = clock.now()
