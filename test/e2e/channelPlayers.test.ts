@@ -29,6 +29,18 @@ afterAll(async () => {
   await stage.close()
 })
 
+// First, because GStreamer's old playbin waits for as long as the stream has run.
+test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
+  '%s plays a channel, frame by frame',
+  async (name, { expect }) => {
+    const numbers = await playNatively(name, url, WATCHED)
+    const first = numbers[0] ?? 0
+    expect(numbers).toEqual(numbers.map((_, index) => first + index))
+    // A player starts at most all listed segments behind.
+    expect(lagOf(encoder, numbers)).toBeLessThan(24 * RATE)
+  },
+)
+
 // One after another: a browser that decodes three streams beside their encoders shows none of them smoothly.
 test.for(['hlsjs', 'videojs', 'shaka'])(
   '%s shows a channel smoothly, with one request for the init segment, and every hinted part comes',
@@ -46,16 +58,5 @@ test.for(['hlsjs', 'videojs', 'shaka'])(
     expect(pieces.filter((piece) => piece.endsWith('.mp4'))).toHaveLength(1)
     expect(pieces.filter((piece) => !piece.startsWith('20'))).toEqual([])
     expect(pieces.length).toBeGreaterThan(4)
-  },
-)
-
-test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
-  '%s plays a channel, frame by frame',
-  async (name, { expect }) => {
-    const numbers = await playNatively(name, url, WATCHED)
-    const first = numbers[0] ?? 0
-    expect(numbers).toEqual(numbers.map((_, index) => first + index))
-    // A player starts at most all listed segments behind.
-    expect(lagOf(encoder, numbers)).toBeLessThan(24 * RATE)
   },
 )
