@@ -66,7 +66,43 @@ const WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139,
 
 /** The frame size in an SPS after cropping, pixels; null when it is malformed. */
 export function readSps(sps: Buffer): { width: number; height: number } | null {
-  const bits = new BitReader(withoutEmulation(sps.subarray(1, 1025)))
+  const bits = bitsOf(sps)
+  const { width, height } = readSize(bits)
+  return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
+}
+
+/** The frames per second that an SPS declares (annex E.2.1); null: none. Browsers declare none. */
+export function declaredFrameRate(sps: Buffer): number | null {
+  const bits = bitsOf(sps)
+  readSize(bits)
+  if (!bits.flag()) return null
+  if (bits.flag() && bits.bits(8) === EXTENDED_SAR) bits.skip(32)
+  if (bits.flag()) bits.skip(1)
+  if (bits.flag()) skipSignalType(bits)
+  if (bits.flag()) skipChromaLocations(bits)
+  if (!bits.flag()) return null
+  const [unitsInTick, timeScale] = [bits.bits(32), bits.bits(32)]
+  // A tick is the time of a field.
+  return bits.isOver || unitsInTick === 0 || timeScale === 0 ? null : timeScale / (2 * unitsInTick)
+}
+
+const EXTENDED_SAR = 255
+
+/** Skips video_format, video_full_range_flag and the description of colours. */
+function skipSignalType(bits: BitReader): void {
+  bits.skip(4)
+  if (bits.flag()) bits.skip(24)
+}
+
+function skipChromaLocations(bits: BitReader): void {
+  bits.unsigned()
+  bits.unsigned()
+}
+
+const bitsOf = (sps: Buffer): BitReader => new BitReader(withoutEmulation(sps.subarray(1, 1025)))
+
+/** Reads an SPS up to vui_parameters_present_flag. */
+function readSize(bits: BitReader): { width: number; height: number } {
   const profile = bits.bits(8)
   bits.skip(16)
   bits.unsigned()
@@ -84,9 +120,10 @@ export function readSps(sps: Buffer): { width: number; height: number } | null {
     ? [bits.unsigned(), bits.unsigned(), bits.unsigned(), bits.unsigned()]
     : [0, 0, 0, 0]
   const [unitX, unitY] = [chroma === 1 || chroma === 2 ? 2 : 1, (chroma === 1 ? 2 : 1) * (isFrames ? 1 : 2)]
-  const width = columns * 16 - (left + right) * unitX
-  const height = rows * 16 * (isFrames ? 1 : 2) - (top + bottom) * unitY
-  return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
+  return {
+    width: columns * 16 - (left + right) * unitX,
+    height: rows * 16 * (isFrames ? 1 : 2) - (top + bottom) * unitY,
+  }
 }
 
 /** Level 6.2, the highest, allows 16,888 pixels in a row or column. */

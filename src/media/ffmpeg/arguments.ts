@@ -22,8 +22,16 @@ export const KEYFRAMES: readonly string[] = [
   'expr:if(isnan(prev_forced_t),1,gt(floor(t/2+0.01),floor(prev_forced_t/2+0.01)))',
 ]
 
+/**
+ * x264 divides the bitrate by the times of the frames. With `zerolatency` alone it divides it by a frame rate that never
+ * changes: a camera that falls from 30 frames a second to 15 would get half of its bitrate. Each frame waits for the next
+ * one, which shows how long it lasts.
+ */
+export const X264_TIMES: readonly string[] = words('-x264-params force-cfr=0')
+
 const X264_LIVE = [
   ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -crf 23 -maxrate 6M -bufsize 12M'),
+  ...X264_TIMES,
   ...KEYFRAMES,
 ]
 

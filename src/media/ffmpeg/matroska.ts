@@ -1,3 +1,4 @@
+import { declaredFrameRate, readAvcConfig } from '../codecs/h264Config.ts'
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
 import { element, float, join, openElement, textElement, uint } from './ebml.ts'
 
@@ -28,6 +29,7 @@ const ID = {
   trackUid: 0x73c5,
   trackType: 0x83,
   flagLacing: 0x9c,
+  defaultDuration: 0x23e383,
   codecId: 0x86,
   codecPrivate: 0x63a2,
   codecDelay: 0x56aa,
@@ -51,6 +53,15 @@ const CODEC_IDS: Readonly<Record<TrackInfo['codec'], string>> = {
   opus: 'A_OPUS',
   aac: 'A_AAC',
 }
+
+/**
+ * How long a frame lasts where the video itself does not say it: 30 frames a second. Without this ffmpeg takes the unit of
+ * the timestamps, so 10,000 frames a second: encoders divide their bitrate by it, and declare the highest level. It changes
+ * no time of a frame.
+ */
+const USUAL_FRAME_NS = 33_333_333
+/** More is the unit of an encoder's timestamps. */
+const FRAME_RATE_MAX = 120
 
 const OPUS_PRE_ROLL_NS = 80_000_000
 const KEY = 0x80
@@ -139,9 +150,17 @@ function entryOf(track: TrackInfo, index: number): Uint8Array {
     uint(ID.trackType, track.kind === 'video' ? 1 : 2),
     textElement(ID.codecId, CODEC_IDS[track.codec]),
     ...(codecPrivate.length === 0 ? [] : [element(ID.codecPrivate, codecPrivate)]),
+    ...(track.kind === 'audio' || declaresRate(track) ? [] : [uint(ID.defaultDuration, USUAL_FRAME_NS)]),
     ...(track.codec === 'opus' ? [uint(ID.codecDelay, 0), uint(ID.seekPreRoll, OPUS_PRE_ROLL_NS)] : []),
     track.kind === 'video' ? videoOf(track) : audioOf(track),
   )
+}
+
+/** Whether the video says how many frames a second has. Only H.264 does, and not that of browsers. */
+function declaresRate({ codec, config }: VideoTrack): boolean {
+  const [sps] = codec === 'h264' ? (readAvcConfig(Buffer.from(config))?.sps ?? []) : []
+  const rate = sps === undefined ? null : declaredFrameRate(sps)
+  return rate !== null && rate <= FRAME_RATE_MAX
 }
 
 /** Omits a size that is not known yet: Matroska does not allow 0, and readers find it in the first keyframe. */

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { words } from './arguments.ts'
+import { words, X264_TIMES } from './arguments.ts'
 
 /** How ffmpeg encodes H.264 for channels and for the renditions of feeds. */
 export interface VideoEncoder {
@@ -32,7 +32,10 @@ const NAME = 'encoder'
  * - V4L2 names no profiles. It has its parameter sets in the stream only, so the header of the MP4 waits for the first frame (`delay_moov`).
  */
 const OPTIONS = {
-  libx264: words('-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
+  libx264: [
+    ...words('-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
+    ...X264_TIMES,
+  ],
   h264_nvenc: words(
     `-preset p2 -tune ll -rc vbr -forced-idr 1 -no-scenecut 1 -delay 0 -zerolatency 1 -pix_fmt yuv420p -profile:v high ${COMMON}`,
   ),

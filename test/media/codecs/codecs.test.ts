@@ -98,10 +98,18 @@ describe('h264', () => {
 
   it.each([
     // From an encoder, for 1920x1080 (cropped from 1088, high profile) and 1280x720 (main).
-    ['67640028acd940780227e5c044000003000400000300f03c60c658', 1920, 1080],
-    ['674d401fe8802802dd80b501010140000003004000000c83c60c4480', 1280, 720],
-  ])('has the size that its SPS tells', (sps, width, height) => {
+    ['67640028acd940780227e5c044000003000400000300f03c60c658', 1920, 1080, 30],
+    ['674d401fe8802802dd80b501010140000003004000000c83c60c4480', 1280, 720, 25],
+    // From a browser, for 640x480: it declares no frame rate.
+    ['6742c01e8c8d40501e900f08846a', 640, 480, null],
+  ])('has the size and the frame rate that its SPS tells', (sps, width, height, rate) => {
     expect(config.readSps(Buffer.from(sps, 'hex'))).toEqual({ width, height })
+    expect(config.declaredFrameRate(Buffer.from(sps, 'hex'))).toBe(rate)
+  })
+
+  it('has no frame rate where its SPS is cut off', () => {
+    const sps = Buffer.from('67640028acd940780227e5c044000003000400000300f03c60c658', 'hex')
+    for (let length = 0; length < 22; length++) expect(config.declaredFrameRate(sps.subarray(0, length))).toBeNull()
   })
 
   it('begins a key with its parameter sets or the first slice of an IDR picture, not with another slice', () => {

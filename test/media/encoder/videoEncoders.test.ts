@@ -39,7 +39,7 @@ const TABLE: readonly (readonly [name: Name, device: string, before: string, upl
     '',
     '',
     '',
-    '-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0',
+    '-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0 -x264-params force-cfr=0',
   ],
   [
     'h264_nvenc',

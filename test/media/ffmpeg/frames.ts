@@ -14,9 +14,15 @@ export interface Wanted {
   audio?: AudioCodec
   seconds: number
   size?: string
-  /** Frames between keyframes, at 25 a second. */
+  /** Frames between keyframes. */
   gop?: number
   bframes?: number
+  /** Frames a second; default 25. */
+  rate?: number
+  /** A filter of the video. Frames that it leaves out are missing. */
+  filter?: string
+  /** Of the video, bits per second; default: what the encoder chooses. */
+  bitrate?: number
 }
 
 const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
@@ -33,14 +39,15 @@ const AUDIO_ARGS: Record<AudioCodec, string[]> = {
 
 /** Encodes a test video and a tone with ffmpeg and reads the result, packet by packet, with ffprobe. */
 export async function encoded(wanted: Wanted): Promise<Recorded> {
-  const { video, audio, seconds, size = '160x120', gop = 50 } = wanted
-  const videoInput = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`]
+  const { video, audio, seconds, size = '160x120', gop = 50, rate = 25, filter = 'null', bitrate } = wanted
+  const videoInput = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${seconds},${filter}`]
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`]
   const file = `${process.env['TMPDIR'] ?? '/tmp'}/sluice-frames-${process.pid}-${Math.random()}.mkv`
   const args = [
     ...(video ? videoInput : []),
     ...(audio ? tone : []),
     ...(video ? [...VIDEO_ARGS[video](wanted), '-g', String(gop), '-keyint_min', String(gop)] : []),
+    ...(video ? ['-fps_mode', 'vfr', ...(bitrate === undefined ? [] : ['-b:v', String(bitrate)])] : []),
     ...(audio ? AUDIO_ARGS[audio] : []),
   ]
   try {

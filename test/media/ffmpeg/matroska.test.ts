@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { writeAvcConfig } from '../../../src/media/codecs/h264Config.ts'
 import type { AudioCodec, Frame, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
 import { MatroskaWriter } from '../../../src/media/ffmpeg/matroska.ts'
 import { encoded, type Recorded } from './frames.ts'
@@ -135,4 +136,25 @@ test('any frames with any timestamps are read back unchanged', () => {
 test('frames of an undeclared track are dropped', () => {
   const writer = new MatroskaWriter(TRACKS.slice(0, 1))
   expect(writer.frame({ kind: 'audio', timeUs: 0, decodeTimeUs: 0, key: true, data: Uint8Array.of(1) })).toHaveLength(0)
+})
+
+describe('the header has a frame rate', () => {
+  const headOf = (codec: VideoCodec, config: Uint8Array = new Uint8Array()): string =>
+    Buffer.from(new MatroskaWriter([{ kind: 'video', codec, width: 0, height: 0, config }]).head()).toString('hex')
+  const avcConfig = (sps: string): Uint8Array =>
+    writeAvcConfig({ sps: [Buffer.from(sps, 'hex')], pps: [Buffer.from('68ce3c80', 'hex')] })!
+  /** DefaultDuration of 33,333,333 ns. */
+  const THIRTY = '23e3838401fca055'
+
+  test.each<VideoCodec>(['vp8', 'vp9', 'av1'])('of %s', (codec) => {
+    expect(headOf(codec)).toContain(THIRTY)
+  })
+
+  test.each([
+    ['says none', '6742c01e8c8d40501e900f08846a', true],
+    ['says 25', '674d401fe8802802dd80b501010140000003004000000c83c60c4480', false],
+    ['says the 90,000 units of its timestamps', '6764000aacb42136022000000300200057e401e244d4', true],
+  ])('of H.264 that %s', (_, sps, has) => {
+    expect(headOf('h264', avcConfig(sps)).includes('23e383')).toBe(has)
+  })
 })
