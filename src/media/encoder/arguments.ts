@@ -56,7 +56,10 @@ export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): str
     ...(hasVideo && rungs.length === 0 ? words('-skip_frame nokey') : []),
     ...(input === 'push' ? ['-copyts', ...MATROSKA_INPUT] : PULL_INPUT),
     ...(hasVideo ? ['-filter_complex', filters(rungs, encoder)] : []),
-    ...rungs.flatMap((rung, index) => videoOutput(encoder, index, [...keyframes, ...rates(rung)])),
+    ...rungs.flatMap((rung, index) => {
+      const times = rung.frameRate === null ? encoder.ofSourceRate : []
+      return videoOutput(encoder, index, [...times, ...keyframes, ...rates(rung)])
+    }),
     ...(makesAudio(ladder) ? [...AAC, '-b:a', `${audioKbps}k`, ...toPipe(rungs.length)] : []),
     ...(hasVideo ? THUMBNAIL : []),
   ]

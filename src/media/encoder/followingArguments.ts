@@ -23,7 +23,9 @@ export const followingArguments = (rungs: readonly FollowingRung[], encoder: Vid
   ...MATROSKA_INPUT,
   '-filter_complex',
   filters(rungs, encoder),
-  ...rungs.flatMap(({ rung }, index) => videoOutput(encoder, index, [...KEYS, ...ratesOf(rung, encoder)])),
+  ...rungs.flatMap(({ rung }, index) =>
+    videoOutput(encoder, index, [...encoder.ofSourceRate, ...KEYS, ...ratesOf(rung, encoder)]),
+  ),
 ]
 
 const KEYS = words('-force_key_frames source -fps_mode passthrough -enc_time_base 1:90000')

@@ -10,6 +10,8 @@ export interface VideoEncoder {
   readonly upload: string
   /** Options of an output. No B-frames, and keyframes only where they are forced. */
   readonly options: readonly string[]
+  /** Further ones where the source decides how far frames are apart. */
+  readonly ofSourceRate: readonly string[]
   /** Whether `-crf` and `-maxrate` together encode as well as they can up to a bitrate. */
   readonly hasCrf: boolean
   /** Further options of the MP4 muxer. */
@@ -32,10 +34,7 @@ const NAME = 'encoder'
  * - V4L2 names no profiles. It has its parameter sets in the stream only, so the header of the MP4 waits for the first frame (`delay_moov`).
  */
 const OPTIONS = {
-  libx264: [
-    ...words('-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
-    ...X264_TIMES,
-  ],
+  libx264: words('-preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
   h264_nvenc: words(
     `-preset p2 -tune ll -rc vbr -forced-idr 1 -no-scenecut 1 -delay 0 -zerolatency 1 -pix_fmt yuv420p -profile:v high ${COMMON}`,
   ),
@@ -62,6 +61,7 @@ export const X264: VideoEncoder = {
   device: [],
   upload: '',
   options: ['-c:v', 'libx264', ...OPTIONS.libx264],
+  ofSourceRate: X264_TIMES,
   hasCrf: true,
   muxing: [],
 }
@@ -80,6 +80,7 @@ export function videoEncoderOf(name: VideoEncoderName, device: string): Result<V
     device: deviceOptions(name, device),
     upload: name === 'h264_vaapi' ? 'format=nv12,hwupload' : '',
     options: ['-c:v', name, ...OPTIONS[name], ...onGpu],
+    ofSourceRate: [],
     hasCrf: false,
     muxing: name === 'h264_v4l2m2m' ? words('-movflags +delay_moov') : [],
   })

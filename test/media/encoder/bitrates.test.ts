@@ -65,7 +65,7 @@ async function converted(source: Recorded): Promise<Made> {
     frame: (frame: Frame) => void found.frames.push(frame),
   }
   const reader = new FlvFrames(['video'], out, (timestamp) => timestamp - HLS_OFFSET_MS)
-  await made(source, { args: hlsArguments(source.tracks), stdout: (chunk) => void reader.push(chunk) })
+  await made(source, { args: hlsArguments(source.tracks), stdout: (chunk) => reader.push(chunk) })
   return found
 }
 
