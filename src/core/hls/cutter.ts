@@ -83,11 +83,29 @@ export class Cutter {
 
   /** How long a keyframe that is shown again may last, seconds: until its part or segment ends. */
   get repeatSeconds(): number {
-    const { segmentSeconds, partSeconds } = this.#rules
-    const ofSegment = segmentSeconds - (this.endsSegmentBeforeRepeat() ? 0 : this.#segmentSeconds)
-    const part = partSeconds ?? REPEAT_MAX_SECONDS
-    const isFull = this.#partSeconds >= part * LEAST_SHARE || ofSegment === segmentSeconds
-    return Math.min(ofSegment, part - (isFull ? 0 : this.#partSeconds))
+    const { segmentSeconds } = this.#rules
+    if (this.endsSegmentBeforeRepeat()) return Math.min(segmentSeconds, this.#repeatPartSeconds)
+    return Math.min(segmentSeconds - this.#segmentSeconds, this.repeatInSegmentSeconds)
+  }
+
+  /** The same for one that belongs to the present segment, however long that is: until its part ends. */
+  get repeatInSegmentSeconds(): number {
+    return this.#repeatPartSeconds - (this.#isPartFull ? 0 : this.#partSeconds)
+  }
+
+  /** Whether a part ends before a keyframe that is shown again. One that is too short gets the time that it lacks. */
+  endsPartBeforeRepeat(seconds: number): boolean {
+    const most = this.#repeatPartSeconds + ROUNDING_SECONDS
+    return this.#rules.partSeconds !== null && (this.#isPartFull || this.#partSeconds + seconds > most)
+  }
+
+  get #repeatPartSeconds(): number {
+    return this.#rules.partSeconds ?? REPEAT_MAX_SECONDS
+  }
+
+  /** No part may be shorter, but the last one of a segment. */
+  get #isPartFull(): boolean {
+    return this.#partSeconds >= this.#repeatPartSeconds * LEAST_SHARE
   }
 
   /** Whether a part ends before a frame that begins now: the frame would not fit, or players can begin with it. */

@@ -57,6 +57,10 @@ const EARLY_MAX = 256
 const ROUNDING_US = 20
 /** A frame is not shown for a shorter time. */
 const LEAST_US = 1000
+
+/** The time of a frame that fits into this, microseconds. */
+const fitting = (seconds: number): number => Math.max(LEAST_US, Math.floor(seconds * US) - ROUNDING_US)
+
 /**
  * What is left before video comes back and is shorter than this makes no segment of its own: renditions differ in it by
  * rounding, or one of them did not miss any video. Shorter than a part, and segments stay within their target duration.
@@ -227,14 +231,15 @@ export class FrameSampler implements FrameSink {
     return true
   }
 
-  /** At least a millisecond. */
   get #repeatUs(): number {
-    return Math.max(LEAST_US, Math.floor((this.#options.packager.repeatSeconds ?? 0) * US) - ROUNDING_US)
+    return fitting(this.#options.packager.repeatSeconds ?? 0)
   }
 
   #repeatUntil(us: number): void {
     while (us - this.#endUs >= REST_US) this.#repeat(Math.min(us - this.#endUs, this.#repeatUs))
-    if (us - this.#endUs >= LEAST_US) this.#repeat(us - this.#endUs, false)
+    const { packager } = this.#options
+    while (us - this.#endUs >= LEAST_US)
+      this.#repeat(Math.min(us - this.#endUs, fitting(packager.repeatInSegmentSeconds)), false)
   }
 
   /** Shows the latest keyframe again. @param mayEndSegment whether it may begin a segment */

@@ -108,7 +108,7 @@ export class HlsPackager {
     if (this.#lead === undefined) return
     const seconds = sample.duration / this.#lead.timescale
     if (mayEndSegment && this.#cutter.endsSegmentBeforeRepeat()) this.#endSegment()
-    else if (this.#cutter.endsPart(true, seconds)) this.#endPart()
+    else if (this.#cutter.endsPartBeforeRepeat(seconds)) this.#endPart()
     this.#cutter.add(seconds, true)
     this.#waiting.push(sample)
   }
@@ -116,6 +116,11 @@ export class HlsPackager {
   /** How long a keyframe may be shown again. Null: the first segment is not complete, which must show how long frames are. */
   get repeatSeconds(): number | null {
     return this.#rendition.targets === null ? null : this.#cutter.repeatSeconds
+  }
+
+  /** The same for one that may not end the present segment. */
+  get repeatInSegmentSeconds(): number {
+    return this.#cutter.repeatInSegmentSeconds
   }
 
   /** Says what the next sample of the lead is, so that a part that is complete need not wait for that sample's end. */

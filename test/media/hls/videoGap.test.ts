@@ -10,7 +10,7 @@ import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
 import { checkContinuity, type SegmentFacts } from '../../hls/media.ts'
 import { readInit, readMedia } from '../../hls/mp4.ts'
-import { checkPlaylist } from '../../hls/onePlaylist.ts'
+import { checkPlaylist, strictly } from '../../hls/onePlaylist.ts'
 import { type MediaPlaylist, readMediaPlaylist } from '../../hls/playlist.ts'
 import { checkSuccessor } from '../../hls/twoPlaylists.ts'
 import { lineOf, type Violation } from '../../hls/violation.ts'
@@ -98,7 +98,7 @@ class Watch {
     this.longest = Math.max(this.longest, at - (this.#changedAt ?? at))
     this.#changedAt = at
     const playlist = readMediaPlaylist(text)
-    this.violations.push(...checkPlaylist(playlist, 'v0'))
+    this.violations.push(...checkPlaylist(playlist, 'v0'), ...strictly(text, 'v0'))
     if (this.#before) this.violations.push(...checkSuccessor(this.#before, playlist, 'v0'))
     this.#before = playlist
   }
@@ -156,6 +156,22 @@ describe('while a feed has no video', () => {
     const others = watch.media.flatMap(({ tracks }) => tracks[0]?.samples ?? []).filter(({ key }) => !key).length
     expect(others).toBeLessThanOrEqual((18 - 3) * 25)
   })
+
+  test.each([0.01, 0.05, 0.12, 0.2, 0.29])(
+    'all parts but the last of a segment are long enough, %f s after one',
+    (restSeconds) => {
+      const { watch, play } = watchedFeed()
+      const shifted = ({ frame: each, at }: Arriving[number]): Arriving[number] => {
+        const isLater = each.kind === 'video' && at >= 12
+        const timeUs = each.timeUs + restSeconds * 1e6
+        return isLater
+          ? { frame: { ...each, timeUs, decodeTimeUs: timeUs }, at: at + restSeconds }
+          : { frame: each, at }
+      }
+      play(broadcast({ seconds: 20 }).filter(hasVideo).map(shifted))
+      expect(watch.broken).toEqual([])
+    },
+  )
 
   test('a frame that an encoder gives only with the next one ends nothing', () => {
     const { watch, play } = watchedFeed()
