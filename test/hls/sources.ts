@@ -29,6 +29,14 @@ export const SOURCES = {
   'audio-only': { ...PLAIN, rate: null },
   'video-only': { ...PLAIN, hasAudio: false },
   gap: { ...PLAIN, filters: [`setpts=${JUMPS}`, `asetpts=${JUMPS}`] },
+  /** Grey, which needs no bits, then noise for four seconds, which needs more than there are. */
+  noise: {
+    ...PLAIN,
+    rate: '50',
+    gop: 100,
+    hasAudio: false,
+    filters: ['drawbox=c=gray:t=fill,noise=alls=100:allf=t:enable=gte(mod(t\\,6)\\,2)', 'anull'],
+  },
   'video-gap': { ...PLAIN, filters: ['select=not(between(mod(t\\,60)\\,7\\,12))', 'anull'], audioGoesOn: true },
 } as const satisfies Readonly<Record<string, Source>>
 

@@ -83,6 +83,17 @@ test.concurrent.each<SourceName>(['29.97', 'gap'])(
   },
 )
 
+test.concurrent('the HLS of a channel says the BANDWIDTH of its smallest renditions when noise follows an empty picture', async () => {
+  const video = [
+    { width: 160, height: 90, bitrate: 50_000 },
+    { width: 96, height: 54, bitrate: 25_000 },
+  ]
+  const { id } = await live.made('POST', '/abr', { name: 'smallest', video })
+  const channel = await playing('noise', id)
+  expect(await broken(channel.url, ({ seen }) => seen.segments >= 14)).toEqual([])
+  await channel.stop()
+})
+
 test.concurrent.each<SourceName>(['b-frames', '29.97', 'gop-250'])(
   'the HLS of a channel with a copied rendition breaks no rule when its encoder sends %s',
   async (source) => {

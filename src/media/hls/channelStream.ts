@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Rung } from '../../core/channels/runs/rungs.ts'
-import { audioBandwidth, encodedBandwidth } from '../../core/hls/bandwidth.ts'
+import { audioBandwidth, type Bandwidth, encodedBandwidth } from '../../core/hls/bandwidth.ts'
 import { CHANNEL_SEGMENT_SECONDS, CHANNEL_SEGMENTS, COPY_SEGMENT_MAX_SECONDS } from '../../core/hls/channel.ts'
 import type { PieceKey, RenditionFacts, SegmentStore, VariantFacts } from '../../core/hls/facts.ts'
 import { usualFrameRate } from '../../core/hls/frameRates.ts'
@@ -199,25 +199,23 @@ export class ChannelStream {
   #audioVariant(): VariantFacts[] {
     const { audioOnly, audio } = this.#shown
     const variant = audioOnly === null ? undefined : this.#stream.rendition(String(audioOnly))?.variant()
-    if (variant === undefined || variant.codecs === '') return []
-    const { peak, average } = audioBandwidth(audio)
-    return [{ ...variant, bandwidth: peak, averageBandwidth: average }]
+    return variant === undefined || variant.codecs === '' ? [] : [{ ...variant, ...ratesOf(audioBandwidth(audio)) }]
   }
 
   #variantOf({ index, bitrate, frameRate: chosen, copy }: Rung): VariantFacts | undefined {
-    const variant = this.#stream.rendition(String(index))?.variant()
-    if (variant === undefined || variant.codecs === '') return undefined
-    const { peak, average } =
-      variant.size === null
-        ? audioBandwidth(this.#shown.audio)
-        : copy
-          ? { peak: variant.bandwidth, average: variant.averageBandwidth }
-          : encodedBandwidth(bitrate, this.#shown.audio, CHANNEL_SEGMENT_SECONDS)
+    const rendition = this.#stream.rendition(String(index))
+    const variant = rendition?.variant()
+    if (rendition === undefined || variant === undefined || variant.codecs === '') return undefined
+    const { audio } = this.#shown
+    if (variant.size === null) return { ...variant, ...ratesOf(audioBandwidth(audio)), frameRate: null }
     const wanted = chosen && chosen.value / chosen.scale
     const counted = this.#frameRates.get(index)
-    const rate = wanted ?? (counted === undefined ? EXPECTED_RATE : usualFrameRate(counted))
-    const frameRate = variant.size === null ? null : rate
-    return { ...variant, bandwidth: peak, averageBandwidth: average, frameRate }
+    const frameRate = wanted ?? (counted === undefined ? EXPECTED_RATE : usualFrameRate(counted))
+    if (copy) return { ...variant, frameRate }
+    const kept = encodedBandwidth(bitrate, audio, CHANNEL_SEGMENT_SECONDS)
+    // An encoder may exceed its rate, as some hardware does, and the last segment of a run may be short.
+    const peak = Math.max(kept.peak, rendition.measuredPeak)
+    return { ...variant, ...ratesOf({ ...kept, peak }), frameRate }
   }
 
   /** Whether the ladder has this rendition. */
@@ -346,3 +344,8 @@ export class ChannelStream {
     this.#times.discontinue(ends, clockWentBack)
   }
 }
+
+const ratesOf = ({ peak, average }: Bandwidth): Pick<VariantFacts, 'bandwidth' | 'averageBandwidth'> => ({
+  bandwidth: peak,
+  averageBandwidth: average,
+})

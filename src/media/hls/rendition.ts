@@ -114,7 +114,7 @@ export class HlsRendition {
     this.#endMs = segment.startMs + segment.duration * 1000
     this.#options.store.put(this.#key('segment', segmentName(segment.n)), Buffer.concat(this.#openBytes), segment)
     this.#closed.push(segment)
-    this.#meter.add(segment.bytes, segment.duration)
+    this.#meter.add(segment.bytes, segment.duration, this.#targets?.targetSeconds ?? segment.duration)
     this.#open = null
     this.#openBytes = []
     this.#forget()
@@ -155,6 +155,11 @@ export class HlsRendition {
     const { name: rendition, mayReach = 0 } = this.#options
     const bandwidth = Math.max(peak, mayReach)
     return { ...this.#described, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
+  }
+
+  /** The highest bitrate of its segments so far, bits per second. */
+  get measuredPeak(): number {
+    return this.#meter.measuredPeak
   }
 
   /** The number of the open segment, or of the next one. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { BandwidthMeter } from '../../../src/core/hls/bandwidth.ts'
 import type { RenditionFacts, SegmentFact } from '../../../src/core/hls/facts.ts'
 import { hlsMaster } from '../../../src/core/hls/master.ts'
 import { hlsPlaylist } from '../../../src/core/hls/playlist.ts'
@@ -91,12 +90,4 @@ v0/media.m3u8
 #EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS="avc1.64001f,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=29.970,AVERAGE-BANDWIDTH=800
 v0/media.m3u8
 `)
-})
-
-test('the peak has room for larger segments and never falls; the average is what was sent', () => {
-  const meter = new BandwidthMeter()
-  meter.add(250_000, 2)
-  meter.add(50_000, 2)
-  meter.add(50_000, 0)
-  expect(meter.bandwidth).toEqual({ peak: 1_250_000, average: 600_000 })
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
+import { encodedBandwidth } from '../../../src/core/hls/bandwidth.ts'
 import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
 import type { ChannelStream } from '../../../src/media/hls/channelStream.ts'
 import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
@@ -98,9 +99,17 @@ test('the numbers of a stream that begins again are higher, also in the process 
 test('BANDWIDTH is what the encoder keeps to, AVERAGE-BANDWIDTH what it aims at, and frame rates are usual ones', () => {
   const { engine } = staged({ run: { audio: 128_000 } })
   const [first, second] = engine.begin().play(1).stream.variants()
-  expect(first).toMatchObject({ bandwidth: 3_586_116, averageBandwidth: 2_628_000, frameRate: 25 })
+  expect(first).toMatchObject({ bandwidth: 3_602_116, averageBandwidth: 2_644_000, frameRate: 25 })
   expect(first).toMatchObject({ codecs: 'avc1.64001f', size: { width: 1280, height: 720 } })
-  expect(second).toMatchObject({ bandwidth: 1_107_516, averageBandwidth: 828_000 })
+  expect(second).toMatchObject({ bandwidth: 1_123_516, averageBandwidth: 844_000 })
+})
+
+test('BANDWIDTH grows with what an encoder makes that exceeds its rate', () => {
+  const { engine } = staged({ frameBytes: 12_000 })
+  const [first, second] = engine.begin().play(2).stream.variants()
+  // 25 frames a second and the boxes around them: less than the larger rendition may have, more than the smaller one.
+  expect(first?.bandwidth).toBe(encodedBandwidth(2_500_000, 0, 2).peak)
+  expect(second?.bandwidth).toBeGreaterThan(25 * 12_000 * 8)
 })
 
 test('segments are measured, and pieces know how long they play', () => {
