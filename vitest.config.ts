@@ -31,6 +31,12 @@ const INTEROP = [
   'test/system/hlsCaches.test.ts',
 ]
 
+/** Streams that a validator watches, or ffmpeg encodes, for up to a minute each: `npm run test:streams`. */
+const STREAMS = [
+  'test/system/{channelHls,channelSlate,feedHls,feedLadder}.test.ts',
+  'test/media/{hls/feedLadder,encoder/bitrates}.test.ts',
+]
+
 /** Smooth video of six players beside its encoders, which needs a machine that does nothing else: `npm run test:players`. */
 const PLAYERS = inBrowsers('channelPlayers')
 
@@ -66,7 +72,7 @@ function between<T>(many: readonly T[], few: readonly T[]): T[] {
 }
 
 /** Beside unit tests, but of processes. */
-const PROCESSES = ['test/media/relay/engine.test.ts']
+const PROCESSES = ['test/media/relay/engine.test.ts', 'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts']
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
@@ -100,7 +106,7 @@ export default defineConfig({
             'test/media/{*,{codecs,convert,encoder,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],
-          exclude: PROCESSES,
+          exclude: [...PROCESSES, ...STREAMS],
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000,
@@ -115,7 +121,7 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: [...DELICATE, ...INTEROP, ...PLAYERS],
+          exclude: [...DELICATE, ...INTEROP, ...STREAMS, ...PLAYERS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
@@ -141,6 +147,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      { test: { name: 'streams', include: STREAMS, ...WITH_SERVERS, maxWorkers: 2, sequence: { groupOrder: 4 } } },
       { test: { name: 'players', include: PLAYERS, ...WITH_SERVERS, maxWorkers: 1, sequence: { groupOrder: 3 } } },
     ],
   },
