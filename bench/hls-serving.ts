@@ -24,6 +24,8 @@ const TARGET = 0.7
 const SEGMENT_BYTES = 475_000
 const FRAMES = 50
 const LISTED = 3
+/** `--copy`: without the addon. */
+const COPIES = process.argv.includes('--copy')
 
 const NGINX = '/usr/sbin/nginx'
 const KEY = 'a secret of the bench and of nobody else'
@@ -43,7 +45,7 @@ else await compare()
 
 async function serve(): Promise<void> {
   // The client uses the ticket of one viewer many times.
-  const live = await runChannels({ flags: { hls: { refuseSharedTickets: false } } })
+  const live = await runChannels({ flags: { hls: { refuseSharedTickets: false }, server: { splice: !COPIES } } })
   const made = await live.made('POST', '/channels', {
     name: 'bench',
     ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }],
@@ -110,7 +112,7 @@ function answerFetches(): void {
 
 async function compare(): Promise<void> {
   const script = process.argv[1] as string
-  const [sluice, client] = [fork(script, ['sluice']), fork(script, ['client'])]
+  const [sluice, client] = [fork(script, ['sluice', ...(COPIES ? ['--copy'] : [])]), fork(script, ['client'])]
   const [[ready]] = (await Promise.all([once(sluice, 'message'), once(client, 'message')])) as [[Ready], unknown]
   const nginx = await startNginx(ready.folder)
   try {

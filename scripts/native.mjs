@@ -1,4 +1,4 @@
-// Builds the addons of native/, the fast back ends of the relay, if this machine can. Plain JavaScript
+// Builds the addons of native/, the fast back ends of the relay and of HLS, if this machine can. Plain JavaScript
 // that runs on Node 20. The addons are optional: without a matching addon, JavaScript does its work.
 //   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
-const ADDONS = ['fanout', 'udp']
+const ADDONS = ['fanout', 'udp', 'splice']
 
 export function buildNative() {
   for (const name of ADDONS)

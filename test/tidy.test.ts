@@ -28,6 +28,7 @@ const EGRESS = [
   'src/net/nodeFetch.ts',
   'src/cli/doctorPort.ts',
   'src/cli/cacheLog/reporter.ts',
+  'src/edge/http/hls/spliceProof.ts',
 ]
 
 /** The process file system, a shell, and directories of Unix, in code. */

@@ -8,6 +8,7 @@ import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
 import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
+import { SegmentMemory } from '../base/segmentMemory.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
@@ -61,6 +62,8 @@ export interface App {
   /** The sealing key, from which other keys are derived. */
   readonly key: Buffer
   readonly bus: Bus<ProcessEvents>
+  /** Where the segments of live HLS are kept. */
+  readonly segmentMemory: SegmentMemory
   /** The live HLS of this node's engines. */
   readonly channelStreams: ChannelStreams
   /** Where the HLS streams of this node begin to count. */
@@ -159,6 +162,11 @@ export async function openApp(options: AppOptions): Promise<App> {
     sign: ctx.sign,
     close: once(close),
   }
+}
+
+function streamsOf(clock: Clock): Pick<App, 'segmentMemory' | 'streamNumbers' | 'channelStreams'> {
+  const [segmentMemory, streamNumbers] = [new SegmentMemory(), new StreamNumbers(clock)]
+  return { segmentMemory, streamNumbers, channelStreams: new ChannelStreams(clock, streamNumbers, segmentMemory) }
 }
 
 const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' | 'hasCountries'> => ({
@@ -267,8 +275,3 @@ export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
 /** The address to which encoders push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
   channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`
-
-function streamsOf(clock: Clock): Pick<App, 'channelStreams' | 'streamNumbers'> {
-  const streamNumbers = new StreamNumbers(clock)
-  return { channelStreams: new ChannelStreams(clock, streamNumbers), streamNumbers }
-}

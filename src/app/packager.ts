@@ -21,12 +21,13 @@ import type { RecordingBook } from '../media/recordings/recordings.ts'
 
 /** Packages the feeds on the air until it is stopped. */
 export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Packager {
-  const { config, ctx, streamNumbers: numbers } = app
+  const { config, ctx, segmentMemory: memory, streamNumbers: numbers } = app
   const packager = createPackager({
     ...ctx,
     ffmpeg,
     load,
     numbers,
+    memory,
     segmentSeconds: config.hls.segmentSeconds,
     lowLatency: config.hls.lowLatency,
     limits: liveView(() => limitsOf(app.config)),

@@ -36,6 +36,7 @@ import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { openRtmp } from './rtmp.ts'
+import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
 
@@ -104,6 +105,7 @@ export async function startServing(
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
   const ffmpeg = await openFfmpeg(app)
+  await useSplice(app)
   try {
     const tls = await openTls(app)
     const leases = startLeases(storageUrl(app.config), app.ctx.log)
@@ -221,6 +223,7 @@ const hlsOptions = (app: App): Omit<HlsRouteOptions, 'hls' | 'handover'> => ({
   sealer: new Sealer([derivedKey(app.key, 'sluice hls requests').export()], app.ctx.random),
   isReporting: liveAddressList(() => app.config.hls.reportingCaches),
   fetchFromNode: nodeFetch(app.ctx.clock),
+  memory: app.segmentMemory,
 })
 
 /** A player requests once per segment, which rare keyframes make twice as long; and one request may be late. */

@@ -86,6 +86,11 @@ const schema = {
       about:
         'The most open HTTP connections of one IPv4 address or IPv6 /64, except trusted proxies; 0 means no limit.',
     }),
+    splice: toggle({
+      default: true,
+      about:
+        'Sends segments of HLS with `splice(2)`, without copying them, if its addon was built; otherwise Sluice copies them.',
+    }),
     demo: toggle({
       default: true,
       about: 'Serves the demo page at `/demo`; the page grants no access by itself.',

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { repeat } from '../base/repeat.ts'
+import type { SegmentMemory } from '../base/segmentMemory.ts'
 import type { ActiveFeed } from './sessionRegistry.ts'
 import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
 import { Hls } from './hls/hls.ts'
@@ -32,6 +33,8 @@ export interface PackagerOptions {
   readonly load: LadderLoad
   /** Where streams begin to count. */
   readonly numbers: StreamNumbers
+  /** Where segments of HLS are kept. */
+  readonly memory: SegmentMemory
   readonly recordings: {
     readonly dir: string
     readonly newId: () => string

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
@@ -65,6 +66,19 @@ it('counts the bytes of the fast path for their session', async () => {
   let sent = 0
   for (let times = 0; times < 5; times += 1) sent += Buffer.byteLength((await get(pieces.init)).text)
   await expect.poll(counted).toBeGreaterThanOrEqual(before + sent)
+})
+
+it('counts the bytes of segments that the addon sends, too', async () => {
+  const { ctx, segmentMemory } = sluice.app
+  const send = segmentMemory.addon && vi.spyOn(segmentMemory.addon, 'send')
+  onTestFinished(() => send?.mockRestore())
+  const counted = () => ctx.sessions.get(sessionId)?.bytes.bytesOut ?? 0
+  const before = counted()
+  const answer = await get(pieces.segment)
+  const bytes = Number(answer.headers.get('content-length'))
+  expect(bytes).toBeGreaterThan(SPLICED_MIN_BYTES)
+  await expect.poll(counted).toBeGreaterThanOrEqual(before + bytes)
+  expect(send?.mock.results.map(({ value }) => value > bytes)).toEqual([true])
 })
 
 it('the fast path and the framework answer alike: a part that is gone', async () => {

@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { playbackFolder } from '../support/playbackFolder.ts'
 import { servedBy } from '../support/served.ts'
 import { StagedEngine } from '../support/stagedEngine.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
+/** With 50 frames in a segment, enough for the addon. */
+const SMALL_FRAME = 1000
 /** With 50 frames in a segment, more than the buffers of a connection whose client does not read. */
 const LARGE_FRAME = 160 * 1024
 
@@ -26,24 +29,14 @@ interface Stage {
   at: (file: string, distributionId?: string) => string
 }
 
-async function staged(client: ChannelsClient, frameBytes?: number): Promise<Stage> {
+async function staged(client: ChannelsClient, frameBytes: number): Promise<Stage> {
   const { engines, distributions } = await client.made('POST', '/channels', CHANNEL)
   const ids = distributions.map(({ id }: { id: string }) => id)
   const [{ id }] = engines
-  const options = frameBytes === undefined ? {} : { frameBytes }
-  const engine = new StagedEngine(client.running.app.channelStreams, id, options).begin().play(3)
+  const engine = new StagedEngine(client.running.app.channelStreams, id, { frameBytes }).begin().play(3)
   const folders = await Promise.all(ids.map((each: string) => playbackFolder(client.running.base, each, id)))
   return { client, engine, ids, at: (file, of = ids[0]) => `${folders[ids.indexOf(of)]}/${file}` }
 }
-
-let small: Stage
-let large: Stage
-beforeAll(async () => {
-  const live = await runChannels()
-  small = await staged(live)
-  large = await staged(live, LARGE_FRAME)
-})
-afterAll(() => small.client.close())
 
 /** The names of a segment, of its first part, and of its init segment. */
 function names({ engine }: Stage, at = 0): [segment: string, part: string, init: string] {
@@ -51,27 +44,45 @@ function names({ engine }: Stage, at = 0): [segment: string, part: string, init:
   return [`s${segment?.n}.m4s`, `p${segment?.parts[0]?.n}.m4s`, `init-${segment?.init}.mp4`]
 }
 
-const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
-  small.client.running.call(method, path, undefined, { authorization: '', ...headers })
-
-/** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
-const ROUTE = '?via=route'
-
-const counted = async (id: string | undefined): Promise<number> =>
-  (await servedBy(small.client.running.app.ctx.store, id ?? '')).reduce((sum, row) => sum + row.bytesOut, 0)
-
-/** An answer with its head received and its body still unread. */
-const begun = async (path: string, { running } = small.client): Promise<IncomingMessage> => {
-  const [answer] = (await once(get(`${running.base}${path}`, { agent: false }), 'response')) as [IncomingMessage]
-  return answer
-}
-
 const alike = ({ status, headers, text }: Answer) => {
   const { date: _, 'x-request-id': id, ...others } = Object.fromEntries(headers)
   return { status, headers: others, text, hasId: /^\S{8,}-\w+$/.test(id ?? '') }
 }
 
-describe('the fast path for pieces of a channel', () => {
+/** The head of an answer as it was sent, without what is of this answer alone. */
+async function rawHead(base: string, path: string): Promise<string> {
+  const { hostname, port } = new URL(base)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+  const all = (await buffer(socket)).toString('latin1')
+  return all.slice(0, all.indexOf('\r\n\r\n')).replace(/(?<=^(?:Date|X-Request-Id): ).*$/gim, '…')
+}
+
+describe.each([true, false])('with splice: %s,', (splice) => {
+  let small: Stage
+  let large: Stage
+  beforeAll(async () => {
+    const live = await runChannels({ flags: { server: { splice } } })
+    small = await staged(live, SMALL_FRAME)
+    large = await staged(live, LARGE_FRAME)
+  })
+  afterAll(() => small.client.close())
+
+  const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
+    small.client.running.call(method, path, undefined, { authorization: '', ...headers })
+
+  /** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
+  const ROUTE = '?via=route'
+
+  const counted = async (id: string | undefined): Promise<number> =>
+    (await servedBy(small.client.running.app.ctx.store, id ?? '')).reduce((sum, row) => sum + row.bytesOut, 0)
+
+  /** An answer with its head received and its body still unread. */
+  const begun = async (path: string, { running } = small.client): Promise<IncomingMessage> => {
+    const [answer] = (await once(get(`${running.base}${path}`, { agent: false }), 'response')) as [IncomingMessage]
+    return answer
+  }
+
   it.each<[string, Record<string, string>, string]>([
     ['the whole', {}, 'GET'],
     ['the head', {}, 'HEAD'],
@@ -84,6 +95,47 @@ describe('the fast path for pieces of a channel', () => {
       expect(alike(short)).toEqual(alike(long))
       expect(short.status).toBeLessThan(method === 'HEAD' ? 300 : 417)
     }
+  })
+
+  it('sends the same head, byte for byte', async () => {
+    const { base } = small.client.running
+    const [segment] = names(small)
+    const head = await rawHead(base, small.at(segment))
+    const lines = (text: string): string[] => text.toLowerCase().split('\r\n').toSorted()
+    expect(lines(head)).toEqual(lines(await rawHead(base, `${small.at(segment)}${ROUTE}`)))
+    expect(head).toMatchInlineSnapshot(`
+      "HTTP/1.1 200 OK
+      Access-Control-Allow-Origin: *
+      Access-Control-Expose-Headers: Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id
+      Referrer-Policy: no-referrer
+      Accept-Ranges: bytes
+      Content-Type: video/mp4
+      X-Request-Id: …
+      Content-Length: 51272
+      Cache-Control: public, max-age=3600, immutable
+      Date: …
+      Connection: close"
+    `)
+  })
+
+  it('sends whole segments by the addon, and everything else by Node', async () => {
+    const { addon } = small.client.running.app.segmentMemory
+    expect(addon === null).toBe(!splice)
+    // From now on memory knows the rules.
+    await ask(small.at(names(small)[0]))
+    const send = addon && vi.spyOn(addon, 'send')
+    onTestFinished(() => send?.mockRestore())
+    for (const name of names(small)) {
+      const path = small.at(name)
+      for (const headers of [{}, { range: 'bytes=10-19' }]) await ask(path, headers)
+      await ask(path, {}, 'HEAD')
+      await ask(`${path}${ROUTE}`)
+    }
+    const [segment] = names(small)
+    const bytes = small.engine.stream.piece({ rendition: '0', kind: 'segment', name: segment })
+    const sent = send?.mock.calls.map(([, , each]) => each === bytes) ?? []
+    const taken = send?.mock.results.map(({ value }) => Number(value) > SMALL_FRAME * 50) ?? []
+    expect([sent, taken]).toEqual(splice ? [[true], [true]] : [[], []])
   })
 
   it('leaves a request to the framework when it fails, and the server goes on', async () => {
@@ -136,7 +188,7 @@ describe('the fast path for pieces of a channel', () => {
   })
 
   it('does not delay a stop of the server for long', async () => {
-    const client = await runChannels({ flags: { server: { shutdownGraceSeconds: 0 } } })
+    const client = await runChannels({ flags: { server: { splice, shutdownGraceSeconds: 0 } } })
     const other = await staged(client, LARGE_FRAME)
     const answer = await begun(other.at(names(other)[0]), client)
     await client.close()

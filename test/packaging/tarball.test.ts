@@ -67,7 +67,7 @@ describe('the tarball', () => {
       'build/player/player.js.br',
       'api/tokens.openapi.json',
       'web/demo/index.html',
-      ...['fanout', 'udp'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
+      ...['fanout', 'udp', 'splice'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
     ])
       expect(files).toContain(`package/${name}`)
   })

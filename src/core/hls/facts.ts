@@ -66,8 +66,10 @@ export interface PieceKey {
 
 /** The bytes of init segments, segments and parts. */
 export interface SegmentStore {
-  /** Keeps a piece. With the fact of a closed segment, its parts become views of the segment's bytes. */
-  put(key: PieceKey, bytes: Buffer, fact?: SegmentFact): void
+  /** Keeps an init segment, or a part. */
+  put(key: PieceKey, bytes: Buffer): void
+  /** Keeps a closed segment with the bytes of these parts; its parts become views of it. */
+  close(key: PieceKey, parts: readonly Buffer[], fact: SegmentFact): void
   /** A piece that is in memory; never waits. */
   peek(key: PieceKey): Buffer | undefined
   /** A piece, wherever it is; null when it is gone or never was. */

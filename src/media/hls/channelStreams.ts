@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { SegmentMemory } from '../../base/segmentMemory.ts'
 import { ChannelStream } from './channelStream.ts'
 import { MemoryStore } from './store.ts'
 import { StreamNumbers } from './streamNumbers.ts'
@@ -7,14 +8,16 @@ import { StreamNumbers } from './streamNumbers.ts'
 export class ChannelStreams {
   readonly #clock: Clock
   readonly #numbers: StreamNumbers
+  readonly #memory: SegmentMemory
   readonly #streams = new Map<
     string,
     { readonly stream: ChannelStream; readonly renditions: number; readonly copies: boolean }
   >()
 
-  constructor(clock: Clock, numbers = new StreamNumbers(clock)) {
+  constructor(clock: Clock, numbers = new StreamNumbers(clock), memory = new SegmentMemory()) {
     this.#clock = clock
     this.#numbers = numbers
+    this.#memory = memory
   }
 
   find(engineId: string): ChannelStream | undefined {
@@ -30,8 +33,9 @@ export class ChannelStreams {
     if (current?.renditions === renditions && current.copies === copies) return current.stream
     current?.stream.stop()
     // A store of its own: a process that ends slowly may still write to the stream that this one replaces.
+    const store = new MemoryStore(this.#memory)
     const [clock, numbers] = [this.#clock, this.#numbers]
-    const stream = new ChannelStream({ engineId, clock, store: new MemoryStore(), numbers, renditions, copies })
+    const stream = new ChannelStream({ engineId, clock, store, numbers, renditions, copies })
     this.#streams.set(engineId, { stream, renditions, copies })
     return stream
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { SegmentMemory } from '../../base/segmentMemory.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
@@ -18,6 +19,8 @@ export interface HlsOptions {
     /** A feed without a request for this long is no longer packaged. */
     readonly idleMs: number
   }
+  /** Where segments are kept. */
+  readonly memory: SegmentMemory
   /** For feeds whose packaging begins. */
   readonly segments: () => SegmentOptions
   /** What the machine can encode for renditions beside those of publishers. */
@@ -43,13 +46,14 @@ interface Packaged {
 /** HLS on demand: packages a feed from its first request until it is idle. */
 export class Hls {
   readonly #options: HlsOptions
-  readonly #store = new MemoryStore()
+  readonly #store: MemoryStore
   readonly #packaged = new Set<Packaged>()
   /** By the id of each of its feeds. */
   readonly #streams = new Map<string, FeedStream>()
 
   constructor(options: HlsOptions) {
     this.#options = options
+    this.#store = new MemoryStore(options.memory)
   }
 
   /** How many streams are packaged now. */

@@ -112,7 +112,7 @@ export class HlsRendition {
     if (this.#open === null) return
     const segment = { ...this.#open, closed: true }
     this.#endMs = segment.startMs + segment.duration * 1000
-    this.#options.store.put(this.#key('segment', segmentName(segment.n)), Buffer.concat(this.#openBytes), segment)
+    this.#options.store.close(this.#key('segment', segmentName(segment.n)), this.#openBytes, segment)
     this.#closed.push(segment)
     this.#meter.add(segment.bytes, segment.duration, this.#targets?.targetSeconds ?? segment.duration)
     this.#open = null

@@ -1,3 +1,4 @@
+import { SegmentMemory } from '../../base/segmentMemory.ts'
 import type { PieceKey, SegmentFact, SegmentStore } from '../../core/hls/facts.ts'
 import { initName, partName, segmentName } from '../../core/hls/numbers.ts'
 
@@ -11,11 +12,20 @@ interface Shelf {
 export class MemoryStore implements SegmentStore {
   /** By stream, then by rendition. */
   readonly #shelves = new Map<string, Map<string, Shelf>>()
+  readonly #memory: SegmentMemory
 
-  put(key: PieceKey, bytes: Buffer, fact?: SegmentFact): void {
+  constructor(memory = new SegmentMemory()) {
+    this.#memory = memory
+  }
+
+  put(key: PieceKey, bytes: Buffer): void {
+    this.#shelfOf(key).pieces.set(key.name, bytes)
+  }
+
+  close(key: PieceKey, parts: readonly Buffer[], fact: SegmentFact): void {
     const { pieces, segments } = this.#shelfOf(key)
+    const bytes = this.#memory.join(parts)
     pieces.set(key.name, bytes)
-    if (fact === undefined) return
     segments.push(fact)
     // No byte stays in memory twice.
     let at = 0

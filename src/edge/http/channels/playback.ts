@@ -7,6 +7,7 @@ import type { Grant, PlaybackRules, PlaybackViewer } from '../../../core/channel
 import type { ChannelStream } from '../../../media/hls/channelStream.ts'
 import type { SharedHls } from '../hls/parts.ts'
 import type { PeerOf } from '../peer.ts'
+import { sentBytes } from '../sentBytes.ts'
 import type { GrantViewers } from './grantViewers.ts'
 
 export interface PlaybackOptions {
@@ -52,7 +53,7 @@ export interface ServedAnswer {
   readonly playsMs: number
 }
 
-/** Counts an answer when it is over; for an aborted one, the bytes that Node had taken. */
+/** Counts an answer when it is over; for an aborted one, the bytes that Node or the kernel had taken. */
 export function countServed({ served }: PlaybackParts, response: ServerResponse, answer: ServedAnswer): void {
   const { rules, grant, country, length, playsMs } = answer
   const { id: distributionId, channelId, accountId } = rules.distribution
@@ -63,8 +64,8 @@ export function countServed({ served }: PlaybackParts, response: ServerResponse,
   )
 }
 
-/** Counts the bytes that Node sends on a connection from now on, at most `length`. */
+/** Counts the bytes that are sent on a connection from now on, at most `length`. */
 function bytesFromNowOn(socket: Socket, length: number): () => number {
-  const before = socket.bytesWritten
-  return () => Math.min(Math.max(0, socket.bytesWritten - before), length)
+  const before = sentBytes(socket)
+  return () => Math.min(Math.max(0, sentBytes(socket) - before), length)
 }

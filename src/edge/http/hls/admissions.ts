@@ -49,7 +49,7 @@ export interface Admission {
   readonly refusesSharing: boolean
   /** An answer is under way: whatever ends the viewer aborts it. */
   attend(response: ServerResponse): void
-  /** Counts what is sent: `length` bytes of body, or what Node took of them, and the playing time of a whole piece. */
+  /** Counts what is sent: `length` bytes of body, or what was taken of them, and the playing time of a whole piece. */
   sends(response: ServerResponse, length: number, playsMs: number): void
   /** A rendition of this node that is there now. */
   here(rendition: string): LocalRendition | undefined

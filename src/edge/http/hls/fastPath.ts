@@ -3,6 +3,7 @@ import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } f
 import type { Admission } from './admissions.ts'
 import { type Piece, pieceOf } from './names.ts'
 import { HLS_MEDIA, type HlsRoute } from './parts.ts'
+import { endWith } from './sendAtOnce.ts'
 import { PIECE_CACHING, playsMsOf } from './sending.ts'
 import { usesAlone } from './sharing.ts'
 
@@ -22,6 +23,7 @@ interface Found {
  * equal the route's.
  */
 export function hlsFastPath(route: HlsRoute, options: FastPathOptions): FastPath {
+  const { memory } = route
   return (request, response) => {
     const asked = readPlainGet(request, '/hls/~', MEDIA)
     const found = asked && findSafely(route, asked, request)
@@ -33,7 +35,7 @@ export function hlsFastPath(route: HlsRoute, options: FastPathOptions): FastPath
     admission.attend(response)
     admission.sends(response, bytes.length, playsMs)
     writeSegmentHead(response, bytes.length, HLS_MEDIA, options, PIECE_CACHING)
-    response.end(bytes)
+    endWith(piece.kind === 'segment' ? memory.addon : null, response, bytes)
     return true
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Result } from '../../../base/result.ts'
 import type { Sealer } from '../../../base/sealer.ts'
+import type { SegmentMemory } from '../../../base/segmentMemory.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { RequestAccess, RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import type { Address } from '../../../core/access/address.ts'
@@ -33,6 +34,8 @@ export interface HlsRouteOptions {
   /** Requests to other nodes. */
   readonly fetchFromNode: FetchFromNode
   readonly handover: Handover
+  /** Where segments are kept, and how they are sent. */
+  readonly memory: SegmentMemory
 }
 
 /** What viewers of feeds and of distributions have in common. */
@@ -57,6 +60,7 @@ export interface HlsRoute {
   readonly tickets: Tickets
   readonly playlists: SharedPlaylists
   readonly remote: RemoteMedia
+  readonly memory: SegmentMemory
   /** Decides on a request with this ticket. */
   admit(ticket: string, stream: string, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>>
   /** The same from memory alone; null: `admit` has to decide. */

@@ -67,7 +67,7 @@ export async function hlsRoutes(
 
 /** The kind of a ticket says who decides. */
 function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute {
-  const { ctx, peerOf, tickets, remote } = parts
+  const { ctx, peerOf, tickets, remote, memory } = parts
   const feeds = new FeedAdmissions(parts)
   return {
     clock: ctx.clock,
@@ -75,6 +75,7 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
     peerOf,
     tickets,
     remote,
+    memory,
     playlists: new SharedPlaylists(),
     async admit(ticket, stream, request) {
       const read = tickets.read(ticket, stream)

@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
+import { sentBytes } from '../sentBytes.ts'
 import type { TicketViewer } from './admissions.ts'
 import { Waiting } from './waiting.ts'
 
@@ -111,7 +112,7 @@ const COUNTED = new WeakMap<Socket, Moved>()
 /** The bytes of a connection since the last call. */
 export function takeBytes(socket: Socket): Moved {
   const before = COUNTED.get(socket) ?? NOTHING
-  const now = { in: socket.bytesRead, out: socket.bytesWritten }
+  const now = { in: socket.bytesRead, out: sentBytes(socket) }
   COUNTED.set(socket, now)
   return { in: now.in - before.in, out: now.out - before.out }
 }
