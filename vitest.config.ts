@@ -20,6 +20,7 @@ const INTEROP = [
   ...inBrowsers(
     'channel',
     'hlsPlayers',
+    'channelPlayers',
     'playerFirefox',
     'firefox',
     'dashboard/firefox',
@@ -36,9 +37,6 @@ const STREAMS = [
   'test/system/{channelHls,channelSlate,feedHls,feedLadder}.test.ts',
   'test/media/{hls/feedLadder,encoder/bitrates}.test.ts',
 ]
-
-/** Smooth video of six players beside its encoders, which needs a machine that does nothing else: `npm run test:players`. */
-const PLAYERS = inBrowsers('channelPlayers')
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
@@ -121,7 +119,7 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: [...DELICATE, ...INTEROP, ...STREAMS, ...PLAYERS],
+          exclude: [...DELICATE, ...INTEROP, ...STREAMS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
@@ -147,8 +145,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
-      { test: { name: 'streams', include: STREAMS, ...WITH_SERVERS, maxWorkers: 2, sequence: { groupOrder: 4 } } },
-      { test: { name: 'players', include: PLAYERS, ...WITH_SERVERS, maxWorkers: 1, sequence: { groupOrder: 3 } } },
+      { test: { name: 'streams', include: STREAMS, ...WITH_SERVERS, maxWorkers: 2, sequence: { groupOrder: 3 } } },
     ],
   },
 })

@@ -1,9 +1,10 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { until } from '../support/testNode.ts'
 import { type CountedEncoder, countedEncoder, RATE } from './countedEncoder.ts'
 import { isMissing, NATIVE, playNatively } from './nativePlayers.ts'
 import { setStage, type Stage } from './sluice.ts'
-import { lagOf, playsSmoothly, segmentsListed, WATCHED } from './smoothness.ts'
+import { ATTEMPTS, lagOf, playsSmoothly, segmentsListed, WATCHED } from './smoothness.ts'
 
 // One channel, one server, one browser, with a page for each player.
 
@@ -44,17 +45,15 @@ test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
 // One after another: a browser that decodes three streams beside their encoders shows none of them smoothly.
 test.for(['hlsjs', 'videojs', 'shaka'])(
   '%s shows a channel smoothly, with one request for the init segment, and every hinted part comes',
+  ATTEMPTS,
   async (name, { expect }) => {
-    const page = await stage.browser.newPage()
     const pieces: string[] = []
-    page.on('response', (response) => {
-      const [, piece] = /\/([\w-]+\.(?:m4s|mp4))/.exec(response.url()) ?? []
-      if (piece !== undefined) pieces.push(`${response.status()} ${piece}`)
-    })
-    await page.goto(`${stage.origin('page.test')}/players.html`)
-    await page.waitForFunction('globalThis.players !== undefined')
-    expect(await playsSmoothly({ page, name, url, encoder }, expect)).toEqual([])
-    await page.close()
+    const opened = (page: Page): void =>
+      void page.on('response', (response) => {
+        const [, piece] = /\/([\w-]+\.(?:m4s|mp4))/.exec(response.url()) ?? []
+        if (piece !== undefined) pieces.push(`${response.status()} ${piece}`)
+      })
+    expect(await playsSmoothly({ stage, name, url, encoder, opened }, expect)).toEqual([])
     expect(pieces.filter((piece) => piece.endsWith('.mp4'))).toHaveLength(1)
     expect(pieces.filter((piece) => !piece.startsWith('20'))).toEqual([])
     expect(pieces.length).toBeGreaterThan(4)

@@ -3,7 +3,7 @@ import { until } from '../support/testNode.ts'
 import { type CountedEncoder, countedEncoder, RATE } from './countedEncoder.ts'
 import { isMissing, NATIVE, playNatively } from './nativePlayers.ts'
 import { setStage, type Stage } from './sluice.ts'
-import { lagOf, playsSmoothly, segmentsListed, WATCHED } from './smoothness.ts'
+import { ATTEMPTS, lagOf, playsSmoothly, segmentsListed, WATCHED } from './smoothness.ts'
 
 // One stream, one server, one browser. Native players watch at the same time, and first: GStreamer's old playbin waits
 // for as long as the stream has run. Players in the browser decode and paint without a GPU, so they watch one after the other.
@@ -36,12 +36,12 @@ test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
   },
 )
 
-test.for(['hlsjs', 'videojs', 'shaka'])('%s shows a low-latency stream smoothly', async (name, { expect }) => {
-  const page = await stage.browser.newPage()
-  await page.goto(`${stage.origin('page.test')}/players.html`)
-  await page.waitForFunction('globalThis.players !== undefined')
-  const errors = await playsSmoothly({ page, name, url, encoder }, expect)
-  await page.close()
-  // Shaka reports parts that were announced and never came.
-  if (name !== 'shaka') expect(errors).toEqual([])
-})
+test.for(['hlsjs', 'videojs', 'shaka'])(
+  '%s shows a low-latency stream smoothly',
+  ATTEMPTS,
+  async (name, { expect }) => {
+    const errors = await playsSmoothly({ stage, name, url, encoder }, expect)
+    // Shaka reports parts that were announced and never came.
+    if (name !== 'shaka') expect(errors).toEqual([])
+  },
+)

@@ -1,7 +1,10 @@
 import type { Page } from 'playwright-core'
 import type { ExpectStatic } from 'vitest'
 import { type CountedEncoder, RATE } from './countedEncoder.ts'
+import type { Stage } from './sluice.ts'
 
+/** Eight seconds in which something else needs the processor say nothing about the stream; a slideshow always is one. */
+export const ATTEMPTS = { retry: 2 }
 /** Time for a player to fill its buffer. video.js shows one frame and waits. */
 const START = 3 * RATE
 /** How long playback is judged, in frames. */
@@ -47,15 +50,30 @@ export const lagOf = (encoder: CountedEncoder, numbers: readonly number[]): numb
   encoder.latest() - (numbers.at(-1) ?? 0)
 
 export interface Watching {
-  page: Page
+  stage: Stage
   /** A player of `players.js`. */
   name: string
   url: string
   encoder: CountedEncoder
+  /** Called with the page before it loads anything. */
+  opened?: (page: Page) => void
 }
 
-/** Plays for eight seconds. Fails if that is not smooth. Returns the errors of the player. */
-export async function playsSmoothly({ page, name, url, encoder }: Watching, expect: ExpectStatic): Promise<string[]> {
+/** Plays for eight seconds in a page of its own. Fails if that is not smooth. Returns the errors of the player. */
+export async function playsSmoothly(watching: Watching, expect: ExpectStatic): Promise<string[]> {
+  const { stage, opened } = watching
+  const page = await stage.browser.newPage()
+  opened?.(page)
+  try {
+    await page.goto(`${stage.origin('page.test')}/players.html`)
+    await page.waitForFunction('globalThis.players !== undefined')
+    return await playsOn(page, watching, expect)
+  } finally {
+    await page.close()
+  }
+}
+
+async function playsOn(page: Page, { name, url, encoder }: Watching, expect: ExpectStatic): Promise<string[]> {
   await page.evaluate(`players.play('${name}', '${url}')`)
   const lags: number[] = []
   let seen: Seen = { frames: [], errors: [] }
