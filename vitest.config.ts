@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
-  /\/test\/(fuzz\/|(mutants|tidy)\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
+  /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
   /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(player|hlsPlayers|loss))\./,
   /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
@@ -69,8 +69,13 @@ function between<T>(many: readonly T[], few: readonly T[]): T[] {
   return [...many.map((one, at) => ({ one, at })), ...placed].sort((a, b) => a.at - b.at).map(({ one }) => one)
 }
 
-/** Beside unit tests, but of processes. */
-const PROCESSES = ['test/media/relay/engine.test.ts', 'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts']
+/** Beside unit tests, but of processes, of waits in real time, or of the whole repository. */
+const PROCESSES = [
+  'test/media/relay/engine.test.ts',
+  'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts',
+  'test/hls/validator.test.ts',
+  'test/mutants.test.ts',
+]
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4

@@ -93,5 +93,5 @@ test('the library gives the reason of a refusal, notices an end at once, and lea
   expect(await call<string[]>(viewer, 'states')).toContain('reconnecting: ended_by_server')
   await stage.api('DELETE', `/api/publish_token/${id}`)
   await publisher.waitForFunction("library.states.at(-1) === 'ended: ended_by_server'")
-  expect((await stage.api('GET', '/api/sessions')).data).toEqual([])
+  await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data).toEqual([])
 })

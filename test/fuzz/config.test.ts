@@ -70,7 +70,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
           expect(loadConfig({ directory, env, flags })).toHaveProperty('ok')
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     )
   })
 
