@@ -150,7 +150,16 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
-      { test: { name: 'streams', include: STREAMS, ...WITH_SERVERS, maxWorkers: 2, sequence: { groupOrder: 3 } } },
+      {
+        test: {
+          name: 'streams',
+          include: STREAMS,
+          globalSetup: ['test/support/postgres.setup.ts'],
+          ...WITH_SERVERS,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
     ],
   },
 })

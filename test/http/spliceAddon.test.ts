@@ -85,7 +85,7 @@ describe.runIf(native !== null)('the addon', () => {
     collectGarbage()
     // What JavaScript does not know of, it does not collect in time.
     expect(segments).toHaveLength(20)
-    expect(external()).toBeGreaterThan(200_000_000)
+    expect(external()).toBeGreaterThan(190_000_000)
     segments = null
     await until(() => {
       collectGarbage()

@@ -115,7 +115,10 @@ describe.each(SOURCES)('a source of noise in %s with %i frames a second', (codec
     expectSameTimes(found, await source)
   })
 
-  test.skipIf(codec === 'h264')('is converted for HLS with the bits that its quality needs', async () => {
+  // HLS has H.264 as it is.
+  if (codec === 'h264') return
+
+  test('is converted for HLS with the bits that its quality needs', async () => {
     const found = await converted(await source)
     // 20 kbit/s and less was made after the first seconds.
     expect(bitrate(found, 4)).toBeGreaterThan(800_000)
