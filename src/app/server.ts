@@ -259,8 +259,11 @@ async function beginTls(app: App, tls: Tls, port: number, parts: Parts): Promise
   return [(next) => redirects.prepare(next), ...(tls.prepare ? [tls.prepare] : [])]
 }
 
+/** A stream hardly ever has more discontinuities from one start of a server to the next. */
+const DISCONTINUITIES = 64
+
 /** Streams that begin again after a crash, however soon, get higher numbers than before. */
 async function countStreamsOn({ ctx, streamNumbers }: App): Promise<void> {
   const { discontinuity } = firstNumbers(ctx.clock.now())
-  streamNumbers.raise(await ctx.store.transaction((tx) => tx.nodes.nextStart(discontinuity)))
+  streamNumbers.raise(await ctx.store.transaction((tx) => tx.nodes.nextStart(discontinuity, DISCONTINUITIES)))
 }

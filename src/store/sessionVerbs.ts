@@ -53,7 +53,7 @@ export const sessionTxOf = (
 ): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'cacheLogs' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
-    nextStart: (least) => nextStart(executor, least),
+    nextStart: (least, step) => nextStart(executor, least, step),
     setKey: (id, keyId) => setNodeKey(executor, id, keyId),
     setFacts: (id, facts) => setNodeFacts(executor, id, facts),
     renew: (id, leaseMs) => renewNode(executor, id, leaseMs),

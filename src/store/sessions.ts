@@ -296,8 +296,8 @@ export interface ViewingReads {
 export interface NodeTx {
   /** Inserts the node with a lease of this length. */
   insert(node: NewNode, leaseMs: number): Promise<void>
-  /** A number above all that this returned before, at any node, and not below `least`. */
-  nextStart(least: number): Promise<number>
+  /** A number above the one that this returned before, at any node, by at least `step`, and not below `least`. */
+  nextStart(least: number, step: number): Promise<number>
   /** Records the id of the key that a new node seals with. */
   setKey(id: string, keyId: string): Promise<void>
   /** Records what a node says of itself, in place of what it said before. */

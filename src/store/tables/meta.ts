@@ -11,21 +11,21 @@ export async function writePing(executor: Executor): Promise<void> {
   await executor.run(renewNode, {})
 }
 
-const start = statement((db, p: { least: number }) =>
+const start = statement((db, p: { least: number; step: number }) =>
   db
     .insertInto('meta')
     .values({ key: META.start, value: p.least })
     .onConflict((c) =>
       c.column('key').doUpdateSet({
-        value: sql`case when meta.value < excluded.value then excluded.value else meta.value + 1 end`,
+        value: sql`case when meta.value + ${p.step} < excluded.value then excluded.value else meta.value + ${p.step} end`,
       }),
     )
     .returning('value'),
 )
 
-/** A number above all that this returned before, and not below `least`. */
-export async function nextStart(executor: Executor, least: number): Promise<number> {
-  const row = await executor.first(start, { least })
+/** A number above the one that this returned before, by at least `step`, and not below `least`. */
+export async function nextStart(executor: Executor, least: number, step: number): Promise<number> {
+  const row = await executor.first(start, { least, step })
   if (!row) throw new Error('a number was written and not returned')
   return row.value
 }
