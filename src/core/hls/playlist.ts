@@ -64,11 +64,20 @@ function withinEnd(segments: readonly SegmentFact[], seconds: number): number {
   return Math.max(found + 1, segments.length - count)
 }
 
+/**
+ * Added to the duration of a segment, seconds. Shaka 5.2.12 compares the time of each part by the playlist with that in its
+ * media. Where the sum of durations is ever so little too short, which rounding decides, it resets its decoder at each part,
+ * and drops what has no keyframe.
+ */
+const ROUNDED_UP = 1e-7
+
 function segmentLines(segments: readonly SegmentFact[], firstWithParts: number, uriOf: UriOf): string[] {
   return segments.flatMap((segment, index) => [
     ...beginningOf(segment, segments[index - 1], uriOf),
     ...(index >= firstWithParts ? segment.parts.map((part) => partLine(part, uriOf)) : []),
-    ...(segment.closed ? [`#EXTINF:${segment.duration.toFixed(5)},`, uriOf(segmentName(segment.n))] : []),
+    ...(segment.closed
+      ? [`#EXTINF:${(segment.duration + ROUNDED_UP).toFixed(7)},`, uriOf(segmentName(segment.n))]
+      : []),
   ])
 }
 
@@ -83,4 +92,4 @@ function beginningOf(segment: SegmentFact, before: SegmentFact | undefined, uriO
 }
 
 const partLine = ({ n, duration, independent }: PartFact, uriOf: UriOf): string =>
-  `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${uriOf(partName(n))}"${independent ? ',INDEPENDENT=YES' : ''}`
+  `#EXT-X-PART:DURATION=${duration.toFixed(8)},URI="${uriOf(partName(n))}"${independent ? ',INDEPENDENT=YES' : ''}`

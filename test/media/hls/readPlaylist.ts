@@ -38,7 +38,8 @@ export function readPlaylist(text: string): ReadPlaylist {
   for (const line of text.split('\n')) {
     if (line === '#EXT-X-DISCONTINUITY') discontinuity = true
     init = /^#EXT-X-MAP:URI="([^"?]+)/.exec(line)?.[1] ?? init
-    duration = Number(/^#EXTINF:([\d.]+)/.exec(line)?.[1] ?? duration)
+    // Durations of segments are rounded up.
+    duration = Number(Number(/^#EXTINF:([\d.]+)/.exec(line)?.[1] ?? duration).toFixed(6))
     date = Date.parse(/^#EXT-X-PROGRAM-DATE-TIME:(\S+)/.exec(line)?.[1] ?? '') || date
     const part = /^#EXT-X-PART:DURATION=([\d.]+),URI="([^"?]+)[^"]*"(,INDEPENDENT=YES)?/.exec(line)
     if (part) parts.push({ duration: Number(part[1]), name: part[2]!, independent: part[3] !== undefined })
