@@ -41,6 +41,7 @@ const PLAYERS = {
     const hls = new Hls(settings)
     latency.hlsjs = () => hls.latency
     hls.on(Hls.Events.ERROR, (_event, { details, fatal }) => fatal && failed(details))
+    if (settings?.playlistLoadPolicy) beginAfterOutage(hls)
     hls.attachMedia(video)
     hls.loadSource(url)
     hls.once(Hls.Events.MANIFEST_PARSED, () => video.play())
@@ -66,6 +67,20 @@ const errorRetry = { maxNumRetry: 30, retryDelayMs: 500, maxRetryDelayMs: 1000, 
 const timeoutRetry = { maxNumRetry: 3, retryDelayMs: 0, maxRetryDelayMs: 0 }
 const patient = { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry, errorRetry } }
 const PATIENT = { playlistLoadPolicy: patient, fragLoadPolicy: patient }
+
+/** As in the guide. */
+function beginAfterOutage(hls) {
+  let wasAway = false
+  hls.on(Hls.Events.ERROR, (_event, { details }) => {
+    wasAway ||= details === 'levelLoadError'
+  })
+  hls.on(Hls.Events.LEVEL_UPDATED, () => {
+    if (!wasAway) return
+    wasAway = false
+    hls.stopLoad()
+    hls.startLoad()
+  })
+}
 
 globalThis.players = {
   PATIENT,

@@ -149,6 +149,7 @@ export class HlsPlayback implements Playback {
       onMedia()
     })
     hls.on(Library.Events.ERROR, (_event, { fatal, details }) => fatal && end(details))
+    this.#beginAfterOutage(Library, hls)
     hls.loadSource(url)
     hls.attachMedia(video)
     return () => {
@@ -156,6 +157,20 @@ export class HlsPlayback implements Playback {
       this.#hls = null
       this.#target.onLevels([], -1)
     }
+  }
+
+  /** After a restart of the server hls.js looks for the segment that follows its last one, which is gone. */
+  #beginAfterOutage({ Events, ErrorDetails }: typeof Hls, hls: Hls): void {
+    let wasAway = false
+    hls.on(Events.ERROR, (_event, { details }) => {
+      wasAway ||= details === ErrorDetails.LEVEL_LOAD_ERROR
+    })
+    hls.on(Events.LEVEL_UPDATED, () => {
+      if (!wasAway) return
+      wasAway = false
+      hls.stopLoad()
+      hls.startLoad()
+    })
   }
 
   #tellLevels(): void {
