@@ -17,10 +17,17 @@ import { checkMediaPorts, checkProxy, checkPublicAddress } from './doctorNetwork
 import { checkPort, isServing } from './doctorPort.ts'
 import { checkVideoEncoders, type TryEncoder } from './doctorEncoders.ts'
 import { checkStore } from './doctorStore.ts'
+import { checkTime } from './doctorTime.ts'
 import { checkTls } from './doctorTls.ts'
+import { checkPublicUrl } from './doctorUrl.ts'
+import { textFlag } from './flag.ts'
 import { table } from './print.ts'
 import { quietLogger, readConfig } from './session.ts'
 import type { Call } from './command.ts'
+
+const FLAGS = {
+  'time-server': textFlag('HOST', 'An NTP server to compare the clock with, as HOST or HOST:PORT.'),
+}
 
 /** Checks everything that could keep Sluice from running well, and suggests a remedy. */
 export const doctorCommand = command({
@@ -29,8 +36,9 @@ export const doctorCommand = command({
   detail:
     'The exit status is 1 if a line says FAIL. You can run it beside a server. Like any start it migrates the tables ' +
     'of an older version; it changes nothing else. To find the public address it asks the stun: servers of ' +
-    '`webrtc.iceServers`. Each check ends within seconds.',
-  examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
+    '`webrtc.iceServers`. It asks a running server for its health through `server.publicUrl`. Each check ends within seconds.',
+  flags: FLAGS,
+  examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --time-server pool.ntp.org --json'],
   run: async (call) => {
     const findings = await examine(call)
     const failed = findings.some((finding) => finding.outcome === 'FAIL')
@@ -43,7 +51,7 @@ export const doctorCommand = command({
   },
 })
 
-async function examine(call: Call): Promise<Finding[]> {
+async function examine(call: Call<typeof FLAGS>): Promise<Finding[]> {
   const config = readConfig(call)
   const machine = [checkNode(), ...checkConfig(config)]
   if (!config.ok) return machine
@@ -57,6 +65,7 @@ async function examine(call: Call): Promise<Finding[]> {
       : []
   const log = quietLogger(call)
   const tryOne: TryEncoder = (name) => call.host.tryVideoEncoder({ config: config.value, name, log })
+  const serves = await isServing(config.value)
   const certificates = checkWebhookCertificates(config.value)
   return [
     ...machine,
@@ -64,13 +73,15 @@ async function examine(call: Call): Promise<Finding[]> {
     ...checkOpenFiles(config.value),
     ...store,
     ...clock,
+    ...(await checkTime(call.flags['time-server'])),
     ...disk,
     ...certificates,
     ...(await checkTls(config.value, systemClock.now())),
     ...checkCountryDatabase(config.value),
     await checkPort(config.value),
-    ...(await checkMediaPorts(config.value, await isServing(config.value))),
+    ...(await checkMediaPorts(config.value, serves)),
     await checkPublicAddress(config.value),
+    ...(await checkPublicUrl(config.value, serves, (url) => call.host.askHealth(config.value, url))),
     ...checkProxy(config.value),
     ...checkKernelBuffers(),
     ...(await checkTools(config.value)),

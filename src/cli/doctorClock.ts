@@ -11,17 +11,17 @@ const FAIL_MS = 60_000
 export function checkClock(config: Config): Finding[] {
   const probe = mkdtempSync(join(config.data.dir, '.doctor-'))
   try {
-    const skewMs = Math.round(statSync(probe).mtimeMs - Date.now())
-    return [judge(skewMs)]
+    return [judgeClock('clock', Math.round(statSync(probe).mtimeMs - Date.now()), 'the file system')]
   } finally {
     rmSync(probe, { recursive: true })
   }
 }
 
-function judge(skewMs: number): Finding {
-  const apart = Math.abs(skewMs)
-  if (apart < WARN_MS) return found('ok', 'clock', 'agrees with the file system')
+/** @param behindMs of this machine's clock, against that of `other` */
+export function judgeClock(check: string, behindMs: number, other: string): Finding {
+  const apart = Math.abs(behindMs)
+  if (apart < WARN_MS) return found('ok', check, `agrees with ${other}`)
   const seconds = (apart / 1000).toFixed(1)
-  const detail = `${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the file system; set the clock with NTP`
-  return found(apart < FAIL_MS ? 'warn' : 'FAIL', 'clock', detail)
+  const detail = `${seconds} s ${behindMs > 0 ? 'behind' : 'ahead of'} ${other}; set the clock with NTP`
+  return found(apart < FAIL_MS ? 'warn' : 'FAIL', check, detail)
 }

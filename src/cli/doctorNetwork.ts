@@ -7,6 +7,7 @@ import { speaksTls } from '../config/tlsSource.ts'
 import { type Finding, found } from './doctorMachine.ts'
 import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem } from './port.ts'
+import { askOverUdp, type UdpPlace, udpPlace } from './udpQuestion.ts'
 
 const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
 
@@ -64,8 +65,8 @@ function bind(host: string, port: number): Promise<Socket | string> {
   })
 }
 
-const ANSWER_MS = 2000
 const SERVERS_MAX = 4
+const STUN_PORT = 3478
 
 /**
  * Asks the configured STUN servers (RFC 8489) from which address this machine's packets come, and compares that with what
@@ -102,40 +103,15 @@ function judgeAddresses(seen: readonly string[], announced: readonly string[]): 
   return found('warn', check, `others see ${strange.join(', ')}; ${remedy}, and forward the UDP ports of webrtc.port`)
 }
 
-interface StunServer {
-  readonly host: string
-  readonly port: number
-}
-
 /** The address in `stun:HOST:PORT`; null for other kinds of servers. */
-function stunAddress(server: string): StunServer | null {
-  const [, host, port = '3478'] = /^stun:(\[[^\]]+\]|[^:\s]+)(?::(\d+))?$/.exec(server) ?? []
-  return host === undefined ? null : { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
-}
+const stunAddress = (server: string): UdpPlace | null =>
+  server.startsWith('stun:') ? udpPlace(server.slice('stun:'.length), STUN_PORT) : null
 
-/** The address that the server sees; null without an answer. Sends three times, because UDP may lose one. */
-async function mappedAddress({ host, port }: StunServer): Promise<string | null> {
-  const socket = createSocket({ type: isIP(host) === 6 ? 'udp6' : 'udp4' })
+/** The address that the server sees; null without an answer. */
+function mappedAddress(server: UdpPlace): Promise<string | null> {
   const id = randomBytes(12)
   const request = Buffer.concat([Buffer.from([0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]), id])
-  const timers: NodeJS.Timeout[] = []
-  try {
-    return await new Promise<string | null>((resolve) => {
-      socket.on('message', (message) => {
-        const address = readMapped(message, id)
-        if (address !== null) resolve(address)
-      })
-      socket.on('error', () => resolve(null))
-      const send = (): void => socket.send(request, port, host, (error) => error && resolve(null))
-      timers.push(
-        ...[0, 500, 1000].map((afterMs) => setTimeout(send, afterMs)),
-        setTimeout(() => resolve(null), ANSWER_MS),
-      )
-    })
-  } finally {
-    for (const timer of timers) clearTimeout(timer)
-    socket.close()
-  }
+  return askOverUdp(server, { request: () => request, read: (message) => readMapped(message, id) })
 }
 
 const XOR_MAPPED_ADDRESS = 0x0020

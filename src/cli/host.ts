@@ -76,6 +76,12 @@ export interface VideoEncoderTrial {
   readonly log: Logger
 }
 
+/** What answered when a server was asked for its health. */
+export type HealthAnswer =
+  | { readonly kind: 'answered'; readonly status: number; readonly answer: string }
+  /** The message is for people. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+
 /** How a server reads its configuration again. */
 export interface Reloading {
   /** Reads all sources of the configuration. */
@@ -120,6 +126,8 @@ export interface Host {
   rotateSealingKey(options: { config: Config; log: Logger }): Promise<Result<RotatedKey, string>>
   /** Encodes a few frames. Resolves with what is wrong, or null, within ten seconds. */
   tryVideoEncoder(trial: VideoEncoderTrial): Promise<string | null>
+  /** Requests the URL as a client of the configured server would. Never rejects, resolves within ten seconds. */
+  askHealth(config: Config, url: string): Promise<HealthAnswer>
   /** Whether the callback was signed with its secret. The id is that of the event; null when the sender sets none. */
   verifyCallback(callback: ReceivedCallback): Promise<Result<{ id: string | null }, Mismatch>>
 }

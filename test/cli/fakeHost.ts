@@ -27,6 +27,7 @@ export async function run(argv: readonly string[], world: Partial<Host> & { inpu
     backups: () => Promise.reject(new Error('no backups here')),
     provision: () => Promise.reject(new Error('no files here')),
     rotateSealingKey: () => Promise.reject(new Error('no keys here')),
+    askHealth: () => Promise.reject(new Error('no network here')),
     tryVideoEncoder: () => Promise.reject(new Error('no encoders here')),
     verifyCallback: () => Promise.reject(new Error('no callbacks here')),
     ...rest,

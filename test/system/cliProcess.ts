@@ -8,6 +8,7 @@ import { openApp } from '../../src/app/app.ts'
 import { backups } from '../../src/app/backups.ts'
 import { provisionFrom } from '../../src/app/provision.ts'
 import { rotateSealingKey } from '../../src/app/keyRotation.ts'
+import { askHealth } from '../../src/app/health.ts'
 import { tryVideoEncoder } from '../../src/app/videoEncoder.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
@@ -92,6 +93,7 @@ async function inThisProcess(
     provision: provisionFrom,
     rotateSealingKey,
     tryVideoEncoder,
+    askHealth,
     verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,
     openApp,

@@ -1,0 +1,42 @@
+import type { Config } from '../config/schema.ts'
+import { type Finding, found } from './doctorMachine.ts'
+import type { HealthAnswer } from './host.ts'
+
+const CHECK = 'public URL'
+
+/** A request that left this machine, and did not come back to it. */
+const NOT_REACHED: ReadonlySet<string> = new Set(['connection_refused', 'unreachable', 'timeout'])
+
+/**
+ * Asks this server for its health through `server.publicUrl`, by the name, the proxy and the certificate of its clients.
+ * @param isServing a server of Sluice answers on this machine
+ */
+export async function checkPublicUrl(
+  { server: { publicUrl } }: Config,
+  isServing: boolean,
+  ask: (url: string) => Promise<HealthAnswer>,
+): Promise<Finding[]> {
+  if (publicUrl === '') return []
+  if (!isServing) return [found('ok', CHECK, 'not asked, because no server runs on this machine')]
+  const url = `${publicUrl.replace(/\/+$/, '')}/healthz`
+  return [judge(await ask(url), new URL(url).origin)]
+}
+
+function judge(answer: HealthAnswer, origin: string): Finding {
+  if (answer.kind === 'failed') {
+    if (!NOT_REACHED.has(answer.code))
+      return found('FAIL', CHECK, `${origin}: ${answer.message}; correct DNS, the certificate or server.publicUrl`)
+    const remedy =
+      'ask from another network. If it works there, your router does not lead this machine back to itself; ' +
+      'otherwise open the port, or correct DNS or server.publicUrl'
+    return found('warn', CHECK, `${origin}: ${answer.message}; ${remedy}`)
+  }
+  const { status } = answer
+  if (status === 200 && answer.answer.trim() === 'ok') return found('ok', CHECK, `Sluice answers at ${origin}`)
+  if (status >= 300 && status < 400)
+    return found('warn', CHECK, `${origin} redirects its clients: set server.publicUrl to where it leads`)
+  const whose = [502, 503, 504].includes(status)
+    ? 'the proxy there does not reach Sluice: correct the address that it passes requests to'
+    : 'something other than Sluice answers there: correct the proxy or server.publicUrl'
+  return found('FAIL', CHECK, `${origin} answers with status ${status}: ${whose}`)
+}
