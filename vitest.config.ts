@@ -8,8 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG = [
   /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/crash\//,
-  /\/test\/(system\/(channels|churn|transcoder|recordings|hls|pullGuard|docs)|e2e\/(player|hlsPlayers|loss))\./,
-  /\/test\/system\/(overload|channelFailover|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
+  /\/test\/(system\/(churn|transcoder|cli|delivery|channels|docs)|e2e\/(player|hlsPlayers|loss))\./,
+  /\/test\/system\/(recordings|hls|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
 ]
 const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`)
 
@@ -34,8 +34,9 @@ const INTEROP = [
 
 /** Streams that a validator watches, or ffmpeg encodes, for up to a minute each: `npm run test:streams`. */
 const STREAMS = [
-  'test/system/{channelHls,channelSlate,feedHls,feedLadder}.test.ts',
-  'test/media/{hls/feedLadder,encoder/bitrates}.test.ts',
+  'test/system/{channels,channelFailover,channelHls,channelSlate,encoderNodes,feedHls,feedLadder}.test.ts',
+  'test/system/{hardwareEncoder,overload,pullGuard,transcoder}.test.ts',
+  'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
 ]
 
 /**
