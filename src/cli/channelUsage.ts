@@ -6,7 +6,7 @@ import {
   type Subject,
   type TrackedUsage,
 } from '../commands/channels/usage.ts'
-import { RESOLUTIONS, type SeriesRecord } from '../core/channels/analytics.ts'
+import { type Marked, RESOLUTIONS, type SeriesRecord } from '../core/channels/analytics.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { choiceFlag, required, textFlag } from './flag.ts'
@@ -64,16 +64,33 @@ async function show(scope: AccountScope, subject: Subject, { by, resolution, tim
   if (by === 'tracking-id') return trackingIds(of, time)
   if (by === 'country') {
     const found = await servedCountries(...of, time)
-    const rows = (list: typeof found & { ok: true }) => list.value.map((one) => [one.countryCode, String(one.amount)])
-    return found.ok ? ok({ json: found.value, text: table(['country', subject.counted], rows(found)) }) : found
+    if (!found.ok) return found
+    const lines = found.value.map((one) => ({ names: [one.countryCode], ...one }))
+    return ok({ json: found.value, text: amounts(['country'], subject, lines) })
   }
   const found = await servedSeries(...of, { ...time, resolution, groupBy: by })
-  return found.ok ? ok({ json: found.value, text: table(['from', 'id', subject.counted], rowsOf(found.value)) }) : found
+  return found.ok ? ok({ json: found.value, text: amounts(['from', 'id'], subject, linesOf(found.value)) }) : found
+}
+
+/** A line of a table. */
+interface Line extends Marked {
+  readonly names: readonly string[]
+}
+
+/** Bytes of caches have a column if there are any. */
+function amounts(names: readonly string[], { counted }: Subject, lines: readonly Line[]): string {
+  const hasCaches = lines.some(({ bytesFromCaches }) => bytesFromCaches !== undefined)
+  const rows = lines.map(({ names: cells, amount, bytesFromCaches = 0 }) => [
+    ...cells,
+    String(amount),
+    ...(hasCaches ? [String(bytesFromCaches)] : []),
+  ])
+  return table([...names, counted, ...(hasCaches ? ['from caches'] : [])], rows)
 }
 
 /** The table leaves out steps without any usage. */
-const rowsOf = (series: readonly SeriesRecord[]): string[][] =>
-  series.flatMap(({ timestamp, records }) => records.map(({ id, amount }) => [timestamp, id, String(amount)]))
+const linesOf = (series: readonly SeriesRecord[]): Line[] =>
+  series.flatMap(({ timestamp, records }) => records.map((record) => ({ names: [timestamp, record.id], ...record })))
 
 async function trackingIds(of: readonly [AccountScope['ctx'], string, Subject], time: object): Shown {
   const all: TrackedUsage[] = []
@@ -85,6 +102,6 @@ async function trackingIds(of: readonly [AccountScope['ctx'], string, Subject], 
     all.push(...page.value.data)
     cursor = page.value.pagination.cursor
   } while (cursor !== undefined && all.length < TRACKING_IDS_MAX)
-  const rows = all.map(({ trackingId = '', amount }) => [trackingId, String(amount)])
-  return ok({ json: all, text: table(['tracking id', of[2].counted], rows) })
+  const lines = all.map((one) => ({ names: [one.trackingId ?? ''], ...one }))
+  return ok({ json: all, text: amounts(['tracking id'], of[2], lines) })
 }

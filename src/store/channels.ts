@@ -65,6 +65,8 @@ export interface ServedBytes {
   /** '' for viewers without one. */
   trackingId: string
   bytesOut: number
+  /** How many of them a cache sent. Absent: none. */
+  bytesFromCaches?: number
   /** Duration of the segments that were served completely. */
   viewedMs: number
 }
@@ -89,7 +91,7 @@ export interface ServedQuery {
 }
 
 /** A sum. Fields that are not in `groupBy` are 0 or ''. */
-export type ServedSum = Omit<ServedBytes, 'accountId' | 'channelId'>
+export type ServedSum = Required<Omit<ServedBytes, 'accountId' | 'channelId'>>
 
 /** `get` finds only resources of the account. */
 interface Owned<T> {

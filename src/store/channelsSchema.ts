@@ -100,4 +100,5 @@ export interface DistributionBytesTable {
   channel_id: string
   bytes_out: number
   viewed_ms: number
+  cache_bytes: number
 }

@@ -84,7 +84,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (engine) => {
         channelId: 'ch',
         viewedMs: 5,
       }
-      const of = (trackingId: string) => ({ ...served, trackingId, bytesOut: 7 })
+      const of = (trackingId: string) => ({ ...served, trackingId, bytesOut: 7, bytesFromCaches: 2 })
       await store().transaction((tx) => tx.served.add([of('customer-17'), of('')]))
       expect((await forget({ trackingId: 'customer-17' })).found).toMatchObject({ sessions: 1, usage: 2 })
       const slot = { stepMs: HOUR_MS, offsetMs: 0 }
@@ -96,7 +96,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (engine) => {
         slot,
       }
       expect(await store().read.served.sum({ ...all, groupBy: ['trackingId'], limit: 10 })).toMatchObject([
-        { trackingId: '', bytesOut: 14, viewedMs: 10 },
+        { trackingId: '', bytesOut: 14, bytesFromCaches: 4, viewedMs: 10 },
       ])
       expect(await store().read.viewerTraces.count(accountId, 'trackingId', 'customer-17')).toEqual({
         sessions: 0,

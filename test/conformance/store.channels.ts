@@ -236,6 +236,20 @@ export function channelSuite(stores: Stores): void {
       expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7, 9]])
     })
 
+    test('tell how many of the served bytes caches sent', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const of = { accountId, channelId, distributionId: id('di'), slotMs: 0, country: '', viewedMs: 0 }
+      const row = { ...of, trackingId: '', bytesOut: 5, bytesFromCaches: 3 }
+      await write((tx) => tx.served.add([row, { ...of, trackingId: 't', bytesOut: 1 }]))
+      await write((tx) => tx.served.add([{ ...row, bytesFromCaches: 2 }]))
+      const slot = { stepMs: 900_000, offsetMs: 0 }
+      const all = { channelId, fromMs: 0, untilMs: 1, groupBy: ['trackingId' as const], slot, limit: 10 }
+      expect(await read().served.sum(all)).toMatchObject([
+        { trackingId: '', bytesOut: 10, bytesFromCaches: 5 },
+        { trackingId: 't', bytesOut: 1, bytesFromCaches: 0 },
+      ])
+    })
+
     test('prune served bytes before a time, and no others', async () => {
       const { accountId, id: channelId } = await channelOf()
       const row = {

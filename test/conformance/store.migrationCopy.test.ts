@@ -34,7 +34,8 @@ function execute(sql: string): void {
 
 /** The database as the version before the last migration wrote it. */
 const downgrade = (): void =>
-  execute(`drop table encoders; delete from kysely_migration where name = '0031_encoders';
+  execute(`alter table distribution_bytes drop column cache_bytes;
+    delete from kysely_migration where name = '0032_distribution_cache_bytes';
     insert into accounts values ('a${Math.random()}', 'before', 1)`)
 
 test('a new database and one that is up to date get no copy', async () => {
@@ -53,7 +54,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
   }
   expect(schemas).toEqual([1, 2, 2])
   const [, last = ''] = found()
-  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0031_encoders\.tar$/)
+  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0032_distribution_cache_bytes\.tar$/)
   const path = join(folder, copies, last)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const manifest = await withBackupFile(path, async (backup) => {
@@ -61,7 +62,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
     return ok(backup.manifest)
   })
   expect(manifest).toMatchObject({ ok: true, value: { accounts: 3 } })
-  expect(manifest.ok && manifest.value.schema).not.toContain('0031_encoders')
+  expect(manifest.ok && manifest.value.schema).not.toContain('0032_distribution_cache_bytes')
 })
 
 test('processes that start together make one copy', async () => {
@@ -78,7 +79,7 @@ async function expectNoMigration(message: string | RegExp): Promise<void> {
   await expect(opening).rejects.toThrow(message)
   await expect(opening).rejects.toThrow('set storage.migrationCopies to 0')
   const db = new DatabaseSync(file)
-  expect(db.prepare("select name from kysely_migration where name = '0031_encoders'").all()).toEqual([])
+  expect(db.prepare("select name from kysely_migration where name = '0032_distribution_cache_bytes'").all()).toEqual([])
   db.close()
 }
 

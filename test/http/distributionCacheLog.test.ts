@@ -43,6 +43,20 @@ it('what a cache sent to viewers of a distribution counts once, for its tracking
     (await servedBy(live.running.app.ctx.store, id)).map(({ trackingId, bytesOut }) => [trackingId, bytesOut])
   expect(await counted()).toEqual([['crew', 10_000]])
 
+  const day = new Date(live.running.app.ctx.clock.now()).toISOString().slice(0, 10)
+  const time = `start=${day}&end=2100-01-01`
+  const marked = { amount: 10_000, bytesFromCaches: 10_000 }
+  const reportOf = async (path: string) =>
+    (await live.v2('GET', `/distributions/${id}/analytics/bytes-transferred${path}`)).json.data
+  const [tracked] = await reportOf(`/tracking-ids?${time}`)
+  expect(tracked).toEqual({ trackingId: 'crew', ...marked })
+  expect(await reportOf(`/countries?${time}`)).toEqual([{ countryCode: 'ZZ', ...marked }])
+  const now = `start=${day}&end=${new Date(Date.parse(day) + 2 * 86_400_000).toISOString().slice(0, 10)}&resolution=day`
+  const byDay: { records: object[] }[] = await reportOf(`?${now}`)
+  expect(byDay.flatMap(({ records }) => records)).toEqual([{ id, ...marked }])
+  const minutes = (await live.v2('GET', `/distributions/${id}/analytics/viewing-minutes?${now}`)).json.data
+  expect(JSON.stringify(minutes)).not.toContain('bytesFromCaches')
+
   await live.made('DELETE', `/channels/${made.id}`)
   const later = await post({ log, from: 900, to: 1000, sent: [sent[0]] })
   expect(later.json).toEqual({ isCounted: true, position: 1000, ignored: { forged: 0, unknown: 1 } })

@@ -11,6 +11,27 @@ const dir = newDirectory()
 const at = (...argv: string[]) => command(['--data', dir, 'channel', ...argv])
 afterAll(() => rmSync(dir, { recursive: true }))
 
+/** Counts what a server and a cache sent to viewers of a channel. */
+async function count(channelId: string): Promise<void> {
+  const config = loadConfig({ env: {}, flags: { data: { dir } } })
+  if (!config.ok) throw new Error('no configuration')
+  const app = await openApp({ config: config.value, log: silentLog })
+  const [account] = await app.ctx.store.read.accounts.list()
+  const of = {
+    accountId: account?.id ?? '',
+    channelId,
+    distributionId: 'di',
+    slotMs: Date.UTC(2026, 0, 1),
+    trackingId: '',
+  }
+  const rows = [
+    { ...of, country: 'NZ', bytesOut: 9, viewedMs: 0 },
+    { ...of, country: '', bytesOut: 5, bytesFromCaches: 3, viewedMs: 0 },
+  ]
+  await app.ctx.store.transaction((tx) => tx.served.add(rows))
+  await app.close()
+}
+
 const parsed = (text: string): { [name: string]: unknown } => JSON.parse(text) as { [name: string]: unknown }
 
 it('the command line creates, finds, shows, starts, stops and deletes channels', async () => {
@@ -38,6 +59,9 @@ it('the command line creates, finds, shows, starts, stops and deletes channels',
   for (const by of ['country', 'tracking-id']) expect((await at('usage', id, '--by', by, '--json')).stdout).toBe('[]\n')
   const minutes = await at('usage', id, '--count', 'minutes', '--by', 'country')
   expect(minutes).toMatchObject({ status: 0, stdout: 'country  minutes\n' })
+  await count(id)
+  const counted = await at('usage', id, '--by', 'country', '--start', '2026-01-01', '--end', '2026-01-02')
+  expect(counted.stdout).toBe('country  bytes  from caches\nNZ       9      0\nZZ       5      3\n')
   const backwards = await at('usage', id, '--start', '2026-01-02', '--end', '2026-01-01', '--json')
   expect(parsed(backwards.stderr)).toMatchObject({ errors: { end: [expect.stringContaining('later than start')] } })
 

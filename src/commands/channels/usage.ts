@@ -1,5 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import {
+  type Marked,
+  marked,
   RECORDS_MAX,
   readSeriesQuery,
   readSpanQuery,
@@ -62,7 +64,7 @@ export async function servedSeries(
   const amounts = sums.map((sum) => ({
     slotMs: sum.slotMs,
     id: idOf(sum),
-    amount: isBytes ? sum.bytesOut : sum.viewedMs,
+    ...(isBytes ? { amount: sum.bytesOut, bytesFromCaches: sum.bytesFromCaches } : { amount: sum.viewedMs }),
   }))
   const series = toSeries(question, amounts)
   return ok(isBytes ? series : series.map(inMinutes))
@@ -81,8 +83,8 @@ function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup>
     : { ...formats, groups: ['distribution', ...formats.groups] }
 }
 
-const amountOf = ({ counted }: Subject, { bytesOut, viewedMs }: ServedSum): number =>
-  counted === 'bytes' ? bytesOut : minutesOf(viewedMs)
+const amountOf = ({ counted }: Subject, { bytesOut, bytesFromCaches, viewedMs }: ServedSum): Marked =>
+  counted === 'bytes' ? marked(bytesOut, bytesFromCaches) : { amount: minutesOf(viewedMs) }
 
 /** The country code for an unknown country: ISO 3166 leaves it to users. */
 const UNKNOWN_COUNTRY = 'ZZ'
@@ -93,21 +95,20 @@ export async function servedCountries(
   accountId: string,
   subject: Subject,
   query: Query,
-): ChannelResult<{ countryCode: string; amount: number }[]> {
+): ChannelResult<({ countryCode: string } & Marked)[]> {
   const span = readSpanQuery(query)
   if (!span.ok) return span
   const of = await ownedBy(ctx, accountId, subject)
   if (!of.ok) return of
   const asked = { ...of.value, ...span.value, groupBy: ['country'], slot: WHOLE_TIME, limit: RECORDS_MAX } as const
   const sums = await ctx.store.read.served.sum(asked)
-  const amounts = sums.map((sum) => ({ countryCode: sum.country || UNKNOWN_COUNTRY, amount: amountOf(subject, sum) }))
+  const amounts = sums.map((sum) => ({ countryCode: sum.country || UNKNOWN_COUNTRY, ...amountOf(subject, sum) }))
   return ok(amounts.sort((a, b) => b.amount - a.amount || (a.countryCode < b.countryCode ? -1 : 1)))
 }
 
 /** What Sluice served for one tracking id; without one: to viewers that have none. */
-export interface TrackedUsage {
+export interface TrackedUsage extends Marked {
   trackingId?: string
-  amount: number
 }
 
 /** One page of served bytes or minutes, by tracking id. */
@@ -143,7 +144,7 @@ export async function servedTrackingIds(
 
 const toTracked = (subject: Subject, sum: ServedSum): TrackedUsage => ({
   ...(sum.trackingId === '' ? {} : { trackingId: sum.trackingId }),
-  amount: amountOf(subject, sum),
+  ...amountOf(subject, sum),
 })
 
 /** Running minutes of engines, with or without a source, by time. An open run counts up to now. */

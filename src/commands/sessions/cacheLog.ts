@@ -11,7 +11,7 @@ export interface CountedLog {
 }
 
 /** Bytes that a cache sent to viewers of a distribution. */
-export type ServedByCache = Omit<ServedBytes, 'slotMs' | 'country' | 'viewedMs'>
+export type ServedByCache = Omit<ServedBytes, 'slotMs' | 'country' | 'viewedMs' | 'bytesFromCaches'>
 
 /** Counts of distributions are kept by quarters of an hour. */
 const SLOT_MS = 900_000
@@ -42,8 +42,8 @@ function rowsOf(served: readonly ServedByCache[], slotMs: number): ServedBytes[]
   const rows = new Map<string, ServedBytes>()
   for (const one of served) {
     const key = `${one.distributionId} ${one.trackingId}`
-    const row = rows.get(key) ?? { ...one, slotMs, country: '', viewedMs: 0, bytesOut: 0 }
-    rows.set(key, { ...row, bytesOut: row.bytesOut + one.bytesOut })
+    const bytesOut = (rows.get(key)?.bytesOut ?? 0) + one.bytesOut
+    rows.set(key, { ...one, slotMs, country: '', viewedMs: 0, bytesOut, bytesFromCaches: bytesOut })
   }
   return [...rows.values()]
 }

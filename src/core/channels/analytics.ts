@@ -142,26 +142,41 @@ export interface Amount {
   readonly slotMs: number
   readonly id: string
   readonly amount: number
+  /** How many of these bytes caches sent. Absent: none. */
+  readonly bytesFromCaches?: number
 }
+
+/** A number of an answer. Bytes that caches sent are part of it, and stand beside it. */
+export interface Marked {
+  amount: number
+  bytesFromCaches?: number
+}
+
+/** @param bytesFromCaches how many of the bytes in `amount` caches sent */
+export const marked = (amount: number, bytesFromCaches: number): Marked =>
+  bytesFromCaches === 0 ? { amount } : { amount, bytesFromCaches }
 
 export interface SeriesRecord {
   timestamp: string
-  records: { id: string; amount: number }[]
+  records: ({ id: string } & Marked)[]
 }
 
 /** Every slot of the time span in order, with its amounts by id. */
 export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
-  const slots = new Map<number, Map<string, number>>()
+  const slots = new Map<number, Map<string, Required<Marked>>>()
   for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
     slots.set(ms, new Map())
   }
-  for (const { slotMs, id, amount } of amounts) {
+  for (const { slotMs, id, amount, bytesFromCaches = 0 } of amounts) {
     const slot = slots.get(slotAt(slotMs, question))
-    slot?.set(id, (slot.get(id) ?? 0) + amount)
+    const before = slot?.get(id) ?? { amount: 0, bytesFromCaches: 0 }
+    slot?.set(id, { amount: before.amount + amount, bytesFromCaches: before.bytesFromCaches + bytesFromCaches })
   }
   return [...slots].map(([ms, records]) => ({
     timestamp: new Date(ms).toISOString(),
-    records: [...records].map(([id, amount]) => ({ id, amount })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    records: [...records]
+      .map(([id, sum]) => ({ id, ...marked(sum.amount, sum.bytesFromCaches) }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1)),
   }))
 }
 

@@ -49,11 +49,18 @@ export const SpanQuery = Type.Object(span)
 
 export const TrackingQuery = Type.Object({ ...pageQuery, ...span })
 
+const marked = {
+  amount: Type.Number(),
+  bytesFromCaches: optional(
+    Type.Number({ description: 'How many of these bytes caches sent. Absent: none, or the amount is of minutes.' }),
+  ),
+}
+
 export const Series = Type.Array(
   Type.Object(
     {
       timestamp: date(),
-      records: Type.Array(Type.Object({ id: Type.String(), amount: Type.Number() }, closed)),
+      records: Type.Array(Type.Object({ id: Type.String(), ...marked }, closed)),
     },
     closed,
   ),
@@ -61,16 +68,13 @@ export const Series = Type.Array(
 )
 
 export const Countries = Type.Array(
-  Type.Object(
-    { countryCode: Type.String({ description: 'ISO 3166-1 alpha-2; ZZ: not known.' }), amount: Type.Number() },
-    closed,
-  ),
+  Type.Object({ countryCode: Type.String({ description: 'ISO 3166-1 alpha-2; ZZ: not known.' }), ...marked }, closed),
 )
 
 export const Tracked = Type.Object(
   {
     trackingId: optional(Type.String({ description: 'Absent: viewers without one.' })),
-    amount: Type.Number(),
+    ...marked,
   },
   { $id: 'Tracked', ...closed },
 )

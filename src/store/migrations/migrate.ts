@@ -27,6 +27,7 @@ import * as slates from './0027_slates.ts'
 import * as tokenRenditions from './0028_token_renditions.ts'
 import * as cacheLogs from './0030_cache_logs.ts'
 import * as encoders from './0031_encoders.ts'
+import * as distributionCacheBytes from './0032_distribution_cache_bytes.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -56,6 +57,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0028_token_renditions': tokenRenditions.up,
   '0030_cache_logs': cacheLogs.up,
   '0031_encoders': encoders.up,
+  '0032_distribution_cache_bytes': distributionCacheBytes.up,
 }
 
 /** The names of all migrations of this version. */

@@ -13,6 +13,7 @@ export async function addServed(executor: Executor, rows: readonly ServedBytes[]
     channel_id: row.channelId,
     bytes_out: row.bytesOut,
     viewed_ms: row.viewedMs,
+    cache_bytes: row.bytesFromCaches ?? 0,
   }))
   await inSlices(values, (slice) =>
     executor.change((db) =>
@@ -23,6 +24,7 @@ export async function addServed(executor: Executor, rows: readonly ServedBytes[]
           c.columns(['distribution_id', 'slot_ms', 'country', 'tracking_id']).doUpdateSet({
             bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out`,
             viewed_ms: sql`distribution_bytes.viewed_ms + excluded.viewed_ms`,
+            cache_bytes: sql`distribution_bytes.cache_bytes + excluded.cache_bytes`,
           }),
         ),
     ),
@@ -45,7 +47,11 @@ const FIELDS = {
   trackingId: () => sql`tracking_id`,
 }
 
-const SUMS = [sql`cast(sum(bytes_out) as bigint) as "bytesOut"`, sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`]
+const SUMS = [
+  sql`cast(sum(bytes_out) as bigint) as "bytesOut"`,
+  sql`cast(sum(cache_bytes) as bigint) as "bytesFromCaches"`,
+  sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`,
+]
 
 export async function sumServed(executor: Executor, query: ServedQuery): Promise<ServedSum[]> {
   const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } = query
@@ -62,8 +68,9 @@ export async function sumServed(executor: Executor, query: ServedQuery): Promise
       ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
       group by ${grouped} order by ${grouped} limit ${limit}`.compile(executor.engine.db),
   )
-  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '', bytesOut: 0, viewedMs: 0 }
-  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...row }))
+  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
+  const sums = { bytesOut: 0, bytesFromCaches: 0, viewedMs: 0 }
+  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
 }
 
 const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>

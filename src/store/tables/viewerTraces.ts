@@ -209,14 +209,15 @@ async function mergeHour(executor: Executor, { accountId, value, atMs }: At): Pr
 async function mergeSlot(executor: Executor, { accountId, value, atMs }: At): Promise<number> {
   const of = sql`account_id = ${accountId} and tracking_id = ${value} and slot_ms = ${atMs}`
   const key = ['distribution_id', 'slot_ms', 'country']
-  const rest = ['account_id', 'channel_id', 'bytes_out', 'viewed_ms']
+  const rest = ['account_id', 'channel_id', 'bytes_out', 'viewed_ms', 'cache_bytes']
   await run(
     executor,
     sql`insert into distribution_bytes (${refs(key)}, tracking_id, ${refs(rest)})
       select ${refs(key)}, '', ${refs(rest)} from distribution_bytes where ${of}
       on conflict (${refs(key)}, tracking_id) do update set
         bytes_out = distribution_bytes.bytes_out + excluded.bytes_out,
-        viewed_ms = distribution_bytes.viewed_ms + excluded.viewed_ms`,
+        viewed_ms = distribution_bytes.viewed_ms + excluded.viewed_ms,
+        cache_bytes = distribution_bytes.cache_bytes + excluded.cache_bytes`,
   )
   return run(executor, sql`delete from distribution_bytes where ${of}`)
 }
