@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,6 +38,11 @@ function made(name: string, args: string): Buffer {
   const { status, stderr } = spawnSync('ffmpeg', ['-loglevel', 'error', '-y', ...args.split(' '), path])
   if (status !== 0) throw new Error(stderr.toString())
   return readFileSync(path)
+}
+
+/** What a program says. This process serves what it reads. */
+function stderrOf(program: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve) => execFile(program, args, (_error, _stdout, stderr) => resolve(stderr)))
 }
 
 interface Stage {
@@ -116,8 +121,9 @@ test('slate, broadcast and slate again break no rule of HLS, and only the broadc
   await stage.stop()
 }, 120_000)
 
-test('a clip shows, in whole loops, until the viewers are gone; another slate takes its place, and none ends it', async () => {
-  const clip = made('clip.mp4', '-f lavfi -i testsrc2=s=320x180:r=25 -t 2.4 -c:v libx264 -pix_fmt yuv420p')
+test('a clip shows with its audio, in whole loops, until the viewers are gone; another slate takes its place, and none ends it', async () => {
+  const sources = '-f lavfi -i testsrc2=s=320x180:r=25 -f lavfi -i sine=frequency=440'
+  const clip = made('clip.mp4', `${sources} -t 2.4 -c:v libx264 -pix_fmt yuv420p -c:a aac`)
   const stage = await staged(clip, 'video/mp4')
   const { master, media } = await playlistOf(stage)
   expect(master).toContain('CODECS="avc1.640')
@@ -125,6 +131,9 @@ test('a clip shows, in whole loops, until the viewers are gone; another slate ta
   expect(media.segments.slice(0, 3).map(({ durationSeconds }) => Math.round(durationSeconds))).toEqual([2, 1, 2])
   // The loop has no seam: only its frames come again.
   expect(media.segments.some(({ discontinuity }) => discontinuity)).toBe(false)
+  const heard = `-hide_banner -t 3 -i ${stage.url} -vn -af volumedetect -f null -`
+  const [, decibels] = /mean_volume: (-?[\d.]+) dB/.exec(await stderrOf('ffmpeg', heard.split(' '))) ?? []
+  expect(Number(decibels)).toBeGreaterThan(-40)
   await live.v2('PUT', `/channels/${stage.id}/slate`, image, { 'content-type': 'image/png' })
   await until(async () => {
     const { segments } = (await playlistOf(stage)).media

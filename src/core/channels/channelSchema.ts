@@ -82,6 +82,7 @@ export const SlateRecord = Type.Object(
     width: Type.Integer({ description: 'Pixels.' }),
     height: Type.Integer(),
     duration: optional(Type.Number({ description: 'How long a clip plays, seconds.' })),
+    hasAudio: optional(Type.Boolean({ description: 'Of a clip: it plays with its audio, and not with silence.' })),
     createdAt: date(),
   },
   { $id: 'Slate', description: 'What viewers see while there is no broadcast.' },

@@ -9,8 +9,7 @@ import { X264 } from '../ffmpeg/videoEncoders.ts'
 const READERS: Readonly<Record<SlateMediaType, readonly [demuxer: string, decoders: string]>> = {
   'image/jpeg': ['jpeg_pipe', 'mjpeg'],
   'image/png': ['png_pipe', 'png'],
-  // The audio of a clip is not played, but ffmpeg looks at it.
-  'video/mp4': ['mov', 'h264,hevc,aac'],
+  'video/mp4': ['mov', 'h264,hevc,aac,mp3float,opus'],
 }
 
 /**
@@ -44,8 +43,26 @@ function slateRate({ mediaType }: SlateMedia, { frameRate }: Pick<Rung, 'frameRa
 export const slateSeconds = ({ durationMs }: SlateMedia): number =>
   durationMs === null ? IMAGE_SECONDS : Math.max(1, Math.ceil(durationMs / 1000))
 
-/** Silence of this length has a frame as it is in longer silence. */
-const SILENCE_SECONDS = 1
+/** More than the frames at the beginning that still know of nothing before them, and are not played. */
+const LEAD_SECONDS = 1
+
+export const AUDIO_RATE = 48_000
+/** Samples in a frame of AAC. */
+export const AAC_SAMPLES = 1024
+/** 375 frames of AAC last exactly this long. */
+const WHOLE_SECONDS = 8
+
+/** After how many loops of a slate with audio its frames of AAC begin again: when both end together. */
+function audioLoops(media: SlateMedia): number {
+  const seconds = slateSeconds(media)
+  let loops = 1
+  while ((loops * seconds) % WHOLE_SECONDS !== 0) loops += 1
+  return loops
+}
+
+/** The frames of audio until they begin again: one of silence, or those of whole loops. */
+export const audioFrames = (media: SlateMedia): number =>
+  media.hasAudio ? (audioLoops(media) * slateSeconds(media) * AUDIO_RATE) / AAC_SAMPLES : 1
 
 export interface SlateEncoding {
   readonly media: SlateMedia
@@ -58,7 +75,7 @@ export interface SlateEncoding {
 }
 
 /**
- * Encodes a slate once, with libx264: for each rung, and silence, as fragmented MP4 to a pipe of its own.
+ * Encodes a slate once, with libx264: for each rung, and its audio or silence, as fragmented MP4 to a pipe of its own.
  */
 export function slateArguments({ media, file, rungs, audioKbps }: SlateEncoding): string[] {
   const audio =
@@ -82,11 +99,25 @@ function filters(media: SlateMedia, rungs: readonly Rung[], hasAudio: boolean): 
     const made =
       media.durationMs === null
         ? `${fit},loop=loop=${seconds * rate - 1}:size=1:start=0,settb=1/90000,setpts=N*90000/${rate}`
-        : `setpts=PTS-STARTPTS,fps=${rate},tpad=stop_mode=clone:stop_duration=${seconds},trim=end_frame=${seconds * rate},${fit}`
+        : `fps=${rate}:start_time=0,tpad=stop_mode=clone:stop_duration=${seconds},trim=end_frame=${seconds * rate},${fit}`
     return `[s${index}]${made}[v${index}]`
   })
-  const silence = `anullsrc=r=48000:cl=stereo,atrim=duration=${SILENCE_SECONDS}[a]`
-  return [`[0:v:0]split=${rungs.length}${outputs}`, ...video, ...(hasAudio ? [silence] : [])].join(';')
+  return [`[0:v:0]split=${rungs.length}${outputs}`, ...video, ...(hasAudio ? [audioFilter(media)] : [])].join(';')
+}
+
+/** The audio of a clip is as long as its video, and repeated until frames of AAC end with a loop. */
+function audioFilter(media: SlateMedia): string {
+  if (!media.hasAudio) return `anullsrc=r=${AUDIO_RATE}:cl=stereo,atrim=duration=${LEAD_SECONDS}[a]`
+  const [samples, loops] = [slateSeconds(media) * AUDIO_RATE, audioLoops(media)]
+  return [
+    `[0:a:0]aresample=${AUDIO_RATE}:async=1:first_pts=0`,
+    'aformat=sample_fmts=fltp:channel_layouts=stereo',
+    `apad=whole_len=${samples}`,
+    `atrim=end_sample=${samples}`,
+    `aloop=loop=${loops}:size=${samples}`,
+    `atrim=end_sample=${loops * samples + LEAD_SECONDS * AUDIO_RATE}`,
+    `asetpts=N/SR/TB[a]`,
+  ].join(',')
 }
 
 /** As good as it can be within the bitrate of the rung: most images need far less. */

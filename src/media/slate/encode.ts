@@ -8,7 +8,7 @@ import { FragmentReader } from '../encoder/fragmentReader.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { TrackInfo } from '../frame.ts'
-import { slateArguments, slateSeconds } from './arguments.ts'
+import { AAC_SAMPLES, AUDIO_RATE, audioFrames, slateArguments, slateSeconds } from './arguments.ts'
 import type { LoopFrame, SlateLoop } from './loop.ts'
 
 export interface EncodeSlateOptions {
@@ -26,9 +26,9 @@ export interface EncodeSlateOptions {
 }
 
 const FILE = 'slate'
-/** Silence is the same in each frame after the first ones. */
-const SILENT_FRAME = 8
-/** 20 seconds of six large renditions at their highest rate; more is refused. */
+/** The first frames know of nothing before them. After these, a frame is what it would be in an endless loop. */
+const LEAD_FRAMES = 8
+/** 20 seconds of six large renditions at their highest rate, with audio; more is refused. */
 const MAX_BYTES = 96 * 1024 * 1024
 
 /** Encodes a slate for the rungs of a ladder. The error is a sentence for the operator. */
@@ -47,20 +47,36 @@ export async function encodeSlate(options: EncodeSlateOptions): Promise<Result<S
     const exit = await run.value.exited
     signal.removeEventListener('abort', stop)
     if (exit.code !== 0) return err(exitReason(exit))
-    return loopOf(outputs.slice(0, rungs.length), outputs[rungs.length] ?? null, slateSeconds(media) * 1_000_000)
+    return loopOf(outputs.slice(0, rungs.length), outputs[rungs.length] ?? null, media)
   } finally {
     await rm(path, { force: true })
   }
 }
 
-function loopOf(video: readonly Collected[], audio: Collected | null, lengthUs: number): Result<SlateLoop, string> {
+function loopOf(
+  video: readonly Collected[],
+  collected: Collected | null,
+  media: SlateMedia,
+): Result<SlateLoop, string> {
   const rungs = video.flatMap(({ track, frames }) => (track && frames[0]?.key ? [{ track, frames }] : []))
-  const silence = audio?.frames[SILENT_FRAME]
-  const bytes = rungs.flatMap(({ frames }) => frames).reduce((sum, { data }) => sum + data.length, 0)
-  if (rungs.length < video.length || (audio !== null && !silence)) return err('ffmpeg made no complete slate')
+  const audio = collected && audioLoopOf(collected, audioFrames(media))
+  if (rungs.length < video.length || (collected && !audio)) return err('ffmpeg made no complete slate')
+  const bytes = [...rungs, ...(audio ? [audio] : [])]
+    .flatMap(({ frames }) => frames)
+    .reduce((sum, { data }) => sum + data.length, 0)
   if (bytes > MAX_BYTES) return err(`the slate takes ${bytes} bytes in these renditions, more than ${MAX_BYTES}`)
-  const track = audio?.track
-  return ok({ rungs, audio: track && silence ? { track, data: silence.data } : null, lengthUs })
+  return ok({ rungs, audio, lengthUs: slateSeconds(media) * 1_000_000 })
+}
+
+const FRAME_US = (AAC_SAMPLES * 1_000_000) / AUDIO_RATE
+
+/** The frames of one turn. The first ones come from the beginning of the next turn. Null: some are missing. */
+function audioLoopOf({ track, frames }: Collected, count: number): SlateLoop['audio'] {
+  const byNumber = new Map(frames.map((frame) => [Math.round(frame.atUs / FRAME_US), frame]))
+  const turn = Array.from({ length: count }, (_, n) =>
+    byNumber.get(n < LEAD_FRAMES ? n + count * Math.ceil((LEAD_FRAMES - n) / count) : n),
+  ).filter((frame) => frame !== undefined)
+  return track && turn.length === count ? { track, frames: turn } : null
 }
 
 /** What came from one pipe. */

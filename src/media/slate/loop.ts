@@ -1,11 +1,12 @@
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { AAC_SAMPLES } from './arguments.ts'
 
 /** A slate, encoded: frames that play again and again. */
 export interface SlateLoop {
   /** In the order of the rungs. */
   readonly rungs: readonly LoopVideo[]
-  /** A frame of silence; null: without audio. */
-  readonly audio: { readonly track: TrackInfo; readonly data: Uint8Array } | null
+  /** Frames of AAC that follow each other without a gap, one of silence or those of whole loops; null: without audio. */
+  readonly audio: { readonly track: TrackInfo; readonly frames: readonly Pick<LoopFrame, 'data'>[] } | null
   readonly lengthUs: number
 }
 
@@ -23,8 +24,6 @@ export interface LoopFrame {
 }
 
 const US = 1_000_000
-/** Samples in a frame of AAC. */
-const AAC_SAMPLES = 1024
 /** Audio may be ahead of video by this much. */
 const STEP_US = 200_000
 
@@ -62,9 +61,12 @@ export class LoopPlayer {
     const { audio } = this.#loop
     if (audio?.track.kind !== 'audio') return
     const stepUs = (AAC_SAMPLES * US) / audio.track.sampleRate
-    for (let atUs = this.#startUs + this.#audioSent * stepUs; atUs < untilUs; atUs += stepUs) {
+    for (;;) {
+      const atUs = this.#startUs + this.#audioSent * stepUs
+      const frame = audio.frames[this.#audioSent % audio.frames.length]
+      if (frame === undefined || atUs >= untilUs) return
       this.#audioSent += 1
-      this.#pass({ kind: 'audio', key: true, timeUs: atUs, decodeTimeUs: atUs, data: audio.data })
+      this.#pass({ kind: 'audio', key: true, timeUs: atUs, decodeTimeUs: atUs, data: frame.data })
     }
   }
 

@@ -53,11 +53,11 @@ async function decode(
   return exit.code === 0 ? foundIn(report, limits) : err(problemOf(exit))
 }
 
-/** Writes the size, and a line for each frame. A second more than is allowed shows that a clip is too long. */
+/** Writes the size, and a line for each frame, also of the audio. A second more than is allowed shows that a clip is too long. */
 const probeArguments = (limits: SlateLimits): string[] => [
   ...words(`-xerror -err_detect explode -max_pixels ${limits.maxSide ** 2}`),
   ...slateInput(limits.mediaType, FILE),
-  ...words(`-map 0:v:0 -t ${limits.maxSeconds + 1} -fps_mode passthrough -f framecrc pipe:1`),
+  ...words(`-map 0:v:0 -map 0:a:0? -t ${limits.maxSeconds + 1} -fps_mode passthrough -f framecrc pipe:1`),
 ]
 
 function problemOf({ tail }: FfmpegExit): SlateProblem {
@@ -80,5 +80,7 @@ function foundIn(report: string, { mediaType }: SlateLimits): Result<Found, Slat
   const end = Math.max(...frames.map(([pts = 0, length = 0]) => pts + length))
   const durationMs = ((end - first) * 1000 * Number(numerator)) / Number(denominator)
   const isClip = mediaType === 'video/mp4'
-  return ok({ width: Number(width), height: Number(height), durationMs: isClip ? Math.round(durationMs) : null })
+  const size = { width: Number(width), height: Number(height) }
+  if (!isClip) return ok({ ...size, durationMs: null })
+  return ok({ ...size, durationMs: Math.round(durationMs), hasAudio: /^#media_type 1: audio$/m.test(report) })
 }

@@ -892,8 +892,8 @@ export const de: Sentences = {
     shown: 'Zuschauer sehen es, solange der Kanal läuft und keine Quelle etwas sendet.',
     limits: 'JPEG oder PNG, oder ein MP4 von höchstens 20 Sekunden; höchstens 8 MiB.',
     image: (width: number, height: number, size: string) => `Bild, ${width} × ${height}, ${size}`,
-    clip: (width: number, height: number, size: string, seconds: number) =>
-      `Clip von ${seconds} s, ${width} × ${height}, ${size}`,
+    clip: (width: number, height: number, size: string, seconds: number, hasAudio: boolean) =>
+      `Clip von ${seconds} s ${hasAudio ? 'mit Ton' : 'ohne Ton'}, ${width} × ${height}, ${size}`,
     choose: 'Datei wählen',
     replace: 'Ersetzen',
     file: 'Datei für das Standbild',

@@ -884,8 +884,8 @@ export const en = {
     shown: 'Viewers see it while the channel runs and no source sends anything.',
     limits: 'JPEG or PNG, or an MP4 of up to 20 seconds; up to 8 MiB.',
     image: (width: number, height: number, size: string) => `Image, ${width} × ${height}, ${size}`,
-    clip: (width: number, height: number, size: string, seconds: number) =>
-      `Clip of ${seconds} s, ${width} × ${height}, ${size}`,
+    clip: (width: number, height: number, size: string, seconds: number, hasAudio: boolean) =>
+      `Clip of ${seconds} s ${hasAudio ? 'with audio' : 'without audio'}, ${width} × ${height}, ${size}`,
     choose: 'Choose a file',
     replace: 'Replace',
     file: 'File for the slate',

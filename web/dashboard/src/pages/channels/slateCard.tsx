@@ -31,12 +31,12 @@ export function SlateCard({ channel, onChanged }: SlateProps) {
 }
 
 function Shown({ channelId, slate }: { readonly channelId: string; readonly slate: Slate }) {
-  const { id, mediaType, size, width, height, duration } = slate
+  const { id, mediaType, size, width, height, duration, hasAudio = false } = slate
   const address = `${addressOf(readSlate, { path: { channelId } })}?id=${id}`
   const sentence =
     duration === undefined
       ? text.image(width, height, bytes(size))
-      : text.clip(width, height, bytes(size), Math.round(duration * 10) / 10)
+      : text.clip(width, height, bytes(size), Math.round(duration * 10) / 10, hasAudio)
   return (
     <div class="slate">
       {mediaType === 'video/mp4' ? (
