@@ -97,6 +97,21 @@ describe('a node that does not run the engine of a channel', () => {
     await expect.poll(counted, { timeout: 30_000 }).toBeGreaterThanOrEqual(before + 1000)
   })
 
+  test('has the thumbnail of the one that does, for those whom the rules admit', async () => {
+    const path = `/v2/distributions/${channel.distributionId}/thumbnails/thumbnail.jpeg`
+    const keys = `/distributions/${channel.distributionId}/security/keys`
+    const { token } = await owner.made('POST', `${keys}/${channel.keyId}/sign`, { trackingId: 'crew' })
+    const thumbnail = () => fetch(`${other.running.base}${path}?token=${token}`)
+    await expect.poll(async () => (await thumbnail()).status, { timeout: 30_000 }).toBe(200)
+    const answer = await thumbnail()
+    expect(answer.headers.get('content-type')).toBe('image/jpeg')
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    expect([bytes.readUInt16BE(0), bytes.readUInt16BE(bytes.length - 2)]).toEqual([0xffd8, 0xffd9])
+    for (const query of ['', '?token=x', '?node=x'])
+      for (const base of [owner.running.base, other.running.base])
+        expect([query, (await fetch(base + path + query)).status]).toEqual([query, 403])
+  })
+
   test('refuses what the rules refuse, and what is no rendition', async () => {
     const [playlist = ''] = await watch(other)
     const rename = (to: string): string => playlist.replace(/[^/]+(?=\/media\.m3u8)/, to)

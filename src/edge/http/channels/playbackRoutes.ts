@@ -8,6 +8,7 @@ import { PLAYLIST } from '../hls/sending.ts'
 import { preflight } from '../media/cors.ts'
 import { nameInDistribution } from './distributionAdmissions.ts'
 import { distributionMaster, masterForNode, NOT_LIVE } from './distributionMaster.ts'
+import { JPEG, THUMBNAIL_FOR_NODE, remoteThumbnail, localThumbnail } from './distributionThumbnail.ts'
 import { countServed, type PlaybackParts, viewerOf } from './playback.ts'
 import { channelErrorHandler, sendChannelFailure } from './problem.ts'
 
@@ -76,19 +77,27 @@ async function redirectOld(
   return reply.code(307).headers({ Location: location, 'Cache-Control': 'no-store' }).send('')
 }
 
+/** Sends the thumbnail of the first engine that plays: at this node, or else at another one. */
 async function sendThumbnail(
   parts: PlaybackParts,
   request: FastifyRequest<PlaybackRequest>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { distributionId } = request.params
+  if (parts.tickets.isOfNode(request.query.node, distributionId)) {
+    const rules = await parts.playbacks.find(distributionId)
+    const bytes = rules && (await localThumbnail(parts, rules))
+    return bytes ? reply.header('Cache-Control', THUMBNAIL_FOR_NODE).type(JPEG).send(bytes) : refuse(reply, NOT_LIVE)
+  }
+  const asked = await admittedTo(parts, request)
+  if (!asked.ok) return refuse(reply, asked.error)
+  const { rules } = asked.value
+  const bytes = (await localThumbnail(parts, rules)) ?? (await remoteThumbnail(parts, rules))
+  // The rules may have changed meanwhile.
   const admitted = await admittedTo(parts, request)
   if (!admitted.ok) return refuse(reply, admitted.error)
-  for (const engine of admitted.value.rules.engines.filter(({ status }) => status === 'playing')) {
-    const bytes = await parts.thumbnailOf(engine.id)
-    if (bytes === null || bytes.length === 0) continue
-    return send(parts, admitted.value, request, reply, { bytes, type: 'image/jpeg', cache: 'private, no-cache' })
-  }
-  return refuse(reply, NOT_LIVE)
+  if (bytes === null) return refuse(reply, NOT_LIVE)
+  return send(parts, admitted.value, request, reply, { bytes, type: JPEG, cache: 'private, no-cache' })
 }
 
 interface Admitted {
