@@ -31,6 +31,13 @@ describe('operations', () => {
     expect((await bare('/metrics', secret)).status).toBe(200)
   })
 
+  it('answers 404 where a route finds nothing, and 405 only to methods that no route has', async () => {
+    const absent = await bare('/ca.pem')
+    expect([absent.status, absent.headers.get('allow')]).toEqual([404, null])
+    const posted = await fetch(`${sluice.base}/ca.pem`, { method: 'POST' })
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  })
+
   it('serves the OpenAPI document that is committed', async () => {
     const served = await (await bare('/api/openapi.json')).json()
     const committed = JSON.parse(readFileSync(new URL('../../api/tokens.openapi.json', import.meta.url), 'utf8'))

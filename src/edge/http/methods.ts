@@ -31,7 +31,9 @@ export function answerUnknownRoutes(app: FastifyInstance): (path: string) => str
   app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
     const path = request.url.split('?', 1)[0] ?? '/'
     const methods = methodsAt(path)
-    if (methods.length === 0) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
+    // The route of this method has found nothing.
+    const isThere = methods.length > 0 && !methods.includes(request.method)
+    if (!isThere) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
     const allow = methods.join(', ')
     reply.header('Allow', allow)
     return sendFailure(reply, failure('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`))
