@@ -10,7 +10,7 @@ const NTP_PORT = 123
 
 /** Asks a time server, by SNTP (RFC 5905 section 14). @param server `HOST` or `HOST:PORT`; undefined: none */
 export async function checkTime(server: string | undefined): Promise<Finding[]> {
-  if (server === undefined) return []
+  if (server === undefined) return [found('ok', CHECK, 'not asked: name a time server with --time-server HOST')]
   const place = udpPlace(server, NTP_PORT)
   if (place === null) return [found('FAIL', CHECK, `${quote(server)} is not HOST or HOST:PORT`)]
   // Each request has a number of its own, as its answer tells only with it when it was sent.

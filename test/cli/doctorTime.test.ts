@@ -73,7 +73,9 @@ describe('the clock', () => {
     expect(silent).toMatchObject([{ outcome: 'warn', detail: expect.stringContaining('no answer') as string }])
     for (const place of ['', 'a b', 'host:0', 'host:70000', 'host:1:2', '::1'])
       expect(await checkTime(place), place).toMatchObject([{ outcome: 'FAIL' }])
-    expect(await checkTime(undefined)).toEqual([])
+    expect(await checkTime(undefined)).toMatchObject([
+      { outcome: 'ok', detail: 'not asked: name a time server with --time-server HOST' },
+    ])
   })
 
   const id = Buffer.from('0102030405060708', 'hex')
