@@ -35,7 +35,7 @@ const INTEROP = [
 /** Streams that a validator watches, or ffmpeg encodes, for up to a minute each: `npm run test:streams`. */
 const STREAMS = [
   'test/system/{channels,channelFailover,channelHls,channelSlate,encoderNodes,feedHls,feedLadder}.test.ts',
-  'test/system/{hardwareEncoder,overload,pullGuard,transcoder}.test.ts',
+  'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,transcoder}.test.ts',
   'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
 ]
 

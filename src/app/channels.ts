@@ -22,6 +22,8 @@ import type { Leases } from '../store/store.ts'
 
 /** Longer than any pause of a healthy server. After it another node takes over the engines. */
 const ENGINE_LEASE_MS = 15_000
+/** A start of the server waits no longer for very many engines. */
+const BEGIN_MAX_MS = 2_000
 
 export interface Channels {
   readonly sources: PushSources
@@ -69,7 +71,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
     { name: 'check stream keys', everyMs: 500, run: () => pushed.look() },
     { name: 'claim ingests', everyMs: 500, run: claim },
   ])
-  void supervisor.reconcile()
+  await Promise.race([begin(supervisor), ctx.clock.sleep(BEGIN_MAX_MS)])
   return {
     sources,
     pushed,
@@ -93,6 +95,15 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
       await transcoder.stop()
     },
   }
+}
+
+/**
+ * Takes the engines of the server before, and starts them. Their players are back as soon as this server listens, and would
+ * get a 404 until then.
+ */
+async function begin(supervisor: EngineSupervisor): Promise<void> {
+  await supervisor.reconcile()
+  await supervisor.reconcile()
 }
 
 /** True for a node of this data directory whose process has ended; the directory has one server at a time. */

@@ -80,6 +80,8 @@ export class ChannelStream {
   readonly #begun = new Set<number>()
   /** Frames per second of the latest source with video: a slate says nothing about the sources after it. */
   readonly #frameRates = new Map<number, number>()
+  /** A process or a slate has begun. */
+  #hasShown = false
   #isOn = false
   /** The present process has media. */
   #hasMedia = false
@@ -223,10 +225,16 @@ export class ChannelStream {
     return this.#stream.rendition(rendition) !== undefined
   }
 
-  /** Whether the present process makes this rendition, or the latest one did. */
+  /** Whether the present process makes this rendition, or the latest one did. The first process may make any. */
   makes(rendition: string): boolean {
+    if (!this.#hasShown) return this.has(rendition)
     const { rungs, audioOnly } = this.#shown
     return [...rungs.map(({ index }) => index), audioOnly].some((index) => String(index) === rendition)
+  }
+
+  /** As for `HlsStream`. */
+  begins(rendition: string, ms: number): Promise<boolean> {
+    return this.#stream.until(() => this.facts(rendition) !== undefined, ms)
   }
 
   /** Undefined: there is no such rendition at the moment. */
@@ -268,6 +276,7 @@ export class ChannelStream {
     const added = shown.rungs.filter(({ index }) => this.#shown.rungs.every((rung) => rung.index !== index))
     const hadAudioOnly = this.#shown.audioOnly !== null
     this.#shown = shown
+    this.#hasShown = true
     this.#begun.clear()
     this.#times.restart()
     if (shown.audioOnly === null) this.#audioOnly = null

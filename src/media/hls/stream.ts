@@ -90,6 +90,11 @@ export class HlsStream {
     return [...this.#renditions.values()].filter(({ listed }) => listed > 0).map((rendition) => rendition.variant())
   }
 
+  /** Waits until a rendition lists something, `ms` at most. */
+  begins(rendition: string, ms: number): Promise<boolean> {
+    return this.#waiters.until(() => this.facts(rendition) !== undefined, ms)
+  }
+
   facts(rendition: string): RenditionFacts | undefined {
     return this.#renditions.get(rendition)?.facts() ?? undefined
   }

@@ -3,12 +3,12 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { TICKET_SHARED } from '../../../core/access/refusals.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
 import { type PlaybackRules, type PlaybackViewer, refuseGranted } from '../../../core/channels/playback.ts'
-import type { Engine } from '../../../core/channels/types.ts'
+import { type Engine, isIdle } from '../../../core/channels/types.ts'
 import { CHANNEL_SEGMENTS } from '../../../core/hls/channel.ts'
 import { isReported } from '../hls/cacheLog.ts'
 import type { ServedByCache } from '../../../commands/sessions/cacheLog.ts'
 import type { Admission, DistributionViewers, LocalRendition, RenditionPlace } from '../hls/admissions.ts'
-import { NOT_THERE } from '../hls/sending.ts'
+import { NOT_THERE, NOT_YET } from '../hls/sending.ts'
 import { SHARED } from '../hls/sharing.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { GrantTicket } from '../media/tickets.ts'
@@ -150,8 +150,12 @@ class DistributionAdmission implements Admission {
     callForSlate(this.#parts, rules, rendition)
     const found = this.here(rendition)
     if (found !== undefined) return ok({ rendition: found })
-    const nodeUrl = rules.nodes.get(engineOf(rules, rendition)?.id ?? '')
-    return nodeUrl === undefined ? err(NOT_THERE) : ok({ nodeUrl })
+    const engine = engineOf(rules, rendition)
+    const nodeUrl = engine && rules.nodes.get(engine.id)
+    if (nodeUrl !== undefined) return ok({ nodeUrl })
+    // Between two servers, an engine is at no node for a moment.
+    const begins = engine !== undefined && !isIdle(engine.status) && this.#parts.streamOf(engine.id) === undefined
+    return err(begins ? NOT_YET : NOT_THERE)
   }
 
   async recheck(): Promise<HttpRefusal | null> {

@@ -19,6 +19,8 @@ export interface TicketViewer {
 /** The media of a stream: a packaged feed, or the engine of a channel. */
 export interface PackagedStream {
   facts(rendition: string): RenditionFacts | undefined
+  /** Waits until there is something to list, `ms` at most. */
+  begins(rendition: string, ms: number): Promise<boolean>
   reached(rendition: string, n: number, part: number | null, ms: number): Promise<Arrival>
   reachedPart(rendition: string, n: number, ms: number): Promise<Arrival>
   piece(key: Omit<PieceKey, 'stream'>): Buffer | undefined

@@ -18,6 +18,7 @@ import {
   sendPiece,
   sendPlaylist,
   shareOf,
+  START_MAX_MS,
   TOO_FAR,
 } from './sending.ts'
 import type { SharedPlaylist } from './sharedPlaylists.ts'
@@ -27,6 +28,8 @@ export type MediaRequest = {
   Params: { ticket: string; stream: string; rendition: string; file: string }
   Querystring: { _HLS_msn?: unknown; _HLS_part?: unknown }
 }
+
+const MEDIA_PLAYLIST = 'media.m3u8'
 
 /** A media playlist, or a piece that it names. */
 type Found =
@@ -43,17 +46,27 @@ export async function sendMedia(
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
   if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
   const admitted = await route.admit(ticket, stream, request.raw)
-  if (!admitted.ok) return refuseHls(reply, admitted.error)
+  if (!admitted.ok) return refuseHls(reply, forWatching(request, admitted.error))
   const admission = admitted.value
   admission.attend(reply.raw)
   const media = await mediaFor(route, admission, request)
-  if (!media.ok) return refuseHls(reply, media.error)
+  if (!media.ok) return refuseHls(reply, forWatching(request, media.error))
   if (!isAlone(route, admission, request, media.value)) {
     admission.endShared(reply.raw)
     return refuseHls(reply, SHARED)
   }
   if ('piece' in media.value && media.value.piece.kind === 'init') admission.viewer.hasNewInit = true
   return answer(request, reply, media.value, admission)
+}
+
+/**
+ * A refusal for a player that has watched the stream. Its playlist may come back, so the player should request it again,
+ * which hls.js does not do after a 404. Its pieces do not come back.
+ */
+function forWatching({ params: { file } }: FastifyRequest<MediaRequest>, refused: HttpRefusal): HttpRefusal {
+  if (file === MEDIA_PLAYLIST)
+    return refused.status === 409 ? { ...refused, status: 503, retryAfterSeconds: 2 } : refused
+  return refused === NOT_YET ? NOT_THERE : refused
 }
 
 /** Another node has decided on its viewers. */
@@ -102,7 +115,7 @@ function movedTo(
   { ticket, stream }: Extract<RenditionPlace, { movedTo: unknown }>['movedTo'],
   { params }: FastifyRequest<MediaRequest>,
 ): HttpRefusal {
-  if (params.file !== 'media.m3u8') return NOT_THERE
+  if (params.file !== MEDIA_PLAYLIST) return NOT_THERE
   const location = `../../../~${ticket}/${stream}/${params.rendition}/media.m3u8`
   return { status: 307, text: 'The stream continues at another address', location }
 }
@@ -138,11 +151,13 @@ async function localMedia(
 ): Promise<Result<Found, HttpRefusal>> {
   const piece = pieceOf(file)
   if (piece !== null) return localPiece(rendition, piece)
-  if (file !== 'media.m3u8') return err(NOT_THERE)
+  if (file !== MEDIA_PLAYLIST) return err(NOT_THERE)
   const requested = rendition.playlist.parts === false ? null : withOneMore(viewer, wantedPartOf(query))
   const arrival = await awaitPlaylist(rendition, requested)
   if (!arrival.ok) return arrival
   if (rendition.isGone) return err(NOT_THERE)
+  // After a restart of the server or an engine, players come before the media.
+  await rendition.stream.begins(rendition.name, START_MAX_MS)
   const facts = rendition.stream.facts(rendition.name)
   if (facts === undefined) return err(NOT_YET)
   const playlist = route.playlists.of(facts, rendition.playlist)
@@ -163,7 +178,7 @@ async function remoteMedia(
 ): Promise<Result<Found, HttpRefusal>> {
   const { stream, rendition, file } = params
   const piece = pieceOf(file)
-  if (piece === null && file !== 'media.m3u8') return err(NOT_THERE)
+  if (piece === null && file !== MEDIA_PLAYLIST) return err(NOT_THERE)
   const requested = piece === null ? withOneMore(viewer, wantedPartOf(query)) : null
   if (requested === 'malformed') return err(TOO_FAR)
   const base = `${nodeUrl.replace(/\/$/, '')}/hls/`

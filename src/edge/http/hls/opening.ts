@@ -6,11 +6,12 @@ import { closeSession } from '../../../commands/sessions/close.ts'
 import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS, TICKET_SHARED } from '../../../core/access/refusals.ts'
+import type { SessionEndReason } from '../../../core/sessions/endReason.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { HlsParts } from './parts.ts'
-import { NOT_THERE } from './sending.ts'
+import { LEAVING, NOT_THERE } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import { HlsViewer, type StreamSource } from './viewers.ts'
 
@@ -89,7 +90,7 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
     sourceId: attempt.sourceId,
     sessionId,
     cut: async ({ accountId }, reason) => {
-      viewers.end(viewer, reason === TICKET_SHARED.code ? SHARED : NO_TICKET)
+      viewers.end(viewer, whyEnded(reason))
       if (viewer.ticketId !== sessionId) await endWithTicket(ctx, { accountId, id: viewer.ticketId, reason })
     },
   })
@@ -105,6 +106,12 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   }
   viewers.add(viewer)
   return null
+}
+
+/** A session that ends because the server stops may begin again at the next one, so the player should try again. */
+function whyEnded(reason: SessionEndReason): HttpRefusal {
+  if (reason === 'shutdown') return LEAVING
+  return reason === TICKET_SHARED.code ? SHARED : NO_TICKET
 }
 
 /** What the viewer asked for, sealed for its ticket. Empty: it is too long, so other nodes will refuse the ticket. */

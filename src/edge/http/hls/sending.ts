@@ -33,6 +33,7 @@ export const AWAY: HttpRefusal = {
   status: 503,
   text: 'The node of this stream does not answer: try again in a moment',
 }
+export const LEAVING: HttpRefusal = { status: 503, text: 'The server stops: try again in a moment' }
 export const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 export const NOT_THERE: HttpRefusal = {
   status: 404,

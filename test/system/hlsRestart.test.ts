@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStream } from '../hls/scenarios.ts'
+import { type HlsServer, startHlsServer } from '../hls/server.ts'
+import { endChildren } from '../support/channels.ts'
+
+/** As often as a player with parts: more often would look like several players. */
+const EVERY_MS = 250
+const TIMEOUT_MS = 60_000
+
+let server: HlsServer
+beforeAll(async () => {
+  server = await startHlsServer()
+})
+afterAll(async () => {
+  endChildren()
+  await server.close()
+})
+
+/** The first media playlist of a stream that plays. */
+async function playlistOf(master: string): Promise<string> {
+  let text = ''
+  await expect
+    .poll(
+      async () => {
+        const answer = await fetch(master)
+        text = await answer.text()
+        return answer.status
+      },
+      { timeout: TIMEOUT_MS },
+    )
+    .toBe(200)
+  return new URL(/^[^#].*$/m.exec(text)?.[0] ?? '', master).href
+}
+
+/** Reloads a playlist as a player does, until `stop`. Returns each status once, in order; 0: no server answered. */
+function reloading(playlist: string): { readonly statuses: number[]; stop(): Promise<void> } {
+  const statuses: number[] = []
+  let isOver = false
+  const loop = (async () => {
+    while (!isOver) {
+      const status = await fetch(playlist).then(
+        (answer) => answer.text().then(() => answer.status),
+        () => 0,
+      )
+      if (status !== statuses.at(-1)) statuses.push(status)
+      await delay(EVERY_MS)
+    }
+  })()
+  return {
+    statuses,
+    stop: () => {
+      isOver = true
+      return loop
+    },
+  }
+}
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'players that reload a playlist while the server restarts after %s are told to try again, and get it',
+  async (signal) => {
+    const streams = await Promise.all([
+      openStream(server, 'broadcast', 'plain'),
+      openStream(server, 'channel', 'plain'),
+    ])
+    const playlists = await Promise.all(streams.map(({ url }) => playlistOf(url)))
+    const players = playlists.map(reloading)
+    const isPlaying = () => players.map(({ statuses }) => statuses.at(-1))
+    await expect.poll(isPlaying, { timeout: TIMEOUT_MS }).toEqual([200, 200])
+    await server.restart(signal)
+    await expect.poll(isPlaying, { timeout: TIMEOUT_MS }).toEqual([200, 200])
+    for (const player of players) {
+      await player.stop()
+      const { statuses } = player
+      // hls.js requests nothing again after a refusal such as 401 or 404.
+      expect(statuses.filter((status) => ![0, 200, 503].includes(status))).toEqual([])
+      expect(statuses.length).toBeGreaterThan(2)
+    }
+    endChildren()
+  },
+  4 * TIMEOUT_MS,
+)
