@@ -134,6 +134,8 @@ test('a clip shows with its audio, in whole loops, until the viewers are gone; a
   const heard = `-hide_banner -t 3 -i ${stage.url} -vn -af volumedetect -f null -`
   const [, decibels] = /mean_volume: (-?[\d.]+) dB/.exec(await stderrOf('ffmpeg', heard.split(' '))) ?? []
   expect(Number(decibels)).toBeGreaterThan(-40)
+  const { violations } = await validateHls({ url: stage.url, seconds: 12, graceSeconds: GRACE_SECONDS })
+  expect(violations.map(lineOf).filter((line) => !line.includes('Content-Encoding'))).toEqual([])
   await live.v2('PUT', `/channels/${stage.id}/slate`, image, { 'content-type': 'image/png' })
   await until(async () => {
     const { segments } = (await playlistOf(stage)).media
