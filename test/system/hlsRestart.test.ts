@@ -4,8 +4,8 @@ import { openStream } from '../hls/scenarios.ts'
 import { type HlsServer, startHlsServer } from '../hls/server.ts'
 import { endChildren } from '../support/channels.ts'
 
-/** As often as a player with parts: more often would look like several players. */
-const EVERY_MS = 250
+/** After a failure. More often would look like several players. */
+const AGAIN_MS = 250
 const TIMEOUT_MS = 60_000
 
 let server: HlsServer
@@ -33,24 +33,34 @@ async function playlistOf(master: string): Promise<string> {
   return new URL(/^[^#].*$/m.exec(text)?.[0] ?? '', master).href
 }
 
+/** Requests the playlist that has one segment more, which the server answers when it has it. */
+function nextOf(playlist: string): string {
+  const [, first = ''] = /^#EXT-X-MEDIA-SEQUENCE:(\d+)$/m.exec(playlist) ?? []
+  return first === '' ? '' : `?_HLS_msn=${Number(first) + (playlist.match(/^#EXTINF:/gm)?.length ?? 0)}`
+}
+
 /** Reloads a playlist as a player does, until `stop`. Returns each status once, in order; 0: no server answered. */
 function reloading(playlist: string): { readonly statuses: number[]; stop(): Promise<void> } {
   const statuses: number[] = []
-  let isOver = false
+  const over = new AbortController()
+  const load = async (query: string): Promise<[status: number, next: string]> => {
+    const answer = await fetch(playlist + query)
+    const text = await answer.text()
+    return [answer.status, answer.ok ? nextOf(text) : query]
+  }
   const loop = (async () => {
-    while (!isOver) {
-      const status = await fetch(playlist).then(
-        (answer) => answer.text().then(() => answer.status),
-        () => 0,
-      )
+    let next = ''
+    while (!over.signal.aborted) {
+      const [status, following] = await load(next).catch((): [number, string] => [0, next])
       if (status !== statuses.at(-1)) statuses.push(status)
-      await delay(EVERY_MS)
+      next = following
+      if (status !== 200) await delay(AGAIN_MS)
     }
   })()
   return {
     statuses,
     stop: () => {
-      isOver = true
+      over.abort()
       return loop
     },
   }

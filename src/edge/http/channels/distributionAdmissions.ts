@@ -95,6 +95,8 @@ function renditionOf(parts: PlaybackParts, rules: PlaybackRules, rendition: stri
     name,
     playlist,
     get isGone() {
+      // It was closed during a wait. The next request learns whether the engine was stopped, or only the server stops.
+      if (parts.streamOf(engine.id) !== stream) return false
       return !stream.makes(name) || (!stream.isLive && isReplaced(rules, engine))
     },
   }
