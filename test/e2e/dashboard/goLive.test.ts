@@ -128,8 +128,17 @@ test('the demo page leads a user here with the stream of its address, and to the
 test('an encoder gets its addresses, as the server says how it is reached', async () => {
   const { data } = await dashboard.api('GET', '/api/server')
   await page.click('text=OBS or an encoder')
+  await page.waitForSelector('.copy >> button:has-text("Show")')
+  // The answer about the chosen token comes late. The page must not show the value of the one before meanwhile.
+  const late = Promise.withResolvers<void>()
+  const address = '**/api/publish_token/*'
+  await page.route(address, (route) => late.promise.then(() => route.continue()))
   await page.selectOption('label:text-is("Token")', { label: 'Studio 1' })
+  await page.waitForSelector('[aria-busy=true]')
+  expect(await page.locator('.copy').count()).toBe(0)
+  late.resolve()
   await page.click('.copy >> button:has-text("Show")')
+  await page.unroute(address)
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
   expect(server).toBe(`${data.addresses.base}/api/whip/morning`)
   const encoder = await dashboard.peer()

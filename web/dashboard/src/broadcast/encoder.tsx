@@ -2,12 +2,14 @@ import { useState } from 'preact/hooks'
 import { ownAddresses, rtmpKey, rtmpServer, whipAddress } from '../addresses.ts'
 import { CopyField } from '../parts/copy.tsx'
 import { Segment } from '../parts/form.tsx'
+import { Bones } from '../parts/notice.tsx'
 import { words } from '../words/words.ts'
 
 const text = words.goLive.encoder
 
-/** What to enter in OBS or in an encoder. */
-export function EncoderAddresses({ streamName, token }: { readonly streamName: string; readonly token: string }) {
+/** What to enter in OBS or in an encoder. `token`: its value, `undefined` while it is loaded. */
+export function EncoderAddresses(props: { readonly streamName: string; readonly token: string | undefined }) {
+  const { streamName, token } = props
   const [protocol, setProtocol] = useState<'whip' | 'rtmp'>('whip')
   const addresses = ownAddresses()
   return (
@@ -22,7 +24,9 @@ export function EncoderAddresses({ streamName, token }: { readonly streamName: s
         onChange={setProtocol}
       />
       <p class="note">{protocol === 'whip' ? text.whipNote : text.rtmpNote}</p>
-      {protocol === 'whip' ? (
+      {token === undefined ? (
+        <Bones rows={2} />
+      ) : protocol === 'whip' ? (
         <>
           <CopyField label={text.server} what={text.server} value={whipAddress(addresses, streamName)} />
           <CopyField label={text.bearer} what={text.bearer} value={token} isSecret />

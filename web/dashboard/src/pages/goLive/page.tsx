@@ -123,7 +123,7 @@ function FromEncoder(fields: Fields) {
   return (
     <div class="cols main-form">
       <Card title={text.encoder.title}>
-        {value !== undefined && <EncoderAddresses streamName={streamName} token={value} />}
+        <EncoderAddresses streamName={streamName} token={value} />
       </Card>
       <form class="stack" aria-label={text.form} onSubmit={(event) => event.preventDefault()}>
         <section class="card">
@@ -136,10 +136,11 @@ function FromEncoder(fields: Fields) {
   )
 }
 
-/** The value of a token. Lists may leave it out. */
-const useToken = ({ id }: PublishToken): string | undefined =>
-  useLoad(async (signal) => (await call(readPublishToken, { path: { tokenId: String(id) } }, { signal })).token, [id])
-    .data
+/** The value of a token, `undefined` while it is loaded: never that of a token that was chosen before. */
+function useToken({ id }: PublishToken): string | undefined {
+  const { data } = useLoad((signal) => call(readPublishToken, { path: { tokenId: String(id) } }, { signal }), [id])
+  return data?.id === id ? data.token : undefined
+}
 
 const FIRST_CHOICES: Choices = { quality: FIRST_QUALITY, cameraId: '', microphoneId: '' }
 
