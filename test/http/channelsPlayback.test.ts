@@ -149,6 +149,21 @@ describe('a distribution', () => {
       expect(await codeOf(`/v2/distributions/${id}/hls/main.m3u8`)).toEqual([404, 'not_found'])
   })
 
+  it('tells players to wait for an engine between two servers, and not for one that a user has stopped', async () => {
+    const stage = await newStage()
+    const [, main] = stage.engineIds
+    const playlist = `${(await segmentOf(stage)).replace(/[^/]+$/, '')}media.m3u8`
+    live.running.app.channelStreams.close(main)
+    const answersWhile = async (status: ActiveStatus): Promise<number> => {
+      await setStatus(main, status)
+      // A change through the API, so that the answer is not that of a second ago.
+      await change(stage, { name: status })
+      return (await play(playlist)).status
+    }
+    for (const status of ['playing', 'starting', 'waiting'] as const) expect(await answersWhile(status)).toBe(503)
+    for (const status of ['stopping', 'stopped', 'error'] as const) expect(await answersWhile(status)).toBe(404)
+  })
+
   it('applies changed rules to current viewers, segments included', async () => {
     const stage = await newStage()
     const segment = await segmentOf(stage)

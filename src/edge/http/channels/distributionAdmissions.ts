@@ -110,6 +110,9 @@ function renditionOf(parts: PlaybackParts, rules: PlaybackRules, rendition: stri
 const isReplaced = ({ engines }: PlaybackRules, { status }: Engine): boolean =>
   status !== 'playing' && engines.some((other) => other.status === 'playing')
 
+/** Between two servers, an engine is at no node for a moment. One that a user stops does not come back by itself. */
+const willPlay = ({ status }: Engine): boolean => status !== 'stopping' && !isIdle(status)
+
 interface Admitted {
   readonly rules: PlaybackRules
   readonly ticket: GrantTicket
@@ -155,8 +158,7 @@ class DistributionAdmission implements Admission {
     const engine = engineOf(rules, rendition)
     const nodeUrl = engine && rules.nodes.get(engine.id)
     if (nodeUrl !== undefined) return ok({ nodeUrl })
-    // Between two servers, an engine is at no node for a moment.
-    const begins = engine !== undefined && !isIdle(engine.status) && this.#parts.streamOf(engine.id) === undefined
+    const begins = engine !== undefined && willPlay(engine) && this.#parts.streamOf(engine.id) === undefined
     return err(begins ? NOT_YET : NOT_THERE)
   }
 
