@@ -6,7 +6,7 @@ import {
   type Subject,
   type TrackedUsage,
 } from '../commands/channels/usage.ts'
-import { type Marked, RESOLUTIONS, type SeriesRecord } from '../core/channels/analytics.ts'
+import { RESOLUTIONS, type SeriesRecord, type UsageAmount } from '../core/channels/analytics.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { choiceFlag, required, textFlag } from './flag.ts'
@@ -73,7 +73,7 @@ async function show(scope: AccountScope, subject: Subject, { by, resolution, tim
 }
 
 /** A line of a table. */
-interface Line extends Marked {
+interface Line extends UsageAmount {
   readonly names: readonly string[]
 }
 

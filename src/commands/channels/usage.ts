@@ -1,7 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import {
-  type Marked,
-  marked,
   RECORDS_MAX,
   readSeriesQuery,
   readSpanQuery,
@@ -12,6 +10,8 @@ import {
   stepOf,
   tooMuch,
   toSeries,
+  type UsageAmount,
+  usageAmount,
 } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, validationFailed } from '../../core/channels/errors.ts'
 import { readPageQuery } from '../../core/channels/listQuery.ts'
@@ -83,8 +83,8 @@ function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup>
     : { ...formats, groups: ['distribution', ...formats.groups] }
 }
 
-const amountOf = ({ counted }: Subject, { bytesOut, bytesFromCaches, viewedMs }: ServedSum): Marked =>
-  counted === 'bytes' ? marked(bytesOut, bytesFromCaches) : { amount: minutesOf(viewedMs) }
+const amountOf = ({ counted }: Subject, { bytesOut, bytesFromCaches, viewedMs }: ServedSum): UsageAmount =>
+  counted === 'bytes' ? usageAmount(bytesOut, bytesFromCaches) : { amount: minutesOf(viewedMs) }
 
 /** The country code for an unknown country: ISO 3166 leaves it to users. */
 const UNKNOWN_COUNTRY = 'ZZ'
@@ -95,7 +95,7 @@ export async function servedCountries(
   accountId: string,
   subject: Subject,
   query: Query,
-): ChannelResult<({ countryCode: string } & Marked)[]> {
+): ChannelResult<({ countryCode: string } & UsageAmount)[]> {
   const span = readSpanQuery(query)
   if (!span.ok) return span
   const of = await ownedBy(ctx, accountId, subject)
@@ -107,7 +107,7 @@ export async function servedCountries(
 }
 
 /** What Sluice served for one tracking id; without one: to viewers that have none. */
-export interface TrackedUsage extends Marked {
+export interface TrackedUsage extends UsageAmount {
   trackingId?: string
 }
 

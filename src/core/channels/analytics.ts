@@ -147,23 +147,23 @@ export interface Amount {
 }
 
 /** A number of an answer. Bytes that caches sent are part of it, and stand beside it. */
-export interface Marked {
+export interface UsageAmount {
   amount: number
   bytesFromCaches?: number
 }
 
 /** @param bytesFromCaches how many of the bytes in `amount` caches sent */
-export const marked = (amount: number, bytesFromCaches: number): Marked =>
+export const usageAmount = (amount: number, bytesFromCaches: number): UsageAmount =>
   bytesFromCaches === 0 ? { amount } : { amount, bytesFromCaches }
 
 export interface SeriesRecord {
   timestamp: string
-  records: ({ id: string } & Marked)[]
+  records: ({ id: string } & UsageAmount)[]
 }
 
 /** Every slot of the time span in order, with its amounts by id. */
 export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
-  const slots = new Map<number, Map<string, Required<Marked>>>()
+  const slots = new Map<number, Map<string, Required<UsageAmount>>>()
   for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
     slots.set(ms, new Map())
   }
@@ -175,7 +175,7 @@ export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): Serie
   return [...slots].map(([ms, records]) => ({
     timestamp: new Date(ms).toISOString(),
     records: [...records]
-      .map(([id, sum]) => ({ id, ...marked(sum.amount, sum.bytesFromCaches) }))
+      .map(([id, sum]) => ({ id, ...usageAmount(sum.amount, sum.bytesFromCaches) }))
       .sort((a, b) => (a.id < b.id ? -1 : 1)),
   }))
 }

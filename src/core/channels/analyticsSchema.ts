@@ -49,7 +49,7 @@ export const SpanQuery = Type.Object(span)
 
 export const TrackingQuery = Type.Object({ ...pageQuery, ...span })
 
-const marked = {
+const usageAmount = {
   amount: Type.Number(),
   bytesFromCaches: optional(
     Type.Number({ description: 'How many of these bytes caches sent. Absent: none, or the amount is of minutes.' }),
@@ -60,7 +60,7 @@ export const Series = Type.Array(
   Type.Object(
     {
       timestamp: date(),
-      records: Type.Array(Type.Object({ id: Type.String(), ...marked }, closed)),
+      records: Type.Array(Type.Object({ id: Type.String(), ...usageAmount }, closed)),
     },
     closed,
   ),
@@ -68,13 +68,16 @@ export const Series = Type.Array(
 )
 
 export const Countries = Type.Array(
-  Type.Object({ countryCode: Type.String({ description: 'ISO 3166-1 alpha-2; ZZ: not known.' }), ...marked }, closed),
+  Type.Object(
+    { countryCode: Type.String({ description: 'ISO 3166-1 alpha-2; ZZ: not known.' }), ...usageAmount },
+    closed,
+  ),
 )
 
 export const Tracked = Type.Object(
   {
     trackingId: optional(Type.String({ description: 'Absent: viewers without one.' })),
-    ...marked,
+    ...usageAmount,
   },
   { $id: 'Tracked', ...closed },
 )
