@@ -1,15 +1,20 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { SegmentMemory } from '../../src/base/segmentMemory.ts'
 import { type NodeAnswer, RemoteMedia } from '../../src/edge/http/hls/remoteMedia.ts'
 
 /** Media of another node that answers when it is told to. */
 function remote(answerOf: (url: string) => NodeAnswer | null = () => answer('public, max-age=3600, immutable')) {
   const clock = new ManualClock()
   const asked: string[] = []
-  const media = new RemoteMedia(clock, async (url) => {
-    asked.push(url)
-    return answerOf(url)
-  })
+  const media = new RemoteMedia(
+    clock,
+    async (url) => {
+      asked.push(url)
+      return answerOf(url)
+    },
+    new SegmentMemory(),
+  )
   return { clock, asked, media }
 }
 
@@ -32,6 +37,17 @@ test('all viewers share one request, and then its answer, for a minute at most',
   media.sweep()
   await media.get('s1', '~y/s1')
   expect(asked).toEqual(['~0/s1', '~y/s1'])
+})
+
+test('what is in memory can be had at once, and nothing else', async () => {
+  const { clock, media } = remote()
+  expect(media.peek('s1')).toBeNull()
+  const fetched = media.get('s1', 's1')
+  expect(media.peek('s1')).toBeNull()
+  const answered = await fetched
+  expect(media.peek('s1')).toBe(answered)
+  clock.advance(60_001)
+  expect(media.peek('s1')).toBeNull()
 })
 
 test('what must not be kept is requested again, and so is a node that did not answer', async () => {
@@ -65,7 +81,7 @@ test('the oldest pieces make room for new ones', async () => {
 })
 
 test('requests under way are bounded', async () => {
-  const never = new RemoteMedia(new ManualClock(), () => new Promise(() => undefined))
+  const never = new RemoteMedia(new ManualClock(), () => new Promise(() => undefined), new SegmentMemory())
   for (let n = 0; n < 2000; n++) void never.get(`s${n}`, `s${n}`)
   expect(await never.get('one more', 'one more')).toBeNull()
 })

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
 import { endChildren, until } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -8,7 +9,7 @@ import { freePort } from '../support/freePort.ts'
 
 const SECRET = 'a shared secret of this test'
 const VIDEO = [
-  { width: 160, height: 90, bitrate: 150_000 },
+  { width: 320, height: 180, bitrate: 400_000 },
   { width: 96, height: 54, bitrate: 80_000 },
 ]
 
@@ -83,6 +84,30 @@ describe('a node that does not run the engine of a channel', () => {
     expect([waited.status, (await waited.text()).includes(`s${next - 1}.m4s`)]).toEqual([200, true])
     const [own = ''] = await watch(owner)
     expect((await fetch(at(other, own))).status).toBe(200)
+  })
+
+  test('sends a piece that it has fetched as the framework would, without copying it', async () => {
+    const [playlist = ''] = await watch(other)
+    const text = await (await fetch(playlist)).text()
+    const [segment = ''] = linesOf(text)
+    const init = /"(init-[^"]+)/.exec(text)?.[1] ?? ''
+    const answerOf = async (url: URL | string) => {
+      const answer = await fetch(url)
+      const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(answer.headers)
+      return { status: answer.status, headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+    }
+    const { addon } = other.running.app.segmentMemory
+    const send = addon && vi.spyOn(addon, 'send')
+    onTestFinished(() => send?.mockRestore())
+    for (const piece of [segment, init]) {
+      const url = new URL(piece, playlist)
+      // A request with an unknown query is left to the framework, which fetches the piece.
+      const route = await answerOf(`${url.href}?via=route`)
+      expect([piece, await answerOf(url)]).toEqual([piece, route])
+      expect(route.status).toBe(200)
+    }
+    expect((await answerOf(new URL(segment, playlist))).bytes.length).toBeGreaterThan(SPLICED_MIN_BYTES)
+    if (send) expect(send).toHaveBeenCalledTimes(2)
   })
 
   test('counts what it serves for the tracking id, with its playing time', async () => {

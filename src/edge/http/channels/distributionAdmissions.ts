@@ -150,16 +150,27 @@ class DistributionAdmission implements Admission {
     return renditionOf(this.#parts, this.#admitted.rules, rendition)
   }
 
+  isRemote(rendition: string): boolean {
+    return this.here(rendition) === undefined && this.#nodeOf(rendition) !== undefined
+  }
+
   async locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>> {
     const { rules } = this.#admitted
     callForSlate(this.#parts, rules, rendition)
     const found = this.here(rendition)
     if (found !== undefined) return ok({ rendition: found })
-    const engine = engineOf(rules, rendition)
-    const nodeUrl = engine && rules.nodes.get(engine.id)
+    const nodeUrl = this.#nodeOf(rendition)
     if (nodeUrl !== undefined) return ok({ nodeUrl })
+    const engine = engineOf(rules, rendition)
     const begins = engine !== undefined && willPlay(engine) && this.#parts.streamOf(engine.id) === undefined
     return err(begins ? NOT_YET : NOT_THERE)
+  }
+
+  /** The URL of the node that runs the engine of this rendition. */
+  #nodeOf(rendition: string): string | undefined {
+    const { rules } = this.#admitted
+    const engine = engineOf(rules, rendition)
+    return engine && rules.nodes.get(engine.id)
   }
 
   async recheck(): Promise<HttpRefusal | null> {

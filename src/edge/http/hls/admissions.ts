@@ -55,6 +55,8 @@ export interface Admission {
   sends(response: ServerResponse, length: number, playsMs: number): void
   /** A rendition of this node that is there now. */
   here(rendition: string): LocalRendition | undefined
+  /** Whether `locate` would look for it at other nodes, as far as memory says. */
+  isRemote(rendition: string): boolean
   locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>>
   /** Why the viewer is refused after a wait; null: it is still admitted. */
   recheck(): Promise<HttpRefusal | null>

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } from '../fastPath.ts'
-import type { Admission } from './admissions.ts'
+import type { Admission, LocalRendition } from './admissions.ts'
+import { pieceKey } from './media.ts'
 import { type Piece, pieceOf } from './names.ts'
 import { HLS_MEDIA, type HlsRoute } from './parts.ts'
 import { endWith } from './sendAtOnce.ts'
@@ -10,17 +11,20 @@ import { usesAlone } from './sharing.ts'
 /** `/hls/~{ticket}/{stream}/{rendition}/{file}` */
 const MEDIA = /^\/hls\/~([\w.-]{1,4096})\/([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))$/
 
-interface Found {
-  readonly admission: Admission
-  readonly piece: Piece
+interface Playable {
   readonly bytes: Buffer
   readonly playsMs: number
 }
 
+interface Found extends Playable {
+  readonly admission: Admission
+  readonly piece: Piece
+}
+
 /**
- * Fast path for whole pieces that exist, if memory alone admits the viewer. The route handles waiting for the next piece,
- * playlists and refusals. `test/http/hlsFastPath.test.ts` and `test/http/playbackFastPath.test.ts` prove that its answers
- * equal the route's.
+ * Fast path for whole pieces that are in memory, if memory alone admits the viewer. The route handles playlists, refusals,
+ * and whatever waits for the next piece or for another node. `test/http/hlsFastPath.test.ts`,
+ * `test/http/playbackFastPath.test.ts` and `test/system/channelNodes.test.ts` prove that its answers equal the route's.
  */
 export function hlsFastPath(route: HlsRoute, options: FastPathOptions): FastPath {
   const { memory } = route
@@ -53,9 +57,26 @@ function find(route: HlsRoute, asked: RegExpExecArray, request: IncomingMessage)
   const [, ticket = '', stream = '', rendition = '', file = ''] = asked
   const piece = pieceOf(file)
   const admission = piece && route.peek(ticket, stream, request)
-  const here = admission?.here(rendition)
-  const bytes = piece && here?.stream.piece({ ...piece, rendition: here.name })
-  if (!admission || !here || !bytes) return null
+  if (!admission) return null
+  const here = admission.here(rendition)
+  const playable = here ? localPiece(here, piece) : fetchedPiece(route, admission, stream, rendition, file)
+  if (playable === null) return null
   if (!usesAlone(admission, rendition, piece, 1, route.clock.monotonic())) return null
-  return { admission, piece, bytes, playsMs: playsMsOf(here, piece) }
+  return { admission, piece, ...playable }
+}
+
+function localPiece(here: LocalRendition, piece: Piece): Playable | null {
+  const bytes = here.stream.piece({ ...piece, rendition: here.name })
+  return bytes === undefined ? null : { bytes, playsMs: playsMsOf(here, piece) }
+}
+
+/** A piece that this node has fetched from another one. */
+function fetchedPiece(
+  { remote }: HlsRoute,
+  admission: Admission,
+  ...[stream, rendition, file]: Parameters<typeof pieceKey>
+): Playable | null {
+  const answer = remote.peek(pieceKey(stream, rendition, file))
+  if (answer === null || answer.status !== 200 || !admission.isRemote(rendition)) return null
+  return { bytes: answer.body, playsMs: answer.playsMs }
 }

@@ -80,6 +80,12 @@ class FeedAdmission implements Admission {
     return feedRendition(this.#parts, this.#ticket.stream, rendition)
   }
 
+  isRemote(): boolean {
+    const { hls, ctx } = this.#parts
+    const { accountId, streamName, sourceId } = this.viewer.target
+    return hls.find(this.#ticket.stream) === undefined && !ctx.sessions.feed(accountId, streamName, sourceId)
+  }
+
   /**
    * Packages the feed again if it had no viewers for a while. If another publisher has come since, the stream has another
    * name.

@@ -169,6 +169,9 @@ async function localPiece(rendition: LocalRendition, piece: Piece): Promise<Resu
   return bytes.ok ? ok({ piece, bytes: bytes.value, playsMs: playsMsOf(rendition, piece) }) : bytes
 }
 
+/** A piece never becomes another one under its name, at whichever node it is. */
+export const pieceKey = (stream: string, rendition: string, file: string): string => `${stream}/${rendition}/${file}`
+
 /** Media from the node that makes it, fetched once for all viewers of this node. */
 async function remoteMedia(
   { remote, tickets, playlists }: HlsRoute,
@@ -183,7 +186,8 @@ async function remoteMedia(
   if (requested === 'malformed') return err(TOO_FAR)
   const base = `${nodeUrl.replace(/\/$/, '')}/hls/`
   const path = `${stream}/${rendition}/${file}${queryOf(requested)}`
-  const fetched = await remote.get(base + path, `${base}~${tickets.forNode(stream)}/${path}`)
+  const key = piece === null ? base + path : pieceKey(stream, rendition, file)
+  const fetched = await remote.get(key, `${base}~${tickets.forNode(stream)}/${path}`)
   if (fetched === null) return err(AWAY)
   const { status, body, caching, playsMs } = fetched
   if (status !== 200) return err(status === 404 ? NOT_THERE : { status, text: body.toString() })

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
+import { type SegmentMemory, SPLICED_MIN_BYTES } from '../../../base/segmentMemory.ts'
 
 /** What another node answered. */
 export interface NodeAnswer {
@@ -14,6 +15,8 @@ export type FetchFromNode = (url: string) => Promise<NodeAnswer | null>
 
 interface Fetched {
   readonly answer: Promise<NodeAnswer | null>
+  /** The value of `answer`, once it is there. */
+  settled: NodeAnswer | null
   /** Monotonic milliseconds; infinite while it is under way. */
   untilMs: number
   bytes: number
@@ -32,13 +35,22 @@ const FRESH_MAX_MS = 60_000
 export class RemoteMedia {
   readonly #clock: Clock
   readonly #fetch: FetchFromNode
-  /** By address without the ticket; the oldest first. */
+  readonly #memory: SegmentMemory
+  /** By key; the oldest first. */
   readonly #fetched = new Map<string, Fetched>()
   #bytes = 0
 
-  constructor(clock: Clock, fetch: FetchFromNode) {
+  /** @param memory keeps segments, so that they leave without being copied */
+  constructor(clock: Clock, fetch: FetchFromNode, memory: SegmentMemory) {
     this.#clock = clock
     this.#fetch = fetch
+    this.#memory = memory
+  }
+
+  /** The answer of `get`, if it is in memory. */
+  peek(key: string): NodeAnswer | null {
+    const found = this.#fetched.get(key)
+    return found !== undefined && found.untilMs > this.#clock.monotonic() ? found.settled : null
   }
 
   /**
@@ -50,7 +62,8 @@ export class RemoteMedia {
     if (found !== undefined && found.untilMs > this.#clock.monotonic()) return found.answer
     this.#forget(key)
     if (!this.#hasRoom()) return Promise.resolve(null)
-    const fetched: Fetched = { answer: this.#fetch(url), untilMs: Number.POSITIVE_INFINITY, bytes: 0 }
+    const answer = this.#fetch(url).then((fresh) => fresh && this.#keptForSending(fresh))
+    const fetched: Fetched = { answer, settled: null, untilMs: Number.POSITIVE_INFINITY, bytes: 0 }
     this.#fetched.set(key, fetched)
     void fetched.answer.then((answer) => this.#keep(key, fetched, answer))
     return fetched.answer
@@ -62,7 +75,12 @@ export class RemoteMedia {
     for (const [key, { untilMs }] of this.#fetched) if (untilMs <= nowMs) this.#forget(key)
   }
 
+  #keptForSending(answer: NodeAnswer): NodeAnswer {
+    return answer.body.length < SPLICED_MIN_BYTES ? answer : { ...answer, body: this.#memory.join([answer.body]) }
+  }
+
   #keep(key: string, fetched: Fetched, answer: NodeAnswer | null): void {
+    fetched.settled = answer
     fetched.untilMs = this.#clock.monotonic() + freshMs(answer)
     fetched.bytes = answer?.body.length ?? 0
     this.#bytes += fetched.bytes

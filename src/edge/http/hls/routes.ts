@@ -26,9 +26,9 @@ const SWEEP_MS = 1000
 
 /** What both kinds of viewers need, once for a server. */
 export function sharedHls(ctx: Pick<Context, 'clock'>, options: HlsRouteOptions): SharedHls {
-  const { key, fetchFromNode, refuseShared, isReporting } = options
-  const [tickets, remote] = [new Tickets(key, ctx.clock), new RemoteMedia(ctx.clock, fetchFromNode)]
-  return { tickets, remote, refuseShared, isReporting }
+  const { key, fetchFromNode, memory, refuseShared, isReporting } = options
+  const remote = new RemoteMedia(ctx.clock, fetchFromNode, memory)
+  return { tickets: new Tickets(key, ctx.clock), remote, refuseShared, isReporting }
 }
 
 /**
