@@ -1,6 +1,5 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -31,6 +30,9 @@ const INTEROP = [
   ),
   'test/system/hlsCaches.test.ts',
 ]
+
+/** The dashboard in a real browser: `npm run test:dashboard`. */
+const DASHBOARD = ['test/e2e/dashboard/*.test.ts']
 
 /** Streams that a validator watches, or ffmpeg encodes, for up to a minute each: `npm run test:streams`. */
 const STREAMS = [
@@ -72,11 +74,16 @@ function between<T>(many: readonly T[], few: readonly T[]): T[] {
 
 /** Beside unit tests, but of processes, of waits in real time, or of the whole repository. */
 const PROCESSES = [
+  'test/base/{keyfile,lineWriter,processors}.test.ts',
+  'test/cli/doctor*.test.ts',
   'test/media/relay/engine.test.ts',
   'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts',
   'test/hls/validator.test.ts',
   'test/mutants.test.ts',
 ]
+
+// Hundreds of processes start from the same sources, which the first one compiles for the others.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
@@ -86,8 +93,6 @@ const WITH_SERVERS = {
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
-  // Hundreds of processes start from the same sources, which the first one compiles for the others.
-  env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'sluice-compile-cache') },
   // As long as a busy machine may need, for a test and for a condition in it.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -99,10 +104,10 @@ const WITH_SERVERS = {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    // Node imports the sources itself, as it does for `npm start`. To transform them for each project would cost minutes.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
-        // The dashboard's operations, which the setup makes from the OpenAPI documents.
-        resolve: { alias: { '#api': fileURLToPath(new URL('build/web-api', import.meta.url)) } },
         test: {
           name: 'unit',
           include: [
@@ -127,7 +132,7 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: [...DELICATE, ...INTEROP, ...STREAMS],
+          exclude: [...DELICATE, ...INTEROP, ...DASHBOARD, ...STREAMS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: AT_ONCE,
@@ -155,12 +160,22 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'dashboard',
+          include: DASHBOARD,
+          exclude: INTEROP,
+          ...WITH_SERVERS,
+          maxWorkers: AT_ONCE,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
           name: 'streams',
           include: STREAMS,
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
           maxWorkers: 2,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

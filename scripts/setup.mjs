@@ -27,10 +27,11 @@ const PROGRAMS = [
   },
   {
     for: ['test', 'interop'],
-    what: 'Chromium',
-    isThere: () => Boolean(process.env.CHROMIUM) || isOnPath('chromium'),
-    debian: 'chromium',
-    without: 'Everything runs, except the tests in a real browser; CHROMIUM may name one for them instead.',
+    what: 'Chromium without windows',
+    isThere: () => Boolean(process.env.CHROMIUM) || isOnPath('chromium-headless-shell'),
+    debian: 'chromium-headless-shell',
+    without:
+      'Everything runs. The tests in a real browser take the Chromium with windows if it is there, or the one that CHROMIUM names.',
   },
   {
     for: ['interop'],
