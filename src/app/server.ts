@@ -3,7 +3,7 @@ import { liveAddressList } from '../base/addressList.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
-import { type App, CannotStart, derivedKey } from './app.ts'
+import { type App, CannotStart, derivedKey, doctorKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { openEncoders } from './encoders.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
@@ -203,6 +203,7 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
       maxPerAddress: app.config.server.maxConnectionsPerAddress,
     })),
     metricsSecret: () => app.config.metrics.secret,
+    doctorKey: doctorKey(key),
     limits: liveView(() => app.config.management),
     sign,
     demo: server.demo,

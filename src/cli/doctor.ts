@@ -13,8 +13,9 @@ import {
   type Finding,
 } from './doctorMachine.ts'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from './doctorDisk.ts'
-import { checkMediaPorts, checkProxy, checkPublicAddress } from './doctorNetwork.ts'
+import { checkMediaPorts, checkPublicAddress } from './doctorNetwork.ts'
 import { checkPort, isServing } from './doctorPort.ts'
+import { checkProxy } from './doctorProxy.ts'
 import { checkVideoEncoders, type TryEncoder } from './doctorEncoders.ts'
 import { checkStore } from './doctorStore.ts'
 import { checkTime } from './doctorTime.ts'
@@ -36,7 +37,8 @@ export const doctorCommand = command({
   detail:
     'The exit status is 1 if a line says FAIL. You can run it beside a server. Like any start it migrates the tables ' +
     'of an older version; it changes nothing else. To find the public address it asks the stun: servers of ' +
-    '`webrtc.iceServers`. It asks a running server for its health through `server.publicUrl`. Each check ends within seconds.',
+    '`webrtc.iceServers`. It asks a running server for its health through `server.publicUrl`, and how a proxy there passes ' +
+    'addresses on. Each check ends within seconds.',
   flags: FLAGS,
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --time-server pool.ntp.org --json'],
   run: async (call) => {
@@ -66,6 +68,7 @@ async function examine(call: Call<typeof FLAGS>): Promise<Finding[]> {
   const log = quietLogger(call)
   const tryOne: TryEncoder = (name) => call.host.tryVideoEncoder({ config: config.value, name, log })
   const serves = await isServing(config.value)
+  const publicUrl = await checkPublicUrl(config.value, serves, (url) => call.host.askHealth(config.value, url))
   const certificates = checkWebhookCertificates(config.value)
   return [
     ...machine,
@@ -81,8 +84,8 @@ async function examine(call: Call<typeof FLAGS>): Promise<Finding[]> {
     await checkPort(config.value),
     ...(await checkMediaPorts(config.value, serves)),
     await checkPublicAddress(config.value),
-    ...(await checkPublicUrl(config.value, serves, (url) => call.host.askHealth(config.value, url))),
-    ...checkProxy(config.value),
+    ...publicUrl.findings,
+    ...checkProxy(config.value, publicUrl.report),
     ...checkKernelBuffers(),
     ...(await checkTools(config.value)),
     ...(await checkVideoEncoders(config.value, tryOne)),

@@ -3,7 +3,6 @@ import { createSocket, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import { availableParallelism, networkInterfaces } from 'node:os'
 import type { Config } from '../config/schema.ts'
-import { speaksTls } from '../config/tlsSource.ts'
 import { type Finding, found } from './doctorMachine.ts'
 import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem } from './port.ts'
@@ -139,22 +138,4 @@ function unmask(value: Buffer, mask: Buffer): string | null {
     (((bytes[2 * n] ?? 0) << 8) | (bytes[2 * n + 1] ?? 0)).toString(16),
   )
   return new URL(`http://[${groups.join(':')}]`).hostname.replace(/^\[|\]$/g, '')
-}
-
-/** What a proxy in front changes, as far as the configuration shows it. */
-export function checkProxy(config: Config): Finding[] {
-  const { server } = config
-  const isPublic = server.publicUrl.startsWith('https:') || server.nodeUrl.startsWith('https:')
-  if (!isPublic || speaksTls(config)) return []
-  const check = 'proxy'
-  if (server.trustedProxies.length > 0)
-    return [found('ok', check, `X-Forwarded-For of ${server.trustedProxies.join(', ')} is trusted`)]
-  return [
-    found(
-      'warn',
-      check,
-      'a public URL has https, so a proxy is in front, but server.trustedProxies is empty: ' +
-        'Sluice takes all clients for the proxy. List its addresses',
-    ),
-  ]
 }

@@ -77,10 +77,14 @@ export interface VideoEncoderTrial {
 }
 
 /** What answered when a server was asked for its health. */
-export type HealthAnswer =
+export type HealthAnswer = (
   | { readonly kind: 'answered'; readonly status: number; readonly answer: string }
   /** The message is for people. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+) & {
+  /** Whether the request showed a key of the installation, so that one of its servers answers with a report. */
+  readonly isSigned: boolean
+}
 
 /** How a server reads its configuration again. */
 export interface Reloading {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkCountryDatabase, checkDiskSpace, checkDiskSpeed, checkKernelBuffers } from '../../src/cli/doctorDisk.ts'
 import { checkTools } from '../../src/cli/doctorMachine.ts'
-import { checkMediaPorts, checkProxy, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
+import { checkMediaPorts, checkPublicAddress, readMapped } from '../../src/cli/doctorNetwork.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config, PartialConfig } from '../../src/config/schema.ts'
 
@@ -141,14 +141,5 @@ describe('the machine', () => {
     utimesSync(database, 0, 0)
     expect(checkCountryDatabase(configOf({ geoip: { database } }))).toMatchObject([{ outcome: 'warn' }])
     expect(checkCountryDatabase(configOf({}))).toMatchObject([{ outcome: 'ok' }])
-  })
-
-  test('is behind a proxy that is not trusted', () => {
-    const server = { publicUrl: 'https://live.example.com' }
-    expect(checkProxy(configOf({ server }))).toMatchObject([{ outcome: 'warn' }])
-    expect(checkProxy(configOf({ server: { ...server, trustedProxies: ['10.0.0.1'] } }))).toMatchObject([
-      { outcome: 'ok' },
-    ])
-    expect(checkProxy(configOf({}))).toEqual([])
   })
 })

@@ -28,7 +28,7 @@ function configOf(publicUrl: string, selfSigned = false): Config {
 
 async function check(publicUrl: string, { isServing = true, selfSigned = false } = {}): Promise<Finding[]> {
   const config = configOf(publicUrl, selfSigned)
-  return checkPublicUrl(config, isServing, (url) => askHealth(config, url))
+  return (await checkPublicUrl(config, isServing, (url) => askHealth(config, url))).findings
 }
 
 async function portOf(server: Server): Promise<number> {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
@@ -54,6 +54,8 @@ export interface ServerOptions {
   connections: ConnectionLimits
   /** The secret for scrapers on other machines; empty: only this machine may scrape. */
   metricsSecret: () => string
+  /** Shows that a request is from `sluice doctor` of this installation. */
+  doctorKey: KeyObject
   limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
@@ -131,8 +133,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   const methodsAt = answerUnknownRoutes(app)
   observe(app, log, metrics)
   await collectOpenApi(app, options.version)
-  operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(ctx.isProxy)
+  operationRoutes(app, ctx, metrics, { ...options, peerOf })
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)

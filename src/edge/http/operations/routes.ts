@@ -1,22 +1,35 @@
+import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { constantTimeEqual } from '../../../base/crypto.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
 import { apiPages } from '../docs/routes.ts'
+import type { PeerOf } from '../peer.ts'
+import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
 import { sendFailure } from '../problem.ts'
 
 const READY_TIMEOUT_MS = 2000
+
+export interface OperationOptions {
+  readonly metricsSecret: () => string
+  readonly doctorKey: KeyObject
+  readonly peerOf: PeerOf
+}
 
 /** For operators: liveness, readiness, metrics and capabilities. */
 export function operationRoutes(
   app: FastifyInstance,
   ctx: Context,
   metrics: Metrics,
-  metricsSecret: () => string,
+  { metricsSecret, doctorKey, peerOf }: OperationOptions,
 ): void {
-  app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
+  app.get('/healthz', (request, reply) =>
+    isFromDoctor(doctorKey, ctx.clock, request.raw)
+      ? reply.header('Cache-Control', 'no-store').send(healthReport(peerOf, ctx.isProxy, request.raw))
+      : reply.type('text/plain').send('ok\n'),
+  )
 
   app.get('/readyz', async (_request, reply) => {
     try {
