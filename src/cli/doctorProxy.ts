@@ -10,8 +10,17 @@ const CHECK = 'proxy'
  * @param report what a server told about a request through `server.publicUrl`; null: only the configuration is known
  */
 export function checkProxy(config: Config, report: HealthReport | null): Finding[] {
-  return report === null ? judgeConfig(config) : judgeReport(report, needsProxy(config, config.server.publicUrl))
+  if (report === null) return judgeConfig(config)
+  return isDirect(config, report) ? [] : judgeReport(report, needsProxy(config, config.server.publicUrl))
 }
+
+/** Nothing else on this machine can have the port of Sluice, so this request came from the doctor itself. */
+const isDirect = ({ server: { publicUrl, port } }: Config, { from }: HealthReport): boolean =>
+  isLoopback(from) && portOf(new URL(publicUrl)) === port
+
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1'
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
 
 /** An URL with https needs a proxy if Sluice does not speak TLS. */
 const needsProxy = (config: Config, url: string): boolean => url.startsWith('https:') && !speaksTls(config)

@@ -111,6 +111,14 @@ describe('without a request, a proxy', () => {
     expect(checkProxy(configOf({ publicUrl: 'https://live.example.com' }), report)).toMatchObject([{ outcome: 'FAIL' }])
   })
 
+  test('is not suspected where the doctor connects to Sluice itself, from an address that is trusted', () => {
+    const report = { from: '127.0.0.1', isTrustedProxy: true, forwardedFor: '192.0.2.1', client: '192.0.2.1' }
+    const server = { port: 8080, trustedProxies: ['127.0.0.1'] }
+    expect(checkProxy(configOf({ ...server, publicUrl: 'http://localhost:8080' }), report)).toEqual([])
+    for (const publicUrl of ['http://localhost', 'https://localhost', 'http://localhost:8081'])
+      expect(checkProxy(configOf({ ...server, publicUrl }), report)).toMatchObject([{ outcome: 'FAIL' }])
+  })
+
   test('on this machine, through which the doctor asks, is fine', () => {
     const report = {
       from: '127.0.0.1',
@@ -118,6 +126,6 @@ describe('without a request, a proxy', () => {
       forwardedFor: '192.0.2.1, 127.0.0.1',
       client: '192.0.2.1',
     }
-    expect(checkProxy(configOf({}), report)).toMatchObject([{ outcome: 'ok' }])
+    expect(checkProxy(configOf({ publicUrl: 'https://live.example.com' }), report)).toMatchObject([{ outcome: 'ok' }])
   })
 })
