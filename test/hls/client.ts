@@ -7,7 +7,7 @@ const ANSWER_MAX_MS = 30_000
 const RETRY_MS = 100
 
 export interface ClientOptions {
-  /** How long a server may be away before that counts: without a connection, and then without a publisher. */
+  /** How long a server may be away before that counts: it says so (503), has no connection, and then no publisher. */
   readonly outageMs: number
   readonly signal: AbortSignal
 }
@@ -36,7 +36,7 @@ export class Client {
   async get(kind: Kind, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
     while (!this.isOver) {
       const answer = await this.#once(kind, url, headers)
-      if (answer === null) this.#isAway()
+      if (answer === null || answer.status === 503) this.#isAway()
       const isBack = answer !== null && (answer.status < 400 || kind === 'media')
       if (isBack && kind !== 'media') this.#away = null
       if (isBack || this.#away === null || Date.now() > this.#away.untilMs) return answer

@@ -91,15 +91,28 @@ describe('a running stream', () => {
   })
 
   test.concurrent.each([
-    ['an outage is found', 0, true],
-    ['an outage that is allowed is no violation', 30_000, false],
-  ])('%s', async (_, outageMs, isFound) => {
-    const server = await sampleServer()
-    const states = { before: 0, isBack: false }
+    ['an outage is found', 0, false, true],
+    ['an outage that is allowed is no violation', 30_000, false, false],
+    ['an outage that the server announces is found', 0, true, true],
+    ['an outage that the server announces is no violation if it is allowed', 30_000, true, false],
+  ])('%s', async (_, outageMs, isAnnounced, isFound) => {
+    const states = { before: 0, announced: 0, isAway: false, isBack: false }
+    const server = await sampleServer((sent, path) => {
+      if (!isAnnounced || states.before === 0 || states.isBack || !inMedia(path)) return
+      sent.status = 503
+      states.announced += 1
+      // The first announcement has arrived when somebody asks again.
+      if (states.announced > 4) leave()
+    })
+    const leave = (): void => {
+      if (states.isAway) return
+      states.isAway = true
+      void server.restart(200).then(() => (states.isBack = true))
+    }
     const isEnough = ({ seen }: Report): boolean => {
       if (states.before === 0 && seen.segments > 2) {
         states.before = seen.playlists
-        void server.restart(200).then(() => (states.isBack = true))
+        if (!isAnnounced) leave()
       }
       return states.isBack && seen.playlists > states.before + 5
     }
