@@ -101,7 +101,7 @@ describe('a running stream', () => {
       if (!isAnnounced || states.before === 0 || states.isBack || !inMedia(path)) return
       sent.status = 503
       states.announced += 1
-      // The first announcement has arrived when somebody asks again.
+      // The first announcement has arrived when the validator requests again.
       if (states.announced > 4) leave()
     })
     const leave = (): void => {
