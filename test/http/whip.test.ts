@@ -76,7 +76,8 @@ async function patchAtOnce(at: string, count: number): Promise<string[]> {
   let text = ''
   for await (const chunk of socket.setEncoding('utf8')) {
     text += chunk
-    if (text.split('HTTP/1.1 ').length > count) break
+    // The last status may come in two pieces.
+    if ((text.match(/HTTP\/1\.1 \d{3}/g)?.length ?? 0) >= count) break
   }
   return text
     .split('HTTP/1.1 ')

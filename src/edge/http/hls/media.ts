@@ -110,13 +110,18 @@ function mediaAt(
   return Promise.resolve(err(movedTo(place.movedTo, request)))
 }
 
-/** Sends a player to the stream that continues the one of its ticket. Its pieces are gone. */
+/**
+ * Sends a player to the stream that continues the one of its ticket. Its pieces are gone. Players reload the old address
+ * again and again, so the part that they wait for goes along: without it they would get each answer at once.
+ */
 function movedTo(
   { ticket, stream }: Extract<RenditionPlace, { movedTo: unknown }>['movedTo'],
-  { params }: FastifyRequest<MediaRequest>,
+  { params, query }: FastifyRequest<MediaRequest>,
 ): HttpRefusal {
   if (params.file !== MEDIA_PLAYLIST) return NOT_THERE
-  const location = `../../../~${ticket}/${stream}/${params.rendition}/media.m3u8`
+  const wanted = wantedPartOf(query)
+  if (wanted === 'malformed') return TOO_FAR
+  const location = `../../../~${ticket}/${stream}/${params.rendition}/${MEDIA_PLAYLIST}${queryOf(wanted)}`
   return { status: 307, text: 'The stream continues at another address', location }
 }
 
