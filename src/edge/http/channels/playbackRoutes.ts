@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { type ChannelFailure, noSuch } from '../../../core/channels/errors.ts'
 import { admit, type Grant, type PlaybackRules } from '../../../core/channels/playback.ts'
 import { bearer } from '../auth.ts'
+import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
 import { PLAYLIST } from '../hls/sending.ts'
 import { preflight } from '../media/cors.ts'
 import { nameInDistribution } from './distributionAdmissions.ts'
@@ -16,7 +17,10 @@ export type PlaybackRequest = {
   Params: { distributionId: string }
   Querystring: { token?: unknown; node?: unknown }
 }
-type OldRequest = PlaybackRequest & { Params: { engineId: string; rendition: string } }
+type OldRequest = PlaybackRequest & {
+  Params: { engineId: string; rendition: string }
+  Querystring: { _HLS_msn?: unknown; _HLS_part?: unknown }
+}
 
 const ROOT = '/v2/distributions/:distributionId'
 const MASTER = `${ROOT}/hls/main.m3u8`
@@ -73,7 +77,10 @@ async function redirectOld(
   if (!admitted.ok) return refuse(reply, admitted.error)
   const { distributionId, engineId, rendition } = request.params
   const names = [distributionId, nameInDistribution(engineId, rendition)].map(encodeURIComponent).join('/')
-  const location = `../../../../../../hls/~${ticketFor(parts, admitted.value)}/${names}/media.m3u8`
+  const wanted = wantedPartOf(request.query)
+  // Players reload the old address again and again, so the part that they wait for goes along.
+  const query = wanted === 'malformed' ? '' : queryOf(wanted)
+  const location = `../../../../../../hls/~${ticketFor(parts, admitted.value)}/${names}/media.m3u8${query}`
   return reply.code(307).headers({ Location: location, 'Cache-Control': 'no-store' }).send('')
 }
 
