@@ -19,8 +19,16 @@ export class SegmentMemory {
 
   /** One Buffer with the bytes of all parts. Nothing may write to it. */
   join(parts: readonly Buffer[]): Buffer {
+    return this.#inAddon(parts) ?? Buffer.concat(parts)
+  }
+
+  /** The same of a segment that is one Buffer already: that Buffer, where the addon does not take it. */
+  keep(segment: Buffer): Buffer {
+    return this.#inAddon([segment]) ?? segment
+  }
+
+  #inAddon(parts: readonly Buffer[]): Buffer | null {
     const length = parts.reduce((sum, part) => sum + part.length, 0)
-    if (this.#addon === null || length < SPLICED_MIN_BYTES) return Buffer.concat(parts)
-    return this.#addon.join(parts) ?? Buffer.concat(parts)
+    return this.#addon === null || length < SPLICED_MIN_BYTES ? null : this.#addon.join(parts)
   }
 }

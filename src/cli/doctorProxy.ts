@@ -1,3 +1,4 @@
+import { isLoopback } from '../base/loopback.ts'
 import type { Config } from '../config/schema.ts'
 import { speaksTls } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, type HealthReport } from '../core/health.ts'
@@ -18,11 +19,9 @@ export function checkProxy(config: Config, report: HealthReport | null): Finding
 const isDirect = ({ server: { publicUrl, port } }: Config, { from }: HealthReport): boolean =>
   isLoopback(from) && portOf(new URL(publicUrl)) === port
 
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1'
-
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
 
-/** An URL with https needs a proxy if Sluice does not speak TLS. */
+/** A URL with https needs a proxy if Sluice does not speak TLS. */
 const needsProxy = (config: Config, url: string): boolean => url.startsWith('https:') && !speaksTls(config)
 
 function judgeConfig(config: Config): Finding[] {

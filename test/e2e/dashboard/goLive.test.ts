@@ -148,3 +148,14 @@ test('an encoder gets its addresses, as the server says how it is reached', asyn
   expect(await page.locator('.copy code').first().textContent()).toMatch(/^rtmp:\/\/127\.0\.0\.1:\d+\/v2\/pub$/)
   expect(await axe(page)).toEqual([])
 })
+
+test('addresses for an encoder whose token cannot be read say so, and come when it can', async () => {
+  const address = '**/api/publish_token/*'
+  await page.route(address, (route) => route.abort())
+  await page.click('text=OBS or an encoder')
+  await page.waitForSelector('.notice[data-s=error] >> button')
+  expect(await page.locator('.copy').count()).toBe(0)
+  await page.unroute(address)
+  await page.click('.notice[data-s=error] >> button')
+  await page.waitForSelector('.copy >> button:has-text("Show")')
+})

@@ -151,7 +151,7 @@ class DistributionAdmission implements Admission {
   }
 
   isRemote(rendition: string): boolean {
-    return this.here(rendition) === undefined && this.#nodeOf(rendition) !== undefined
+    return this.#nodeOf(rendition) !== undefined
   }
 
   async locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>> {

@@ -55,7 +55,7 @@ export interface Admission {
   sends(response: ServerResponse, length: number, playsMs: number): void
   /** A rendition of this node that is there now. */
   here(rendition: string): LocalRendition | undefined
-  /** Whether `locate` would look for it at other nodes, as far as memory says. */
+  /** Whether `locate` would look at other nodes for a rendition that is not here, as far as memory says. */
   isRemote(rendition: string): boolean
   locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>>
   /** Why the viewer is refused after a wait; null: it is still admitted. */

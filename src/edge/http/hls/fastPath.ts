@@ -59,8 +59,10 @@ function find(route: HlsRoute, asked: RegExpExecArray, request: IncomingMessage)
   const admission = piece && route.peek(ticket, stream, request)
   if (!admission) return null
   const here = admission.here(rendition)
-  const playable = here ? localPiece(here, piece) : fetchedPiece(route, admission, stream, rendition, file)
-  if (playable === null) return null
+  const playable = here
+    ? localPiece(here, piece)
+    : admission.isRemote(rendition) && fetchedPiece(route, pieceKey(stream, rendition, file))
+  if (!playable) return null
   if (!usesAlone(admission, rendition, piece, 1, route.clock.monotonic())) return null
   return { admission, piece, ...playable }
 }
@@ -71,12 +73,7 @@ function localPiece(here: LocalRendition, piece: Piece): Playable | null {
 }
 
 /** A piece that this node has fetched from another one. */
-function fetchedPiece(
-  { remote }: HlsRoute,
-  admission: Admission,
-  ...[stream, rendition, file]: Parameters<typeof pieceKey>
-): Playable | null {
-  const answer = remote.peek(pieceKey(stream, rendition, file))
-  if (answer === null || answer.status !== 200 || !admission.isRemote(rendition)) return null
-  return { bytes: answer.body, playsMs: answer.playsMs }
+function fetchedPiece({ remote }: HlsRoute, key: string): Playable | null {
+  const answer = remote.peek(key)
+  return answer?.status === 200 ? { bytes: answer.body, playsMs: answer.playsMs } : null
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { type SegmentMemory, SPLICED_MIN_BYTES } from '../../../base/segmentMemory.ts'
+import type { SegmentMemory } from '../../../base/segmentMemory.ts'
 
 /** What another node answered. */
 export interface NodeAnswer {
@@ -49,8 +49,7 @@ export class RemoteMedia {
 
   /** The answer of `get`, if it is in memory. */
   peek(key: string): NodeAnswer | null {
-    const found = this.#fetched.get(key)
-    return found !== undefined && found.untilMs > this.#clock.monotonic() ? found.settled : null
+    return this.#current(key)?.settled ?? null
   }
 
   /**
@@ -58,11 +57,11 @@ export class RemoteMedia {
    * @param url its address, with a ticket of this node
    */
   get(key: string, url: string): Promise<NodeAnswer | null> {
-    const found = this.#fetched.get(key)
-    if (found !== undefined && found.untilMs > this.#clock.monotonic()) return found.answer
+    const found = this.#current(key)
+    if (found !== undefined) return found.answer
     this.#forget(key)
     if (!this.#hasRoom()) return Promise.resolve(null)
-    const answer = this.#fetch(url).then((fresh) => fresh && this.#keptForSending(fresh))
+    const answer = this.#fetch(url).then((fresh) => fresh && { ...fresh, body: this.#memory.keep(fresh.body) })
     const fetched: Fetched = { answer, settled: null, untilMs: Number.POSITIVE_INFINITY, bytes: 0 }
     this.#fetched.set(key, fetched)
     void fetched.answer.then((answer) => this.#keep(key, fetched, answer))
@@ -75,8 +74,10 @@ export class RemoteMedia {
     for (const [key, { untilMs }] of this.#fetched) if (untilMs <= nowMs) this.#forget(key)
   }
 
-  #keptForSending(answer: NodeAnswer): NodeAnswer {
-    return answer.body.length < SPLICED_MIN_BYTES ? answer : { ...answer, body: this.#memory.join([answer.body]) }
+  /** Under way, or not out of date. */
+  #current(key: string): Fetched | undefined {
+    const found = this.#fetched.get(key)
+    return found !== undefined && found.untilMs > this.#clock.monotonic() ? found : undefined
   }
 
   #keep(key: string, fetched: Fetched, answer: NodeAnswer | null): void {

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { constantTimeEqual } from '../../../base/crypto.ts'
+import { isLoopback } from '../../../base/loopback.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
@@ -65,7 +66,5 @@ async function giveUp(ctx: Context): Promise<never> {
 function mayScrape(request: FastifyRequest, secret: string): boolean {
   const presented = bearer(request.headers.authorization)
   if (secret !== '' && presented !== null) return constantTimeEqual(presented, secret)
-  const from = request.socket.remoteAddress ?? ''
-  const isLoopback = from === '::1' || from.startsWith('127.') || from.startsWith('::ffff:127.')
-  return isLoopback && request.headers['x-forwarded-for'] === undefined
+  return isLoopback(request.socket.remoteAddress ?? '') && request.headers['x-forwarded-for'] === undefined
 }

@@ -1,4 +1,5 @@
 // One relay process. `engine.ts` starts and controls it over IPC. It exits when its parent has gone.
+import { isLoopback } from '../../../base/loopback.ts'
 import { systemRandom } from '../../../base/random.ts'
 import type { MediaEngineEvent } from '../../engine.ts'
 import type { FrameSink } from '../../frame.ts'
@@ -146,7 +147,7 @@ function hostsOf(
   { port, addresses }: UdpPort,
   transports: readonly HostAddress['transport'][],
 ): HostAddress[] {
-  const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
+  const outside = addresses.filter((address) => !isLoopback(address))
   const announced = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
   return transports.flatMap((transport) =>
     announced.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })),

@@ -119,11 +119,19 @@ type Fields = Parameters<typeof TokenFields>[0]
 
 function FromEncoder(fields: Fields) {
   const { token, streamName } = fields
-  const value = useToken(token)
+  const { data, error, reload } = useLoad(
+    (signal) => call(readPublishToken, { path: { tokenId: String(token.id) } }, { signal }),
+    [token.id],
+  )
   return (
     <div class="cols main-form">
       <Card title={text.encoder.title}>
-        <EncoderAddresses streamName={streamName} token={value} />
+        {error ? (
+          <LoadError error={error} onRetry={reload} />
+        ) : (
+          // Lists may leave the value out. What was loaded before may be of another token.
+          <EncoderAddresses streamName={streamName} token={data?.id === token.id ? data.token : undefined} />
+        )}
       </Card>
       <form class="stack" aria-label={text.form} onSubmit={(event) => event.preventDefault()}>
         <section class="card">
@@ -134,12 +142,6 @@ function FromEncoder(fields: Fields) {
       </form>
     </div>
   )
-}
-
-/** The value of a token, `undefined` while it is loaded: never that of a token that was chosen before. */
-function useToken({ id }: PublishToken): string | undefined {
-  const { data } = useLoad((signal) => call(readPublishToken, { path: { tokenId: String(id) } }, { signal }), [id])
-  return data?.id === id ? data.token : undefined
 }
 
 const FIRST_CHOICES: Choices = { quality: FIRST_QUALITY, cameraId: '', microphoneId: '' }
