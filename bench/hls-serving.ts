@@ -19,7 +19,7 @@ import { freePort } from '../test/support/freePort.ts'
 const CONNECTIONS = 16
 const SLICE_MS = 1500
 const SLICES = 9
-const TARGET = 0.7
+const TARGET = 1
 /** Two seconds of the default ladder, audio included: 2.9 Mbit/s and 0.9 Mbit/s, at their average. */
 const SEGMENT_BYTES = 475_000
 const FRAMES = 50

@@ -1,147 +1,17 @@
 /*
- * Memory of whole segments, and how it leaves on a socket of this process: the head of an answer, then the pages of the
- * segment themselves, through a pipe (vmsplice(2), splice(2)). Nothing is copied. The fast back end of
- * src/edge/http/hls/sendAtOnce.ts: JavaScript makes all decisions and owns the socket. A segment has pages of its own, which
- * nothing writes to any more. When its Buffer is gone they are unmapped, and the kernel frees them when no socket needs them.
+ * The fast back end of HLS (src/edge/http/hls): the memory of segments, which leaves without a copy, and connections whose
+ * requests and answers do not pass through Node. JavaScript makes all decisions and owns the sockets.
  * All state belongs to one instance of the module and is freed with it; nothing is global.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
-#include <errno.h>
-#include <fcntl.h>
 #include <node_api.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "addon.h"
+#include "connections.h"
+#include "segments.h"
 
-enum {
-  MAX_PARTS = 1024,
-  MAX_HEAD = 8192,
-  /* What a process without privileges may have; 64 kB if it has many pipes. A larger segment takes several turns. */
-  PIPE_BYTES = 1 << 20,
-  NO_PIPE = -1
-};
-
-/* The state of one instance of the module. */
-typedef struct instance {
-  /* Segments that are in memory, and one if the environment is alive. The last one frees the instance. */
-  size_t references;
-  /* Empty between two calls. */
-  int reads_from, writes_to;
-} instance;
-
-typedef struct {
-  instance *owner;
-  char *start;
-  size_t length;
-} segment;
-
-/* ---- The pipe ---- */
-
-static bool open_pipe(instance *self) {
-  int ends[2];
-  if (self->writes_to != NO_PIPE) return true;
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-  self->reads_from = ends[0];
-  self->writes_to = ends[1];
-  fcntl(self->writes_to, F_SETPIPE_SZ, PIPE_BYTES);
-  return true;
-}
-
-static void close_pipe(instance *self) {
-  if (self->writes_to == NO_PIPE) return;
-  close(self->reads_from);
-  close(self->writes_to);
-  self->reads_from = self->writes_to = NO_PIPE;
-}
-
-/* ---- Memory ---- */
-
-static void let_go(instance *self) {
-  if (--self->references > 0) return;
-  close_pipe(self);
-  free(self);
-}
-
-/* Called when no Buffer of the memory is left. */
-static void finalize(napi_env env, void *memory, void *hint) {
-  segment *gone = hint;
-  (void)env;
-  munmap(memory, gone->length);
-  let_go(gone->owner);
-  free(gone);
-}
-
-/* NULL: there is no memory. */
-static segment *new_segment(instance *self, const struct iovec *parts, size_t count, size_t length) {
-  segment *made = malloc(sizeof *made);
-  if (made == NULL) return NULL;
-  char *start = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (start == MAP_FAILED) {
-    free(made);
-    return NULL;
-  }
-  char *at = start;
-  for (size_t i = 0; i < count; i++) {
-    if (parts[i].iov_len == 0) continue;
-    memcpy(at, parts[i].iov_base, parts[i].iov_len);
-    at += parts[i].iov_len;
-  }
-  *made = (segment){.owner = self, .start = start, .length = length};
-  self->references++;
-  return made;
-}
-
-/* ---- Sending ---- */
-
-/* Passes what is in the pipe to the socket. Returns how much the socket took. */
-static size_t drain(int socket, int pipe, size_t length, bool is_last) {
-  const unsigned flags = SPLICE_F_NONBLOCK | (is_last ? 0 : SPLICE_F_MORE);
-  size_t done = 0;
-  while (done < length) {
-    ssize_t moved = splice(pipe, NULL, socket, NULL, length - done, flags);
-    if (moved <= 0) break;
-    done += (size_t)moved;
-  }
-  return done;
-}
-
-/* The number of bytes of the body that the kernel accepted. */
-static size_t send_body(instance *self, int socket, const segment *body) {
-  size_t done = 0;
-  while (done < body->length) {
-    if (!open_pipe(self)) break;
-    struct iovec rest = {.iov_base = body->start + done, .iov_len = body->length - done};
-    ssize_t queued = vmsplice(self->writes_to, &rest, 1, SPLICE_F_NONBLOCK);
-    if (queued <= 0) break;
-    size_t moved = drain(socket, self->reads_from, (size_t)queued, (size_t)queued == rest.iov_len);
-    done += moved;
-    if (moved == (size_t)queued) continue;
-    /* The rest must not reach the next socket. */
-    close_pipe(self);
-    break;
-  }
-  return done;
-}
-
-/*
- * The number of bytes of head and body that the kernel accepted: fewer than all when the socket is full. On an error, a
- * negative errno, it accepted none. Node ignores SIGPIPE.
- */
-static int64_t send_both(int socket, const char *head, size_t head_length, const segment *body) {
-  /* MSG_MORE: the head waits for the body, so that both leave in the same packets. */
-  ssize_t taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (taken < 0) return -errno;
-  if ((size_t)taken < head_length) return taken;
-  return taken + (int64_t)send_body(body->owner, socket, body);
-}
+enum { MAX_PARTS = 1024, MAX_HEAD = 8192 };
 
 /* ---- The functions for JavaScript. A wrong argument is a TypeError. ---- */
 
@@ -219,6 +89,124 @@ static napi_value send_call(napi_env env, napi_callback_info info) {
   return number(env, send_both((int)socket, head, head_length, body));
 }
 
+/* ---- Connections. Each function that begins with a watch gets what `watch` returned. ---- */
+
+static watch *watch_of(arguments *call) {
+  void *found = NULL;
+  if (!call->ok || napi_get_value_external(call->env, call->values[0], &found) != napi_ok) call->ok = false;
+  watch *self = call->ok ? found : NULL;
+  if (self != NULL && self->is_closing) call->ok = false;
+  return self;
+}
+
+static connection *connection_of(arguments *call, const watch *self, size_t at) {
+  uint32_t id = u32(call, at);
+  connection *found = call->ok ? find_connection(self, id) : NULL;
+  if (found == NULL) call->ok = false;
+  return found;
+}
+
+static bool is_function(arguments *call, size_t at) {
+  napi_valuetype type;
+  return call->ok && napi_typeof(call->env, call->values[at], &type) == napi_ok && type == napi_function;
+}
+
+/* watch(onReady) -> a watch; null: this system cannot. `onReady` has to call `run` */
+static napi_value watch_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  napi_value result;
+  if (!is_function(&call, 0)) return refuse(env);
+  watch *made = open_watch(call.self, env, call.values[0]);
+  if (made == NULL) return nothing(env);
+  if (napi_create_external(env, made, finalize_watch, NULL, &result) == napi_ok) return result;
+  finalize_watch(env, made, NULL);
+  return nothing(env);
+}
+
+/* add(watch, socket) -> the id of the connection, which is armed, or a negative errno */
+static napi_value add_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 2);
+  watch *self = watch_of(&call);
+  int64_t socket = i64(&call, 1);
+  if (!call.ok || socket < 0 || socket > INT32_MAX) return refuse(env);
+  return number(env, add_connection(self, (int)socket));
+}
+
+/* arm(watch, id, isArmed) -> 0 or a negative errno */
+static napi_value arm_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 3);
+  watch *self = watch_of(&call);
+  connection *one = connection_of(&call, self, 1);
+  bool is_armed = boolean(&call, 2);
+  if (!call.ok) return refuse(env);
+  return number(env, -set_armed(self, one, EPOLL_CTL_MOD, is_armed));
+}
+
+/* answer(watch, id, taken, head, body) -> see `answer_request` */
+static napi_value answer_call(napi_env env, napi_callback_info info) {
+  char head[MAX_HEAD + 2];
+  arguments call = open_call(env, info, 5);
+  watch *self = watch_of(&call);
+  connection *one = connection_of(&call, self, 1);
+  uint32_t taken = u32(&call, 2);
+  answer given = {.head = head, .head_length = latin1(&call, 3, head), .buffer = call.values[4]};
+  given.body = (const char *)bytes(&call, 4, 1, SIZE_MAX, &given.body_length);
+  if (!call.ok || one->is_busy || !one->is_armed || taken == 0 || taken > MAX_PEEKED) return refuse(env);
+  given.pages = segment_of(&call, 4);
+  return number(env, answer_request(self, one, taken, &given));
+}
+
+/* run(watch, onRequest, onEnd): one turn */
+static napi_value run_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 3);
+  watch *self = watch_of(&call);
+  if (!is_function(&call, 1) || !is_function(&call, 2) || self->is_running) return refuse(env);
+  listeners to = {.on_request = call.values[1], .on_end = call.values[2]};
+  if (napi_get_global(env, &to.receiver) == napi_ok) run_turn(self, &to);
+  return NULL;
+}
+
+/* forget(watch, id) -> the bytes of the answer under way that the kernel accepted; 0: there is none */
+static napi_value forget_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 2);
+  watch *self = watch_of(&call);
+  connection *one = connection_of(&call, self, 1);
+  if (!call.ok) return refuse(env);
+  int64_t sent = one->is_busy ? (int64_t)(one->head_sent + one->body_sent) : 0;
+  forget_connection(self, one);
+  return number(env, sent);
+}
+
+/* unwatch(watch): the end of the watch. Its connections stay as they are */
+static napi_value unwatch_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  watch *self = watch_of(&call);
+  if (!call.ok || self->is_running) return refuse(env);
+  napi_delete_reference(env, self->on_ready);
+  napi_async_destroy(env, self->context);
+  close_watch(self);
+  return NULL;
+}
+
+/* read(bytes) -> [length, isWholeGet, target, ...values] of a head as `run` passes it; null: Node has to read it. For tests */
+static napi_value read_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  size_t length;
+  const char *given = (const char *)bytes(&call, 0, 0, SIZE_MAX, &length);
+  request_head head;
+  napi_value result, value;
+  if (!call.ok) return refuse(env);
+  if (!read_head(given, length, &head) || napi_create_array_with_length(env, 3 + VALUES, &result) != napi_ok) {
+    return nothing(env);
+  }
+  napi_set_element(env, result, 0, number(env, (int64_t)head.length));
+  napi_get_boolean(env, head.is_whole_get, &value);
+  napi_set_element(env, result, 1, value);
+  napi_set_element(env, result, 2, text_value(env, head.target));
+  for (uint32_t i = 0; i < VALUES; i++) napi_set_element(env, result, 3 + i, text_value(env, head.values[i]));
+  return result;
+}
+
 static void instance_free(napi_env env, void *data, void *hint) {
   (void)env;
   (void)hint;
@@ -226,7 +214,11 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const exported functions[] = {{"join", join}, {"send", send_call}};
+  static const exported functions[] = {
+      {"join", join},         {"send", send_call},     {"watch", watch_call},     {"add", add_call},   {"arm", arm_call},
+      {"answer", answer_call}, {"run", run_call},       {"forget", forget_call},   {"unwatch", unwatch_call},
+      {"read", read_call},
+  };
   instance *self = malloc(sizeof *self);
   if (self == NULL) return NULL;
   *self = (instance){.references = 1, .reads_from = NO_PIPE, .writes_to = NO_PIPE};

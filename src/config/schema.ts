@@ -89,7 +89,7 @@ const schema = {
     splice: toggle({
       default: true,
       about:
-        'Sends segments of HLS with `splice(2)`, without copying them, if its addon was built; otherwise Sluice copies them.',
+        'Reads requests for media of HLS, and sends segments without copying them, in an addon; if it was not built, Node does it.',
     }),
     demo: toggle({
       default: true,

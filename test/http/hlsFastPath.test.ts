@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
+import { alike as ofOneServer, RawConnection, requestFor } from '../support/rawConnection.ts'
 import { broadcast } from '../support/broadcast.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 
@@ -57,6 +58,11 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   const short = await get(path(), headers, method)
   expect(long.status).toBe(status)
   expect(alike(short)).toEqual(alike(long))
+  const connection = await RawConnection.to(sluice.base)
+  const first = await connection.ask(path() + ROUTE, headers, method)
+  for (let times = 0; times < 2; times++) {
+    expect(ofOneServer(await connection.ask(path(), headers, method))).toEqual(ofOneServer(first))
+  }
 })
 
 it('counts the bytes of the fast path for their session', async () => {
@@ -68,17 +74,26 @@ it('counts the bytes of the fast path for their session', async () => {
   await expect.poll(counted).toBeGreaterThanOrEqual(before + sent)
 })
 
-it('counts the bytes of segments that the addon sends, too', async () => {
+it('counts the bytes of segments that the addon sends, and of requests that it reads', async () => {
   const { ctx, segmentMemory } = sluice.app
-  const send = segmentMemory.addon && vi.spyOn(segmentMemory.addon, 'send')
-  onTestFinished(() => send?.mockRestore())
-  const counted = () => ctx.sessions.get(sessionId)?.bytes.bytesOut ?? 0
+  const { addon } = segmentMemory
+  const [send, answer] = [addon && vi.spyOn(addon, 'send'), addon && vi.spyOn(addon, 'answer')]
+  onTestFinished(() => {
+    send?.mockRestore()
+    answer?.mockRestore()
+  })
+  const counted = () => ctx.sessions.get(sessionId)?.bytes ?? { bytesIn: 0, bytesOut: 0 }
   const before = counted()
-  const answer = await get(pieces.segment)
-  const bytes = Number(answer.headers.get('content-length'))
-  expect(bytes).toBeGreaterThan(SPLICED_MIN_BYTES)
-  await expect.poll(counted).toBeGreaterThanOrEqual(before + bytes)
-  expect(send?.mock.results.map(({ value }) => value > bytes)).toEqual([true])
+  const connection = await RawConnection.to(sluice.base)
+  let [bytesIn, bytesOut] = [before.bytesIn, before.bytesOut]
+  for (let times = 0; times < 4; times++) {
+    const { head, body } = await connection.ask(pieces.segment)
+    expect(body.length).toBeGreaterThan(SPLICED_MIN_BYTES)
+    bytesOut += head.length + 4 + body.length
+    bytesIn += requestFor(pieces.segment).length
+  }
+  await expect.poll(counted).toEqual({ bytesIn, bytesOut })
+  expect([send?.mock.calls.length, answer?.mock.calls.length]).toEqual(addon ? [1, 3] : [undefined, undefined])
 })
 
 it('the fast path and the framework answer alike: a part that is gone', async () => {
@@ -86,8 +101,10 @@ it('the fast path and the framework answer alike: a part that is gone', async ()
   expect(alike(await get(pieces.part))).toEqual(alike(await get(pieces.part + ROUTE)))
 })
 
-it('the fast path refuses an ended session at once', async () => {
-  expect((await get(pieces.init)).status).toBe(200)
+it('the fast path refuses an ended session at once, and on a connection that it used before', async () => {
+  const connection = await RawConnection.to(sluice.base)
+  for (let times = 0; times < 3; times++) expect((await connection.ask(pieces.init)).status).toBe(200)
   await sluice.call('DELETE', `/api/sessions/${sessionId}`)
   await expect.poll(async () => (await get(pieces.init)).status).toBe(401)
+  expect((await connection.ask(pieces.init)).status).toBe(401)
 })

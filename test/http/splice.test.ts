@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loadSplice, type Splice } from '../../src/base/splice.ts'
 import { endWith } from '../../src/edge/http/hls/sendAtOnce.ts'
 import { leafOf, trustedAuthority } from '../support/certificates.ts'
-import { collectGarbage, dial, segmentOf } from '../support/splice.ts'
+import { collectGarbage, dial, fakeSplice, segmentOf } from '../support/splice.ts'
 import { until } from '../support/testNode.ts'
 
 const native = loadSplice()
@@ -24,7 +24,7 @@ it('never goes past the encryption of a connection', async () => {
   const send = vi.fn(() => -38)
   const server = createTlsServer({ cert, key }, (_request, answer) => {
     answer.writeHead(200, ['Content-Length', '3'])
-    taken.push(endWith({ join: () => null, send }, answer, Buffer.from('abc')))
+    taken.push(endWith(fakeSplice({ send }), answer, Buffer.from('abc')))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => server.closeAllConnections())
@@ -54,9 +54,9 @@ it.each<[string, object | null]>([
   const ends: unknown[] = []
   const answerOn = (socket: object | null): ServerResponse =>
     ({ _header: 'hd', socket, end: (rest: unknown) => ends.push(String(rest)) }) as unknown as ServerResponse
-  expect(endWith({ join: () => null, send }, answerOn(over && { ...usual, ...over }), Buffer.from('abcd'))).toBe(0)
+  expect(endWith(fakeSplice({ send }), answerOn(over && { ...usual, ...over }), Buffer.from('abcd'))).toBe(0)
   expect(send).not.toHaveBeenCalled()
-  expect(endWith({ join: () => null, send }, answerOn(usual), Buffer.from('abcd'))).toBe(3)
+  expect(endWith(fakeSplice({ send }), answerOn(usual), Buffer.from('abcd'))).toBe(3)
   expect(ends).toEqual(['abcd', 'd'])
 })
 

@@ -4,9 +4,9 @@ import { closeSync, openSync, readdirSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SegmentMemory, SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
-import { loadSplice, type Splice } from '../../src/base/splice.ts'
+import { loadSplice, type Splice, type Watch } from '../../src/base/splice.ts'
 import { openSplice } from '../../src/edge/http/hls/spliceProof.ts'
-import { collectGarbage, dial, segmentOf } from '../support/splice.ts'
+import { collectGarbage, dial, fakeSplice, segmentOf } from '../support/splice.ts'
 import { until } from '../support/testNode.ts'
 
 const native = loadSplice()
@@ -108,6 +108,60 @@ describe.runIf(native !== null)('the addon', () => {
     expect(splice.send(fd, 'x'.repeat(8192), joined)).toBe(8292)
   })
 
+  it('refuses invalid arguments of a watch', async () => {
+    const { fd } = await connection()
+    const { joined } = segmentOf(splice, 100)
+    const watch = splice.watch(() => undefined) ?? expect.fail('this system cannot watch')
+    const id = splice.add(watch, fd)
+    expect(id).toBe(0)
+    const other = {} as Watch
+    const none = (): boolean => false
+    const ignore = (): void => undefined
+    const not = (value: unknown): never => value as never
+    const wrong: (() => unknown)[] = [
+      () => splice.watch(not('onReady')),
+      () => splice.add(other, fd),
+      () => splice.add(not(null), fd),
+      () => splice.add(watch, -1),
+      () => splice.add(watch, 2 ** 31),
+      () => splice.arm(watch, 7, true),
+      () => splice.arm(watch, id, not('true')),
+      () => splice.arm(watch, -1, true),
+      () => splice.answer(watch, 7, 1, 'x', joined),
+      () => splice.answer(watch, id, 0, 'x', joined),
+      () => splice.answer(watch, id, 8193, 'x', joined),
+      () => splice.answer(watch, id, 1, '', joined),
+      () => splice.answer(watch, id, 1, 'x', Buffer.alloc(0)),
+      () => splice.answer(watch, id, 1, 'x', not('joined')),
+      () => splice.run(watch, not(null), ignore),
+      () => splice.run(watch, none, not(null)),
+      () => splice.forget(watch, 7),
+      () => splice.unwatch(other),
+      () => splice.read(not('text')),
+    ]
+    for (const call of wrong) expect(call).toThrow(TypeError)
+    expect(splice.arm(watch, id, false)).toBe(0)
+    // Node reads it now.
+    expect(() => splice.answer(watch, id, 1, 'x', joined)).toThrow(TypeError)
+    expect(splice.forget(watch, id)).toBe(0)
+    expect(() => splice.forget(watch, id)).toThrow(TypeError)
+    splice.unwatch(watch)
+    expect(() => splice.add(watch, fd)).toThrow(TypeError)
+    expect(() => splice.unwatch(watch)).toThrow(TypeError)
+  })
+
+  it('watches no file, and no socket twice', async () => {
+    const { fd } = await connection()
+    const watch = splice.watch(() => undefined) ?? expect.fail('this system cannot watch')
+    const file = openSync('/dev/null', 'r')
+    expect(splice.add(watch, file)).toBe(-1)
+    closeSync(file)
+    expect(splice.add(watch, file)).toBe(-9)
+    expect(splice.add(watch, fd)).toBeGreaterThanOrEqual(0)
+    expect(splice.add(watch, fd)).toBe(-17)
+    splice.unwatch(watch)
+  })
+
   it('is used only if it is there and works', async () => {
     expect((await openSplice(splice)).ok).toBe(true)
     expect((await openSplice(null)).ok).toBe(false)
@@ -117,6 +171,11 @@ describe.runIf(native !== null)('the addon', () => {
       { send: (socket, head, bytes) => splice.send(socket, head.toLowerCase(), bytes) },
       { join: () => null },
       { join: (parts) => splice.join([...parts].toReversed()) },
+      { watch: () => null },
+      { add: () => -1 },
+      { answer: () => -32 },
+      { answer: (watch, id, taken, head, body) => splice.answer(watch, id, taken, head, Buffer.alloc(body.length)) },
+      { answer: (watch, id, taken, head, body) => splice.answer(watch, id, taken - 1, head, body) },
     ]
     for (const other of others) expect((await openSplice({ ...splice, ...other })).ok).toBe(false)
   })
@@ -125,13 +184,12 @@ describe.runIf(native !== null)('the addon', () => {
 describe('the memory of segments', () => {
   it('is that of the addon for what is large enough, where there is an addon with memory', () => {
     const calls: number[] = []
-    const addon: Splice = {
-      send: () => -38,
+    const addon = fakeSplice({
       join: (parts) => {
         calls.push(parts.length)
         return calls.length === 1 ? Buffer.from('of the addon') : null
       },
-    }
+    })
     const memory = new SegmentMemory()
     const large = [Buffer.alloc(SPLICED_MIN_BYTES, 1), Buffer.from('b')]
     expect([memory.join(large).equals(Buffer.concat(large)), memory.addon]).toEqual([true, null])

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Splice } from '../../src/base/splice.ts'
 
 /** Frees what nothing refers to. */
@@ -20,6 +20,25 @@ export function segmentOf(splice: Splice, length: number): { joined: Buffer; byt
   const joined = splice.join([bytes.subarray(0, at), bytes.subarray(at)])
   if (joined === null) throw new Error('there is no memory')
   return { joined, bytes }
+}
+
+const NAMES: readonly (keyof Splice)[] = [
+  'join',
+  'send',
+  'watch',
+  'add',
+  'arm',
+  'answer',
+  'run',
+  'forget',
+  'unwatch',
+  'read',
+]
+
+/** An addon of these functions. All others fail the test. */
+export function fakeSplice(functions: Partial<Splice>): Splice {
+  const failing = NAMES.map((name) => [name, () => expect.fail(`nothing should call ${name}`)])
+  return { ...Object.fromEntries(failing), ...functions }
 }
 
 /** A connection that lasts as long as the test. */

@@ -1,9 +1,10 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type Server, ServerResponse } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
+import type { ViewerAnswer } from './viewerRequest.ts'
 
 export interface ConnectionLimits {
   /** Open connections at a time. */
@@ -124,14 +125,14 @@ export class HttpConnections {
   }
 
   /** Marks a connection as busy with a request. */
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    const held = this.#held.get(request.socket)
+  begin(socket: Socket, answer: ServerResponse | ViewerAnswer): void {
+    const held = this.#held.get(socket)
     if (held === undefined) return
     held.underWay += 1
-    held.response = response
+    held.response = answer instanceof ServerResponse ? answer : null
     held.amongAll.leave()
     held.amongPeers.leave()
-    response.on('close', () => this.#end(held))
+    answer.on('close', () => this.#end(held))
   }
 
   /** True: an answer is under way, and the connection closes after it. */

@@ -44,7 +44,39 @@ export function writeSegmentHead(
   options: FastPathOptions,
   caching = 'public, max-age=60',
 ): void {
+  response.writeHead(200, [...SEGMENT_HEAD, ...ownHead(length, route, options, caching)])
+}
+
+/** A connection closes after this time without a request. */
+export const KEEP_ALIVE_MS = 72_000
+
+/** The same head as text, with what Node adds to it. */
+export function segmentHead(
+  length: number,
+  route: string,
+  options: FastPathOptions,
+  { caching, nowMs }: { readonly caching: string; readonly nowMs: number },
+): string {
+  const own = asLines(ownHead(length, route, options, caching))
+  return `${FIRST_LINES}${own}Date: ${httpDate(nowMs)}\r\n${LAST_LINES}`
+}
+
+function ownHead(length: number, route: string, options: FastPathOptions, caching: string): string[] {
   options.answered('GET', route, 200)
-  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`, 'Cache-Control', caching]
-  response.writeHead(200, [...SEGMENT_HEAD, ...own])
+  return ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`, 'Cache-Control', caching]
+}
+
+const asLines = (head: readonly string[]): string =>
+  head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+
+const FIRST_LINES = `HTTP/1.1 200 OK\r\n${asLines(SEGMENT_HEAD)}`
+const LAST_LINES = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n\r\n`
+
+let latestDate = { second: -1, text: '' }
+
+/** RFC 9110 section 5.6.7. Many answers leave in one second. */
+function httpDate(nowMs: number): string {
+  const second = Math.floor(nowMs / 1000)
+  if (latestDate.second !== second) latestDate = { second, text: new Date(nowMs).toUTCString() }
+  return latestDate.text
 }

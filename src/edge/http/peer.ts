@@ -1,10 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { parseAddress, type Address } from '../../core/access/address.ts'
 
 /** Finds the client's address. It looks through the proxies that the operator trusts, and through no others. */
-export type PeerOf = (socketAddress: string | undefined, headers: IncomingHttpHeaders) => Address
+export type PeerOf = (socketAddress: string | undefined, headers: Readonly<NodeJS.Dict<string | string[]>>) => Address
 
 /** Whether Sluice itself encrypts this connection. */
 export const isEncrypted = (socket: Socket): boolean => socket instanceof TLSSocket

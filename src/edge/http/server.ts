@@ -24,7 +24,7 @@ import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
 import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
 import { answerUnknownRoutes } from './methods.ts'
-import type { FastPath, FastPathOptions } from './fastPath.ts'
+import { type FastPath, type FastPathOptions, KEEP_ALIVE_MS } from './fastPath.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
@@ -40,6 +40,7 @@ import { streamRoutes } from './streams/routes.ts'
 import { trustRoutes } from './trust/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
+import { WatchedConnections, type WatchedOptions } from './watchedConnections.ts'
 import { type ViewingOptions, viewingRoutes } from './viewing.ts'
 import { channelErrorHandler } from './channels/problem.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -99,8 +100,10 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   }
   let closing = false
   const fastPathOptions: FastPathOptions = { requestId, answered: metrics.answered }
+  let watched: WatchedConnections | null = null
   const fastPaths: FastPath[] = [checkFastPath(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...fastPathOptions })]
   const isTaken: FastPath = (request, response) => {
+    watched?.requested(request, response)
     if (closing) return false
     for (const fastPath of fastPaths) if (fastPath(request, response)) return true
     return false
@@ -121,7 +124,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   app.addHook('preClose', (done) => {
     closing = true
     connections.handshakes.close()
-    done()
+    // An answer of the addon is none that the framework waits for.
+    if (watched) void watched.drain().then(() => done())
+    else done()
   })
   app.setErrorHandler(errorHandler(ctx.sampled.refusals))
   app.decorateRequest('secret', null)
@@ -138,7 +143,11 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) fastPaths.push(await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
+  if (options.hls) {
+    const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions })
+    fastPaths.push(paths.ofNode)
+    watched = watch(app, options, { clock: ctx.clock, connections, path: paths.ofAddon })
+  }
   await app.ready()
   return app
 }
@@ -199,6 +208,20 @@ function errorsAt(url: string) {
   return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 
+/** The addon answers frequent requests of viewers, where there is one, and Sluice does not encrypt. */
+function watch(
+  app: FastifyInstance,
+  { hls, https }: ServerOptions,
+  options: WatchedOptions,
+): WatchedConnections | null {
+  const addon = hls?.memory.addon
+  if (!addon || https) return null
+  const watched = new WatchedConnections(addon, options)
+  watched.attach(app.server)
+  app.addHook('onClose', async () => watched.close())
+  return watched
+}
+
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 const LOOK_MS = 5000
@@ -218,12 +241,12 @@ function listenerOf(
     headersTimeout: requestTimeoutMs,
     // Node finds slow requests by polling, by default only every 30 seconds.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
-    keepAliveTimeout: 72_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // `refuseHead` checks it, so that the answer has our format.
     requireHostHeader: false,
   }
   const listener: Listener = (request, response) => {
-    connections.begin(request, response)
+    connections.begin(request.socket, response)
     if (https) addHsts(response, https)
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
@@ -231,7 +254,7 @@ function listenerOf(
   }
   const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    connections.begin(request, response)
+    connections.begin(request.socket, response)
     refuseExpectation(request, response, protocolErrors)
   })
   if (!https) connections.attach(server)

@@ -4,7 +4,8 @@ import { DistributionAdmissions } from './channels/distributionAdmissions.ts'
 import { GrantViewers } from './channels/grantViewers.ts'
 import type { PlaybackOptions, PlaybackParts } from './channels/playback.ts'
 import { playbackRoutes } from './channels/playbackRoutes.ts'
-import type { FastPath, FastPathOptions } from './fastPath.ts'
+import type { FastPathOptions } from './fastPath.ts'
+import type { HlsFastPaths } from './hls/fastPath.ts'
 import type { HlsRouteOptions } from './hls/parts.ts'
 import { hlsRoutes, sharedHls } from './hls/routes.ts'
 import type { PeerOf } from './peer.ts'
@@ -19,7 +20,7 @@ export async function viewingRoutes(
   ctx: Context,
   peerOf: PeerOf,
   options: ViewingOptions & FastPathOptions,
-): Promise<FastPath> {
+): Promise<HlsFastPaths> {
   const shared = sharedHls(ctx, options)
   const parts: PlaybackParts = { ...options.playback, ...shared, ctx, peerOf, viewers: new GrantViewers() }
   await playbackRoutes(app, parts)

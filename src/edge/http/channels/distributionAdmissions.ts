@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { TICKET_SHARED } from '../../../core/access/refusals.ts'
 import { noSuch } from '../../../core/channels/errors.ts'
@@ -15,6 +14,7 @@ import type { GrantTicket } from '../media/tickets.ts'
 import { countServed, type PlaybackParts, viewerOf } from './playback.ts'
 import type { GrantViewer } from './grantViewers.ts'
 import { asHttpRefusal } from './problem.ts'
+import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 
 /** Admits viewers of distributions: the current rules decide on each request. */
 export class DistributionAdmissions implements DistributionViewers {
@@ -24,7 +24,7 @@ export class DistributionAdmissions implements DistributionViewers {
     this.#parts = parts
   }
 
-  async admit(ticket: GrantTicket, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>> {
+  async admit(ticket: GrantTicket, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>> {
     const rules = await this.#parts.playbacks.find(ticket.stream)
     if (rules === null) return err(asHttpRefusal(noSuch('distribution', ticket.stream)))
     const from = viewerOf(this.#parts, request)
@@ -34,7 +34,7 @@ export class DistributionAdmissions implements DistributionViewers {
       : err(refused)
   }
 
-  peek(ticket: GrantTicket, request: IncomingMessage): Admission | null {
+  peek(ticket: GrantTicket, request: ViewerRequest): Admission | null {
     const rules = this.#parts.playbacks.peek(ticket.stream)
     if (!rules) return null
     const from = viewerOf(this.#parts, request)
@@ -94,7 +94,7 @@ function renditionOf(parts: PlaybackParts, rules: PlaybackRules, rendition: stri
     stream,
     name,
     playlist,
-    get isGone() {
+    isGone() {
       // It was closed during a wait. The next request learns whether the engine was stopped, or only the server stops.
       if (parts.streamOf(engine.id) !== stream) return false
       return !stream.makes(name) || (!stream.isLive && isReplaced(rules, engine))
@@ -116,7 +116,7 @@ const willPlay = ({ status }: Engine): boolean => status !== 'stopping' && !isId
 interface Admitted {
   readonly rules: PlaybackRules
   readonly ticket: GrantTicket
-  readonly request: IncomingMessage
+  readonly request: ViewerRequest
   readonly from: PlaybackViewer
 }
 
@@ -140,7 +140,7 @@ class DistributionAdmission implements Admission {
     // An answer that has begun is sent to its end: a segment lasts two seconds.
   }
 
-  sends(response: ServerResponse, length: number, playsMs: number): void {
+  sends(response: ViewerAnswer, length: number, playsMs: number): void {
     const { rules, ticket, request, from } = this.#admitted
     if (isReported(this.#parts, request)) return
     countServed(this.#parts, response, { rules, grant: ticket.grant, country: from.country, length, playsMs })

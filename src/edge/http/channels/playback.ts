@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from '../../../commands/context.ts'
 import type { Playbacks } from '../../../services/playbacks.ts'
@@ -7,7 +6,8 @@ import type { Grant, PlaybackRules, PlaybackViewer } from '../../../core/channel
 import type { ChannelStream } from '../../../media/hls/channelStream.ts'
 import type { SharedHls } from '../hls/parts.ts'
 import type { PeerOf } from '../peer.ts'
-import { sentBytes } from '../sentBytes.ts'
+import { passedBytes } from '../passedBytes.ts'
+import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 import type { GrantViewers } from './grantViewers.ts'
 
 export interface PlaybackOptions {
@@ -31,7 +31,7 @@ export interface PlaybackParts extends PlaybackOptions, SharedHls {
 }
 
 /** What the rules look at in a request. */
-export function viewerOf({ ctx, peerOf }: PlaybackParts, { socket, headers }: IncomingMessage): PlaybackViewer {
+export function viewerOf({ ctx, peerOf }: PlaybackParts, { socket, headers }: ViewerRequest): PlaybackViewer {
   const address = peerOf(socket.remoteAddress, headers)
   return {
     address,
@@ -54,7 +54,7 @@ export interface ServedAnswer {
 }
 
 /** Counts an answer when it is over; for an aborted one, the bytes that Node or the kernel had taken. */
-export function countServed({ served }: PlaybackParts, response: ServerResponse, answer: ServedAnswer): void {
+export function countServed({ served }: PlaybackParts, response: ViewerAnswer, answer: ServedAnswer): void {
   const { rules, grant, country, length, playsMs } = answer
   const { id: distributionId, channelId, accountId } = rules.distribution
   const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
@@ -66,6 +66,6 @@ export function countServed({ served }: PlaybackParts, response: ServerResponse,
 
 /** Counts the bytes that are sent on a connection from now on, at most `length`. */
 function bytesFromNowOn(socket: Socket, length: number): () => number {
-  const before = sentBytes(socket)
-  return () => Math.min(Math.max(0, sentBytes(socket) - before), length)
+  const before = passedBytes(socket).out
+  return () => Math.min(Math.max(0, passedBytes(socket).out - before), length)
 }

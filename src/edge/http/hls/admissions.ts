@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Result } from '../../../base/result.ts'
 import type { PieceKey, RenditionFacts } from '../../../core/hls/facts.ts'
 import type { PlaylistOptions } from '../../../core/hls/playlist.ts'
@@ -7,6 +6,7 @@ import type { Arrival } from '../../../media/hls/stream.ts'
 import type { ServedByCache } from '../../../commands/sessions/cacheLog.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { GrantTicket } from '../media/tickets.ts'
+import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 
 /** A player with a ticket: a series of requests. */
 export interface TicketViewer {
@@ -35,7 +35,7 @@ export interface LocalRendition {
   readonly name: string
   readonly playlist: PlaylistOptions
   /** It does not continue: players have to move to another rendition of the master playlist. */
-  readonly isGone: boolean
+  isGone(): boolean
 }
 
 /** Where a rendition is made: here, at the node with this URL, or under the name of another stream. */
@@ -50,9 +50,9 @@ export interface Admission {
   /** Whether a ticket that several players use is refused. */
   readonly refusesSharing: boolean
   /** An answer is under way: whatever ends the viewer aborts it. */
-  attend(response: ServerResponse): void
+  attend(response: ViewerAnswer): void
   /** Counts what is sent: `length` bytes of body, or what was taken of them, and the playing time of a whole piece. */
-  sends(response: ServerResponse, length: number, playsMs: number): void
+  sends(response: ViewerAnswer, length: number, playsMs: number): void
   /** A rendition of this node that is there now. */
   here(rendition: string): LocalRendition | undefined
   /** Whether `locate` would look at other nodes for a rendition that is not here, as far as memory says. */
@@ -61,7 +61,7 @@ export interface Admission {
   /** Why the viewer is refused after a wait; null: it is still admitted. */
   recheck(): Promise<HttpRefusal | null>
   /** Refuses the ticket from now on, because several players use it. This answer may say so. */
-  endShared(response: ServerResponse): void
+  endShared(response: ViewerAnswer): void
 }
 
 /** The viewers of distributions. They have no sessions, so bytes count for distribution and tracking id. */
@@ -73,9 +73,9 @@ export interface DistributionViewers extends Admissions<GrantTicket> {
 /** Who may read the streams of one kind, and where their media is: feeds, or distributions of channels. */
 export interface Admissions<Ticket> {
   /** Decides on a request with a genuine ticket. */
-  admit(ticket: Ticket, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>>
+  admit(ticket: Ticket, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>>
   /** The same from memory alone, without effects; null: `admit` has to decide. */
-  peek(ticket: Ticket, request: IncomingMessage): Admission | null
+  peek(ticket: Ticket, request: ViewerRequest): Admission | null
   /** A rendition for another node, which has decided on its viewers. */
   forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { countCacheLog } from '../../../commands/sessions/cacheLog.ts'
 import { parseAddress } from '../../../core/access/address.ts'
@@ -7,6 +6,7 @@ import { type HttpRefusal, sendRefusal } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { DistributionViewers } from './admissions.ts'
 import type { HlsParts } from './parts.ts'
+import type { ViewerRequest } from '../viewerRequest.ts'
 
 /** For caches: what they sent to viewers, from their logs. */
 export const CACHE_LOG = '/hls/cache-log'
@@ -79,5 +79,5 @@ function noteIgnored({ ctx }: HlsParts, ignored: Readonly<Record<'forged' | 'unk
  */
 export const isReported = (
   { isReporting, peerOf }: Pick<HlsParts, 'isReporting' | 'peerOf'>,
-  { url, socket }: IncomingMessage,
+  { url, socket }: ViewerRequest,
 ): boolean => url?.startsWith('/hls/~') === true && isReporting(peerOf(socket.remoteAddress, {}))

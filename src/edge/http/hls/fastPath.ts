@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http'
-import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } from '../fastPath.ts'
+import { type FastPath, type FastPathOptions, readPlainGet, segmentHead, writeSegmentHead } from '../fastPath.ts'
+import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
+import type { WatchedPath } from '../watchedConnections.ts'
 import type { Admission, LocalRendition } from './admissions.ts'
 import { pieceKey } from './media.ts'
 import { type Piece, pieceOf } from './names.ts'
@@ -21,31 +22,51 @@ interface Found extends Playable {
   readonly piece: Piece
 }
 
+/** The same decision for requests that Node reads, and for those that the addon reads. */
+export interface HlsFastPaths {
+  readonly ofNode: FastPath
+  readonly ofAddon: WatchedPath
+}
+
 /**
- * Fast path for whole pieces that are in memory, if memory alone admits the viewer. The route handles playlists, refusals,
+ * Fast paths for whole pieces that are in memory, if memory alone admits the viewer. The route handles playlists, refusals,
  * and whatever waits for the next piece or for another node. `test/http/hlsFastPath.test.ts`,
- * `test/http/playbackFastPath.test.ts` and `test/system/channelNodes.test.ts` prove that its answers equal the route's.
+ * `test/http/playbackFastPath.test.ts` and `test/system/channelNodes.test.ts` prove that their answers equal the route's.
  */
-export function hlsFastPath(route: HlsRoute, options: FastPathOptions): FastPath {
-  const { memory } = route
-  return (request, response) => {
-    const asked = readPlainGet(request, '/hls/~', MEDIA)
-    const found = asked && findSafely(route, asked, request)
-    if (!found) return false
-    const { admission, bytes, playsMs, piece } = found
-    const { viewer } = admission
-    if (piece.kind === 'init') viewer.hasNewInit = true
-    viewer.lastAskedMs = route.clock.monotonic()
-    admission.attend(response)
-    admission.sends(response, bytes.length, playsMs)
-    writeSegmentHead(response, bytes.length, HLS_MEDIA, options, PIECE_CACHING)
-    endWith(piece.kind === 'segment' ? memory.addon : null, response, bytes)
-    return true
+export function hlsFastPaths(route: HlsRoute, options: FastPathOptions): HlsFastPaths {
+  const { memory, clock } = route
+  return {
+    ofNode(request, response) {
+      const asked = readPlainGet(request, '/hls/~', MEDIA)
+      const found = asked && findSafely(route, asked, request)
+      if (!found) return false
+      const { bytes, piece } = found
+      serve(route, found, response)
+      writeSegmentHead(response, bytes.length, HLS_MEDIA, options, PIECE_CACHING)
+      endWith(piece.kind === 'segment' ? memory.addon : null, response, bytes)
+      return true
+    },
+    ofAddon(request, answer) {
+      const asked = MEDIA.exec(request.url ?? '')
+      const found = asked && findSafely(route, asked, request)
+      if (!found || found.bytes.length === 0) return null
+      serve(route, found, answer)
+      const head = segmentHead(found.bytes.length, HLS_MEDIA, options, { caching: PIECE_CACHING, nowMs: clock.now() })
+      return { head, body: found.bytes }
+    },
   }
 }
 
+function serve({ clock }: HlsRoute, { admission, piece, bytes, playsMs }: Found, answer: ViewerAnswer): void {
+  const { viewer } = admission
+  if (piece.kind === 'init') viewer.hasNewInit = true
+  viewer.lastAskedMs = clock.monotonic()
+  admission.attend(answer)
+  admission.sends(answer, bytes.length, playsMs)
+}
+
 /** Null: the route has to decide. Errors also go to the route, which reports them. */
-function findSafely(route: HlsRoute, asked: RegExpExecArray, request: IncomingMessage): Found | null {
+function findSafely(route: HlsRoute, asked: RegExpExecArray, request: ViewerRequest): Found | null {
   try {
     return find(route, asked, request)
   } catch {
@@ -53,7 +74,7 @@ function findSafely(route: HlsRoute, asked: RegExpExecArray, request: IncomingMe
   }
 }
 
-function find(route: HlsRoute, asked: RegExpExecArray, request: IncomingMessage): Found | null {
+function find(route: HlsRoute, asked: RegExpExecArray, request: ViewerRequest): Found | null {
   const [, ticket = '', stream = '', rendition = '', file = ''] = asked
   const piece = pieceOf(file)
   const admission = piece && route.peek(ticket, stream, request)

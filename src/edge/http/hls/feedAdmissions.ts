@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
@@ -13,6 +12,7 @@ import { type HlsParts, requestPlaceOf } from './parts.ts'
 import { NOT_THERE, NOT_YET, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
+import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
 
 /** Admits viewers of feeds: each has a session, and its token's rules decide on each request. */
 export class FeedAdmissions implements Admissions<SessionTicket> {
@@ -22,13 +22,13 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
     this.#parts = parts
   }
 
-  async admit(ticket: SessionTicket, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>> {
+  async admit(ticket: SessionTicket, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>> {
     const from = requestPlaceOf(this.#parts, request)
     const viewer = await admittedViewer(this.#parts, ticket, from)
     return viewer.ok ? ok(new FeedAdmission(this.#parts, viewer.value, ticket, from)) : viewer
   }
 
-  peek(ticket: SessionTicket, request: IncomingMessage): Admission | null {
+  peek(ticket: SessionTicket, request: ViewerRequest): Admission | null {
     const { viewers, access } = this.#parts
     const viewer = viewers.find(ticket.sessionId)
     const from = requestPlaceOf(this.#parts, request)
@@ -45,7 +45,7 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
 function feedRendition({ hls, listSegments }: HlsParts, id: string, name: string): LocalRendition | undefined {
   const stream = hls.find(id)?.hls
   if (stream?.rendition(name) === undefined) return undefined
-  return { stream, name, playlist: { window: listSegments() }, isGone: false }
+  return { stream, name, playlist: { window: listSegments() }, isGone: () => false }
 }
 
 class FeedAdmission implements Admission {
@@ -66,7 +66,7 @@ class FeedAdmission implements Admission {
   }
 
   /** Counts the bytes of the answer too: all that its connection carries. */
-  attend(response: ServerResponse): void {
+  attend(response: ViewerAnswer): void {
     const { viewer } = this
     const counted = () => countBytes(this.#parts.ctx, viewer.sessionId, viewer)
     viewer.attend(response, counted, isReported(this.#parts, response.req))
@@ -116,7 +116,7 @@ class FeedAdmission implements Admission {
     return this.viewer.isCut ? NO_TICKET : null
   }
 
-  endShared(response: ServerResponse): void {
+  endShared(response: ViewerAnswer): void {
     this.viewer.spare(response)
     this.#parts.viewers.end(this.viewer, SHARED)
     endShared(this.#parts.ctx, this.viewer.sessionId, this.#from)

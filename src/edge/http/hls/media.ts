@@ -160,7 +160,7 @@ async function localMedia(
   const requested = rendition.playlist.parts === false ? null : withOneMore(viewer, wantedPartOf(query))
   const arrival = await awaitPlaylist(rendition, requested)
   if (!arrival.ok) return arrival
-  if (rendition.isGone) return err(NOT_THERE)
+  if (rendition.isGone()) return err(NOT_THERE)
   // After a restart of the server or an engine, players come before the media.
   await rendition.stream.begins(rendition.name, START_MAX_MS)
   const facts = rendition.stream.facts(rendition.name)

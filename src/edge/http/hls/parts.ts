@@ -1,5 +1,4 @@
 import type { KeyObject } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Result } from '../../../base/result.ts'
 import type { Sealer } from '../../../base/sealer.ts'
@@ -16,6 +15,7 @@ import type { Admission, LocalRendition } from './admissions.ts'
 import type { FetchFromNode, RemoteMedia } from './remoteMedia.ts'
 import type { SharedPlaylists } from './sharedPlaylists.ts'
 import type { HlsViewers } from './viewers.ts'
+import type { ViewerRequest } from '../viewerRequest.ts'
 
 export interface HlsRouteOptions {
   readonly hls: Hls
@@ -62,15 +62,15 @@ export interface HlsRoute {
   readonly remote: RemoteMedia
   readonly memory: SegmentMemory
   /** Decides on a request with this ticket. */
-  admit(ticket: string, stream: string, request: IncomingMessage): Promise<Result<Admission, HttpRefusal>>
+  admit(ticket: string, stream: string, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>>
   /** The same from memory alone; null: `admit` has to decide. */
-  peek(ticket: string, stream: string, request: IncomingMessage): Admission | null
+  peek(ticket: string, stream: string, request: ViewerRequest): Admission | null
   /** A rendition for another node. */
   forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
 }
 
 /** The origin and address of a request, for the rules of its token. */
-export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: IncomingMessage): RequestPlace => ({
+export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: ViewerRequest): RequestPlace => ({
   address: peerOf(socket.remoteAddress, headers),
   origin: headers.origin ?? null,
 })

@@ -7,13 +7,13 @@ import { RequestAccess } from '../../../commands/sessions/requestAccess.ts'
 import { preflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { plainErrorHandler } from '../media/refusal.ts'
-import type { FastPath, FastPathOptions } from '../fastPath.ts'
+import type { FastPathOptions } from '../fastPath.ts'
 import type { DistributionViewers } from './admissions.ts'
 import { CACHE_LOG, countLog } from './cacheLog.ts'
 import { FeedAdmissions } from './feedAdmissions.ts'
 import { NO_TICKET } from './opening.ts'
 import { type CheckRequest, checkTicket } from './check.ts'
-import { hlsFastPath } from './fastPath.ts'
+import { type HlsFastPaths, hlsFastPaths } from './fastPath.ts'
 import { MASTER, type MasterRequest, sendMaster } from './master.ts'
 import { type MediaRequest, sendMedia } from './media.ts'
 import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRoute, type HlsRouteOptions, type SharedHls } from './parts.ts'
@@ -41,7 +41,7 @@ export async function hlsRoutes(
   ctx: Context,
   peerOf: PeerOf,
   options: HlsRouteOptions & SharedHls & FastPathOptions & { readonly distributions: DistributionViewers },
-): Promise<FastPath> {
+): Promise<HlsFastPaths> {
   const { clock, log } = ctx
   const parts: HlsParts = {
     ...options,
@@ -62,7 +62,7 @@ export async function hlsRoutes(
     scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(route, request, reply))
     scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(route, request, reply))
   })
-  return hlsFastPath(route, options)
+  return hlsFastPaths(route, options)
 }
 
 /** The kind of a ticket says who decides. */

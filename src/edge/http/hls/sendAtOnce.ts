@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Splice } from '../../../base/splice.ts'
 import { isEncrypted } from '../peer.ts'
-import { countWithoutNode } from '../sentBytes.ts'
+import { countWithoutNode } from '../passedBytes.ts'
 
 /** Undocumented internals of Node's sockets and responses. `spliceProof.ts` tests them at each start. */
 interface Handle {
@@ -37,7 +37,7 @@ export function sendAtOnce(splice: Splice, answer: ServerResponse, bytes: Buffer
   const taken = splice.send(fd, head, bytes)
   // Node will find the cause when it sends, and handles it.
   if (taken <= 0) return 0
-  countWithoutNode(socket, taken)
+  countWithoutNode(socket, { in: 0, out: taken })
   markHeadSent(answer)
   if (taken < head.length) answer.write(head.slice(taken), 'latin1')
   return Math.max(0, taken - head.length)

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
-import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import { sentBytes } from '../sentBytes.ts'
+import { NO_BYTES, type Passed, passedBytes } from '../passedBytes.ts'
+import type { ViewerAnswer } from '../viewerRequest.ts'
 import type { TicketViewer } from './admissions.ts'
 import { Waiting } from './waiting.ts'
 
@@ -31,7 +31,7 @@ export class HlsViewer implements TicketViewer {
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
   readonly budget = new TicketBudget()
-  readonly #answers = new Set<ServerResponse>()
+  readonly #answers = new Set<ViewerAnswer>()
   #open: OpenSession | null = null
   #opening: Promise<HttpRefusal | null> | null = null
   #cut = false
@@ -70,7 +70,7 @@ export class HlsViewer implements TicketViewer {
   }
 
   /** Leaves an answer to its client, because it says why the viewer is cut. */
-  spare(answer: ServerResponse): void {
+  spare(answer: ViewerAnswer): void {
     this.#answers.delete(answer)
   }
 
@@ -85,12 +85,11 @@ export class HlsViewer implements TicketViewer {
    * @param counted called when it is over
    * @param isReported a cache reports the bytes that it sends on, so these do not count
    */
-  attend(answer: ServerResponse, counted: () => void, isReported: boolean): void {
-    const { socket } = answer
+  attend(answer: ViewerAnswer, counted: () => void, isReported: boolean): void {
     this.#answers.add(answer)
-    answer.once('close', () => {
+    answer.on('close', () => {
       this.#answers.delete(answer)
-      const moved = socket ? takeBytes(socket) : NOTHING
+      const moved = takeBytes(answer.req.socket)
       if (!isReported) {
         this.bytesIn += moved.in
         this.bytesOut += moved.out
@@ -100,19 +99,13 @@ export class HlsViewer implements TicketViewer {
   }
 }
 
-interface Moved {
-  readonly in: number
-  readonly out: number
-}
-
-const NOTHING: Moved = { in: 0, out: 0 }
 /** Bytes of each connection that are already counted. A player's preflights count towards its next request. */
-const COUNTED = new WeakMap<Socket, Moved>()
+const COUNTED = new WeakMap<Socket, Passed>()
 
 /** The bytes of a connection since the last call. */
-export function takeBytes(socket: Socket): Moved {
-  const before = COUNTED.get(socket) ?? NOTHING
-  const now = { in: socket.bytesRead, out: sentBytes(socket) }
+export function takeBytes(socket: Socket): Passed {
+  const before = COUNTED.get(socket) ?? NO_BYTES
+  const now = passedBytes(socket)
   COUNTED.set(socket, now)
   return { in: now.in - before.in, out: now.out - before.out }
 }
