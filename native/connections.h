@@ -27,6 +27,8 @@ enum {
 typedef struct connection {
   int socket;
   uint32_t id;
+  /* Tells it from others that had or will have its id. */
+  uint32_t generation;
   /* Between `arm` and `disarm`. Otherwise Node reads from the socket. */
   bool is_armed;
   /* JavaScript has forgotten it. */
@@ -65,6 +67,7 @@ typedef struct watch {
   uint32_t capacity;
   /* Where to look for a free id. */
   uint32_t next_id;
+  uint32_t generations;
 
   bool is_running;
   connection *forgotten;
@@ -99,9 +102,16 @@ static connection *find_connection(const watch *self, uint32_t id) {
   return id < self->capacity ? self->connections[id] : NULL;
 }
 
+/* NULL: it is forgotten. Its socket is open, so that events still come, or an earlier event of the turn closed it. */
+static connection *connection_with(const watch *self, const struct epoll_event *event) {
+  connection *one = find_connection(self, (uint32_t)event->data.u64);
+  return one != NULL && one->generation == (uint32_t)(event->data.u64 >> 32) ? one : NULL;
+}
+
 /* Returns 0, or an errno. */
 static int set_armed(watch *self, connection *one, int operation, bool is_armed) {
-  struct epoll_event wanted = {.events = is_armed ? IS_ARMED : EPOLLET, .data.ptr = one};
+  uint64_t name = (uint64_t)one->generation << 32 | one->id;
+  struct epoll_event wanted = {.events = is_armed ? IS_ARMED : EPOLLET, .data.u64 = name};
   if (epoll_ctl(self->epoll, operation, one->socket, &wanted) != 0) return errno;
   one->is_armed = is_armed;
   return 0;
@@ -117,6 +127,7 @@ static int64_t add_connection(watch *self, int socket) {
   }
   made->socket = socket;
   made->id = id;
+  made->generation = self->generations++;
   int error = set_armed(self, made, EPOLL_CTL_ADD, true);
   if (error != 0) {
     free(made);
@@ -134,7 +145,10 @@ static void forget_answer(watch *self, connection *one) {
   one->is_busy = one->has_ended = false;
 }
 
-/* Later events of the same turn may still name it. Its socket may be closed already: then epoll has dropped it. */
+/*
+ * Its socket stays in the epoll instance until it is closed: another one may have its number by now. While a turn handles
+ * it, it is freed at the end of the turn.
+ */
 static void forget_connection(watch *self, connection *one) {
   forget_answer(self, one);
   self->connections[one->id] = NULL;
@@ -290,7 +304,7 @@ static void tell_end(watch *self, const listeners *to, connection *one) {
 }
 
 static void handle(watch *self, const listeners *to, connection *one) {
-  if (one->is_gone || !one->is_armed) return;
+  if (!one->is_armed) return;
   if (one->has_ended) tell_end(self, to, one);
   if (!one->is_gone && one->is_armed && !one->is_busy) read_requests(self, to, one);
 }
@@ -300,14 +314,15 @@ static void run_turn(watch *self, const listeners *to) {
   struct epoll_event events[MAX_EVENTS];
   int count = epoll_wait(self->epoll, events, MAX_EVENTS, 0);
   for (int i = 0; i < count; i++) {
-    connection *one = events[i].data.ptr;
-    if (one->is_busy && !one->has_ended) continue_answer(self, one);
+    connection *one = connection_with(self, &events[i]);
+    if (one != NULL && one->is_busy && !one->has_ended) continue_answer(self, one);
   }
   self->is_running = true;
   for (int i = 0; i < count; i++) {
     napi_handle_scope scope;
     if (napi_open_handle_scope(self->env, &scope) != napi_ok) break;
-    handle(self, to, events[i].data.ptr);
+    connection *one = connection_with(self, &events[i]);
+    if (one != NULL) handle(self, to, one);
     napi_close_handle_scope(self->env, scope);
   }
   self->is_running = false;

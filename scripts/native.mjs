@@ -9,18 +9,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 const ADDONS = ['fanout', 'udp', 'splice']
 
-export function buildNative() {
+/** `more`: flags of the compiler. */
+export function buildNative(folder = path('build/native'), more = []) {
   for (const name of ADDONS)
-    build(path(`native/${name}.c`), path(`build/native/${name}-${process.platform}-${process.arch}.node`))
+    build(path(`native/${name}.c`), join(folder, `${name}-${process.platform}-${process.arch}.node`), more)
 }
 
 /** Prints the result in one line, or nothing if there was nothing to do. */
-function build(source, output) {
+function build(source, output, more = []) {
   if (process.platform !== 'linux' || isFresh(source, output)) return
   const headers = findHeaders()
   if (headers === undefined) return skip('the headers of Node are not here')
   if (spawnSync('cc', ['--version'], { timeout: 10_000 }).status !== 0) return skip('no C compiler is here')
-  const problem = compile(headers, source, output)
+  const problem = compile(headers, source, output, more)
   if (problem !== undefined) return skip(problem)
   console.log(`setup: built ${basename(output)} out of ${basename(source)}`)
 }
@@ -52,7 +53,7 @@ function findHeaders() {
  * Compiles beside the output and moves the result there, so that no process loads an incomplete file. Returns the
  * error, or undefined.
  */
-function compile(headers, source, output) {
+function compile(headers, source, output, more) {
   mkdirSync(dirname(output), { recursive: true })
   const made = `${output}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load the addon, instead of crashing at the first
@@ -67,7 +68,7 @@ function compile(headers, source, output) {
     '-Wl,-z,now',
   ]
   const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
-  const args = [...flags, ...warnings, `-I${headers}`, '-o', made, source]
+  const args = [...flags, ...more, ...warnings, `-I${headers}`, '-o', made, source]
   const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })
   if (status !== 0)
     return `${basename(source)} does not compile: ${(error?.message ?? stderr).trim().split('\n', 1)[0]}`

@@ -358,6 +358,24 @@ describe.runIf(native)('a connection that the addon watches', () => {
     expect(Math.max(...ids)).toBeLessThan(128)
   })
 
+  it("is Node's for good after a request outside of media, and its later events reach no other connection", async () => {
+    const served = await serve({ bodies })
+    const times = [...Array(100).keys()]
+    const left = await Promise.all(times.map(() => known(served)))
+    for (const client of left) await client.ask('/page')
+    await served.quiet()
+    // These have the places of the others.
+    const others = await Promise.all(times.map(() => known(served)))
+    const answers = others.map((client, at) => {
+      left[at]?.socket.resetAndDestroy()
+      return client.ask('/hls/small')
+    })
+    for (const answer of await Promise.all(answers)) {
+      expect(isOfAddon(answer)).toBe(true)
+      expect(answer.body.equals(small.joined)).toBe(true)
+    }
+  })
+
   it('ends its own side, and still gets its answer', async () => {
     const served = await serve({ bodies })
     const client = await known(served)
