@@ -5,7 +5,12 @@
 export type VideoCodec = 'h264' | 'vp8' | 'vp9' | 'av1'
 export type AudioCodec = 'opus' | 'aac'
 
-export interface VideoTrack {
+interface Track {
+  /** What its encoder says that it keeps to, bits per second. Absent: it does not say. */
+  readonly declaredBitrate?: number
+}
+
+export interface VideoTrack extends Track {
   readonly kind: 'video'
   readonly codec: VideoCodec
   /** Pixels; 0 until the first keyframe. */
@@ -15,7 +20,7 @@ export interface VideoTrack {
   readonly config: Uint8Array
 }
 
-export interface AudioTrack {
+export interface AudioTrack extends Track {
   readonly kind: 'audio'
   readonly codec: AudioCodec
   /** Hertz: 48000 for Opus. */

@@ -8,6 +8,8 @@ interface Source {
   /** Frames from one keyframe to the next. */
   readonly gop: number
   readonly bFrames: number
+  /** Video with a buffer of one second, thousands of bits per second. Without it the quality is constant. */
+  readonly kbits?: number
   /** Filters of the video, and of the audio. */
   readonly filters?: readonly [video: string, audio: string]
   /** Sends audio also while there is no video. By default ffmpeg holds it back, as its order needs. */
@@ -19,6 +21,15 @@ const PLAIN: Source = { rate: '25', hasAudio: true, gop: 50, bFrames: 0 }
 /** In the eighth second of each minute the times jump by eight seconds. */
 const JUMPS = 'PTS+floor((T+52)/60)*8/TB'
 
+/** Grey, which needs no bits, then noise for four seconds, which needs more than there are. */
+const NOISE = {
+  ...PLAIN,
+  rate: '50',
+  gop: 100,
+  hasAudio: false,
+  filters: ['drawbox=c=gray:t=fill,noise=alls=100:allf=t:enable=gte(mod(t\\,6)\\,2)', 'anull'],
+} as const
+
 /** What encoders send, by name. */
 export const SOURCES = {
   plain: PLAIN,
@@ -29,14 +40,8 @@ export const SOURCES = {
   'audio-only': { ...PLAIN, rate: null },
   'video-only': { ...PLAIN, hasAudio: false },
   gap: { ...PLAIN, filters: [`setpts=${JUMPS}`, `asetpts=${JUMPS}`] },
-  /** Grey, which needs no bits, then noise for four seconds, which needs more than there are. */
-  noise: {
-    ...PLAIN,
-    rate: '50',
-    gop: 100,
-    hasAudio: false,
-    filters: ['drawbox=c=gray:t=fill,noise=alls=100:allf=t:enable=gte(mod(t\\,6)\\,2)', 'anull'],
-  },
+  noise: NOISE,
+  'noise-of-known-bitrate': { ...NOISE, kbits: 2000 },
   'video-gap': { ...PLAIN, filters: ['select=not(between(mod(t\\,60)\\,7\\,12))', 'anull'], audioGoesOn: true },
 } as const satisfies Readonly<Record<string, Source>>
 
@@ -46,7 +51,15 @@ export const isSource = (name: string): name is SourceName => Object.hasOwn(SOUR
 
 /** Pushes a source in real time to `rtmp://…`. `endChildren` ends it. */
 export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'ignore' = 'inherit'): ChildProcess {
-  const { rate, hasAudio, gop, bFrames, filters = ['null', 'anull'], audioGoesOn = false }: Source = SOURCES[name]
+  const {
+    rate,
+    hasAudio,
+    gop,
+    bFrames,
+    filters = ['null', 'anull'],
+    audioGoesOn = false,
+    kbits,
+  }: Source = SOURCES[name]
   // One input: ffmpeg reads another one only when the video has got as far.
   const tracks = [
     ...(rate === null ? [] : [`testsrc2=size=320x180:rate=${rate}`]),
@@ -62,6 +75,7 @@ export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'i
     '-i',
     tracks.join(';'),
     ...(rate === null ? [] : ['-vf', filters[0], ...x264.split(' ')]),
+    ...(kbits === undefined ? [] : `-b:v ${kbits}k -maxrate ${kbits}k -bufsize ${kbits}k`.split(' ')),
     ...(hasAudio ? ['-af', filters[1], '-c:a', 'aac'] : []),
     ...(audioGoesOn ? ['-max_interleave_delta', '100000'] : []),
     '-f',

@@ -35,7 +35,7 @@ async function broken(url: string): Promise<string[]> {
   return violations.map(lineOf)
 }
 
-test.concurrent.each<SourceName>(['gap', 'audio-only', 'variable-rate'])(
+test.concurrent.each<SourceName>(['gap', 'audio-only', 'variable-rate', 'noise-of-known-bitrate'])(
   'the HLS of a broadcast breaks no rule when its encoder sends %s',
   async (source) => {
     expect(await broken(await broadcast(source))).toEqual([])

@@ -1,6 +1,16 @@
 /** Room for what comes: an encoder's next segments may be larger than those so far. */
 const HEADROOM = 1.25
 
+/** How far an encoder may be above its rate. */
+const INEXACT = 1.02
+/**
+ * The boxes around video and audio, bits per second: 12 bytes for each of 60 frames and for each of 47 of audio, and the
+ * heads of three parts. Fewer frames a second, or no audio, need less.
+ */
+const CONTAINER = 16_000
+/** The buffer of OBS and of most encoders for live media: this much at their bitrate. */
+const BUFFER_SECONDS = 1
+
 /** Bits per second. */
 export interface Bandwidth {
   readonly peak: number
@@ -21,6 +31,8 @@ export class BandwidthMeter {
   /** The latest segments: together no longer than one and a half target durations, or only one. */
   #latest: readonly Measured[] = []
   #peak = 0
+  /** Of what the peak is measured in. */
+  #shortestSeconds = Number.POSITIVE_INFINITY
   #bytes = 0
   #seconds = 0
 
@@ -33,7 +45,9 @@ export class BandwidthMeter {
     const together = all.map((_, at) => sumOf(all.slice(at)))
     const fits = together.map((sum, at) => at === all.length - 1 || sum.seconds <= targetSeconds * MOST_SHARE)
     const isLong = ({ seconds: length }: Measured): boolean => length >= targetSeconds * LEAST_SHARE
-    this.#peak = Math.max(this.#peak, ...together.filter((sum, at) => fits[at] && isLong(sum)).map(rateOf))
+    const counted = together.filter((sum, at) => fits[at] && isLong(sum))
+    this.#peak = Math.max(this.#peak, ...counted.map(rateOf))
+    this.#shortestSeconds = Math.min(this.#shortestSeconds, ...counted.map(({ seconds: length }) => length))
     this.#latest = all.filter((_, at) => fits[at])
   }
 
@@ -42,11 +56,21 @@ export class BandwidthMeter {
     return Math.ceil(this.#peak)
   }
 
-  /** Of an encoder that is not ours. */
-  get bandwidth(): Bandwidth {
+  /**
+   * Of an encoder that is not ours. Media that needs few bits does not show what its encoder may reach.
+   * @param declared what it says that it keeps to, bits per second; 0: it does not say
+   */
+  bandwidth(declared: number): Bandwidth {
     const average = this.#seconds === 0 ? 0 : (this.#bytes * 8) / this.#seconds
-    const peak = Math.max(this.#peak, average)
-    return { peak: Math.max(1, Math.ceil(peak * HEADROOM)), average: Math.max(1, Math.ceil(average)) }
+    const peak = Math.max(this.#peak, average) * HEADROOM
+    const promised = declared === 0 ? { peak: 1, average: 1 } : this.#promisedBy(declared)
+    return { peak: Math.ceil(Math.max(peak, promised.peak)), average: Math.ceil(Math.max(average, promised.average)) }
+  }
+
+  /** A segment has at most what comes in its time, and one full buffer. */
+  #promisedBy(bitrate: number): Bandwidth {
+    const peak = (bitrate + (bitrate * BUFFER_SECONDS) / this.#shortestSeconds) * INEXACT + CONTAINER
+    return { peak, average: bitrate + CONTAINER }
   }
 }
 
@@ -65,13 +89,6 @@ export const encoderRates = (bitrate: number): { maxrate: number; bufsize: numbe
 
 /** Of audio at a constant bitrate. */
 const AUDIO_PEAK = 1.1
-/** How far an encoder may be above its rate. */
-const INEXACT = 1.02
-/**
- * The boxes around video and audio, bits per second: 12 bytes for each of 60 frames and for each of 47 of audio, and the
- * heads of three parts. Fewer frames a second, or no audio, need less.
- */
-const CONTAINER = 16_000
 /** The boxes of audio alone: a sample entry for each of 47 frames and a head for each of 4 parts, bits per second. */
 const AUDIO_CONTAINER = 8000
 /** ffmpeg's AAC of two channels at 48 kHz has at least this rate, whatever rate it is given. Measured: 24.4 kbit/s. */

@@ -1,6 +1,6 @@
 import type { PartFact, Sample } from '../../core/hls/facts.ts'
 import type { AudioTrack } from '../frame.ts'
-import { codecsOf, initOf, type Mp4Track, mp4Tracks, partOf } from './fmp4.ts'
+import { codecsOf, declaredBitrateOf, initOf, type Mp4Track, mp4Tracks, partOf } from './fmp4.ts'
 import type { HlsRendition, MadeSegment, Targets } from './rendition.ts'
 
 /** What the encoder makes of every source (`arguments.ts`): AAC-LC of two channels at 48 kHz. */
@@ -53,7 +53,8 @@ export class AudioOnly {
     const described = mp4Tracks([audio])
     this.#track = described[0]
     this.#clock = null
-    this.#rendition.begin(initOf(described), { codecs: codecsOf([audio]), size: null })
+    const [codecs, declaredBitrate] = [codecsOf([audio]), declaredBitrateOf([audio])]
+    this.#rendition.begin(initOf(described), { codecs, size: null, declaredBitrate })
   }
 
   /** @param targets those of the other rendition */

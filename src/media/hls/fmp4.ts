@@ -57,6 +57,10 @@ export function partOf(sequence: number, tracks: readonly TrackSamples[]): Buffe
   return Buffer.concat([moofOf(offsets), ...mdat, ...filled.flatMap(({ samples }) => samples.map(({ data }) => data))])
 }
 
+/** What an encoder says that its tracks keep to together, bits per second; 0: it does not say. */
+export const declaredBitrateOf = (tracks: readonly TrackInfo[]): number =>
+  tracks.reduce((sum, { declaredBitrate = 0 }) => sum + declaredBitrate, 0)
+
 /** The RFC 6381 names of the codecs, with commas between them; empty when one is not known. */
 export function codecsOf(tracks: readonly TrackInfo[]): string {
   const names = tracks.map((track) => (track.kind === 'video' ? avcName(track) : aacName(track)))

@@ -38,14 +38,17 @@ export interface MadeSegment {
 }
 
 /** Of a run. */
-export type Described = Pick<VariantFacts, 'codecs' | 'size'>
+export interface Described extends Pick<VariantFacts, 'codecs' | 'size'> {
+  /** Of all its tracks, bits per second; 0: their encoder does not say. */
+  readonly declaredBitrate: number
+}
 
 /** The segments of one rendition: parts go in, facts and bytes come out. */
 export class HlsRendition {
   readonly #options: RenditionOptions
   readonly #meter = new BandwidthMeter()
   #targets: Targets | null = null
-  #described: Described = { codecs: '', size: null }
+  #described: Described = { codecs: '', size: null, declaredBitrate: 0 }
   #frameRate: number | null = null
   #init: { readonly hash: string; readonly bytes: Buffer } = { hash: '', bytes: Buffer.alloc(0) }
   #closed: SegmentFact[] = []
@@ -151,10 +154,11 @@ export class HlsRendition {
   }
 
   variant(): VariantFacts {
-    const { peak, average } = this.#meter.bandwidth
     const { name: rendition, mayReach = 0 } = this.#options
+    const { codecs, size, declaredBitrate } = this.#described
+    const { peak, average } = this.#meter.bandwidth(declaredBitrate)
     const bandwidth = Math.max(peak, mayReach)
-    return { ...this.#described, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
+    return { codecs, size, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
   }
 
   /** The highest bitrate of its segments so far, bits per second. */

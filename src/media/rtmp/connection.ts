@@ -6,6 +6,7 @@ import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
 import { RtmpHandshake } from './handshake.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
+import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { Publication } from './publication.ts'
 import * as replies from './replies.ts'
@@ -171,8 +172,12 @@ export class RtmpConnection {
         return null
       case MESSAGE.userControl:
         return this.#answerPing(message.payload)
+      case MESSAGE.data:
+      case MESSAGE.dataAmf3:
+        this.#publication?.declare(readBitrates(message))
+        return null
       default:
-        return null // Acknowledgements and metadata have no effect.
+        return null // Acknowledgements have no effect.
     }
   }
 

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import type { AudioTrack, FrameSink, VideoTrack } from '../frame.ts'
+import type { AudioTrack, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
 import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
+import type { DeclaredBitrates } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
 
 const DONE = ok(undefined)
@@ -26,9 +27,15 @@ export class RtmpIngest {
   readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
   #hasBegun = false
   #timeline = new Timeline()
+  #declared: DeclaredBitrates = {}
 
   constructor(sink: FrameSink) {
     this.#sink = sink
+  }
+
+  /** For the tracks that come next: encoders send it before their configurations. */
+  declare(bitrates: DeclaredBitrates): void {
+    this.#declared = bitrates
   }
 
   /** Refused with a sentence for the person at the encoder. */
@@ -93,9 +100,13 @@ export class RtmpIngest {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
     this.#hasBegun = true
-    this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
+    const tracks = [this.#video, this.#audio].filter((track) => track !== null)
+    this.#sink.tracks(tracks.map((track) => withBitrate(track, this.#declared[track.kind])))
   }
 }
+
+const withBitrate = (track: TrackInfo, declaredBitrate: number | undefined): TrackInfo =>
+  declaredBitrate === undefined ? track : { ...track, declaredBitrate }
 
 /** Extends RTMP's 32-bit timestamps, milliseconds, which wrap after 49 days. Configurations have no timestamp. */
 class Timeline {

@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../base/result.ts'
 import { RtmpIngest } from './ingest.ts'
+import type { DeclaredBitrates } from './metadata.ts'
 import type { Message } from './messages.ts'
 import type { PublishAnswer, RtmpEnd } from './types.ts'
 
@@ -20,6 +21,11 @@ export class Publication {
   /** Takes a message with audio or video. Messages after the end are ignored. */
   take(message: Message): Result<void, string> {
     return this.#isOver ? ok(undefined) : this.#ingest.take(message)
+  }
+
+  /** For the tracks that it describes next. */
+  declare(bitrates: DeclaredBitrates): void {
+    this.#ingest.declare(bitrates)
   }
 
   /** @param total bytes that the connection has received so far */

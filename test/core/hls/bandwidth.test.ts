@@ -14,7 +14,7 @@ test('the peak has room for larger segments and never falls; the average is what
     [50_000, 2],
     [50_000, 0],
   ])
-  expect(meter.bandwidth).toEqual({ peak: 1_250_000, average: 600_000 })
+  expect(meter.bandwidth(0)).toEqual({ peak: 1_250_000, average: 600_000 })
   expect(meter.measuredPeak).toBe(1_000_000)
 })
 
@@ -31,8 +31,20 @@ test('the peak is that of half to one and a half target durations: a short segme
 })
 
 test('segments that are all short still say something', () => {
-  const { bandwidth, measuredPeak } = meterOf([[100_000, 0.5]])
-  expect([bandwidth, measuredPeak]).toEqual([{ peak: 2_000_000, average: 1_600_000 }, 0])
+  const meter = meterOf([[100_000, 0.5]])
+  expect([meter.bandwidth(0), meter.measuredPeak]).toEqual([{ peak: 2_000_000, average: 1_600_000 }, 0])
+})
+
+test('what an encoder declares may come in any segment, with its full buffer, whatever came so far', () => {
+  const grey = meterOf([
+    [1000, 4],
+    [1000, 2],
+    [1000, 4],
+  ])
+  expect(grey.bandwidth(1_000_000)).toEqual({ peak: 1_546_000, average: 1_016_000 })
+  const more = meterOf([[500_000, 2]])
+  expect(more.bandwidth(1_000_000)).toEqual(more.bandwidth(0))
+  expect(meterOf([]).bandwidth(1_000_000).peak).toBe(1_036_000)
 })
 
 test('what our encoder keeps to has room for the boxes, which a small rendition needs most', () => {

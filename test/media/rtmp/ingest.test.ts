@@ -48,6 +48,18 @@ describe('media', () => {
     ])
   })
 
+  test('names the bitrates that the encoder declared before', () => {
+    const seen = new Seen()
+    const ingest = new RtmpIngest(seen)
+    ingest.declare({ video: 2_500_000 })
+    for (const one of [aacConfig(), avcConfig(), videoFrame(0)]) ingest.take(one)
+    ingest.declare({ video: 1, audio: 1 })
+    ingest.take(videoFrame(40))
+    expect(seen.lists.map((tracks) => tracks.map(({ declaredBitrate }) => declaredBitrate))).toEqual([
+      [2_500_000, undefined],
+    ])
+  })
+
   test('reports tracks again when the configuration changes', () => {
     const mono = aacConfig(Buffer.from([0x11, 0x88]))
     const { order, lists } = taken(...alone, mono, audioFrame(521), mono, audioFrame(542))
