@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
-const ADDONS = ['fanout', 'udp', 'splice']
+const ADDONS = ['fanout', 'udp', 'splice', 'memory']
 
 /** `more`: flags of the compiler. */
 export function buildNative(folder = path('build/native'), more = []) {

@@ -1,4 +1,5 @@
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
+import { freeStartMemory } from '../base/processMemory.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
 import { cliActor, type Context } from '../commands/context.ts'
@@ -62,7 +63,7 @@ async function serve(
     const setLogLevel = (next: LogLevel): void => log.setLevel(globals.verbose ? 'debug' : next)
     serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })
     await logReady(app, log, host, serving.port)
-    freeStartMemory()
+    void freeStartMemory()
     log.info({ signal: await stopRequested }, 'stopping')
     await serving.stop()
   } finally {
@@ -70,14 +71,6 @@ async function serve(
   }
   log.info({}, 'stopped')
   return ok({ json: null, text: '' })
-}
-
-/**
- * Frees memory that only the start needed, a quarter of the heap, which an idle server would keep for hours. Runs
- * once, before there are requests.
- */
-function freeStartMemory(): void {
-  void globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
 
 /**

@@ -43,7 +43,8 @@ it('these are all routes in the documents of the two interfaces', async () => {
     for (const [path, operations] of Object.entries(paths))
       for (const [method, { responses }] of Object.entries(operations))
         for (const [status, { content }] of Object.entries(responses))
-          if (content?.['application/json']) expect(compiled).toContain(`${method.toUpperCase()} ${path} ${status}`)
+          if (content?.['application/json'])
+            expect(compiled).toContain(`${method.toUpperCase()} ${path} ${status[0]}XX`)
   }
 })
 

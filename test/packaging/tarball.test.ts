@@ -67,9 +67,15 @@ describe('the tarball', () => {
       'build/player/player.js.br',
       'api/tokens.openapi.json',
       'web/demo/index.html',
-      ...['fanout', 'udp', 'splice'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
+      ...['fanout', 'udp', 'splice', 'memory'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
     ])
       expect(files).toContain(`package/${name}`)
+  })
+
+  test('has a program of characters that V8 keeps in one byte each', () => {
+    const programs = filesIn(join(app, 'dist/program'))
+    expect(programs.length).toBeGreaterThan(10)
+    for (const path of programs) expect(readFileSync(path, 'utf8')).not.toMatch(/[^\0-\xff]/)
   })
 
   test('has each page and script for browsers in one form', () => {

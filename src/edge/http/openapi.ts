@@ -5,6 +5,7 @@ import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks
 import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
 import { WebhookTest } from '../../core/webhooks/requests.ts'
 import swagger from '@fastify/swagger'
+import { SUCCESS, withCodes } from './answerCodes.ts'
 
 /** How a route describes itself. `data` gets the success envelope; `answer` is used unchanged. */
 export interface RouteText {
@@ -49,7 +50,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
       ...(text.body ? { body: text.body } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
       response: {
-        200: answerOf(text, answer),
+        [SUCCESS]: answerOf(text, answer),
         '4xx': Fail,
         '5xx': Failed,
       },
@@ -90,7 +91,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
     },
     hideUntagged: true,
     // The channels interface and the dashboard have documents of their own.
-    transform: ({ schema, url }) => ({ schema: isOfOthers(url) ? { ...schema, hide: true } : schema, url }),
+    transform: ({ schema, url }) => ({ schema: isOfOthers(url) ? { ...schema, hide: true } : withCodes(schema), url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { CHANNEL_ERRORS } from '../../../core/channels/errors.ts'
+import { SUCCESS, withCodes } from '../answerCodes.ts'
 
 const Problem = Type.Object(
   {
@@ -42,7 +43,6 @@ export interface ChannelRouteText {
  * that an undeclared field never leaves. Commands validate bodies and queries, because they report all errors at once.
  */
 export function describe(tag: string, summary: string, text: ChannelRouteText): { schema: FastifySchema } {
-  const success = text.answer ? { 200: text.answer } : { 204: done(text.warns) }
   return {
     schema: {
       tags: [tag],
@@ -52,7 +52,7 @@ export function describe(tag: string, summary: string, text: ChannelRouteText): 
       ...(text.body ? { body: text.body } : {}),
       ...(text.consumes ? { consumes: [...text.consumes] } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
-      response: { ...success, ...TOO_MANY, '4xx': Problem, '5xx': Problem },
+      response: { [SUCCESS]: text.answer ?? done(text.warns), '4xx': Problem, '5xx': Problem },
     },
   }
 }
@@ -101,6 +101,7 @@ export async function collectChannelsOpenApi(app: FastifyInstance, version: stri
       },
     },
     hideUntagged: true,
+    transform: ({ schema, url }) => ({ schema: withCodes(schema, TOO_MANY), url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },

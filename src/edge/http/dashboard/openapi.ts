@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { withCodes } from '../answerCodes.ts'
 import { type RouteText, document } from '../openapi.ts'
 
 declare module 'fastify' {
@@ -45,6 +46,7 @@ export async function collectDashboardOpenApi(app: FastifyInstance, version: str
       },
     },
     hideUntagged: true,
+    transform: ({ schema, url }) => ({ schema: withCodes(schema), url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },

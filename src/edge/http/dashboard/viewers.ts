@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { successOf } from '../answerCodes.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The schema of the answer for a viewer: without secrets. */
-    answerForViewers?: object
+    /** The schema of the answer for an admin: with secrets. */
+    answerForAdmins?: object
   }
 }
 
@@ -16,12 +17,17 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export function hideSecretsFromViewers(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
-    const answer = (route.schema?.response as Record<number, unknown> | undefined)?.[200]
-    if (isObject(answer)) route.config = { ...route.config, answerForViewers: withoutSecrets(answer) as object }
+    const answer = successOf(route.schema)
+    if (isObject(answer) && answer['type'] !== 'null') route.config = { ...route.config, answerForAdmins: answer }
   })
+  const answersForViewers = new WeakMap<object, object>()
   app.addHook('preHandler', (request: FastifyRequest, reply: FastifyReply, done) => {
-    const schema = request.routeOptions.config.answerForViewers
-    if (request.user?.role !== 'admin' && schema !== undefined) serializeWith(reply, schema)
+    const schema = request.routeOptions.config.answerForAdmins
+    if (request.user?.role !== 'admin' && schema !== undefined) {
+      const answer = answersForViewers.get(schema) ?? (withoutSecrets(schema) as object)
+      answersForViewers.set(schema, answer)
+      serializeWith(reply, answer)
+    }
     done()
   })
 }
