@@ -14,5 +14,7 @@ export function buildDeb(
 ): string
 
 export function buildImage(app: string, name: string, options?: { tool?: string; base?: string }): void
+/** `app`: what `stage` returned. */
+export function writeSbom(app: string, file: string): void
 export function releaseNotes(changelog: string, version: string): string
 export function run(program: string, args: readonly string[], options?: SpawnSyncOptions): string

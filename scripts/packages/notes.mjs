@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { brotliDecompressSync } from 'node:zlib'
 import { run } from './run.mjs'
 
 /** The part of the changelog under the heading of this version, or, before it has one, under `Unreleased`. */
@@ -13,10 +14,41 @@ export function releaseNotes(changelog, version) {
   return `# Sluice ${version}\n\n${section.slice(section.indexOf('\n')).trim()}\n`
 }
 
-/** A bill of materials in the format CycloneDX: every package that is installed with Sluice. */
+/** Of the packages that are bundled into the program and into the dashboard. */
+const LICENSES = ['dist/program/licenses.md', 'build/dashboard/licenses.md']
+
+/** A bill of materials in the format CycloneDX: every package that is installed with Sluice, or is a part of it. */
 export function writeSbom(app, file) {
   const args = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application']
-  writeFileSync(file, run('npm', args, { cwd: app }))
+  const sbom = JSON.parse(run('npm', args, { cwd: app }))
+  const bundled = LICENSES.flatMap((name) => componentsIn(readFileSync(join(app, name), 'utf8')))
+  sbom.components.push(...bundled, component('redoc', redocVersion(app), 'MIT'))
+  writeFileSync(file, `${JSON.stringify(sbom, null, 2)}\n`)
+}
+
+/** @param licenses what Vite wrote, with a heading for each package */
+function componentsIn(licenses) {
+  const headings = [...licenses.matchAll(/^## (\S+) - (\S+) \((.+)\)$/gm)]
+  if (headings.length === 0) throw new Error('the list of licences names no package')
+  return headings.map(([, name, version, license]) => component(name, version, license))
+}
+
+const component = (name, version, license) => ({
+  'bom-ref': `${name}@${version}`,
+  type: 'library',
+  name,
+  version,
+  scope: 'required',
+  purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+  licenses: [{ license: { id: license } }],
+})
+
+/** Of the file in web/api, which no package manager knows. */
+function redocVersion(app) {
+  const script = brotliDecompressSync(readFileSync(join(app, 'web/api/redoc.js.br'))).toString()
+  const [, version] = /ReDoc Version: ","([\d.]+)"/.exec(script) ?? []
+  if (version === undefined) throw new Error('web/api/redoc.js.br does not name its version')
+  return version
 }
 
 /** To be checked with `sha256sum --check SHA256SUMS`. */

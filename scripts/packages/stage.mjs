@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './run.mjs'
+import { BUNDLED } from '../build-program.mjs'
 import { at } from '../compile.mjs'
 
 /**
@@ -23,14 +24,19 @@ export function packTarball(directory) {
   const {
     devDependencies: _,
     scripts: __,
-    ...installed
+    dependencies,
+    ...others
   } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
+  const installed = { ...others, dependencies: withoutBundled(dependencies) }
   writeFileSync(join(unpacked, 'package.json'), `${JSON.stringify(installed, null, 2)}\n`)
   rmSync(whole)
   const tarball = pack(unpacked, directory)
   rmSync(unpacked, { recursive: true })
   return tarball
 }
+
+const withoutBundled = (dependencies) =>
+  Object.fromEntries(Object.entries(dependencies).filter(([name]) => !BUNDLED.includes(name)))
 
 function pack(source, directory) {
   const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: source }))
@@ -59,8 +65,12 @@ export function stage(tarball, directory) {
 /** Of hls.js the player has these (src/edge/http/player/routes.ts), and the package of npm has 20 builds. */
 const HLS_JS = ['hls.min.mjs', 'hls.light.min.mjs']
 
-/** The headers and manuals of Node, source maps and the rest of hls.js: half of what is installed, and nothing reads them. */
+/**
+ * What is bundled, the headers and manuals of Node, source maps and the rest of hls.js: half of what is installed, and nothing
+ * reads it.
+ */
 function prune(packages) {
+  for (const name of BUNDLED) rmSync(join(packages, name), { recursive: true })
   for (const name of readdirSync(packages).filter((one) => one.startsWith('node-linux-')))
     for (const part of ['include', 'share', 'CHANGELOG.md', 'README.md'])
       rmSync(join(packages, name, part), { recursive: true, force: true })

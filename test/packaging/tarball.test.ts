@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { GLIBC, run } from '../../scripts/packages.mjs'
+import { GLIBC, run, writeSbom } from '../../scripts/packages.mjs'
 import { expectMedia, freePorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -65,7 +65,7 @@ describe('the tarball', () => {
       'build/dashboard/licenses.md',
       'web/trust/authority.html',
       'build/player/player.js.br',
-      'api/tokens.openapi.json',
+      'dist/program/licenses.md',
       'web/demo/index.html',
       ...['fanout', 'udp', 'splice', 'memory'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
     ])
@@ -80,6 +80,23 @@ describe('the tarball', () => {
 
   test('has each page and script for browsers in one form', () => {
     expect(files.filter((name) => files.includes(`${name}.br`) || /\.gz$|\/player\/hls\./.test(name))).toEqual([])
+  })
+
+  test('needs no package that its program has, and its bill of materials has them all', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'))
+    const bundled = [...readFileSync(join(app, 'dist/program/licenses.md'), 'utf8').matchAll(/^## (\S+) - /gm)].map(
+      ([, name]) => name,
+    )
+    expect(bundled).toEqual(['kysely', 'typebox'])
+    const isInstalled = (name = ''): boolean => name in dependencies || existsSync(join(app, 'node_modules', name))
+    expect(bundled.filter(isInstalled)).toEqual([])
+    const sbom = join(folder, 'sbom.json')
+    writeSbom(app, sbom)
+    const { components } = JSON.parse(readFileSync(sbom, 'utf8')) as { components: { name: string }[] }
+    const names = components.map(({ name }) => name)
+    expect(names).toEqual(
+      expect.arrayContaining([...Object.keys(dependencies), ...bundled, 'preact', 'uplot', 'redoc']),
+    )
   })
 
   test('takes at most 1.2 MB', () => {
