@@ -342,6 +342,31 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   await phone.close()
 })
 
+test('a menu that is opened just after a scroll stays open, at its button', async () => {
+  await channel('Scrolled')
+  await open('/channels?search=Scrolled')
+  await button('More for Scrolled').click()
+  const item = page.getByRole('menuitem', { name: 'Delete channel' })
+  await item.waitFor()
+  // The event of a scroll comes with the next frame, after the click.
+  await page.evaluate('document.dispatchEvent(new Event("scroll"))')
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await item.isVisible()).toBe(true)
+  // Of the menu below its button, or above it.
+  const gap = async () => {
+    const [menu, opener] = [await page.getByRole('menu').boundingBox(), await button('More for Scrolled').boundingBox()]
+    if (!menu || !opener) return null
+    return Math.round(Math.max(menu.y - opener.y - opener.height, opener.y - menu.y - menu.height))
+  }
+  expect(await gap()).toBe(4)
+  await page.setViewportSize({ width: 1280, height: 220 })
+  await page.mouse.wheel(0, 60)
+  await expect.poll(() => page.evaluate('scrollY'), SOON).toBeGreaterThan(0)
+  await expect.poll(gap, SOON).toBe(4)
+  await page.keyboard.press('Escape')
+  await item.waitFor({ state: 'detached' })
+})
+
 test('a channel that runs is deleted only after its name is written', async () => {
   const { id } = await channel('Doomed')
   await dashboard.v2('POST', `/channels/${id}/start`)

@@ -10,7 +10,6 @@ export interface MenuItem {
   readonly onSelect: () => void
 }
 
-/** A menu behind three dots. Arrow keys move, Escape closes and gives the focus back. */
 interface MenuProps {
   readonly label: string
   readonly items: readonly MenuItem[]
@@ -18,12 +17,19 @@ interface MenuProps {
   readonly face?: ComponentChildren
 }
 
+/**
+ * A menu behind three dots. Arrow keys move, Escape closes and gives the focus back. It is a popover, so that no table cuts it
+ * off, and stays at its button when the page scrolls.
+ */
 export function Menu({ label, items, face }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isOpen) return undefined
-    place(root.current)
+    root.current?.querySelector<HTMLElement>('[role=menu]')?.showPopover()
+    // Not closed by a scroll: its event may come from before the click.
+    const follow = (): void => place(root.current)
+    follow()
     const buttons = [...(root.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]') ?? [])]
     buttons[0]?.focus()
     const onKey = (event: KeyboardEvent): void => {
@@ -40,15 +46,14 @@ export function Menu({ label, items, face }: MenuProps) {
     const onPointer = (event: Event): void => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
-    const close = (): void => setOpen(false)
     addEventListener('keydown', onKey)
-    addEventListener('scroll', close, true)
-    addEventListener('resize', close)
+    addEventListener('scroll', follow, true)
+    addEventListener('resize', follow)
     addEventListener('pointerdown', onPointer)
     return () => {
       removeEventListener('keydown', onKey)
-      removeEventListener('scroll', close, true)
-      removeEventListener('resize', close)
+      removeEventListener('scroll', follow, true)
+      removeEventListener('resize', follow)
       removeEventListener('pointerdown', onPointer)
     }
   }, [isOpen])
@@ -98,12 +103,11 @@ export function Menu({ label, items, face }: MenuProps) {
 
 const GAP_PX = 4
 
-/** Shows the menu above everything, so that no table cuts it off: below its button, or above it where no room is left. */
+/** Puts the menu below its button, or above it where no room is left. */
 function place(root: HTMLElement | null): void {
   const menu = root?.querySelector<HTMLElement>('[role=menu]')
   const button = root?.querySelector('button')?.getBoundingClientRect()
   if (!menu || !button) return
-  menu.showPopover()
   const { width, height } = menu.getBoundingClientRect()
   const isBelow = button.bottom + GAP_PX + height <= innerHeight || button.top < height + GAP_PX
   const top = isBelow ? button.bottom + GAP_PX : button.top - GAP_PX - height
