@@ -23,7 +23,8 @@ buildNative(folder, [
   '-g',
 ])
 
-const options = ['--config=test/addons/vitest.config.ts', '--reporter=default', '--reporter=json']
+const reporters = ['default', 'json', './test/support/longRunning.ts'].map((name) => `--reporter=${name}`)
+const options = ['--config=test/addons/vitest.config.ts', ...reporters]
 const args = ['run', ...options, '--outputFile.json=build/addons.json', ...process.argv.slice(2)]
 const child = spawn(process.execPath, [path('node_modules/vitest/vitest.mjs'), ...args], {
   cwd: path('.'),

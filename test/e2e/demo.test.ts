@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 const figure = (page: Page, tab: string, name: string) => page.textContent(`#${tab} [data-figure="${name}"]`)
 
 test('the page broadcasts a test video, links to it, plays it, and explains refusals', async () => {

@@ -31,9 +31,9 @@ describe.each(['h264', 'vp8'])('a browser broadcasts %s over WHIP', (codec) => {
 
   test('viewers watch it in hls.js, and every segment begins with a keyframe', async () => {
     const url = stage.hls(codec)
-    await expect.poll(() => viewer.hls({ url }), { timeout: 30_000, interval: 300 }).toBe('ok')
+    await expect.poll(() => viewer.hls({ url }), { timeout: 60_000, interval: 300 }).toBe('ok')
     await expect
-      .poll(() => viewer.played(), { timeout: 30_000, interval: 200 })
+      .poll(() => viewer.played(), { timeout: 60_000, interval: 200 })
       .toSatisfy(({ frames, audioBytes, currentTime }) => frames > 50 && audioBytes > 1000 && currentTime > 2)
     const master = await (await fetch(url)).text()
     const media = await fetch(new URL(master.trim().split('\n').at(-1) ?? '', url))
@@ -45,7 +45,7 @@ describe.each(['h264', 'vp8'])('a browser broadcasts %s over WHIP', (codec) => {
   test('its recording plays', async () => {
     await publisher.stop()
     const list = async () => (await stage.api('GET', `/api/recordings?streamName=${codec}`)).data as Recording[]
-    await expect.poll(async () => (await list())[0]?.state, { timeout: 30_000 }).toBe('completed')
+    await expect.poll(async () => (await list())[0]?.state, { timeout: 60_000 }).toBe('completed')
     const [recording] = await list()
     const headers = ['-headers', `Authorization: Bearer ${stage.secret}\r\n`]
     const args = ['-v', 'error', '-count_frames', '-show_streams', '-of', 'json', ...headers]

@@ -7,7 +7,7 @@ import { whipEncoder } from './whipEncoder.ts'
 
 const SEED = 20
 const ENOUGH = 5
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 /** Bits per second: enough for the smallest layer and audio, and for no other layer. */
 const NARROW = 220_000
@@ -94,7 +94,7 @@ async function sessionsOf(stream: string): Promise<Record<string, string>> {
 /** Drops all packets until `holds` is true. */
 async function away(until: () => Promise<boolean>): Promise<void> {
   link.lose(1)
-  await expect.poll(until, { timeout: 30_000, interval: 100 }).toBe(true)
+  await expect.poll(until, { timeout: 60_000, interval: 100 }).toBe(true)
   link.lose(0)
 }
 

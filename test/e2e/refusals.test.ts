@@ -8,7 +8,7 @@ let stage: Stage
 let publisher: Peer
 let viewer: Peer
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 /** The stream `secured` is on the air in all tests of this file. */
 const name = 'secured'

@@ -20,9 +20,9 @@ test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with
   const broadcast = encoder(stage.rtmp('studio', token))
   const url = stage.hls('studio')
   expect(await page.hls({ url })).toBe('401 Unauthorized: Invalid token')
-  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 30_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 60_000, interval: 300 }).toBe('ok')
   await expect
-    .poll(() => page.played(), { timeout: 30_000, interval: 200 })
+    .poll(() => page.played(), { timeout: 60_000, interval: 200 })
     .toSatisfy(
       ({ frames, audioBytes, currentTime }: Awaited<ReturnType<Peer['played']>>) =>
         frames > 25 && audioBytes > 1000 && currentTime > 0.5,

@@ -10,7 +10,7 @@ import { launch } from './browser.ts'
 let sluice: RunningApp
 let plain: RunningApp
 let browser: Browser
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 beforeAll(async () => {
   const webrtc = { host: '127.0.0.1', port: 0, processes: 1 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 /** A page that closes with the test, whatever its result: the next test counts sessions. */
 async function newPeer(): Promise<Peer> {
@@ -88,7 +88,7 @@ test('with simulcast each viewer gets the largest layer for its bandwidth, and s
   expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
   // A browser without enough processor time takes that for congestion; it recovers.
-  await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
+  await expect.poll(async () => (await watcher.figures()).width, { timeout: 60_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
 }, 300_000)
 

@@ -112,7 +112,7 @@ describe('tokens', () => {
     expect(await speaker.publish({ url: stage.whip('talk'), token, only: 'audio' })).toBe('ok')
     const taken = await subscribeToken()
     const listener = await view('talk', taken)
-    await expect.poll(async () => (await listener.figures()).audioEnergy, { timeout: 30_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await listener.figures()).audioEnergy, { timeout: 60_000 }).toBeGreaterThan(0)
     const over = listener.over()
     await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)
     expect(await over).toBe('connected')
@@ -146,7 +146,7 @@ test('a killed relay process takes its sessions with it, is logged, and restarts
   const again = await open()
   const request = { url: stage.whip('phoenix'), token: token.token }
   // Until the next process listens, clients get a 503 with Retry-After.
-  await expect.poll(() => again.publish(request), { timeout: 30_000, interval: 100 }).toBe('ok')
+  await expect.poll(() => again.publish(request), { timeout: 60_000, interval: 100 }).toBe('ok')
   const next = await view('phoenix')
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)

@@ -45,3 +45,30 @@ test('a ladder shows what it copies and that it has audio alone, where it is cho
   await page.getByText(`Ladder ${isolated('Default')}: ${high}, ${low}`, { exact: true }).waitFor()
   expect(dashboard.complaints).toEqual([])
 })
+
+test('a menu that is opened just after a scroll stays open, at its button', async () => {
+  await dashboard.v2('POST', '/channels', { name: 'Scrolled' })
+  const page = await dashboard.open('/channels?search=Scrolled')
+  const opener = page.getByRole('button', { name: 'More for Scrolled', exact: true })
+  await opener.click()
+  const item = page.getByRole('menuitem', { name: 'Delete channel' })
+  await item.waitFor()
+  // The event of a scroll comes with the next frame, after the click.
+  await page.evaluate('document.dispatchEvent(new Event("scroll"))')
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await item.isVisible()).toBe(true)
+  // Of the menu below its button, or above it.
+  const gap = async () => {
+    const [menu, button] = [await page.getByRole('menu').boundingBox(), await opener.boundingBox()]
+    if (!menu || !button) return null
+    return Math.round(Math.max(menu.y - button.y - button.height, button.y - menu.y - menu.height))
+  }
+  expect(await gap()).toBe(4)
+  await page.setViewportSize({ width: 1280, height: 220 })
+  await page.mouse.wheel(0, 60)
+  await expect.poll(() => page.evaluate('scrollY'), { timeout: 60_000 }).toBeGreaterThan(0)
+  await expect.poll(gap, { timeout: 60_000 }).toBe(4)
+  await page.keyboard.press('Escape')
+  await item.waitFor({ state: 'detached' })
+  await page.close()
+})

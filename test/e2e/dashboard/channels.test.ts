@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -340,31 +340,6 @@ test('a calendar shows when schedulers start a channel, in both zones, and begin
   expect(await phone.locator('.calendar > .free').first().isVisible()).toBe(false)
   expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390)
   await phone.close()
-})
-
-test('a menu that is opened just after a scroll stays open, at its button', async () => {
-  await channel('Scrolled')
-  await open('/channels?search=Scrolled')
-  await button('More for Scrolled').click()
-  const item = page.getByRole('menuitem', { name: 'Delete channel' })
-  await item.waitFor()
-  // The event of a scroll comes with the next frame, after the click.
-  await page.evaluate('document.dispatchEvent(new Event("scroll"))')
-  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
-  expect(await item.isVisible()).toBe(true)
-  // Of the menu below its button, or above it.
-  const gap = async () => {
-    const [menu, opener] = [await page.getByRole('menu').boundingBox(), await button('More for Scrolled').boundingBox()]
-    if (!menu || !opener) return null
-    return Math.round(Math.max(menu.y - opener.y - opener.height, opener.y - menu.y - menu.height))
-  }
-  expect(await gap()).toBe(4)
-  await page.setViewportSize({ width: 1280, height: 220 })
-  await page.mouse.wheel(0, 60)
-  await expect.poll(() => page.evaluate('scrollY'), SOON).toBeGreaterThan(0)
-  await expect.poll(gap, SOON).toBe(4)
-  await page.keyboard.press('Escape')
-  await item.waitFor({ state: 'detached' })
 })
 
 test('a channel that runs is deleted only after its name is written', async () => {

@@ -44,6 +44,7 @@ export async function openUnclaimed(settings: Record<string, string> = {}): Prom
   const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
     // Without a graphics card each frame of an animation costs as much as the script of the page.
     const context = await stage.browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+    context.setDefaultTimeout(60_000)
     await context.addInitScript({ content: `${AXE}\n${REPORTS}` })
     context.on('page', (page) => collect(page, complaints))
     return context

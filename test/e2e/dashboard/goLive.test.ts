@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 let page: Page
 beforeEach(async () => {

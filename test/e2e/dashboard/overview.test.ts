@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 /** A name that would do harm if a page took it for HTML. */
 const HOSTILE = '<img src=x onerror=alert(1)>'
 

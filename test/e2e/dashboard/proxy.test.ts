@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, type Dashboard, openDashboard } from './dashboard.ts'
 import { isNginxInstalled, Nginx } from './nginx.ts'
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 /** The first media playlist that a master playlist names. */
 async function mediaPlaylist(address: string): Promise<string> {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
 const HEADERS = { 'X-Sluice-Dashboard': '1' }
 

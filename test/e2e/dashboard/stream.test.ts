@@ -9,7 +9,7 @@ let publisher: Peer
 let viewer: Peer
 let page: Page
 
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 const streams = [{ streamName: 'talk' }]
 
 beforeAll(async () => {

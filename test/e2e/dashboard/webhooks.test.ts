@@ -4,7 +4,7 @@ import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 import { receive, type Receiver } from './receiver.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
-const SOON = { timeout: 30_000, interval: 100 }
+const SOON = { timeout: 60_000, interval: 100 }
 
 let dashboard: Dashboard
 let receiver: Receiver
