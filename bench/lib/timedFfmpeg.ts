@@ -18,7 +18,7 @@ export function timedFfmpeg(folder: string): TimedFfmpeg {
   writeFileSync(binary, `#!/bin/sh\nffmpeg "$@"; status=$?; times > ${times}; exit $status\n`, { mode: 0o755 })
   return {
     binary,
-    ffmpeg: createFfmpeg({ log: silentLog, clock: systemClock, binary, maxChildren: () => 1 }),
+    ffmpeg: createFfmpeg({ log: silentLog, clock: systemClock, binary, maxChildren: () => 1, offline: [] }),
     seconds() {
       // The second line of `times` is of the shell's children.
       const [, children = ''] = readFileSync(times, 'utf8').split('\n')

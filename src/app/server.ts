@@ -6,6 +6,7 @@ import { nodeFetch } from '../net/nodeFetch.ts'
 import { type App, CannotStart, derivedKey, doctorKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { openEncoders } from './encoders.ts'
+import { offlineFfmpeg } from './offline.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
 import { factsOf } from './serverFacts.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
@@ -25,6 +26,7 @@ import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import type { VideoEncoder } from '../media/ffmpeg/videoEncoders.ts'
 import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
@@ -104,7 +106,9 @@ export async function startServing(
   warnOfFewFiles(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
-  const ffmpeg = await openFfmpeg(app)
+  // Tried while the other parts start.
+  void offlineFfmpeg(app.config, app.ctx.log)
+  const videoEncoder = await openVideoEncoder(app)
   await useSplice(app)
   try {
     const tls = await openTls(app)
@@ -117,6 +121,7 @@ export async function startServing(
     parts.add('engine', followed(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
+    const ffmpeg = await openFfmpeg(app, videoEncoder)
     const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases, encoders)
@@ -160,10 +165,10 @@ function warnOfFewFiles({ config, ctx }: App): void {
 }
 
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-async function openFfmpeg(app: App): Promise<Ffmpeg> {
+async function openFfmpeg(app: App, videoEncoder: VideoEncoder): Promise<Ffmpeg> {
   const maxChildren = () => app.config.ffmpeg.maxProcesses
-  const videoEncoder = await openVideoEncoder(app)
-  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder })
+  const offline = await offlineFfmpeg(app.config, app.ctx.log)
+  return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder, offline })
 }
 
 /** Builds the HTTP edge of this app, without listening. */

@@ -1,3 +1,4 @@
+import { offlineFfmpeg } from './offline.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { channelsDir } from '../config/places.ts'
@@ -10,9 +11,15 @@ import { slateProbe } from '../media/slate/probe.ts'
 const CHECKS_MAX = 2
 
 /** Checks slates of this process. Files of a check that a crash interrupts are removed when the next server starts. */
-export const slateProbeOf = (config: Config, clock: Clock, log: Logger): ProbeSlate =>
-  slateProbe({
-    ffmpeg: createFfmpeg({ log, clock, binary: config.ffmpeg.path, maxChildren: () => CHECKS_MAX }),
-    clock,
-    folder: channelsDir(config),
-  })
+export function slateProbeOf(config: Config, clock: Clock, log: Logger): ProbeSlate {
+  let probe: ProbeSlate | null = null
+  return async (bytes, limits) => {
+    const offline = await offlineFfmpeg(config, log)
+    probe ??= slateProbe({
+      ffmpeg: createFfmpeg({ log, clock, binary: config.ffmpeg.path, maxChildren: () => CHECKS_MAX, offline }),
+      clock,
+      folder: channelsDir(config),
+    })
+    return probe(bytes, limits)
+  }
+}

@@ -1,4 +1,5 @@
 import { type App, CannotStart } from './app.ts'
+import { offlineFfmpeg } from './offline.ts'
 import { systemClock } from '../base/clock.ts'
 import type { VideoEncoderTrial } from '../cli/host.ts'
 import { tryEncoder } from '../media/encoder/trial.ts'
@@ -28,6 +29,7 @@ export async function tryVideoEncoder({ config, name, log }: VideoEncoderTrial):
   // The device is for the configured encoder.
   const encoder = videoEncoderOf(name, name === videoEncoder ? device : '')
   if (!encoder.ok) return encoder.error
-  const ffmpeg = createFfmpeg({ log, clock: systemClock, binary: path, maxChildren: () => 1 })
+  const offline = await offlineFfmpeg(config, log)
+  const ffmpeg = createFfmpeg({ log, clock: systemClock, binary: path, maxChildren: () => 1, offline })
   return tryEncoder(ffmpeg, systemClock, encoder.value)
 }

@@ -129,8 +129,12 @@ describe('the machine', () => {
     writeFileSync(path, '#!/bin/sh\necho "ffmpeg version 9.9"\necho " A....D aac  AAC"\n')
     chmodSync(path, 0o755)
     const findings = await checkTools(configOf({ ffmpeg: { path } }))
-    expect(findings).toMatchObject([{ outcome: 'ok', detail: '9.9' }, { outcome: 'warn' }])
-    expect(findings[1]?.detail).toMatch(/lacks libx264 \(.*\), libopus \(.*\):/)
+    expect(findings).toMatchObject([
+      { outcome: 'ok', detail: '9.9' },
+      { check: 'ffmpeg network', outcome: 'ok' },
+      { outcome: 'warn' },
+    ])
+    expect(findings[2]?.detail).toMatch(/lacks libx264 \(.*\), libopus \(.*\):/)
   })
 
   test('has a country database that is old, missing, or not configured', () => {

@@ -21,6 +21,7 @@ import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transco
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/log.ts'
+import { offline } from '../support/offline.ts'
 import { endChildren, ended, plentyOfRoom, until, workingIn } from '../support/channels.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 
@@ -60,7 +61,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   const resolver = publicNames([await names.start()])
   const allowAddress = (address: string): boolean => address === '127.0.0.2'
   const reach = reachSources({ ...tools, allowPrivate: false, resolver, allowAddress, ...more })
-  const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: () => 4 })
+  const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: () => 4, offline })
   const parts = {
     ...tools,
     ffmpeg,

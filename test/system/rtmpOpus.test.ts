@@ -9,6 +9,7 @@ import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
 import { webRtcMedia } from '../../src/media/convert/opus.ts'
 import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
 import { silentLog } from '../support/log.ts'
+import { offline } from '../support/offline.ts'
 
 let place: Place
 let ffmpeg: Ffmpeg
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => place.stop())
 beforeEach(() => {
   place.publications.length = 0
-  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4 })
+  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4, offline })
 })
 afterEach(() => ffmpeg.stop(0))
 
@@ -168,7 +169,13 @@ describe('video with B-frames', () => {
 
 test('without ffmpeg the video continues, without audio', async () => {
   const source = await recorded('-bf 0')
-  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: () => 4 })
+  ffmpeg = createFfmpeg({
+    log: silentLog,
+    clock: systemClock,
+    binary: 'no-such-program',
+    maxChildren: () => 4,
+    offline,
+  })
   const hub = new Hub()
   const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
   const conversion = webRtcMedia(hub, options)

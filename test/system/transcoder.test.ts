@@ -17,6 +17,7 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import { silentLog } from '../support/log.ts'
+import { offline } from '../support/offline.ts'
 import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 
@@ -51,9 +52,10 @@ beforeEach(async () => {
   logs = []
   measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
-  const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8 }))
+  const ffmpeg = watched(
+    createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline }),
+  )
   const tools = { clock: systemClock, log: silentLog }
-  const reach = reachSources({ ...tools, allowPrivate: true })
   const plenty = plentyOfRoom()
   scripted = new ScriptedLoad()
   streams = new ChannelStreams(systemClock)
@@ -62,7 +64,7 @@ beforeEach(async () => {
     ffmpeg,
     streams,
     sources,
-    reach,
+    reach: reachSources({ ...tools, allowPrivate: true }),
     meter: measured,
     load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
     folder: join(dir, 'channels'),

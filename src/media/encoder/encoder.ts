@@ -10,7 +10,7 @@ import { FragmentReader } from './fragmentReader.ts'
 export interface EncoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
-  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'script' | 'endsOn' | 'backlogBytes'>
+  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'script' | 'network' | 'endsOn' | 'backlogBytes'>
   readonly ladder: LadderInput
   /** The arguments of the process, where they are not those of a channel's ladder. */
   readonly args?: readonly string[]

@@ -6,6 +6,7 @@ import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { localInputs } from './localInputs.ts'
 import { type Progress, progressReader } from './progress.ts'
 import { type Tail, tailOf } from './tail.ts'
 import { type VideoEncoder, X264 } from './videoEncoders.ts'
@@ -54,6 +55,11 @@ export interface FfmpegJob {
   readonly onProgress?: (progress: Progress) => void
   /** Runs with a lower priority, so that live streams come first. */
   readonly background?: boolean
+  /**
+   * True: it has the network of this host. Otherwise it has none where the system allows that, and its inputs are what it
+   * is given and, without `stdin`, files: it decodes what strangers publish.
+   */
+  readonly network?: boolean
   readonly cwd?: string
 }
 
@@ -85,6 +91,8 @@ export interface FfmpegOptions {
   /** A path, or a name to find in PATH. */
   readonly binary: string
   readonly maxChildren: () => number
+  /** In front of the program of a job without network: see `offlineLauncher`. It must become that program. */
+  readonly offline: readonly string[]
   /** Default: libx264. */
   readonly videoEncoder?: VideoEncoder
 }
@@ -171,8 +179,8 @@ function isProgram(path: string): boolean {
   }
 }
 
-function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): FfmpegProcess {
-  const child = spawnGuarded(program, job)
+function start(program: string, job: FfmpegJob, { log, clock, offline }: FfmpegOptions): FfmpegProcess {
+  const child = spawnGuarded(program, job, offline)
   const tail = tailOf(child.stderr)
   const state = { progress: {} as Progress }
   read(child, 3, (progress) => {
@@ -220,12 +228,14 @@ function stopOn(words: RegExp, { stderr }: ChildProcess, tail: Tail, stop: () =>
 }
 
 /** Spawns in a process group of its own: Ctrl+C at a terminal reaches only the server, and a kill reaches the guard too. */
-function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
-  const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...job.args]
+function spawnGuarded(program: string, job: FfmpegJob, offline: readonly string[]): ChildProcess {
+  const ownArgs = job.network ? job.args : localInputs(job.args, job.stdin === true)
+  const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...ownArgs]
   const guarded = !job.stdin && process.platform !== 'win32'
   const nice = job.background && process.platform !== 'win32' ? ['nice', '-n', '10'] : []
   const hasInput = job.stdin === true || job.script !== undefined
-  const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...nice, program, ...args]
+  const launcher = [...(job.network ? [] : offline), ...nice]
+  const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...launcher, program, ...args]
   const pipeIf = (isUsed: boolean): 'pipe' | 'ignore' => (isUsed ? 'pipe' : 'ignore')
   const outputs = job.outputs?.map(() => 'pipe' as const) ?? []
   return spawn(argv[0] ?? program, argv.slice(1), {

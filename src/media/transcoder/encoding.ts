@@ -110,7 +110,7 @@ export class Encoding {
       job: {
         name: this.#job.name,
         cwd: this.#folder,
-        ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
+        ...(pull ? { script: pullScript(pull.reached), network: true, endsOn: TIMES_JUMPED } : { stdin: true }),
       },
       ladder,
       out: stream.begin(run),

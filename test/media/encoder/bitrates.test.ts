@@ -14,9 +14,10 @@ import { X264 } from '../../../src/media/ffmpeg/videoEncoders.ts'
 import type { Frame, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
 import { FlvFrames } from '../../../src/media/hls/flvFrames.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 import { encoded, type Recorded } from '../ffmpeg/frames.ts'
 
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 2 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 2, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bitrates-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 

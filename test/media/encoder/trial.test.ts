@@ -8,12 +8,13 @@ import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { videoEncoderOf, X264 } from '../../../src/media/ffmpeg/videoEncoders.ts'
 import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-trial-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const ffmpegAt = (binary: string, clock: Clock = systemClock) =>
-  createFfmpeg({ log: silentLog, clock, binary, maxChildren: () => 1 })
+  createFfmpeg({ log: silentLog, clock, binary, maxChildren: () => 1, offline })
 
 function named(name: 'h264_nvenc' | 'h264_v4l2m2m') {
   const encoder = videoEncoderOf(name, '')

@@ -1,16 +1,27 @@
-import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import { createFfmpeg, type FfmpegJob, type FfmpegProcess } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { createFfmpeg, type FfmpegJob, type FfmpegProcess, outputPipe } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { Progress } from '../../../src/media/ffmpeg/progress.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 
 const ffmpeg = create()
 
-function create(options: { binary?: string; maxChildren?: () => number } = {}) {
-  return createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4, ...options })
+function create(options: { binary?: string; maxChildren?: () => number; offline?: readonly string[] } = {}) {
+  return createFfmpeg({
+    log: silentLog,
+    clock: systemClock,
+    binary: 'ffmpeg',
+    maxChildren: () => 4,
+    offline,
+    ...options,
+  })
 }
 
 function run(job: Omit<FfmpegJob, 'name'>, host = ffmpeg): FfmpegProcess {
@@ -170,4 +181,93 @@ test.each(['stdin', 'pull'])('kill -9 of the server leaves no ffmpeg behind: %s'
   expect(membersOf(group)).not.toEqual([])
   server.kill('SIGKILL')
   await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 30_000 })
+})
+
+/** A port of 127.0.0.1, and how often a program connected to it. It answers nothing. */
+async function listener() {
+  const seen = { connections: 0 }
+  const server = createServer((socket) => {
+    seen.connections += 1
+    socket.on('error', () => undefined).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { seen, url: `http://127.0.0.1:${port}/` }
+}
+
+/** Each way of starting without a network that works on this machine. */
+const LAUNCHERS = ['unshare --net', 'unshare --user --map-current-user --net']
+  .map((text) => text.split(' '))
+  .filter(([launcher = '', ...options]) => spawnSync(launcher, [...options, 'ffmpeg', '-version']).status === 0)
+
+const HTTP_ALLOWED = ['-protocol_whitelist', 'http,tcp']
+
+test('a process without network cannot connect to a port of this host, and one with network can', async () => {
+  for (const launcher of LAUNCHERS) {
+    const { seen, url } = await listener()
+    const host = create({ offline: launcher })
+    const args = [...HTTP_ALLOWED, '-i', url, '-f', 'null', '-']
+    const { code, tail } = await run({ args }, host).exited
+    expect([code === 0, seen.connections]).toEqual([false, 0])
+    expect(tail).toContain('Network is unreachable')
+    await run({ args, network: true }, host).exited
+    expect(seen.connections).toBeGreaterThan(0)
+  }
+})
+
+test('where namespaces do not work, a process without network still opens no address', async () => {
+  const { seen, url } = await listener()
+  const host = create({ offline: [] })
+  const { code, tail } = await run({ args: ['-i', url, '-f', 'null', '-'] }, host).exited
+  expect([code === 0, seen.connections]).toEqual([false, 0])
+  expect(tail).toContain('not on whitelist')
+  expect(await run({ args: FRAME, stdout: () => undefined }, host).exited).toMatchObject({ code: 0 })
+})
+
+const FED = ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']
+const folder = tmpdir()
+const KINDS: readonly (readonly [name: string, job: Omit<FfmpegJob, 'name'>])[] = [
+  ['fed', { args: FED, stdin: true }],
+  ['fed in the background', { args: FED, stdin: true, background: true }],
+  ['guarded', { args: ENDLESS }],
+  ['guarded in the background', { args: ENDLESS, background: true }],
+  ['with a script', { args: ENDLESS, script: 'not read' }],
+]
+
+test.each(KINDS)('without network a process is stopped and killed as with it: %s', async (_, job) => {
+  const own = readlinkSync('/proc/self/ns/net')
+  for (const launcher of LAUNCHERS) {
+    const host = create({ offline: launcher })
+    for (const graceMs of [5000, 0]) {
+      const child = run({ ...job, cwd: folder }, host)
+      const encoder = await vi.waitFor(() => encoderOf(child.pid ?? 0), { timeout: 30_000 })
+      expect(readlinkSync(`/proc/${encoder}/ns/net`)).not.toBe(own)
+      expect(readlinkSync(`/proc/${encoder}/cwd`)).toBe(folder)
+      expect(statOf(encoder)[17]).toBe(job.background ? '10' : '0')
+      await child.stop(graceMs)
+      await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
+    }
+  }
+})
+
+/** The ffmpeg of a process group. Its launcher has become it. */
+function encoderOf(group: number): string {
+  const members = membersOf(group)
+  const found = members.find((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'ffmpeg\n')
+  if (found === undefined) throw new Error(`no ffmpeg in ${members.join()}`)
+  return found
+}
+
+test('without network all pipes reach the process', async () => {
+  for (const launcher of LAUNCHERS) {
+    const sizes = [0, 0]
+    const take = (index: number) => (chunk: Buffer) => void (sizes[index] = (sizes[index] ?? 0) + chunk.length)
+    const outputs = [0, 1].map(take)
+    const raw = (index: number): string[] => ['-map', '0:v', '-f', 'rawvideo', '-pix_fmt', 'gray', outputPipe(index)]
+    const args = [...FRAME.slice(0, 4), ...raw(0), ...raw(1)]
+    const child = run({ args, outputs }, create({ offline: launcher }))
+    expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
+    expect([...sizes, child.progress.frames]).toEqual([25 * 64 * 64, 25 * 64 * 64, 25])
+  }
 })

@@ -2,12 +2,13 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 
 /**
  * A process that starts ffmpeg as its child in the requested mode, prints the child's process group, and waits to be
  * killed.
  */
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 1 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 1, offline })
 const endless = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
 const fromUs = ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']
 const child =

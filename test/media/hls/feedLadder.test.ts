@@ -17,9 +17,10 @@ import { EncodingLoad } from '../../../src/services/encodingLoad.ts'
 import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-ladder-'))
 const open: { player: Player; stream: FeedStream }[] = []
 let h264: Recorded
@@ -172,6 +173,7 @@ test('the encoder that the configuration names makes the lower renditions', asyn
     clock: systemClock,
     binary: path,
     maxChildren,
+    offline,
     videoEncoder: encoder.value,
   })
   const { stream, warnings } = watch(h264, { ffmpeg: own })
@@ -315,7 +317,13 @@ test('when the machine is too slow, the largest rendition is left out and the ot
 })
 
 test('without ffmpeg the source is served alone after a while, and its viewers wait no longer than for a slow start', async () => {
-  const missing = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-ffmpeg', maxChildren: () => 8 })
+  const missing = createFfmpeg({
+    log: silentLog,
+    clock: systemClock,
+    binary: 'no-such-ffmpeg',
+    maxChildren: () => 8,
+    offline,
+  })
   const { stream, warnings } = watch(h264, { ffmpeg: missing })
   expect(await stream.hls.ready(3000)).toBe(true)
   expect(stream.hls.variants().map(({ rendition }) => rendition)).toEqual(['v0'])

@@ -14,10 +14,11 @@ import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-hls-'))
 const open: { source: Player | Hub; stream: FeedStream }[] = []
 let h264: Recorded
@@ -251,7 +252,13 @@ test('a stream has ended when its publisher leaves just after ffmpeg failed', as
 })
 
 test('without ffmpeg no segment is ready, and the stream has the reason', async () => {
-  const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: () => 1 })
+  const without = createFfmpeg({
+    log: silentLog,
+    clock: systemClock,
+    binary: 'no-such-program',
+    maxChildren: () => 1,
+    offline,
+  })
   const { stream } = package_(vp8, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
   expect(await stream.hls.ready(100)).toBe(false)

@@ -11,10 +11,11 @@ import { encodeSlate } from '../../../src/media/slate/encode.ts'
 import { LoopPlayer, type SlateLoop } from '../../../src/media/slate/loop.ts'
 import { slateProbe } from '../../../src/media/slate/probe.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 
 const RATE = 48_000
 const RUNGS = [{ index: 0, id: 're_1', label: 'a', width: 96, height: 54, bitrate: 80_000, frameRate: null }]
-const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 2 })
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 2, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-audio-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 

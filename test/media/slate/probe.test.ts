@@ -8,6 +8,7 @@ import type { SlateMediaType } from '../../../src/core/channels/slate.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { slateProbe } from '../../../src/media/slate/probe.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 
 let folder: string
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'sluice-probe-'))))
@@ -16,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const limits = (mediaType: SlateMediaType, maxSide = 4096) => ({ mediaType, maxSide, maxSeconds: 20 })
 
 async function probe(content: string | Buffer, mediaType: SlateMediaType, maxSide?: number) {
-  const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 1 })
+  const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 1, offline })
   const at = join(folder, 'checks')
   const found = await slateProbe({ ffmpeg, clock: systemClock, folder: at })(
     Buffer.from(content),

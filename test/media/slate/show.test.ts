@@ -9,6 +9,7 @@ import { createFfmpeg, type Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { SlateShow } from '../../../src/media/slate/show.ts'
 import { until } from '../../support/channels.ts'
 import { silentLog } from '../../support/log.ts'
+import { offline } from '../../support/offline.ts'
 import { StagedEngine } from '../../support/stagedEngine.ts'
 
 const RUNGS = [
@@ -38,7 +39,7 @@ function counted(run: ReturnType<Ffmpeg['run']>): typeof run {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-show-'))
   clock = new ManualClock(Date.UTC(2026, 10, 23))
-  const real = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4 })
+  const real = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 4, offline })
   encoded = 0
   ffmpeg = { ...real, run: (job) => counted(real.run(job)) }
   engine = new StagedEngine(new ChannelStreams(clock), 'en_1', { rungs: RUNGS, hasAudio: true })
