@@ -1,18 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { makeToken, until } from '../support/testNode.ts'
 import { freeUdpPort, lossyLink } from '../support/lossyUdp.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
-/** A proxy that counts the bytes on the network: up to the server, and down from it. */
+/** A proxy that counts the bytes on the network, until the test ends: up to the server, and down from it. */
 interface Wire {
   port: number
   up: number
   down: number
-  close(): void
 }
 
 async function wireTo(port: number): Promise<Wire> {
@@ -29,33 +28,23 @@ async function wireTo(port: number): Promise<Wire> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const wire: Wire = {
-    port: (server.address() as AddressInfo).port,
-    up: 0,
-    down: 0,
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
+  const wire: Wire = { port: (server.address() as AddressInfo).port, up: 0, down: 0 }
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
   return wire
 }
 
 const ffmpeg = (...argv: string[]) => spawn('ffmpeg', ['-v', 'error', '-nostdin', ...argv], { stdio: 'inherit' })
 
 let sluice: RunningApp
-let rtmp: Wire
-let http: Wire
 let udpPort: number
 beforeAll(async () => {
   udpPort = await freeUdpPort()
   sluice = await runApp({ flags: { webrtc: { host: '127.0.0.1', port: udpPort, processes: 1 } } })
-  rtmp = await wireTo(sluice.rtmpPort ?? 0)
-  http = await wireTo(Number(new URL(sluice.base).port))
 })
 afterAll(async () => {
-  rtmp.close()
-  http.close()
   await sluice.close()
 })
 
@@ -77,10 +66,12 @@ const DATES = `startDate=${day(-1)}&stopDate=${day(1)}`
 const report = async (path: string) => (await sluice.call('GET', `/api/analytics/${path}`)).json.data
 
 test('the sessions, the reports and the network agree on the bytes within 2%', async () => {
+  const rtmp = await wireTo(sluice.rtmpPort ?? 0)
+  const http = await wireTo(Number(new URL(sluice.base).port))
   const publishing = await makeToken(sluice, 'publish', { subscribeRequiresAuth: true })
   const viewing = await makeToken(sluice, 'subscribe', { tracking: { trackingId: 'customer' } })
   const source = ['-re', '-f', 'lavfi', '-i', 'testsrc=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine']
-  const coded = ['-t', '7', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
+  const coded = ['-t', '100', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
   const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
   const publisher = ffmpeg(...source, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
   const { sessions: live } = sluice.app.ctx
@@ -89,7 +80,8 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   const viewer = ffmpeg('-i', watched, '-t', '3', '-c', 'copy', '-f', 'null', '-')
   await once(viewer, 'exit')
   const ids = sessionIds()
-  if (publisher.exitCode === null) await once(publisher, 'exit')
+  publisher.kill('SIGINT')
+  await once(publisher, 'exit')
   await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/show` })
 
   const sum = await recorded(ids)
