@@ -97,9 +97,10 @@ const WITH_SERVERS = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
-  // In CI, where other programs may want the processor. The output marks a test that passed only then.
-  retry: process.env['CI'] ? 1 : 0,
 }
+
+/** Of tests that watch media in real time. In CI other programs may want the processor. */
+const IN_REAL_TIME = { ...WITH_SERVERS, retry: process.env['CI'] ? 1 : 0 }
 
 // Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
 // Unit tests share threads too; what starts servers or processes does so from processes of its own.
@@ -145,7 +146,7 @@ export default defineConfig({
         test: {
           name: 'delicate',
           include: DELICATE,
-          ...WITH_SERVERS,
+          ...IN_REAL_TIME,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
@@ -154,7 +155,7 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: INTEROP,
-          ...WITH_SERVERS,
+          ...IN_REAL_TIME,
           // Each measures what a player shows, or what a network loses: beside another file the processor would decide.
           maxWorkers: 1,
           sequence: { groupOrder: 3 },
@@ -165,7 +166,7 @@ export default defineConfig({
           name: 'dashboard',
           include: DASHBOARD,
           exclude: INTEROP,
-          ...WITH_SERVERS,
+          ...IN_REAL_TIME,
           // Each keeps a browser busy, and those that broadcast a core of their own.
           maxWorkers: 2,
           sequence: { groupOrder: 4 },
@@ -176,7 +177,7 @@ export default defineConfig({
           name: 'streams',
           include: STREAMS,
           globalSetup: ['test/support/postgres.setup.ts'],
-          ...WITH_SERVERS,
+          ...IN_REAL_TIME,
           maxWorkers: 2,
           sequence: { groupOrder: 5 },
         },
