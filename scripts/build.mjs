@@ -4,11 +4,12 @@ import { at } from './compile.mjs'
 import { buildDashboard } from './build-dashboard.mjs'
 import { buildPlayer } from './build-player.mjs'
 import { buildProgram } from './build-program.mjs'
-import { buildNative } from './native.mjs'
+import { buildForeign, buildNative } from './native.mjs'
 
 export async function build() {
   await Promise.all([buildDashboard(), buildPlayer(), import('./build-sign.mjs'), import('./build-client.mjs')])
   buildNative()
+  buildForeign()
   await buildProgram()
 }
 

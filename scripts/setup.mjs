@@ -7,13 +7,15 @@ import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
 import { buildDashboard } from './build-dashboard.mjs'
 import { buildPlayer } from './build-player.mjs'
-import { buildNative } from './native.mjs'
+import { ARCHITECTURES, buildNative, compilerFor } from './native.mjs'
 import { fillCompileCache } from './warm.mjs'
 
 const MINUTE_MS = 60_000
 
 /** Debian's packages ask this program whether they may start their service: tests start what they need themselves. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
+
+const ARM64_LIBRARY = '/usr/aarch64-linux-gnu/lib/libstdc++.so.6'
 
 /** Programs by purpose: how to detect them, which package has them, and what does not work without them. */
 const PROGRAMS = [
@@ -104,6 +106,20 @@ const PROGRAMS = [
     isThere: () => isOnPath('cc'),
     debian: 'gcc libc6-dev',
     without: 'The packages have no addons, so that JavaScript serves media alone.',
+  },
+  ...ARCHITECTURES.filter((arch) => arch !== process.arch).map((arch) => ({
+    for: ['packages'],
+    what: `a C compiler for ${arch}`,
+    isThere: () => isOnPath(compilerFor(arch).program),
+    debian: compilerFor(arch).debian,
+    without: `The packages have no addons for ${arch}, so that JavaScript serves media alone there.`,
+  })),
+  {
+    for: ['packages'],
+    what: 'an emulator of arm64, with its C++ library',
+    isThere: () => process.arch !== 'x64' || (isOnPath('qemu-aarch64') && existsSync(ARM64_LIBRARY)),
+    debian: 'qemu-user libc6-arm64-cross libgcc-s1-arm64-cross libstdc++6-arm64-cross',
+    without: 'The packages for arm64 are not run in a test.',
   },
   {
     for: ['packages'],

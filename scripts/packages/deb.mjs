@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { findNode } from '../../bin/runtime.js'
 import { at } from '../compile.mjs'
-import { ARCHITECTURE, manifest, run } from './run.mjs'
+import { debianArchitecture, manifest, run } from './run.mjs'
 
 /** The oldest C library that Node and the addons start with: test/packaging/tarball.test.ts reads it from them. */
 export const GLIBC = '2.34'
@@ -12,19 +12,20 @@ export const GLIBC = '2.34'
 /** A pre-release comes before its release: `1.0.0-rc.1` is `1.0.0~rc.1` to dpkg. */
 const debianVersion = (version) => version.replace('-', '~')
 
-/**
- * Returns the path of the package. `app`: what `stage` returned. `compression`: of dpkg-deb; more than `xz -1` takes ten
- * times as long and saves a tenth.
- */
-export function buildDeb(app, directory, { version = manifest.version, compression = ['-Zxz', '-z1'] } = {}) {
+/** More than `xz -1` takes ten times as long and saves a tenth. */
+const COMPRESSION = ['-Zxz', '-z1']
+
+/** Returns the path of the package. `app`: what `stage` returned for `arch`. `compression`: of dpkg-deb. */
+export function buildDeb(app, directory, options = {}) {
+  const { version = manifest.version, arch = process.arch, compression = COMPRESSION } = options
   const root = join(dirname(app), `deb-${version}`)
   rmSync(root, { recursive: true, force: true })
   mkdirSync(join(root, 'usr/lib'), { recursive: true })
   run('cp', ['-al', app, join(root, 'usr/lib/sluice')])
   for (const [from, to, mode] of FILES) put(readFileSync(at(from)), join(root, to), mode)
   putDocuments(root, dirname(app))
-  putControl(root, version)
-  const file = join(directory, `sluice_${debianVersion(version)}_${ARCHITECTURE}.deb`)
+  putControl(root, version, debianArchitecture(arch))
+  const file = join(directory, `sluice_${debianVersion(version)}_${debianArchitecture(arch)}.deb`)
   run('dpkg-deb', ['--root-owner-group', ...compression, '--build', root, file])
   rmSync(root, { recursive: true })
   return file
@@ -62,17 +63,17 @@ function putDocuments(root, work) {
   for (const [shell, file] of Object.entries(COMPLETIONS)) put(made(`sluice.${shell}`), join(root, file))
 }
 
-function putControl(root, version) {
+function putControl(root, version, architecture) {
   const [kilobytes] = run('du', ['-sk', '--exclude=DEBIAN', root]).split('\t')
   put('/etc/sluice/config.yaml\n', join(root, 'DEBIAN/conffiles'))
-  put(control(version, kilobytes), join(root, 'DEBIAN/control'))
+  put(control(version, architecture, kilobytes), join(root, 'DEBIAN/control'))
   const sums = 'find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums'
   run('sh', ['-c', sums], { cwd: root })
 }
 
-const control = (version, kilobytes) => `Package: sluice
+const control = (version, architecture, kilobytes) => `Package: sluice
 Version: ${debianVersion(version)}
-Architecture: ${ARCHITECTURE}
+Architecture: ${architecture}
 Maintainer: The Sluice developers <sluice@localhost>
 Installed-Size: ${kilobytes}
 Section: video

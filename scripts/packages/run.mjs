@@ -20,8 +20,8 @@ export function run(program, args, options = {}) {
 
 export const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'))
 
-/** This machine in the words of Debian and of containers. */
-export const ARCHITECTURE = { x64: 'amd64', arm64: 'arm64' }[process.arch] ?? process.arch
+/** A processor in the words of Debian and of containers. `arch`: in those of Node. */
+export const debianArchitecture = (arch) => (arch === 'x64' ? 'amd64' : arch)
 
 export function isInstalled(program) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {

@@ -49,16 +49,21 @@ function unpack(tarball, directory) {
   run('tar', ['-xzf', tarball, '--strip-components=1', '--no-same-owner', '-C', directory])
 }
 
-/** Installs a tarball into `directory/sluice`, with the packages of the lock file and the pinned Node. */
-export function stage(tarball, directory) {
+/**
+ * Installs a tarball into `directory/sluice`, with the packages of the lock file, and with the pinned Node and the addons of
+ * one processor. `arch`: as Node names it.
+ */
+export function stage(tarball, directory, arch = process.arch) {
   const app = join(directory, 'sluice')
   unpack(tarball, app)
   const installed = readFileSync(join(app, 'package.json'))
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(at(name), join(app, name))
-  run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], { cwd: app })
+  const machine = arch === process.arch ? [] : ['--os=linux', `--cpu=${arch}`]
+  run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', ...machine], { cwd: app })
   writeFileSync(join(app, 'package.json'), installed)
   for (const name of ['package-lock.json', 'node_modules/.package-lock.json']) rmSync(join(app, name))
   prune(join(app, 'node_modules'))
+  pruneAddons(join(app, 'build/native'), arch)
   return app
 }
 
@@ -81,4 +86,10 @@ function prune(packages) {
   for (const name of readdirSync(builds)) if (!HLS_JS.includes(name)) rmSync(join(builds, name))
   for (const name of HLS_JS) accessSync(join(builds, name))
   if (!existsSync(join(packages, '.bin/node'))) throw new Error('npm has not installed the pinned Node')
+}
+
+/** There are none at all if no compiler was there. */
+function pruneAddons(folder, arch) {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) if (!name.endsWith(`-${arch}.node`)) rmSync(join(folder, name))
 }

@@ -6,7 +6,9 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { GLIBC, run, writeSbom } from '../../scripts/packages.mjs'
+import { missingCompiler } from './machine.ts'
 import { expectMedia, freePorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
+import { architectureOf, filesIn, minor, newestGlibc, programsIn } from './programs.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const { tarball, app } = inject('packages')
@@ -30,12 +32,6 @@ const at = (cwd: string, settings: Record<string, string> = {}): SpawnOptions =>
 })
 
 const newFolder = (): string => mkdtempSync(join(folder, 'in-'))
-
-const filesIn = (path: string): string[] =>
-  readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
 
 /** Starts a server, and waits until it is ready. */
 async function serve(program: string, args: string[], cwd: string, ports: Ports, path = env.PATH) {
@@ -67,9 +63,16 @@ describe('the tarball', () => {
       'build/player/player.js.br',
       'dist/program/licenses.md',
       'web/demo/index.html',
-      ...['fanout', 'udp', 'splice', 'memory'].map((addon) => `build/native/${addon}-linux-${process.arch}.node`),
     ])
       expect(files).toContain(`package/${name}`)
+  })
+
+  test('has the addons for each processor that this machine has a compiler for', () => {
+    const ours = ['x64', 'arm64'].filter((arch) => arch === process.arch || missingCompiler(arch) === null)
+    const wanted = ours.flatMap((arch) =>
+      ['fanout', 'udp', 'splice', 'memory'].map((addon) => `package/build/native/${addon}-linux-${arch}.node`),
+    )
+    expect(files.filter((name) => name.endsWith('.node')).sort()).toEqual(wanted.sort())
   })
 
   test('has a program of characters that V8 keeps in one byte each', () => {
@@ -104,17 +107,12 @@ describe('the tarball', () => {
   })
 
   test('has nothing that needs a newer C library than the Debian package names', () => {
-    const programs = filesIn(app).filter((path) => path.endsWith('.node') || path.endsWith('/bin/node'))
+    const programs = programsIn(app)
     expect(programs).not.toEqual([])
+    for (const path of programs) expect(architectureOf(path), path).toBe(process.arch)
     for (const path of programs) expect(newestGlibc(path), path).toBeLessThanOrEqual(minor(GLIBC))
   })
 })
-
-const minor = (version: string): number => Number(version.split('.')[1])
-
-/** The minor number of the newest version of the GNU C library that a program names. */
-const newestGlibc = (path: string): number =>
-  Math.max(...[...readFileSync(path, 'latin1').matchAll(/GLIBC_(2\.\d+)/g)].map(([, version = '']) => minor(version)))
 
 test('installed globally it works from any directory, and writes nothing into its own', async () => {
   const prefix = newFolder()
