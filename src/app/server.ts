@@ -106,8 +106,6 @@ export async function startServing(
   warnOfFewFiles(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
-  // Tried while the other parts start.
-  void offlineFfmpeg(app.config, app.ctx.log)
   const videoEncoder = await openVideoEncoder(app)
   await useSplice(app)
   try {
@@ -167,7 +165,7 @@ function warnOfFewFiles({ config, ctx }: App): void {
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
 async function openFfmpeg(app: App, videoEncoder: VideoEncoder): Promise<Ffmpeg> {
   const maxChildren = () => app.config.ffmpeg.maxProcesses
-  const offline = await offlineFfmpeg(app.config, app.ctx.log)
+  const offline = await offlineFfmpeg(app.ctx.log)
   return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder, offline })
 }
 

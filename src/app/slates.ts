@@ -14,7 +14,7 @@ const CHECKS_MAX = 2
 export function slateProbeOf(config: Config, clock: Clock, log: Logger): ProbeSlate {
   let probe: ProbeSlate | null = null
   return async (bytes, limits) => {
-    const offline = await offlineFfmpeg(config, log)
+    const offline = await offlineFfmpeg(log)
     probe ??= slateProbe({
       ffmpeg: createFfmpeg({ log, clock, binary: config.ffmpeg.path, maxChildren: () => CHECKS_MAX, offline }),
       clock,

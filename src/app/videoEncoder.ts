@@ -29,7 +29,7 @@ export async function tryVideoEncoder({ config, name, log }: VideoEncoderTrial):
   // The device is for the configured encoder.
   const encoder = videoEncoderOf(name, name === videoEncoder ? device : '')
   if (!encoder.ok) return encoder.error
-  const offline = await offlineFfmpeg(config, log)
+  const offline = await offlineFfmpeg(log)
   const ffmpeg = createFfmpeg({ log, clock: systemClock, binary: path, maxChildren: () => 1, offline })
   return tryEncoder(ffmpeg, systemClock, encoder.value)
 }

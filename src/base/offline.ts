@@ -7,37 +7,33 @@ const LAUNCHERS: readonly (readonly string[])[] = [
   ['unshare', '--net'],
   ['unshare', '--user', '--map-current-user', '--net'],
 ]
-/** The exit status of a launcher. */
-const NO_PROGRAM = 127
 /** For each attempt. */
 const ATTEMPT_MS = 5000
 
-/** Whether a program runs with these words in front of it. Resolves within seconds. */
-export type TryLauncher = (words: readonly string[], program: string) => Promise<boolean>
+/** Whether these words in front of a program start it. Resolves within seconds. */
+export type TryLauncher = (words: readonly string[]) => Promise<boolean>
 
 /**
  * The words in front of a program that start it without a network. Empty: nothing does so here, as on systems other than
- * Linux, or where namespaces are forbidden. Tries the program itself, because some cannot run in a user namespace.
- * @param program answers `-version`, as ffmpeg does
+ * Linux, or where namespaces are forbidden.
  */
 export async function offlineLauncher(
-  program: string,
-  works: TryLauncher = answersVersion,
+  works: TryLauncher = startsItself,
   platform: NodeJS.Platform = process.platform,
 ): Promise<readonly string[]> {
-  for (const words of platform === 'linux' ? LAUNCHERS : []) if (await works(words, program)) return words
+  for (const words of platform === 'linux' ? LAUNCHERS : []) if (await works(words)) return words
   return []
 }
 
 const run = promisify(execFile)
 
-const answersVersion: TryLauncher = ([launcher = '', ...options], program) =>
-  run(launcher, [...options, program, '-version'], {
+/** Starts the launcher once more behind itself: it is the one program that is surely there, and takes milliseconds. */
+const startsItself: TryLauncher = ([launcher = '', ...options]) =>
+  run(launcher, [...options, launcher, '--version'], {
     timeout: ATTEMPT_MS,
     killSignal: 'SIGKILL',
     env: childEnvironment(),
   }).then(
     () => true,
-    // The launcher ran, and found no such program. It may be installed later.
-    (error: { code?: unknown }) => error.code === NO_PROGRAM,
+    () => false,
   )

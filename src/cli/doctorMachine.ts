@@ -93,7 +93,7 @@ export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
     const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
     const version = /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found'
-    return [found('ok', 'ffmpeg', version), await checkOffline(ffmpeg.path), await checkEncoders(ffmpeg.path)]
+    return [found('ok', 'ffmpeg', version), await checkOffline(), await checkEncoders(ffmpeg.path)]
   } catch {
     return [
       found('warn', 'ffmpeg', 'not found: only tokens and access work without it; install ffmpeg, or set ffmpeg.path'),
@@ -102,8 +102,8 @@ export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
 }
 
 /** Only a note: a service may be allowed less than the user of the doctor. */
-async function checkOffline(path: string): Promise<Finding> {
-  const words = await offlineLauncher(path)
+async function checkOffline(): Promise<Finding> {
+  const words = await offlineLauncher()
   const without = `started by this user, it has no network where it needs none (${words.join(' ')})`
   const detail = words.length > 0 ? without : 'unshare does not work here, so ffmpeg keeps the network of this host'
   return found('ok', 'ffmpeg network', detail)

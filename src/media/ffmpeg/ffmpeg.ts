@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { basename, delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -179,6 +179,15 @@ function isProgram(path: string): boolean {
   }
 }
 
+/** A snap starts by a program that takes more rights than a user namespace has. */
+function isSnap(program: string): boolean {
+  try {
+    return basename(realpathSync(program)) === 'snap'
+  } catch {
+    return false
+  }
+}
+
 function start(program: string, job: FfmpegJob, { log, clock, offline }: FfmpegOptions): FfmpegProcess {
   const child = spawnGuarded(program, job, offline)
   const tail = tailOf(child.stderr)
@@ -234,7 +243,7 @@ function spawnGuarded(program: string, job: FfmpegJob, offline: readonly string[
   const guarded = !job.stdin && process.platform !== 'win32'
   const nice = job.background && process.platform !== 'win32' ? ['nice', '-n', '10'] : []
   const hasInput = job.stdin === true || job.script !== undefined
-  const launcher = [...(job.network ? [] : offline), ...nice]
+  const launcher = [...(job.network || isSnap(program) ? [] : offline), ...nice]
   const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...launcher, program, ...args]
   const pipeIf = (isUsed: boolean): 'pipe' | 'ignore' => (isUsed ? 'pipe' : 'ignore')
   const outputs = job.outputs?.map(() => 'pipe' as const) ?? []

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -214,6 +215,17 @@ test('a process without network cannot connect to a port of this host, and one w
     await run({ args, network: true }, host).exited
     expect(seen.connections).toBeGreaterThan(0)
   }
+})
+
+test('a snap starts without the launcher, because it needs more rights than a user namespace gives', async () => {
+  const snaps = mkdtempSync(join(tmpdir(), 'sluice-snap-'))
+  onTestFinished(() => rmSync(snaps, { recursive: true }))
+  writeFileSync(join(snaps, 'snap'), '#!/bin/sh\nexec ffmpeg "$@"\n', { mode: 0o755 })
+  symlinkSync('snap', join(snaps, 'ffmpeg'))
+  const job = { args: FRAME, stdout: () => undefined }
+  const refusing = ['false']
+  expect(await run(job, create({ binary: join(snaps, 'ffmpeg'), offline: refusing })).exited).toMatchObject({ code: 0 })
+  expect(await run(job, create({ offline: refusing })).exited).toMatchObject({ code: 1 })
 })
 
 test('where namespaces do not work, a process without network still opens no address', async () => {
