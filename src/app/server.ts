@@ -26,7 +26,6 @@ import { buildServer } from '../edge/http/server.ts'
 import { Handover } from '../edge/http/media/handover.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import type { VideoEncoder } from '../media/ffmpeg/videoEncoders.ts'
 import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
@@ -106,7 +105,7 @@ export async function startServing(
   warnOfFewFiles(app)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
-  const videoEncoder = await openVideoEncoder(app)
+  const ffmpeg = await openFfmpeg(app)
   await useSplice(app)
   try {
     const tls = await openTls(app)
@@ -119,7 +118,6 @@ export async function startServing(
     parts.add('engine', followed(app, engine))
     await countStreamsOn(app)
     const encoders = openEncoders(app)
-    const ffmpeg = await openFfmpeg(app, videoEncoder)
     const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases, encoders)
@@ -163,8 +161,9 @@ function warnOfFewFiles({ config, ctx }: App): void {
 }
 
 /** Runs all ffmpeg processes of this server, so that one limit covers every use. */
-async function openFfmpeg(app: App, videoEncoder: VideoEncoder): Promise<Ffmpeg> {
+async function openFfmpeg(app: App): Promise<Ffmpeg> {
   const maxChildren = () => app.config.ffmpeg.maxProcesses
+  const videoEncoder = await openVideoEncoder(app)
   const offline = await offlineFfmpeg(app.ctx.log)
   return createFfmpeg({ ...app.ctx, binary: app.config.ffmpeg.path, maxChildren, videoEncoder, offline })
 }
