@@ -1,11 +1,23 @@
-// Prints `N passed, N failed` from vitest's reports, as the last line of .ci/run. Fails also if a test was skipped, if a
-// file did not load, and if nothing ran, because such a run proves nothing.
+// Prints what failed and `N passed, N failed` from vitest's reports, as the last lines of .ci/run. Fails also if a test was
+// skipped, if a file did not load, and if nothing ran, because such a run proves nothing.
 //   node scripts/count-tests.mjs build/tests.json build/crash.json
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+
+/** Of the message of a failed test: the end of a long log may be all that is kept of it. */
+const MESSAGE_LINES = 4
 
 const testResults = process.argv.slice(2).flatMap((file) => read(file).testResults)
 const { passed, failed, skipped, broken } = count(testResults)
 
+for (const { name, assertionResults } of testResults) {
+  for (const { status, fullName, failureMessages } of assertionResults) {
+    if (status !== 'failed') continue
+    console.log(`failed: ${relative('.', name)}: ${fullName}`)
+    const lines = failureMessages.flatMap((message) => message.split('\n').slice(0, MESSAGE_LINES))
+    for (const line of lines) console.log(`    ${line}`)
+  }
+}
 if (skipped > 0) console.log(`${skipped} skipped: in CI every test runs`)
 for (const name of broken) console.log(`not a single test ran: ${name}`)
 console.log(`${passed} passed, ${failed + broken.length} failed`)
