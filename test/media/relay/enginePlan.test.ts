@@ -13,6 +13,7 @@ const FRAME = { ...KEY, key: false }
 const START_MS = 5000
 const PAUSE_MS = 1000
 const again = { ok: false, status: 503, problem: 'The media server is starting again; come back in a moment.' }
+const busy = { ok: false, status: 503, problem: 'The media server is too busy to answer; come back in a moment.' }
 
 /** A process that does what the test says. */
 class ScriptedProcess implements RelayProcess {
@@ -120,6 +121,19 @@ test('without a number there is one process fewer than cores, and at least one',
   expect(started).toHaveLength(Math.min(4, Math.max(1, availableParallelism() - 1)))
 })
 
+test('an offer that a busy process does not answer in time is refused as that, and ended there when it is read', async () => {
+  const { engine, started, publish } = engineWith()
+  await publish('a1', 'a')
+  const [first] = started
+  if (first) first.answer = undefined
+  expect(await publish('a2', 'a')).toEqual(busy)
+  expect(await engine.view({ sessionId: 'v1', room: 'a', sourceId: null, offer: '' })).toEqual(busy)
+  expect(first?.calls).toEqual(['publish a1', 'publish a2', 'end a2', 'view v1', 'end v1'])
+  if (first) first.ready = Promise.resolve(false)
+  expect(await publish('a3', 'a')).toEqual(again)
+  expect(first?.calls.at(-1)).toBe('publish a3')
+})
+
 test('a session that is refused or gets no answer is not there', async () => {
   const { engine, started, publish } = engineWith()
   await publish('a1', 'a')
@@ -127,7 +141,7 @@ test('a session that is refused or gets no answer is not there', async () => {
   if (first) first.answer = { ok: false, status: 406, problem: 'no' }
   expect(await publish('a2', 'a')).toMatchObject({ status: 406 })
   if (first) first.answer = undefined
-  expect(await engine.view({ sessionId: 'a3', room: 'a', sourceId: null, offer: '' })).toEqual(again)
+  expect(await engine.view({ sessionId: 'a3', room: 'a', sourceId: null, offer: '' })).toEqual(busy)
   first?.calls.splice(0)
   // Of the events of a session only its end ends it.
   first?.options.received({ kind: 'events', events: [{ kind: 'connected', sessionId: 'a1', address: '' }] })

@@ -32,6 +32,11 @@ const TRY_AGAIN: Negotiated = {
   status: 503,
   problem: 'The media server is starting again; come back in a moment.',
 }
+const TOO_BUSY: Negotiated = {
+  ok: false,
+  status: 503,
+  problem: 'The media server is too busy to answer; come back in a moment.',
+}
 /** A process that died is not started again before this time. */
 const PAUSE_MS = 1000
 
@@ -156,9 +161,16 @@ class RelayEngine implements MediaEngine {
     const worker = this.#workerOf(slot)
     if (worker === null) return TRY_AGAIN
     this.#sessions.set(sessionId, { room, slot })
-    const answer = (await call(worker)) ?? TRY_AGAIN
+    const answer = (await call(worker)) ?? (await this.#unanswered(sessionId, slot, worker))
     if (!answer.ok) this.#sessions.delete(sessionId)
     return answer
+  }
+
+  /** A process that is too busy still reads the offer later. It must end the session that it then makes. */
+  async #unanswered(sessionId: string, slot: Slot, worker: RelayProcess): Promise<Negotiated> {
+    if (slot.worker !== worker || !(await worker.ready)) return TRY_AGAIN
+    void worker.call('end', { sessionId })
+    return TOO_BUSY
   }
 
   /** The process that has the room, or else the one with the fewest sessions. */
