@@ -22,10 +22,12 @@ export const MINIMUM = [24, 15]
 
 /**
  * What Node is given to run Sluice. By default the nursery of the heap grows to 48 MB for what dies young anyway; half of
- * it serves as well, while an eighth costs 4% of the instructions of each request. And a server that has started lets go
- * of what only the start needed (cli/serve.ts).
+ * it serves as well, while an eighth costs 4% of the instructions of each request. It has that size from the first moment:
+ * what a start loads stays, and to copy it from a small nursery several times takes 60 ms of a second. And a server that
+ * has started lets go of what only the start needed (cli/serve.ts).
  */
-export const PROGRAM = ['--max-semi-space-size=8', '--expose-gc', IS_BUILT ? at('dist/main.js') : SOURCES]
+const NURSERY = ['--min-semi-space-size=8', '--max-semi-space-size=8']
+export const PROGRAM = [...NURSERY, '--expose-gc', IS_BUILT ? at('dist/main.js') : SOURCES]
 
 /** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
 export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]
