@@ -13,6 +13,14 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
+const afterPoll = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** The server is in this process: after these turns of the event loop it has accepted, and read what was sent. */
+async function letServerRead(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  for (let turn = 0; turn < 5; turn += 1) await afterPoll()
+}
+
 /** The answer to these bytes, sent unchanged in this many pieces. */
 async function raw(...pieces: string[]) {
   const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
@@ -20,10 +28,11 @@ async function raw(...pieces: string[]) {
   socket.on('data', (data) => (answer += data.toString()))
   socket.on('error', () => undefined)
   const closed = once(socket, 'close')
+  await once(socket, 'connect')
   socket.setTimeout(5000, () => socket.destroy())
   for (const piece of pieces) {
     socket.write(piece)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await letServerRead()
   }
   await closed
   const [head = '', body = ''] = answer.split('\r\n\r\n')
