@@ -99,8 +99,12 @@ const WITH_SERVERS = {
   expect: { poll: { timeout: 30_000 } },
 }
 
-/** Of tests that watch media in real time. In CI other programs may want the processor. */
-const IN_REAL_TIME = { ...WITH_SERVERS, retry: process.env['CI'] ? 1 : 0 }
+/**
+ * Of tests with servers, browsers or media. In CI other programs may want the processor. Its last lines name what was
+ * tried twice.
+ */
+const SECOND_TRY = process.env['CI'] ? 1 : 0
+const IN_REAL_TIME = { ...WITH_SERVERS, retry: SECOND_TRY }
 
 // Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
 // Unit tests share threads too; what starts servers or processes does so from processes of its own.
@@ -138,6 +142,8 @@ export default defineConfig({
           exclude: [...DELICATE, ...INTEROP, ...DASHBOARD, ...STREAMS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
+          // What a kill loses is lost: hundreds of rounds in a row get one try.
+          retry: process.env['CRASH_ROUNDS'] ? 0 : SECOND_TRY,
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 1 },
         },

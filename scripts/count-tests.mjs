@@ -1,5 +1,5 @@
-// Prints what failed and `N passed, N failed` from vitest's reports, as the last lines of .ci/run. Fails also if a test was
-// skipped, if a file did not load, and if nothing ran, because such a run proves nothing.
+// Prints what failed, what passed at a second try, and `N passed, N failed` from vitest's reports, as the last lines of
+// .ci/run. Fails also if a test was skipped, if a file did not load, and if nothing ran, because such a run proves nothing.
 //   node scripts/count-tests.mjs build/tests.json build/crash.json
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -12,8 +12,8 @@ const { passed, failed, skipped, broken } = count(testResults)
 
 for (const { name, assertionResults } of testResults) {
   for (const { status, fullName, failureMessages } of assertionResults) {
-    if (status !== 'failed') continue
-    console.log(`failed: ${relative('.', name)}: ${fullName}`)
+    if (failureMessages.length === 0) continue
+    console.log(`${status === 'failed' ? 'failed' : 'passed at a second try'}: ${relative('.', name)}: ${fullName}`)
     const lines = failureMessages.flatMap((message) => message.split('\n').slice(0, MESSAGE_LINES))
     for (const line of lines) console.log(`    ${line}`)
   }
