@@ -97,14 +97,10 @@ const WITH_SERVERS = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
+  // In CI other programs may want the processor. Its last lines name what was tried twice. What a kill loses is lost:
+  // hundreds of rounds in a row get one try.
+  retry: process.env['CI'] && !process.env['CRASH_ROUNDS'] ? 1 : 0,
 }
-
-/**
- * Of tests with servers, browsers or media. In CI other programs may want the processor. Its last lines name what was
- * tried twice.
- */
-const SECOND_TRY = process.env['CI'] ? 1 : 0
-const IN_REAL_TIME = { ...WITH_SERVERS, retry: SECOND_TRY }
 
 // Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
 // Unit tests share threads too; what starts servers or processes does so from processes of its own.
@@ -142,8 +138,6 @@ export default defineConfig({
           exclude: [...DELICATE, ...INTEROP, ...DASHBOARD, ...STREAMS],
           globalSetup: ['test/support/postgres.setup.ts'],
           ...WITH_SERVERS,
-          // What a kill loses is lost: hundreds of rounds in a row get one try.
-          retry: process.env['CRASH_ROUNDS'] ? 0 : SECOND_TRY,
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 1 },
         },
@@ -152,7 +146,7 @@ export default defineConfig({
         test: {
           name: 'delicate',
           include: DELICATE,
-          ...IN_REAL_TIME,
+          ...WITH_SERVERS,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
@@ -161,7 +155,7 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: INTEROP,
-          ...IN_REAL_TIME,
+          ...WITH_SERVERS,
           // Each measures what a player shows, or what a network loses: beside another file the processor would decide.
           maxWorkers: 1,
           sequence: { groupOrder: 3 },
@@ -172,7 +166,7 @@ export default defineConfig({
           name: 'dashboard',
           include: DASHBOARD,
           exclude: INTEROP,
-          ...IN_REAL_TIME,
+          ...WITH_SERVERS,
           // Each keeps a browser busy, and those that broadcast a core of their own.
           maxWorkers: 2,
           sequence: { groupOrder: 4 },
@@ -183,7 +177,7 @@ export default defineConfig({
           name: 'streams',
           include: STREAMS,
           globalSetup: ['test/support/postgres.setup.ts'],
-          ...IN_REAL_TIME,
+          ...WITH_SERVERS,
           maxWorkers: 2,
           sequence: { groupOrder: 5 },
         },

@@ -26,8 +26,12 @@ export const MINIMUM = [24, 15]
  * what a start loads stays, and to copy it from a small nursery several times takes 60 ms of a second. And a server that
  * has started lets go of what only the start needed (cli/serve.ts).
  */
-const NURSERY = ['--min-semi-space-size=8', '--max-semi-space-size=8']
-export const PROGRAM = [...NURSERY, '--expose-gc', IS_BUILT ? at('dist/main.js') : SOURCES]
+export const PROGRAM = [
+  '--min-semi-space-size=8',
+  '--max-semi-space-size=8',
+  '--expose-gc',
+  IS_BUILT ? at('dist/main.js') : SOURCES,
+]
 
 /** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
 export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]

@@ -12,8 +12,9 @@ const { passed, failed, skipped, broken } = count(testResults)
 
 for (const { name, assertionResults } of testResults) {
   for (const { status, fullName, failureMessages } of assertionResults) {
-    if (failureMessages.length === 0) continue
-    console.log(`${status === 'failed' ? 'failed' : 'passed at a second try'}: ${relative('.', name)}: ${fullName}`)
+    if (status !== 'failed' && failureMessages.length === 0) continue
+    const outcome = status === 'passed' ? 'passed at a second try' : status
+    console.log(`${outcome}: ${relative('.', name)}: ${fullName}`)
     const lines = failureMessages.flatMap((message) => message.split('\n').slice(0, MESSAGE_LINES))
     for (const line of lines) console.log(`    ${line}`)
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -13,11 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-const afterPoll = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 /** The server is in this process: after these turns of the event loop it has accepted, and read what was sent. */
 async function letServerRead(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await sleep(20)
   for (let turn = 0; turn < 5; turn += 1) await afterPoll()
 }
 

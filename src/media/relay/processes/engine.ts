@@ -169,7 +169,7 @@ class RelayEngine implements MediaEngine {
   /** A process that is too busy still reads the offer later. It must end the session that it then makes. */
   async #unanswered(sessionId: string, slot: Slot, worker: RelayProcess): Promise<Negotiated> {
     if (slot.worker !== worker || !(await worker.ready)) return TRY_AGAIN
-    void worker.call('end', { sessionId })
+    void this.end(sessionId)
     return TOO_BUSY
   }
 
