@@ -183,18 +183,6 @@ describe('a connection', () => {
     client.socket.destroy()
   })
 
-  test('that sends requests and never reads is cut before much output is queued', async () => {
-    const client = await RtmpClient.open(place.port)
-    await client.publish('v2/pub', 'x')
-    client.socket.pause()
-    const pings = Buffer.concat(Array.from({ length: 2000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
-    const flood = setInterval(() => client.socket.write(pings), 1)
-    await until(() => place.publications[0]?.ends === 1)
-    clearInterval(flood)
-    client.socket.destroy()
-    expect(place.publications[0]?.reason).toBe('invalid')
-  })
-
   test('that has not asked to publish gives way at the limit; one that publishes does not', async () => {
     await place.stop()
     place = await listenFor({ maxConnections: 3 })
@@ -315,6 +303,19 @@ describe('a slow client', () => {
       await seconds(60, () => undefined)
     }
     expect(publications[0]?.ends).toBe(0)
+    await listener.stop()
+  })
+
+  test('that sends requests and never reads is cut before much output is queued', async () => {
+    const { publications, listener, client } = await slow()
+    await client.publish('v2/pub', 'x')
+    client.socket.pause()
+    const pings = Buffer.concat(Array.from({ length: 2000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
+    // No time passes, so that only the queue can end it.
+    while (publications[0]?.ends === 0)
+      await new Promise((resolve) => client.socket.write(pings, () => setImmediate(resolve)))
+    expect(publications[0]?.reason).toBe('invalid')
+    client.socket.destroy()
     await listener.stop()
   })
 

@@ -1,0 +1,91 @@
+import { queryObjects } from 'node:v8'
+import { DtlsServer } from 'werift'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import type { MediaEngineEvent } from '../../src/media/engine.ts'
+import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
+import { NativeTransport } from '../../src/media/relay/transport/nativeTransport.ts'
+import { WebRtcTransport } from '../../src/media/relay/transport/webRtcTransport.ts'
+import { openPort } from '../../src/media/relay/transport/port.ts'
+import { Relay, TICK_MS } from '../../src/media/relay/relay.ts'
+import { DownTrack } from '../../src/media/relay/outbound/downTrack.ts'
+import { RtpTrack } from '../../src/media/relay/forward/rtpTrack.ts'
+import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
+
+/**
+ * Lets clients of a relay come and go, and then sends the classes of which objects are left, with their number, until it
+ * is ended. A process of its own: to count objects collects the garbage of the whole heap, so the heap has to be small.
+ */
+
+/** Objects of the relay per client, and objects that hold keys and ciphers outside the heap. */
+const MADE = { DtlsServer, NativeTransport, WebRtcTransport, DownTrack, RtpTrack }
+const HOST = '127.0.0.1'
+const LONG_MS = 60_000
+const LOOK_MS = 500
+
+const events: MediaEngineEvent[] = []
+/** Time that the clock of the relay skips at once. */
+let skippedMs = 0
+
+const { udp, native } = await openPort({ host: HOST, port: 0 }, true, (datagram, from) => relay.receive(datagram, from))
+const relay = new Relay({
+  identity: await createIdentity(),
+  random: systemRandom,
+  now: () => performance.now() + skippedMs,
+  hosts: () => [{ transport: 'udp', address: HOST, port: udp.port }],
+  native,
+  maxBitrate: 2_500_000,
+  maxSessions: 100,
+  publisherSilentMs: 15_000,
+  send: (datagram, to) => udp.send(datagram, to),
+  emit: (event) => events.push(event),
+  want: () => undefined,
+  release: () => undefined,
+})
+setInterval(() => relay.tick(), TICK_MS)
+
+const engine = {
+  publish: async (offer: Parameters<Relay['publish']>[0]) => relay.publish(offer),
+  view: async (offer: Parameters<Relay['view']>[0]) => relay.view(offer),
+}
+
+const has = (kind: MediaEngineEvent['kind'], sessionId: string): boolean =>
+  events.some((event) => event.kind === kind && 'sessionId' in event && event.sessionId === sessionId)
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await systemClock.sleep(20)
+}
+
+async function comeAndGo(): Promise<void> {
+  const publishers = [await publishTo(engine, 'first')]
+  await until(() => has('connected', 'first'))
+  const viewers = await Promise.all(['cut', 'left', 'lost'].map((name) => viewFrom(engine, name)))
+  await until(() => viewers.every(({ packets }) => packets.length > 0))
+  publishers.push(await publishTo(engine, 'replacing'))
+  await until(() => has('connected', 'replacing'))
+  relay.end('cut')
+  await viewers[1]?.close()
+  await until(() => ['first', 'cut'].every((name) => has('ended', name)))
+  // Timeouts end clients that never connected, and those that vanished without a message.
+  relay.view({ sessionId: 'never', room: 'a1b2c3/show', sourceId: null, offer: await new TestViewer().offer() })
+  await Promise.all([...publishers, ...viewers].map((one) => one.vanish()))
+  await until(() => {
+    // In steps, because their last packets may still be in flight.
+    skippedMs += LONG_MS
+    return ['left', 'lost', 'replacing', 'never'].every((name) => has('ended', name))
+  })
+}
+
+const left = (): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(MADE)
+      .map(([name, kind]) => [name, queryObjects(kind, { format: 'count' })] as const)
+      .filter(([, count]) => count > 0),
+  )
+
+await comeAndGo()
+// A handshake of werift holds its transport until its timer has seen that it is over.
+for (;;) {
+  process.send?.(left())
+  await systemClock.sleep(LOOK_MS)
+}
