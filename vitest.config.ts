@@ -1,63 +1,24 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { type TestProjectInlineConfiguration, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { type Lane, LANES } from './test/lanes.ts'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
   /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
-  /\/test\/crash\//,
-  /\/test\/(system\/(churn|transcoder|cli|delivery|channels|docs)|e2e\/(player|hlsPlayers|loss))\./,
-  /\/test\/system\/(recordings|hls|sessionBytes|warm|npmStart|streamUpdates|cluster)\./,
-]
-const inBrowsers = (...names: string[]): string[] => names.map((name) => `test/e2e/${name}.test.ts`)
-
-/** Smooth video suffers when other tests want the processor: it is tested last, in two files at once. */
-const DELICATE = inBrowsers('webrtc', 'transport')
-/** Other players, browsers, WebRTC stacks and caches, and networks that lose packets: `npm run test:interop`. */
-const INTEROP = [
-  ...inBrowsers(
-    'channel',
-    'hlsPlayers',
-    'channelPlayers',
-    'playerFirefox',
-    'firefox',
-    'dashboard/firefox',
-    'clients',
-    'turn',
-    'loss',
-    'serverKilled',
-  ),
-  'test/system/hlsCaches.test.ts',
-]
-
-/** The dashboard in a real browser: `npm run test:dashboard`. */
-const DASHBOARD = ['test/e2e/dashboard/*.test.ts']
-
-/** Streams that a validator watches, or ffmpeg encodes, for up to a minute each: `npm run test:streams`. */
-const STREAMS = [
-  'test/system/{channels,channelFailover,channelHls,channelSlate,encoderNodes,feedHls,feedLadder}.test.ts',
-  'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,transcoder}.test.ts',
-  'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
+  /\/test\/(system\/(churn|cli|delivery|sessions|provision)|e2e)/,
+  /\/test\/(system\/(recordings|hls|sessionBytes|streamUpdates|cluster)|crash)/,
 ]
 
 /**
  * Units come first: a process serves the files of one project in a row. Each project is sorted by rank, and each rank by
- * the time of an earlier run, or by size. Files with browsers are spread over the run: they need most of the processor.
+ * the time of an earlier run, or by size.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const of = (name: string) =>
-      sorted.filter(({ project }) => project.name === name).toSorted((a, b) => rankOf(a) - rankOf(b))
-    const system = of('system')
-    const isBrowser = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/e2e/')
-    const spread = between(
-      system.filter((file) => !isBrowser(file)),
-      system.filter(isBrowser),
-    )
-    const others = sorted.filter(({ project: { name } }) => name !== 'unit' && name !== 'system')
-    return [...of('unit'), ...spread, ...others]
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b))
   }
 }
 
@@ -66,15 +27,9 @@ function rankOf({ moduleId }: TestSpecification): number {
   return rank === -1 ? LONG.length : rank
 }
 
-/** Both lists in their order, the second one at even distances in the first. */
-function between<T>(many: readonly T[], few: readonly T[]): T[] {
-  const placed = few.map((one, at) => ({ one, at: ((at + 0.5) * many.length) / few.length }))
-  return [...many.map((one, at) => ({ one, at })), ...placed].sort((a, b) => a.at - b.at).map(({ one }) => one)
-}
-
 /** Beside unit tests, but of processes, of waits in real time, or of the whole repository. */
 const PROCESSES = [
-  'test/base/{keyfile,lineWriter,processors}.test.ts',
+  'test/base/{lineWriter,processors}.test.ts',
   'test/cli/doctor*.test.ts',
   'test/media/relay/engine.test.ts',
   'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts',
@@ -82,25 +37,41 @@ const PROCESSES = [
   'test/mutants.test.ts',
 ]
 
+const lanes = Object.entries<Lane>(LANES).filter(([, { config }]) => config === undefined)
+/** What `npm test` leaves to a lane. Files of `postgres` run in both, each on its own store. */
+const IN_LANES = lanes.flatMap(([name, { files }]) => (name === 'postgres' ? [] : files))
+
 // Hundreds of processes start from the same sources, which the first one compiles for the others.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
 
-/** Of tests with servers and browsers. */
+/** Of tests with servers and browsers. A red test is a fault: none gets a second try. */
 const WITH_SERVERS = {
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
-  // As long as a busy machine may need, for a test and for a condition in it.
+  // As long as a slow machine may need, for a test and for a condition in it.
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
-  // In CI other programs may want the processor. Its last lines name what was tried twice. What a kill loses is lost:
-  // hundreds of rounds in a row get one try.
-  retry: process.env['CI'] && !process.env['CRASH_ROUNDS'] ? 1 : 0,
 }
+
+const POSTGRES = { globalSetup: ['test/support/postgres.setup.ts'] }
+
+/** @param at among the lanes: each has its own number of workers, so that they cannot run together in one run. */
+const projectOf = ([name, lane]: [string, Lane], at: number): TestProjectInlineConfiguration => ({
+  test: {
+    name,
+    include: [...lane.files],
+    ...WITH_SERVERS,
+    ...(lane.postgres ? POSTGRES : {}),
+    ...(lane.env ? { env: lane.env } : {}),
+    maxWorkers: lane.workers,
+    sequence: { groupOrder: 2 + at },
+  },
+})
 
 // Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
 // Unit tests share threads too; what starts servers or processes does so from processes of its own.
@@ -118,7 +89,7 @@ export default defineConfig({
             'test/media/{*,{codecs,convert,encoder,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],
-          exclude: [...PROCESSES, ...STREAMS],
+          exclude: [...PROCESSES, ...IN_LANES],
           pool: 'threads',
           isolate: false,
           testTimeout: 30_000,
@@ -135,53 +106,15 @@ export default defineConfig({
             'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
-          exclude: [...DELICATE, ...INTEROP, ...DASHBOARD, ...STREAMS],
-          globalSetup: ['test/support/postgres.setup.ts'],
+          exclude: IN_LANES,
+          ...POSTGRES,
           ...WITH_SERVERS,
+          env: { TEST_STORES: 'sqlite' },
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 1 },
         },
       },
-      {
-        test: {
-          name: 'delicate',
-          include: DELICATE,
-          ...WITH_SERVERS,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          name: 'interop',
-          include: INTEROP,
-          ...WITH_SERVERS,
-          // Each measures what a player shows, or what a network loses: beside another file the processor would decide.
-          maxWorkers: 1,
-          sequence: { groupOrder: 3 },
-        },
-      },
-      {
-        test: {
-          name: 'dashboard',
-          include: DASHBOARD,
-          exclude: INTEROP,
-          ...WITH_SERVERS,
-          // Each keeps a browser busy, and those that broadcast a core of their own.
-          maxWorkers: 2,
-          sequence: { groupOrder: 4 },
-        },
-      },
-      {
-        test: {
-          name: 'streams',
-          include: STREAMS,
-          globalSetup: ['test/support/postgres.setup.ts'],
-          ...WITH_SERVERS,
-          maxWorkers: 2,
-          sequence: { groupOrder: 5 },
-        },
-      },
+      ...lanes.map(projectOf),
     ],
   },
 })

@@ -1,6 +1,6 @@
 // Checks for programs that npm cannot install. Both `npm start` and `npm test` call it, because npm may be configured
 // not to run pre-scripts. Plain JavaScript that runs on Node 20; takes no time if everything is there.
-//   node scripts/setup.mjs --for=start | --for=test | --for=interop | --for=packages
+//   node scripts/setup.mjs --for=start | --for=test,interop,packages
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -151,15 +151,17 @@ const PROGRAMS = [
   },
 ]
 
-const purpose = process.argv.find((argument) => argument.startsWith('--for='))?.slice('--for='.length) ?? 'start'
+const argument = process.argv.find((each) => each.startsWith('--for=')) ?? '--for=start'
+const purposes = argument.slice('--for='.length).split(',')
 
 if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   console.error(NO_NODE)
   process.exitCode = 1
 } else {
-  for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
+  for (const program of PROGRAMS)
+    if (program.for.some((each) => purposes.includes(each)) && !program.isThere()) provide(program)
   // The start is ready when the slowest of these is.
-  const isWarmed = purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined
+  const isWarmed = purposes.includes('start') && process.env.NODE_COMPILE_CACHE === undefined
   await Promise.all([isWarmed && fillCompileCache(), buildDashboard(), buildPlayer(), buildOthers()])
 }
 

@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { matchesGlob } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { LANE_NAMES, LANES } from './lanes.ts'
+import { AREAS, lanesOf } from './tidy/areas.ts'
 import { circles } from './tidy/circles.ts'
 import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
@@ -69,6 +73,30 @@ describe('the house', () => {
 
   test('a name is exported by one file', () => {
     expect([...sharedNames(modules)].filter(([, paths]) => !isShared(paths))).toEqual([])
+  })
+
+  test('each folder and file of src has its lanes of tests, and each area exists', () => {
+    const rooms = new Set(modules.map(({ path }) => path.replace(/^(src\/[^/]+\/?).*/, '$1')))
+    expect([...rooms].filter((room) => AREAS[room] === undefined)).toEqual([])
+    const paths = readSources(['.'], /./).map(({ path }) => path)
+    expect(Object.keys(AREAS).filter((area) => !paths.some((path) => path.startsWith(area)))).toEqual([])
+  })
+
+  test('each lane of tests has a command, and each of its globs matches a file', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const paths = readSources(['test'], /\.test\.ts$/).map(({ path }) => path)
+    for (const name of LANE_NAMES) {
+      expect(scripts[`test:${name}`]).toBe(
+        `node scripts/setup.mjs --for=${LANES[name].needs} && node scripts/lane.ts ${name}`,
+      )
+      for (const glob of LANES[name].files)
+        expect(
+          paths.some((path) => matchesGlob(path, glob)),
+          glob,
+        ).toBe(true)
+    }
   })
 
   test('core and commands take time and randomness as arguments', () => {
@@ -165,6 +193,14 @@ describe('the rules see', () => {
         ['Y', both],
       ]),
     )
+  })
+
+  test('the lanes of tests that a change concerns, and all of them where nothing says which', () => {
+    expect(lanesOf(['docs/README.md'])).toEqual(['docs'])
+    expect(lanesOf(['src/core/hls/cutter.ts', 'CHANGELOG.md'])).toEqual(['streams', 'browser', 'interop'])
+    expect(lanesOf(['test/e2e/turn.test.ts', 'test/crash/store.test.ts'])).toEqual(['crash', 'interop'])
+    expect(lanesOf(['test/core/access/decide.test.ts'])).toEqual([])
+    expect(lanesOf(['attic/a.ts'])).toEqual(LANE_NAMES)
   })
 
   const jumped = (path: string, text: string) => wallsJumped(module(path, text))

@@ -1,4 +1,4 @@
-// Tests the addons of native/ under AddressSanitizer and UndefinedBehaviorSanitizer: npm run test:addons [-- FILE …]
+// Runs vitest with the addons of native/ under AddressSanitizer and UndefinedBehaviorSanitizer: npm run test:addons
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -23,10 +23,7 @@ buildNative(folder, [
   '-g',
 ])
 
-const reporters = ['default', 'json', './test/support/longRunning.ts'].map((name) => `--reporter=${name}`)
-const options = ['--config=test/addons/vitest.config.ts', ...reporters]
-const args = ['run', ...options, '--outputFile.json=build/addons.json', ...process.argv.slice(2)]
-const child = spawn(process.execPath, [path('node_modules/vitest/vitest.mjs'), ...args], {
+const child = spawn(process.execPath, [path('node_modules/vitest/vitest.mjs'), ...process.argv.slice(2)], {
   cwd: path('.'),
   stdio: 'inherit',
   // Node does not free everything at its end.

@@ -1,0 +1,33 @@
+// Runs the tests of a lane, or those of `npm test`, and writes build/NAME.json for .ci/run:
+//   node scripts/lane.ts test | NAME [FILE …]
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { GATE, type Lane, LANES } from '../test/lanes.ts'
+
+const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))
+
+const [name = 'test', ...rest] = process.argv.slice(2)
+const lane = (LANES as Readonly<Record<string, Lane>>)[name]
+if (lane === undefined && name !== 'test') {
+  console.error(`There is no lane ${name}. Lanes: ${Object.keys(LANES).join(', ')}`)
+  process.exit(2)
+}
+
+const report = path(`build/${name}.json`)
+const program = path(lane?.program ?? 'node_modules/vitest/vitest.mjs')
+const projects = lane === undefined ? GATE : [name]
+const files = lane?.config === undefined ? projects.map((each) => `--project=${each}`) : [`--config=${lane.config}`]
+const reporters = ['default', 'json', './test/support/longRunning.ts'].map((each) => `--reporter=${each}`)
+
+rmSync(report, { force: true })
+const child = spawn(
+  process.execPath,
+  [program, 'run', ...files, ...reporters, `--outputFile.json=${report}`, ...rest],
+  {
+    cwd: path('.'),
+    stdio: 'inherit',
+  },
+)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+child.on('exit', (code) => (process.exitCode = code ?? 1))

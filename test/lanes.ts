@@ -1,0 +1,147 @@
+/** Tests beside those of `npm test`: `npm run test:NAME`. */
+export interface Lane {
+  /** Globs of its files. A lane with a `config` of its own has them there. */
+  readonly files: readonly string[]
+  /** What `scripts/setup.mjs --for=` brings. */
+  readonly needs: 'test' | 'interop' | 'packages'
+  /** What it mostly does: two lanes run at once, one that computes beside one that waits. */
+  readonly mostly: 'computes' | 'waits'
+  /** How long it takes on two cores that do nothing else. */
+  readonly seconds: number
+  /** How many files run at once. */
+  readonly workers: number
+  /** Whether its tests need a PostgreSQL server. */
+  readonly postgres?: boolean
+  readonly env?: Readonly<Record<string, string>>
+  /** The file of vitest's configuration, if it is not the one of all. */
+  readonly config?: string
+  /** The program that runs the tests, if it is not vitest alone. */
+  readonly program?: string
+}
+
+/**
+ * The most telling first: `.ci/run` begins them in this order until its time is over. A file is in one lane, except that
+ * `postgres` runs files of `npm test` on another store.
+ */
+export const LANES = {
+  // The full number of kills: `.ci/run --all` sets CRASH_ROUNDS to 200.
+  crash: {
+    files: ['test/crash/{keyRotation,store,webhooks}.test.ts'],
+    needs: 'test',
+    mostly: 'computes',
+    seconds: 60,
+    workers: 2,
+    postgres: true,
+  },
+  // Streams that a validator watches, or ffmpeg encodes.
+  streams: {
+    files: [
+      'test/system/{channels,channelFailover,channelHls,channelSlate,encoderNodes,feedHls,feedLadder}.test.ts',
+      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,transcoder}.test.ts',
+      'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
+    ],
+    needs: 'test',
+    mostly: 'waits',
+    seconds: 130,
+    workers: 2,
+    postgres: true,
+  },
+  // What `npm test` runs on SQLite alone.
+  postgres: {
+    files: [
+      'test/http/{accessLog,analyticsOperations,tokenOperations,webhookOperations}.test.ts',
+      'test/commands/{forget,sessionFeeds,users}.test.ts',
+      'test/system/provision.test.ts',
+    ],
+    needs: 'test',
+    mostly: 'computes',
+    seconds: 30,
+    workers: 3,
+    postgres: true,
+    env: { TEST_STORES: 'postgres' },
+  },
+  // Chromium, ffmpeg and our own pages.
+  browser: {
+    files: ['test/e2e/{apiPage,client,demo,handover,hls,player,refusals,rtmp,tls,transport,webrtc}.test.ts'],
+    needs: 'test',
+    mostly: 'waits',
+    seconds: 90,
+    workers: 2,
+  },
+  // The dashboard in Chromium, page by page.
+  dashboard: {
+    files: ['test/e2e/dashboard/!(firefox).test.ts'],
+    needs: 'test',
+    mostly: 'waits',
+    seconds: 120,
+    workers: 2,
+  },
+  // The pages of docs/ and the README, run as a reader would.
+  docs: {
+    files: ['test/system/docs{,Samples}.test.ts'],
+    needs: 'test',
+    mostly: 'computes',
+    seconds: 30,
+    workers: 2,
+    postgres: true,
+  },
+  // Starts from the sources and of installed copies, and what a process takes.
+  start: {
+    files: [
+      'test/system/{npmStart,warm,firstRun,mediaProcess,idleModules,openFiles,listen}.test.ts',
+      'test/base/keyfile.test.ts',
+    ],
+    needs: 'test',
+    mostly: 'computes',
+    seconds: 60,
+    workers: 2,
+    postgres: true,
+  },
+  // The addons in C with AddressSanitizer.
+  addons: {
+    files: [],
+    config: 'test/addons/vitest.config.ts',
+    program: 'test/addons/run.ts',
+    needs: 'test',
+    mostly: 'computes',
+    seconds: 60,
+    workers: 2,
+  },
+  // Behind nginx, Caddy and HAProxy, coturn, and the rules for Prometheus.
+  proxies: {
+    files: ['test/proxies/*.test.ts'],
+    needs: 'test',
+    mostly: 'waits',
+    seconds: 40,
+    workers: 2,
+  },
+  // Other players, browsers, WebRTC stacks and caches, and networks that lose packets. Each measures what a player shows:
+  // beside another file the processor would decide.
+  interop: {
+    files: [
+      'test/e2e/{channel,hlsPlayers,channelPlayers,playerFirefox,firefox,clients,turn,loss,serverKilled}.test.ts',
+      'test/e2e/dashboard/firefox.test.ts',
+      'test/system/hlsCaches.test.ts',
+    ],
+    needs: 'interop',
+    mostly: 'waits',
+    seconds: 290,
+    workers: 1,
+  },
+  // The packages, built, installed and used.
+  packages: {
+    files: [],
+    config: 'test/packaging/vitest.config.ts',
+    needs: 'packages',
+    mostly: 'computes',
+    seconds: 240,
+    workers: 2,
+  },
+} as const satisfies Record<string, Lane>
+
+export type LaneName = keyof typeof LANES
+
+export const LANE_NAMES = Object.keys(LANES) as LaneName[]
+
+/** `npm test`: projects of vitest.config.ts. */
+export const GATE = ['unit', 'system'] as const
