@@ -5,7 +5,7 @@ import { listSecrets, refreshSecret } from '../../src/commands/accounts/secrets.
 import { cliActor } from '../../src/commands/context.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { newPlace, type Place, type StoreEngine, testedStores } from '../support/place.ts'
 
 const NODES = 2
 const ADDRESSES = 50
@@ -13,20 +13,19 @@ const REQUESTS = 200
 const LIMIT = 7
 
 let running: RunningApp[] = []
-let drop: (() => Promise<void>) | undefined
+let place: Place | undefined
 afterEach(async () => {
   for (const app of running) await app.close()
-  await drop?.()
+  await place?.remove()
   running = []
-  drop = undefined
+  place = undefined
 })
 
 /** One node on SQLite, or two on one PostgreSQL with one sealing key. */
-async function start(engine: 'sqlite' | 'postgres'): Promise<RunningApp[]> {
-  if (engine === 'sqlite') return (running = [await runApp()])
-  const database = await freshDatabase()
-  drop = database.drop
-  const flags = { storage: { url: database.url }, secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') } }
+async function start(engine: StoreEngine): Promise<RunningApp[]> {
+  if (engine === 'SQLite') return (running = [await runApp()])
+  place = await newPlace(engine)
+  const flags = { storage: { url: place.url }, secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') } }
   for (let node = 0; node < NODES; node++) running.push(await runApp({ flags }))
   return running
 }
@@ -57,7 +56,7 @@ async function makeToken(sluice: RunningApp, body: object = {}) {
   return answer.json.data as { id: number; token: string }
 }
 
-describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) => {
+describe.each(testedStores())('bind-on-usage on %s', (engine) => {
   it(`binds exactly ${LIMIT} addresses under ${REQUESTS} concurrent requests from ${ADDRESSES} addresses`, async () => {
     const nodes = await start(engine)
     const [first] = nodes as [RunningApp]
@@ -119,9 +118,9 @@ describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) =
   })
 })
 
-describe('two nodes on one PostgreSQL', () => {
+describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
   it('see a change by the other within two seconds: a deleted token admits no more requests', async () => {
-    const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
+    const [one, two] = (await start(engine)) as [RunningApp, RunningApp]
     const { id, token } = await makeToken(one, { bindIpsOnUsage: 0 })
     expect((await publish(two, token, '192.0.2.1')).decision.allowed).toBe(true)
     await one.call('DELETE', `/api/publish_token/${id}`)
@@ -136,7 +135,7 @@ describe('two nodes on one PostgreSQL', () => {
   })
 
   it('refuse a refreshed API secret of the other node within two seconds', async () => {
-    const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
+    const [one, two] = (await start(engine)) as [RunningApp, RunningApp]
     expect((await two.call('GET', '/api/publish_token/list')).status).toBe(200)
     const actor = cliActor(one.accountId)
     for (const secret of await listSecrets(one.app.ctx, one.accountId))

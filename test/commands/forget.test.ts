@@ -3,119 +3,116 @@ import { cliActor } from '../../src/commands/context.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
 import { accessRow, ending, insert, newAccount, newSession } from '../conformance/store.samples.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
-import { type Place, newPlace } from '../support/place.ts'
-import { postgresUrl } from '../support/postgres.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const VIEWER = '203.0.113.9'
 const HOUR_MS = 3_600_000
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (engine) => {
-  describe.skipIf(engine === 'PostgreSQL' && postgresUrl() === null)('forgetting a viewer', () => {
-    let place: Place
-    let app: RunningApp
-    const accountId = newAccount()
+describe.each(testedStores())('on %s, forgetting a viewer', (engine) => {
+  let place: Place
+  let app: RunningApp
+  const accountId = newAccount()
 
-    beforeAll(async () => {
-      place = await newPlace(engine)
-      app = await runApp({ flags: { storage: { url: place.url } } })
-      await app.app.ctx.store.transaction((tx) => tx.accounts.insert({ id: accountId, name: 'x', createdAtMs: 1 }))
-    })
-    afterAll(async () => {
-      await app.close()
-      await place.remove()
-    })
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    app = await runApp({ flags: { storage: { url: place.url } } })
+    await app.app.ctx.store.transaction((tx) => tx.accounts.insert({ id: accountId, name: 'x', createdAtMs: 1 }))
+  })
+  afterAll(async () => {
+    await app.close()
+    await place.remove()
+  })
 
-    const store = () => app.app.ctx.store
-    const forget = async (viewer: Parameters<typeof forgetViewer>[2], isCheck = false) => {
-      const done = await forgetViewer(app.app.ctx, cliActor(accountId), viewer, isCheck)
-      if (!done.ok) throw new Error(JSON.stringify(done.error))
-      return done.value
+  const store = () => app.app.ctx.store
+  const forget = async (viewer: Parameters<typeof forgetViewer>[2], isCheck = false) => {
+    const done = await forgetViewer(app.app.ctx, cliActor(accountId), viewer, isCheck)
+    if (!done.ok) throw new Error(JSON.stringify(done.error))
+    return done.value
+  }
+  /** An ended session, with 100 bytes in its hour. */
+  async function watched(id: string, over: Parameters<typeof newSession>[0] = {}): Promise<string> {
+    const own = { accountId, streamName: 'show', country: 'NZ', origin: 'https://a.example', jti: 'j' }
+    const session = newSession({ ...own, id: `${accountId}${id}`, ...over })
+    await store().transaction((tx) => tx.sessions.insert(session, 'n'))
+    const end = { ...ending(session.id, HOUR_MS + 1, 'left'), bytesIn: 0, bytesOut: 100 }
+    await store().transaction((tx) => tx.sessions.end([end]))
+    return session.id
+  }
+
+  test('by address leaves nothing of it, keeps others and open sessions, and is audited without it', async () => {
+    const mine = await watched('a', { address: VIEWER, trackingId: 't' })
+    const other = await watched('b', { address: '203.0.113.10' })
+    const open = newSession({ accountId, id: `${accountId}c`, address: VIEWER })
+    await store().transaction((tx) => tx.sessions.insert(open, 'n'))
+    await store().transaction((tx) =>
+      tx.accessLog.append([
+        accessRow({ accountId, id: `${accountId}1`, address: VIEWER }),
+        accessRow({ accountId, id: `${accountId}2`, address: '203.0.113.10' }),
+      ]),
+    )
+    const token = await insert(store(), { accountId, bindIpsOnUsage: 2 })
+    for (const address of [VIEWER, '203.0.113.10']) {
+      const bind = { tokenId: token.id, version: token.version, address, limit: 2, atMs: 1 }
+      await store().transaction((tx) => tx.bindings.bind(bind))
     }
-    /** An ended session, with 100 bytes in its hour. */
-    async function watched(id: string, over: Parameters<typeof newSession>[0] = {}): Promise<string> {
-      const own = { accountId, streamName: 'show', country: 'NZ', origin: 'https://a.example', jti: 'j' }
-      const session = newSession({ ...own, id: `${accountId}${id}`, ...over })
-      await store().transaction((tx) => tx.sessions.insert(session, 'n'))
-      const end = { ...ending(session.id, HOUR_MS + 1, 'left'), bytesIn: 0, bytesOut: 100 }
-      await store().transaction((tx) => tx.sessions.end([end]))
-      return session.id
+    const found = { sessions: 2, accessLog: 1, bindings: 1, usage: 0 }
+    expect(await forget({ address: VIEWER }, true)).toEqual({ found, left: found })
+    expect(await store().read.sessions.get(mine)).toMatchObject({ address: VIEWER })
+    const left = { sessions: 1, accessLog: 0, bindings: 0, usage: 0 }
+    expect(await forget({ address: VIEWER })).toEqual({ found, left })
+    const nothing = { address: '0.0.0.0', origin: null, country: null, trackingId: null, jti: null }
+    expect(await store().read.sessions.get(mine)).toMatchObject({ ...nothing, bytesOut: 100 })
+    expect(await store().read.sessions.get(other)).toMatchObject({ address: '203.0.113.10', country: 'NZ' })
+    const bound = (await store().read.bindings.list(token.id)).map(({ address }) => address)
+    expect(bound).toEqual(['forgotten-1', '203.0.113.10'])
+    const rows = await store().read.audit.recent(accountId, 10)
+    expect(rows[0]).toMatchObject({ action: 'viewer.forget', subject: 'address' })
+    expect(JSON.stringify(rows)).not.toContain(VIEWER)
+  })
+
+  test('by tracking id keeps the bytes without it, in the same hour', async () => {
+    await watched('d', { trackingId: 'customer-17' })
+    await watched('e')
+    await watched('f', { trackingId: 'customer-18' })
+    const served = {
+      distributionId: `${accountId}d`,
+      slotMs: 0,
+      country: 'NZ',
+      accountId,
+      channelId: 'ch',
+      viewedMs: 5,
     }
-
-    test('by address leaves nothing of it, keeps others and open sessions, and is audited without it', async () => {
-      const mine = await watched('a', { address: VIEWER, trackingId: 't' })
-      const other = await watched('b', { address: '203.0.113.10' })
-      const open = newSession({ accountId, id: `${accountId}c`, address: VIEWER })
-      await store().transaction((tx) => tx.sessions.insert(open, 'n'))
-      await store().transaction((tx) =>
-        tx.accessLog.append([
-          accessRow({ accountId, id: `${accountId}1`, address: VIEWER }),
-          accessRow({ accountId, id: `${accountId}2`, address: '203.0.113.10' }),
-        ]),
-      )
-      const token = await insert(store(), { accountId, bindIpsOnUsage: 2 })
-      for (const address of [VIEWER, '203.0.113.10']) {
-        const bind = { tokenId: token.id, version: token.version, address, limit: 2, atMs: 1 }
-        await store().transaction((tx) => tx.bindings.bind(bind))
-      }
-      const found = { sessions: 2, accessLog: 1, bindings: 1, usage: 0 }
-      expect(await forget({ address: VIEWER }, true)).toEqual({ found, left: found })
-      expect(await store().read.sessions.get(mine)).toMatchObject({ address: VIEWER })
-      const left = { sessions: 1, accessLog: 0, bindings: 0, usage: 0 }
-      expect(await forget({ address: VIEWER })).toEqual({ found, left })
-      const nothing = { address: '0.0.0.0', origin: null, country: null, trackingId: null, jti: null }
-      expect(await store().read.sessions.get(mine)).toMatchObject({ ...nothing, bytesOut: 100 })
-      expect(await store().read.sessions.get(other)).toMatchObject({ address: '203.0.113.10', country: 'NZ' })
-      const bound = (await store().read.bindings.list(token.id)).map(({ address }) => address)
-      expect(bound).toEqual(['forgotten-1', '203.0.113.10'])
-      const rows = await store().read.audit.recent(accountId, 10)
-      expect(rows[0]).toMatchObject({ action: 'viewer.forget', subject: 'address' })
-      expect(JSON.stringify(rows)).not.toContain(VIEWER)
+    const of = (trackingId: string) => ({ ...served, trackingId, bytesOut: 7, bytesFromCaches: 2 })
+    await store().transaction((tx) => tx.served.add([of('customer-17'), of('')]))
+    expect((await forget({ trackingId: 'customer-17' })).found).toMatchObject({ sessions: 1, usage: 2 })
+    const slot = { stepMs: HOUR_MS, offsetMs: 0 }
+    const all = {
+      channelId: 'ch',
+      distributionIds: [served.distributionId],
+      fromMs: 0,
+      untilMs: 1,
+      slot,
+    }
+    expect(await store().read.served.sum({ ...all, groupBy: ['trackingId'], limit: 10 })).toMatchObject([
+      { trackingId: '', bytesOut: 14, bytesFromCaches: 4, viewedMs: 10 },
+    ])
+    expect(await store().read.viewerTraces.count(accountId, 'trackingId', 'customer-17')).toEqual({
+      sessions: 0,
+      accessLog: 0,
+      bindings: 0,
+      usage: 0,
     })
+    expect(await store().read.viewerTraces.count(accountId, 'trackingId', 'customer-18')).toMatchObject({ usage: 1 })
+    const query = { accountId, fromMs: 0, untilMs: 10 * HOUR_MS, groupBy: ['trackingId'], limit: 10 } as const
+    const sums = await store().read.usage.sum(query as never)
+    expect(sums.reduce((sum, { bytesOut }) => sum + bytesOut, 0)).toBe(500)
+  })
 
-    test('by tracking id keeps the bytes without it, in the same hour', async () => {
-      await watched('d', { trackingId: 'customer-17' })
-      await watched('e')
-      await watched('f', { trackingId: 'customer-18' })
-      const served = {
-        distributionId: `${accountId}d`,
-        slotMs: 0,
-        country: 'NZ',
-        accountId,
-        channelId: 'ch',
-        viewedMs: 5,
-      }
-      const of = (trackingId: string) => ({ ...served, trackingId, bytesOut: 7, bytesFromCaches: 2 })
-      await store().transaction((tx) => tx.served.add([of('customer-17'), of('')]))
-      expect((await forget({ trackingId: 'customer-17' })).found).toMatchObject({ sessions: 1, usage: 2 })
-      const slot = { stepMs: HOUR_MS, offsetMs: 0 }
-      const all = {
-        channelId: 'ch',
-        distributionIds: [served.distributionId],
-        fromMs: 0,
-        untilMs: 1,
-        slot,
-      }
-      expect(await store().read.served.sum({ ...all, groupBy: ['trackingId'], limit: 10 })).toMatchObject([
-        { trackingId: '', bytesOut: 14, bytesFromCaches: 4, viewedMs: 10 },
-      ])
-      expect(await store().read.viewerTraces.count(accountId, 'trackingId', 'customer-17')).toEqual({
-        sessions: 0,
-        accessLog: 0,
-        bindings: 0,
-        usage: 0,
-      })
-      expect(await store().read.viewerTraces.count(accountId, 'trackingId', 'customer-18')).toMatchObject({ usage: 1 })
-      const query = { accountId, fromMs: 0, untilMs: 10 * HOUR_MS, groupBy: ['trackingId'], limit: 10 } as const
-      const sums = await store().read.usage.sum(query as never)
-      expect(sums.reduce((sum, { bytesOut }) => sum + bytesOut, 0)).toBe(500)
-    })
-
-    test('what is no address is refused', async () => {
-      const done = await forgetViewer(app.app.ctx, cliActor(accountId), { address: 'me' }, false)
-      expect(done).toMatchObject({
-        ok: false,
-        error: { data: { errors: { address: ['is not an IPv4 or IPv6 address'] } } },
-      })
+  test('what is no address is refused', async () => {
+    const done = await forgetViewer(app.app.ctx, cliActor(accountId), { address: 'me' }, false)
+    expect(done).toMatchObject({
+      ok: false,
+      error: { data: { errors: { address: ['is not an IPv4 or IPv6 address'] } } },
     })
   })
 })

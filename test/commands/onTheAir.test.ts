@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { admit, type TestNode, makeToken, publish, startTestNode, until, view } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const LEASE_MS = 15_000
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => {
+describe.each(testedStores())('two nodes on %s', (engine) => {
   const clock = new ManualClock()
   let place: Place
   let one: TestNode

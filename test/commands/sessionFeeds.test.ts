@@ -20,11 +20,11 @@ import {
   view,
 } from '../support/testNode.ts'
 import { ending } from '../conformance/store.samples.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const IDLE_MS = 60_000
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on %s', (engine) => {
+describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
   const clock = new ManualClock()
   let place: Place
   let at: TestNode

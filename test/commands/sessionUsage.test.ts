@@ -15,7 +15,7 @@ import {
   startTestNode,
   view,
 } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { passingStore } from '../support/passingStore.ts'
 
 const HOUR_MS = 3_600_000
@@ -30,7 +30,7 @@ class Wall implements Clock {
   sleep = (ms: number, signal?: AbortSignal): Promise<void> => systemClock.sleep(ms, signal)
 }
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
+describe.each(testedStores())('bytes on %s', (engine) => {
   const clock = new Wall()
   let place: Place
   let at: TestNode

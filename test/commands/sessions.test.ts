@@ -23,11 +23,11 @@ import {
 } from '../support/testNode.ts'
 import { crowd } from '../support/crowd.ts'
 import { unrenewed } from '../support/leases.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
+describe.each(testedStores())('sessions on %s', (engine) => {
   let place: Place
   let at: TestNode
   beforeAll(async () => {
@@ -294,11 +294,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
   })
 })
 
-describe('nodes on one SQLite file', () => {
+describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
   let place: Place
   let at: TestNode
   beforeAll(async () => {
-    place = await newPlace('SQLite')
+    place = await newPlace(engine)
     at = await startTestNode({ url: place.url })
   })
   afterAll(async () => {

@@ -12,13 +12,13 @@ import { changeRole, createUser, deleteUser } from '../../src/commands/users/use
 import { loadConfig } from '../../src/config/load.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { silentLog } from '../support/log.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const PASSWORD = 'correct horse battery'
 const VISITOR: Visitor = { address: '192.0.2.1', requestId: 'r', userAgent: 'Browser', value: null }
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('users on two nodes on %s', (engine) => {
+describe.each(testedStores())('users on two nodes on %s', (engine) => {
   let place: Place
   let one: TestNode
   let other: TestNode

@@ -163,11 +163,11 @@ export function sessionsSuite(stores: Stores): void {
       ])
     })
 
-    test('are summed by slot, stream, tracking id and country, and of ended sessions no more', async () => {
+    test('are summed by slot, stream, tracking id, country, protocol and token, and of ended sessions no more', async () => {
       const mine = newAccount()
-      const facts = { accountId: mine, trackingId: 't', country: 'NZ' }
+      const facts = { accountId: mine, trackingId: 't', country: 'NZ', protocol: 'hls', tokenId: 3 } as const
       const one = await admitted({ ...facts, streamName: 'a' })
-      const two = await admitted({ accountId: mine, streamName: 'b' })
+      const two = await admitted({ accountId: mine, streamName: 'b', protocol: 'whep', tokenId: null })
       const count = (id: string, bytesIn: number, atMs: number) =>
         write((tx) => tx.sessions.count([{ id, bytesIn, bytesOut: 0 }], atMs))
       await count(one.id, 5, 30 * HOUR_MS + 1)
@@ -183,6 +183,8 @@ export function sessionsSuite(stores: Stores): void {
         { slotMs: 31 * HOUR_MS, streamName: 'a', trackingId: 't', country: 'NZ', bytesIn: 2, ...out },
         { slotMs: 31 * HOUR_MS, streamName: 'b', trackingId: '', country: '', bytesIn: 1, ...out },
       ])
+      const [hls, whep] = await sum({ groupBy: ['protocol', 'tokenId'] })
+      expect([hls, whep]).toMatchObject([{ protocol: 'hls', tokenId: 3, bytesIn: 7 }, { protocol: 'whep' }])
       expect(await sum({ groupBy: ['slot'], slot: 'day' })).toMatchObject([{ slotMs: 24 * HOUR_MS, bytesIn: 8 }])
       expect(await sum({ trackingIds: ['t', 'u'] })).toMatchObject([{ bytesIn: 7 }])
       expect(await sum({ streamNames: ['b'], groupBy: ['streamName'] })).toMatchObject([{ bytesIn: 1 }])

@@ -16,7 +16,8 @@ import type { Config } from '../../src/config/schema.ts'
 import { SEALED_COLUMNS, type SealedKind } from '../../src/core/sealed.ts'
 import { openStore } from '../../src/store/open.ts'
 import { newToken, newWebhook, quiet } from '../conformance/store.samples.ts'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { testedStores } from '../support/place.ts'
+import { freshDatabase } from '../support/postgres.ts'
 import { bundle } from './bundle.ts'
 
 const TOKENS = 1000
@@ -24,7 +25,7 @@ const KINDS = Object.keys(SEALED_COLUMNS) as SealedKind[]
 const log = createLogger({ level: 'error', format: 'json' })
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rotation-'))
-const database = postgresUrl() ? await freshDatabase() : undefined
+const database = testedStores('PostgreSQL').length > 0 ? await freshDatabase() : undefined
 afterAll(async () => {
   await database?.drop()
   rmSync(folder, { recursive: true })

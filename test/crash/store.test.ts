@@ -6,7 +6,8 @@ import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { quiet } from '../conformance/store.samples.ts'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { testedStores } from '../support/place.ts'
+import { freshDatabase } from '../support/postgres.ts'
 import { bundle, ROUNDS } from './bundle.ts'
 import { type Acknowledged, expectWhole, killWriters, type Target, type Written } from './store.rounds.ts'
 
@@ -25,7 +26,7 @@ function collect(rows: Row[]): Written {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'))
 const file = join(folder, 'sluice.db')
-const database = postgresUrl() ? await freshDatabase() : undefined
+const database = testedStores('PostgreSQL').length > 0 ? await freshDatabase() : undefined
 
 /** A new connection for each read: the first one after a kill has to recover the log. */
 function onSqlite(accountId: string): Promise<Written> {

@@ -7,8 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { newAccount } from '../conformance/store.samples.ts'
 import { httpReceiver, type Receiver } from '../delivery/support/receivers.ts'
 import { addWebhook, Node, settled, until } from '../support/delivery.ts'
-import { newPlace, type Place } from '../support/place.ts'
-import { postgresUrl } from '../support/postgres.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { bundle, ROUNDS } from './bundle.ts'
 
 /** Loaded or running at the same time: one writes while the next one starts. */
@@ -17,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'))
 const program = await bundle('webhookNode.ts', folder)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const engines = postgresUrl() ? (['SQLite', 'PostgreSQL'] as const) : (['SQLite'] as const)
+const engines = testedStores()
 
 /** One store, the receiver of its events, and a webhook for each round, so that no round waits for another one. */
 interface Scene {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const TYPES = ['rtmp-push', 'srt-pull', 'srt://a.example.com:1', 'ab_\u0000', 'in_\u0000', 'local', '\ud800', 'x']
 const leaf = fc.oneof(
@@ -26,16 +26,13 @@ const named = fc
   .tuple(body, fc.string({ minLength: 1, maxLength: 9 }))
   .map(([rest, name]) => ({ ...(rest as object), name }))
 
-describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
-  const missing = engine === 'postgres' && postgresUrl() === null
+describe.each(testedStores())('on %s', (engine) => {
   let live: ChannelsClient
   let paths: [method: string, path: string][] = []
-  let drop: (() => Promise<void>) | undefined
+  let place: Place
   beforeAll(async () => {
-    if (missing) return
-    const database = engine === 'postgres' ? await freshDatabase() : undefined
-    drop = database?.drop
-    live = await runChannels({ flags: database ? { storage: { url: database.url } } : {} })
+    place = await newPlace(engine)
+    live = await runChannels({ flags: { storage: { url: place.url } } })
     const engines = [{ name: 'e' }]
     const made = await live.made('POST', '/channels', {
       name: 'c',
@@ -56,11 +53,11 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
     ]
   })
   afterAll(async () => {
-    await live?.close()
-    await drop?.()
+    await live.close()
+    await place.remove()
   })
 
-  it.skipIf(missing)('no body causes a 500: each is accepted, or refused with the reason', async () => {
+  it('no body causes a 500: each is accepted, or refused with the reason', async () => {
     const requests = fc.tuple(fc.nat(), fc.oneof(body, named, named))
     await fc.assert(
       fc.asyncProperty(requests, async ([index, sent]) => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DecisionCase, loadDecisions, MESSAGES, signSelfSigned } from '../support/decisions.ts'
-import { freshDatabase } from '../support/postgres.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
 /** Other runners cover cases that need a store or a live feed in a state that the interface cannot set up. */
@@ -11,20 +10,15 @@ const isName = (name: string): boolean => /^\P{Cc}{1,128}$/u.test(name)
 
 const cases = loadDecisions().filter(isAskable)
 
-describe.each(['sqlite', 'postgres'] as const)('the decision table over HTTP, on %s', (engine) => {
+describe('the decision table over HTTP', () => {
   const apps = new Map<string, RunningApp>()
-  let database: Awaited<ReturnType<typeof freshDatabase>> | null = null
 
   beforeAll(async () => {
-    database = engine === 'postgres' ? await freshDatabase() : null
-    for (const policy of ['refuse', 'enforce'] as const) {
-      const storage = database === null ? {} : { storage: { url: database.url } }
-      apps.set(policy, await runApp({ flags: { rtmp: { ipFilters: policy }, ...storage } }))
-    }
+    for (const policy of ['refuse', 'enforce'] as const)
+      apps.set(policy, await runApp({ flags: { rtmp: { ipFilters: policy } } }))
   })
   afterAll(async () => {
     for (const app of apps.values()) await app.close()
-    await database?.drop()
   })
 
   it('covers most of the table', () => expect(cases.length).toBeGreaterThan(330))

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
 const DAY_MS = 86_400_000
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('tokens on %s', (name) => {
+describe.each(testedStores())('tokens on %s', (name) => {
   let place: Place
   let at: TestNode
   beforeAll(async () => {

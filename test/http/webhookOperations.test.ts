@@ -5,7 +5,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import type { NewDelivery } from '../../src/store/store.ts'
 import { httpReceiver, type Received, type Receiver } from '../delivery/support/receivers.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const ALL = { isFeedHooks: true, isRecordingHooks: true, isThumbnailHooks: true }
@@ -78,7 +78,7 @@ describe('a webhook with a receiver', () => {
   })
 })
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('deliveries on %s', (name) => {
+describe.each(testedStores())('deliveries on %s', (name) => {
   let place: Place
   let at: TestNode
   let path: string

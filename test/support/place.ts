@@ -1,7 +1,34 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freshDatabase } from './postgres.ts'
+import { freshDatabase, postgresUrl } from './postgres.ts'
+
+/** A database product, as the titles of tests name it. */
+export type StoreEngine = 'SQLite' | 'PostgreSQL'
+
+/** By their names in `TEST_STORES`. */
+const ENGINES = new Map<string, StoreEngine>([
+  ['sqlite', 'SQLite'],
+  ['postgres', 'PostgreSQL'],
+])
+
+/**
+ * The stores on which a suite runs, for `describe.each`, or those of them in `among`. `TEST_STORES` chooses them by name,
+ * separated by commas; without it they are both. A half that is not chosen is not defined, so that it does not count as
+ * skipped. Neither is the half of PostgreSQL without a server, which the setup of the run reports.
+ */
+export function testedStores(...among: StoreEngine[]): StoreEngine[] {
+  const chosen = (process.env['TEST_STORES'] ?? 'sqlite,postgres').split(',').map(engineOf)
+  return chosen
+    .filter((engine) => among.length === 0 || among.includes(engine))
+    .filter((engine) => engine === 'SQLite' || postgresUrl())
+}
+
+function engineOf(name: string): StoreEngine {
+  const engine = ENGINES.get(name)
+  if (!engine) throw new Error(`TEST_STORES has ${JSON.stringify(name)}; it takes ${[...ENGINES.keys()].join(', ')}`)
+  return engine
+}
 
 /** The location of a store of one database. */
 export interface Place {
@@ -9,7 +36,7 @@ export interface Place {
   remove(): Promise<void>
 }
 
-export async function newPlace(engine: 'SQLite' | 'PostgreSQL'): Promise<Place> {
+export async function newPlace(engine: StoreEngine): Promise<Place> {
   if (engine === 'PostgreSQL') {
     const database = await freshDatabase()
     return { url: database.url, remove: database.drop }

@@ -2,7 +2,6 @@ import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { createServer, connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { command, endServers, newDirectory, serve, sluice, statusWith, type Served } from './cliProcess.ts'
 
 interface Listed {
@@ -15,53 +14,40 @@ const parsed = (text: string): unknown => JSON.parse(text)
 
 afterAll(endServers)
 
-describe.each([{ engine: 'SQLite' }, { engine: 'PostgreSQL' }])('beside a server on $engine', ({ engine }) => {
+describe('beside a server', () => {
   const dir = newDirectory()
-  const env: Record<string, string> = {}
   let server: Served
-  let drop = async (): Promise<void> => {}
-  // With SQLite these are real processes, because of its file locks; with PostgreSQL one process is enough.
-  const run = engine === 'SQLite' ? sluice : command
-  const at = (...argv: string[]) => run(['--data', dir, ...argv], { env })
+  const at = (...argv: string[]) => sluice(['--data', dir, ...argv])
 
   beforeAll(async () => {
-    if (engine === 'PostgreSQL' && postgresUrl() !== null) {
-      const database = await freshDatabase()
-      env['SLUICE_STORAGE_URL'] = database.url
-      drop = database.drop
-    }
-    if (engine === 'SQLite' || postgresUrl() !== null) server = await serve(['--data', dir], env)
+    server = await serve(['--data', dir])
   })
 
   afterAll(async () => {
-    server?.signal('SIGTERM')
-    await server?.ended
-    await drop()
+    server.signal('SIGTERM')
+    await server.ended
     rmSync(dir, { recursive: true })
   })
 
-  it.skipIf(engine === 'PostgreSQL' && postgresUrl() === null)(
-    'an API secret opens the interface when it is made, and is refused when it is refreshed or deleted',
-    async () => {
-      const made = await at('secret', 'create', '--name', 'ci')
-      expect(made).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]{43}\n$/) as string })
-      const first = made.stdout.trim()
-      expect(await statusWith(server.url, first)).toBe(200)
+  it('an API secret opens the interface when it is made, and is refused when it is refreshed or deleted', async () => {
+    const made = await at('secret', 'create', '--name', 'ci')
+    expect(made).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]{43}\n$/) as string })
+    const first = made.stdout.trim()
+    expect(await statusWith(server.url, first)).toBe(200)
 
-      const refreshed = await at('secret', 'refresh', '1', '--json')
-      const { secret: second, ...record } = parsed(refreshed.stdout) as Listed & { secret: string }
-      expect(record).toMatchObject({ id: 1, name: 'ci', hint: second.slice(-4) })
-      await expect.poll(() => statusWith(server.url, first), { timeout: 2000 }).toBe(401)
-      expect(await statusWith(server.url, second)).toBe(200)
+    const refreshed = await at('secret', 'refresh', '1', '--json')
+    const { secret: second, ...record } = parsed(refreshed.stdout) as Listed & { secret: string }
+    expect(record).toMatchObject({ id: 1, name: 'ci', hint: second.slice(-4) })
+    await expect.poll(() => statusWith(server.url, first), { timeout: 2000 }).toBe(401)
+    expect(await statusWith(server.url, second)).toBe(200)
 
-      const list = await at('secret', 'list', '--json')
-      expect(parsed(list.stdout)).toEqual([expect.objectContaining({ id: 1, name: 'ci', hint: second.slice(-4) })])
-      expect(list.stdout).not.toContain(second)
+    const list = await at('secret', 'list', '--json')
+    expect(parsed(list.stdout)).toEqual([expect.objectContaining({ id: 1, name: 'ci', hint: second.slice(-4) })])
+    expect(list.stdout).not.toContain(second)
 
-      expect(await at('secret', 'delete', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
-      await expect.poll(() => statusWith(server.url, second), { timeout: 2000 }).toBe(401)
-    },
-  )
+    expect(await at('secret', 'delete', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
+    await expect.poll(() => statusWith(server.url, second), { timeout: 2000 }).toBe(401)
+  })
 })
 
 describe('a store of its own', () => {
@@ -279,24 +265,4 @@ describe('serve', () => {
     expect(key.stderr).toMatch(/^sluice: the key file .*sealing\.key .*\n$/)
     rmSync(dir, { recursive: true })
   })
-})
-
-it.skipIf(!postgresUrl())('the doctor counts the connections of PostgreSQL and compares the clocks', async () => {
-  const database = await freshDatabase()
-  const doctor = (poolSize: number) =>
-    command(['--data', newDirectory(), 'doctor'], {
-      env: {
-        SLUICE_STORAGE_URL: database.url,
-        SLUICE_STORAGE_POOL_SIZE: String(poolSize),
-        SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
-      },
-    })
-  const fits = await doctor(3)
-  expect(fits.stdout).toMatch(
-    /^ok +connections +a node opens up to 5; the database server takes \d+, and \d+ are open$/m,
-  )
-  expect(fits.stdout).toMatch(/^ok +clock and database +/m)
-  expect(fits.stdout).toMatch(/^(ok|warn) +database settings +/m)
-  expect((await doctor(400)).stdout).toMatch(/^warn +connections +a node opens up to 402; .*lower storage\.poolSize$/m)
-  await database.drop()
 })

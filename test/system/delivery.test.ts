@@ -7,14 +7,12 @@ import { newAccount } from '../conformance/store.samples.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { httpReceiver, type Received, type Receiver } from '../delivery/support/receivers.ts'
 import { addWebhook, emit, logOf, Node, SECRET, settled, until } from '../support/delivery.ts'
-import { newPlace, type Place } from '../support/place.ts'
-import { postgresUrl } from '../support/postgres.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const authority = new Authority()
 const identity = authority.issue('receiver.example')
 afterAll(() => authority.remove())
 
-const engines = postgresUrl() ? (['SQLite', 'PostgreSQL'] as const) : (['SQLite'] as const)
 const names = (count: number, prefix = 'n') => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
 const namesAt = (receiver: Receiver) =>
   receiver.requests.map(({ body }) => (JSON.parse(body.toString()) as { data: { name: string } }).data.name)
@@ -30,7 +28,7 @@ const guarded = () =>
     caFile: authority.caFile,
   })
 
-describe.each(engines)('webhooks on %s', (engine) => {
+describe.each(testedStores())('webhooks on %s', (engine) => {
   const receivers: Receiver[] = []
   let place: Place
   let node: Node
@@ -296,9 +294,9 @@ describe.each(engines)('webhooks on %s', (engine) => {
   })
 })
 
-describe.skipIf(!postgresUrl())('two nodes on one PostgreSQL', () => {
+describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
   test('deliver each event once, with four under way to one webhook between them', async () => {
-    const place = await newPlace('PostgreSQL')
+    const place = await newPlace(engine)
     const accountId = newAccount()
     let underWay = 0
     let most = 0
@@ -333,7 +331,7 @@ describe.skipIf(!postgresUrl())('two nodes on one PostgreSQL', () => {
   })
 
   test("give up deliveries of another node when its lease has expired, by the database's clock and not their own", async () => {
-    const place = await newPlace('PostgreSQL')
+    const place = await newPlace(engine)
     const accountId = newAccount()
     const receiver = await httpReceiver(() => undefined)
     const first = await Node.open(place.url, { nodeId: 'first', drainMs: () => 0 })

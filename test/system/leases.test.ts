@@ -13,12 +13,11 @@ import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/s
 import { quiet } from '../conformance/store.samples.ts'
 import { connected } from '../support/crowd.ts'
 import { until } from '../support/testNode.ts'
-import { newPlace, type Place } from '../support/place.ts'
-import { postgresUrl } from '../support/postgres.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const LEASE_MS = 600
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
+describe.each(testedStores())('leases on %s', (engine) => {
   let place: Place
   let store: Store
   let leases: RunningLeases
@@ -90,11 +89,11 @@ async function senders(url: string, id: string): Promise<number> {
   return found
 }
 
-describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
+describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judge', (engine) => {
   let place: Place
   let store: Store
   beforeEach(async () => {
-    place = await newPlace('PostgreSQL')
+    place = await newPlace(engine)
     store = await openStore({ url: place.url, log: quiet })
     await store.transaction((tx) => tx.nodes.insert({ id: lease.id, hostKey: 'here', pid: 1, url: null }, LEASE_MS))
   })

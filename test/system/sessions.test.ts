@@ -15,7 +15,7 @@ import {
 } from '../support/testNode.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
-import { newPlace, type Place } from '../support/place.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
 
 const FEEDS = 3
 
@@ -40,7 +40,7 @@ async function runAndKill(url: string, place: string): Promise<Report> {
   return last
 }
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed', (engine) => {
+describe.each(testedStores())('a server on %s that is killed', (engine) => {
   let place: Place
   beforeEach(async () => {
     place = await newPlace(engine)
@@ -98,9 +98,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   })
 })
 
-describe('the command line', () => {
-  it('lists and ends the sessions of a running server on the same SQLite file', async () => {
-    const place = await newPlace('SQLite')
+describe.each(testedStores('SQLite'))('the command line beside a server on %s', (engine) => {
+  it('lists and ends the sessions of a running server on the same file', async () => {
+    const place = await newPlace(engine)
     const at = await startTestNode({ url: place.url })
     const env = { SLUICE_STORAGE_URL: place.url, SLUICE_DATA_DIR: newDirectory() }
     const { token } = await makeToken(at, 'publish')
@@ -120,12 +120,12 @@ describe('the command line', () => {
   })
 })
 
-describe('two nodes on one PostgreSQL', () => {
+describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
   let place: Place
   let one: TestNode
   let two: TestNode
   beforeEach(async () => {
-    place = await newPlace('PostgreSQL')
+    place = await newPlace(engine)
     one = await startTestNode({ url: place.url })
     two = await startTestNode({ url: place.url, renewed: true })
   })
