@@ -44,4 +44,6 @@ test('of the names that a peer had, the present one and the one before lead to i
   const transport = { name: 'restarts' }
   for (const name of ['a', 'b', 'c']) directory.name(transport, name)
   expect(['a', 'b', 'c'].map((name) => directory.named(name))).toEqual([undefined, transport, transport])
+  directory.remove(transport)
+  expect([directory.named('c'), ...directory.all()]).toEqual([undefined])
 })

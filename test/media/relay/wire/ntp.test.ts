@@ -24,6 +24,13 @@ describe('NTP time', () => {
     )
   })
 
+  it('tells a round trip of no time, and one of a minute', () => {
+    const now = 100_000
+    const since = (leftMs: number, delaySinceLastReport: number) =>
+      roundTripOf({ lastReport: middleOf(ntpOf(leftMs)), delaySinceLastReport }, now)?.roundTripMs
+    expect([since(now - 1000, 65_536), since(now - 60_000, 0), since(now - 60_001, 0)]).toEqual([0, 60_000, undefined])
+  })
+
   it.each([
     ['that had no report of ours', { lastReport: 0, delaySinceLastReport: 5 }],
     ['from later than now', { lastReport: middleOf(ntpOf(10_500)), delaySinceLastReport: 0 }],

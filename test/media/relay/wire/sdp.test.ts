@@ -342,6 +342,8 @@ describe('an offer is refused, with the reason,', () => {
   const many = (count: number) =>
     session.replace('BUNDLE 0 1', 'BUNDLE 0') +
     Array.from({ length: count }, (_, mid) => video.replace('a=mid:1', `a=mid:${mid}`)).join('')
+  const fingerprinted = (change: (hash: string) => string) =>
+    publisher.replaceAll(/(?<=a=fingerprint:\S+ )[\w:]+/g, change)
   const data = 'm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:0\r\na=ice-ufrag:abcd\r\n'
 
   it.each([
@@ -351,6 +353,8 @@ describe('an offer is refused, with the reason,', () => {
     ['with a BUNDLE of nobody', 400, 'names 7', publisher.replace('BUNDLE 0 1', 'BUNDLE 0 7')],
     ['without a fingerprint', 400, 'fingerprint', publisher.replace(/a=fingerprint.*\r\n/g, '')],
     ['with a weak fingerprint', 400, 'fingerprint', publisher.replaceAll('sha-256', 'sha-1')],
+    ['with dashes in its fingerprint', 400, 'fingerprint', fingerprinted((hash) => hash.replaceAll(':', '-'))],
+    ['with words after its fingerprint', 400, 'fingerprint', fingerprinted((hash) => `${hash} more`)],
     ['without ICE', 400, 'ice-ufrag', publisher.replace(/a=ice-pwd.*\r\n/g, '')],
     ['without rtcp-mux', 400, 'mid 1 must have a=rtcp-mux', publisher.replace(/a=rtcp-mux\r\n(?![^]*a=rtcp-mux)/, '')],
     ['that would be the DTLS server', 400, 'a=setup', publisher.replaceAll('setup:actpass', 'setup:passive')],
@@ -380,6 +384,10 @@ describe('an offer is refused, with the reason,', () => {
     ],
   ])('%s', (_, status, problem, text) => {
     expect(parseOffer(text)).toMatchObject({ ok: false, error: { status, problem: expect.stringContaining(problem) } })
+  })
+
+  it('may write the name of its hash in capitals (RFC 8122 section 5)', () => {
+    expect(parseOffer(publisher.replaceAll('sha-256', 'SHA-256')).ok).toBe(true)
   })
 
   it('takes 16 m-lines, and answers one of each kind', () => {

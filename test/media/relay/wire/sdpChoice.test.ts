@@ -3,6 +3,8 @@ import { chooseForPublisher, chooseForViewer, chooseIdle } from '../../../../src
 import { formatProblem } from '../../../../src/media/relay/wire/sdp/format.ts'
 import { readSections } from '../../../../src/media/relay/wire/sdp/lines.ts'
 import { type OfferedMedia, readMedia } from '../../../../src/media/relay/wire/sdp/media.ts'
+import type { SdpOffer } from '../../../../src/media/relay/wire/sdp/offer.ts'
+import { planView } from '../../../../src/media/relay/wire/sdp/plan.ts'
 
 const VIDEO = ['m=video 9 UDP/TLS/RTP/SAVPF 96 97', 'a=mid:0', 'a=rtcp-mux']
 const VP8 = [...VIDEO, 'a=rtpmap:96 VP8/90000', 'a=rtpmap:97 rtx/90000', 'a=fmtp:97 apt=96']
@@ -69,6 +71,17 @@ describe('of several formats of H.264', () => {
     expect(chooseIdle(mediaOf(VP8, false), none)).toBeNull()
     expect(chooseForViewer(mediaOf([...VP8, 'a=sendonly']), wanted)).toBeNull()
     expect(chooseForViewer(mediaOf([...VP8, 'a=recvonly']), wanted)).toMatchObject({ name: 'vp8' })
+  })
+})
+
+describe('of several lines of one kind', () => {
+  it('a viewer gets the first that takes what is sent', () => {
+    const lines = [VP8.map((line) => line.replace('VP8', 'AV1')), VP8, VP8]
+    const offer = { media: lines.map((one) => mediaOf(one)) } as unknown as SdpOffer
+    const track = { codec: 'vp8', profileLevelId: null } as const
+    const plan = planView(offer, { video: track, audio: null })
+    expect(plan.ok && plan.value.map((one) => one?.rtxPayloadType ?? null)).toEqual([null, 97, null])
+    expect(planView(offer, { video: null, audio: track }).ok).toBe(false)
   })
 })
 

@@ -1,58 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Demultiplexer } from '../../../src/media/relay/transport/demultiplexer.ts'
 import { Paths, ufragOf } from '../../../src/media/relay/transport/paths.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
-import { endpointKeyOf, TransportTable } from '../../../src/media/relay/transport/transportTable.ts'
-import type { WebRtcTransport } from '../../../src/media/relay/transport/webRtcTransport.ts'
-import { addressBytes } from '../../../src/media/relay/wire/address.ts'
-import { leastTime } from '../../../src/media/relay/wire/leastTime.ts'
-import { middleOf, ntpOf, roundTripOf, wallOf } from '../../../src/media/relay/wire/ntp.ts'
 import { bindingSuccess, parseBindingRequest, parseBindingSuccess } from '../../../src/media/relay/wire/stun.ts'
 
 const at = (port: number, over: Partial<Endpoint> = {}): Endpoint => ({ address: '192.0.2.1', port, via: 0, ...over })
-
-describe('the table of transports', () => {
-  it('knows the last two names and the last sixteen addresses of each', () => {
-    const released: number[] = []
-    const table = new TransportTable<{ name: string }>(({ port }) => void released.push(port))
-    const [a, b] = [{ name: 'a' }, { name: 'b' }]
-    for (const name of ['1', '2', '3']) table.name(a, name)
-    table.name(b, '4')
-    expect(['1', '2', '3', '4'].map((name) => table.named(name)?.name)).toEqual([undefined, 'a', 'a', 'b'])
-    expect([...table.all()]).toEqual([a, b])
-    for (let port = 1; port <= 16; port += 1) table.locate(a, at(port), false)
-    table.locate(a, at(1), false)
-    expect(released).toEqual([])
-    table.locate(a, at(17), false)
-    expect([released, table.at(at(1)), table.at(at(2)), table.at(at(17))]).toEqual([[2], a, undefined, a])
-    table.remove(a)
-    expect([released.length, table.at(at(17)), table.named('3'), [...table.all()]]).toEqual([
-      17,
-      undefined,
-      undefined,
-      [b],
-    ])
-    table.remove({ name: 'unknown' })
-  })
-
-  it('gives no proved address of one to an unproved claim of another', () => {
-    const table = new TransportTable<{ name: string }>()
-    const [a, b] = [{ name: 'a' }, { name: 'b' }]
-    table.locate(a, at(1), false)
-    table.locate(b, at(1), false)
-    expect(table.at(at(1))).toBe(b)
-    table.locate(b, at(1), true)
-    table.locate(b, at(1), false)
-    table.locate(a, at(1), false)
-    expect(table.at(at(1))).toBe(b)
-    table.locate(a, at(1), true)
-    expect(table.at(at(1))).toBe(a)
-    // It is no longer among the addresses of b.
-    table.remove(b)
-    expect(table.at(at(1))).toBe(a)
-    expect(new Set([at(1), at(2), at(1, { via: 1 }), at(1, { address: '::1' })].map(endpointKeyOf)).size).toBe(4)
-  })
-})
 
 describe('the addresses of a peer', () => {
   const names = { local: '010203040506', remote: 'peer' }
@@ -113,19 +64,6 @@ describe('the addresses of a peer', () => {
     ])
     // An answer proves once.
     expect(paths.answered(answer(), at(1), 20)).toBe(false)
-  })
-
-  it('are checked three times more seldom each time while they do not answer', () => {
-    const { paths, checks } = pathsWith()
-    const asked: number[] = []
-    for (let nowMs = 0; nowMs <= 130_000; nowMs += 50) {
-      const isAnswered = paths.heard(at(1), names, false, nowMs)
-      if (checks().length > 0) asked.push(nowMs)
-      expect(isAnswered).toBe(asked.at(-1) === nowMs)
-    }
-    expect(asked.map((ms, index) => ms - (asked[index - 1] ?? 0))).toEqual([
-      0, 100, 300, 900, 2700, 8100, 24_300, 30_000, 30_000, 30_000,
-    ])
   })
 
   it('are answered while their proof is half a minute old at most, and checked again after five seconds', () => {
@@ -239,104 +177,4 @@ describe('the addresses of a peer', () => {
     expect(paths.heard(at(1, { via: 1_000_000 }), names, false, 0)).toBe(true)
     expect([moves, checks()]).toEqual([[1], []])
   })
-})
-
-describe('a datagram', () => {
-  /** Transports that note what they get; those of `mayBeAt` are tried for strays. */
-  function demultiplexer(count: number, mayBeAt: (index: number) => boolean = () => true) {
-    const got: string[] = []
-    const table = new TransportTable<WebRtcTransport>()
-    for (let index = 0; index < count; index += 1) {
-      const transport = {
-        receiveMedia: (datagram: Buffer) => got.push(`${index} media ${datagram.length}`),
-        receiveDtls: (datagram: Buffer) => got.push(`${index} dtls ${datagram.length}`),
-        mayBeAt: () => mayBeAt(index),
-        receiveStray: () => got.push(`${index} stray`) < 0,
-      } as unknown as WebRtcTransport
-      table.name(transport, String(index))
-      table.locate(transport, at(1 + index), true)
-    }
-    const all = new Demultiplexer(table)
-    const receive = (first: number, { port = 1, bytes = 60, nowMs = 0 } = {}): string[] => {
-      all.receive(Buffer.alloc(bytes, first), at(port), nowMs)
-      return got.splice(0)
-    }
-    return { receive }
-  }
-
-  it('goes to the transport at its address, by its first byte (RFC 7983)', () => {
-    const { receive } = demultiplexer(2)
-    expect([0, 3, 4, 19, 64, 127, 192, 255].flatMap((first) => receive(first))).toEqual([])
-    expect([20, 63, 128, 191].flatMap((first) => receive(first, { port: 2 }))).toEqual([
-      '1 dtls 60',
-      '1 dtls 60',
-      '1 media 60',
-      '1 media 60',
-    ])
-    expect([receive(20, { port: 9 }), receive(128, { bytes: 0 })]).toEqual([[], []])
-    expect([receive(128, { bytes: 2048 }), receive(128, { bytes: 2049 }), receive(128, { port: 0 })]).toEqual([
-      ['0 media 2048'],
-      [],
-      [],
-    ])
-  })
-
-  it('of media from nowhere known is tried with four of those that may have sent it, and not too often', () => {
-    const { receive } = demultiplexer(8, (index) => index !== 1)
-    expect(receive(128, { port: 99 })).toEqual(['0 stray', '2 stray', '3 stray', '4 stray'])
-    const tried = Array.from({ length: 30 }, () => receive(128, { port: 99 }).length > 0)
-    expect(tried.filter((isTried) => isTried)).toHaveLength(19)
-    expect(receive(128, { port: 99, nowMs: 50 })).toHaveLength(4)
-  })
-})
-
-describe('small measures', () => {
-  it('a shorter delay counts in full, a longer one for an eighth', () => {
-    expect([leastTime(null, 80), leastTime(100, 80), leastTime(80, 160), leastTime(80, 80)]).toEqual([80, 80, 90, 80])
-  })
-
-  it('NTP times have their epoch, their fraction and their middle', () => {
-    const time = ntpOf(1_750_000_000_500)
-    expect(time).toEqual({ ntpSeconds: (1_750_000_000 + 2_208_988_800) >>> 0, ntpFraction: 2 ** 31 })
-    expect([
-      wallOf({ ...time, ntpSeconds: 2_208_988_801 }),
-      middleOf({ ntpSeconds: 0x12345678, ntpFraction: 0x9abcdef0 }),
-    ]).toEqual([1500, 0x56789abc])
-  })
-
-  it('a round trip is the time since a report, without the time that the peer kept it', () => {
-    const NOW = 1_750_000_000_000
-    const lastReport = middleOf(ntpOf(NOW - 1000))
-    expect(roundTripOf({ lastReport, delaySinceLastReport: 65_536 / 2 }, NOW)).toEqual({
-      roundTripMs: 500,
-      leftAtMs: NOW - 1000,
-    })
-    expect(roundTripOf({ lastReport, delaySinceLastReport: 65_536 }, NOW)).toEqual({
-      roundTripMs: 0,
-      leftAtMs: NOW - 1000,
-    })
-    expect(roundTripOf({ lastReport, delaySinceLastReport: 65_537 }, NOW)).toBeNull()
-    expect(roundTripOf({ lastReport: 0, delaySinceLastReport: 0 }, NOW)).toBeNull()
-    const old = (ms: number) => roundTripOf({ lastReport: middleOf(ntpOf(NOW - ms)), delaySinceLastReport: 0 }, NOW)
-    expect([old(60_000)?.roundTripMs, old(60_001), old(-1000)]).toEqual([60_000, null, null])
-  })
-
-  it.each([
-    ['1.2.3.4', '01020304'],
-    ['255.255.255.255', 'ffffffff'],
-    ['1:2:3:4:5:6:1.2.3.4', '00010002000300040005000601020304'],
-    ['abcd::', 'abcd0000000000000000000000000000'],
-    ['1::2:1.2.3.4', '00010000000000000000000201020304'],
-    ['1:2:3:4:5:6:7::', '00010002000300040005000600070000'],
-    ['1:2:3:4:5:6:7::8', null],
-    ['1:2:3:4:5:6:7:8::', null],
-    ['1:2:3:4:5:6:7:8::x::y', null],
-    ['1.2.3.4::', null],
-    ['::1.2.3.4:5', null],
-    ['::12345', null],
-    ['1.2.3.4.5', null],
-    ['1.2.3.1000', null],
-    [`${'0'.repeat(45)}:`, null],
-    ['::ffff:1.2.3', null],
-  ])('%s has the bytes %s', (text, bytes) => expect(addressBytes(text)?.toString('hex') ?? null).toBe(bytes))
 })

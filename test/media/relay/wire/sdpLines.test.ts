@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { candidateLines, parseCandidate } from '../../../../src/media/relay/wire/sdp/candidate.ts'
+import { attributesOf, first, has, readSections } from '../../../../src/media/relay/wire/sdp/lines.ts'
+import { type OfferedMedia, readMedia } from '../../../../src/media/relay/wire/sdp/media.ts'
+
+const mediaOf = (lines: readonly string[]): OfferedMedia => {
+  const sections = readSections(lines.join('\n'))
+  const read = sections.ok && sections.value.media[0] ? readMedia(sections.value.media[0], true) : null
+  if (!read?.ok) throw new Error('it cannot be read')
+  return read.value
+}
+
+describe('the lines of SDP', () => {
+  it('are read with every end of a line, into the session and its media', () => {
+    const read = readSections('v=0\r\na=one:1\na=one:2:3\r\rm=audio 1\na=flag\na=:x\ns=-')
+    if (!read.ok) throw new Error(read.error.problem)
+    const { session, media } = read.value
+    expect([attributesOf(session, 'one'), first(session, 'one'), has(session, 'flag')]).toEqual([
+      ['1', '2:3'],
+      '1',
+      false,
+    ])
+    expect(media.map((one) => [one.media, first(one, 'flag'), first(one, ''), has(one, 'one')])).toEqual([
+      ['audio 1', '', 'x', false],
+    ])
+    expect(attributesOf(session, 'two')).toEqual([])
+  })
+
+  it.each<[string, string, string | null]>([
+    ['131072 characters', 'a=x\n'.repeat(400).padEnd(131_072, '\n'), null],
+    ['a line of 4096', `a=${'x'.repeat(4094)}`, null],
+    [
+      'one more attribute',
+      'a=x\n'.repeat(1001),
+      'Line 1001 of the SDP is the attribute after the 1000 that are allowed.',
+    ],
+  ])('of %s are taken, or refused with the place', (_, text, problem) => {
+    const read = readSections(text)
+    expect(read.ok ? null : read.error.problem).toBe(problem)
+  })
+})
+
+describe('a candidate', () => {
+  it.each([
+    [
+      '1 1 udp 4294967295 192.0.2.1 65535 typ host',
+      { transport: 'udp', priority: 4_294_967_295, port: 65_535, type: 'host', tcpType: null },
+    ],
+    [
+      '1 1 UDP 5 host.local 0 typ SRFLX raddr 0.0.0.0',
+      { transport: 'udp', address: 'host.local', port: 0, type: 'srflx' },
+    ],
+    [
+      '1 1 tcp 5 ::1 9 typ relay tcptype active',
+      { transport: 'tcp', address: '::1', type: 'relay', tcpType: 'active' },
+    ],
+    ['1 1 udp 5 ::1 9 typ host tcptype passive', { transport: 'udp', tcpType: null }],
+    ['1 1 udp 4294967296 ::1 9 typ host', null],
+    ['1 1 udp 5 ::1 65536 typ host', null],
+  ])('%s', (text, expected) => {
+    if (expected === null) expect(parseCandidate(text)).toBeNull()
+    else expect(parseCandidate(text)).toMatchObject(expected)
+  })
+
+  it('of ours has the priority of RFC 8445, UDP before TCP, and addresses in their order', () => {
+    const at = (transport: 'udp' | 'tcp', port: number) => ({ transport, address: '192.0.2.1', port })
+    const lines = candidateLines([at('udp', 1), at('udp', 2), at('tcp', 3), at('tcp', 4)])
+    expect(lines).toEqual([
+      `a=candidate:1 1 udp ${126 * 2 ** 24 + 65_535 * 256 + 255} 192.0.2.1 1 typ host`,
+      `a=candidate:2 1 udp ${126 * 2 ** 24 + 65_534 * 256 + 255} 192.0.2.1 2 typ host`,
+      `a=candidate:3 1 tcp ${90 * 2 ** 24 + (4 * 8192 + 8189) * 256 + 255} 192.0.2.1 3 typ host tcptype passive`,
+      `a=candidate:4 1 tcp ${90 * 2 ** 24 + (4 * 8192 + 8188) * 256 + 255} 192.0.2.1 4 typ host tcptype passive`,
+    ])
+  })
+})
+
+describe('an m-line', () => {
+  it('is read with what it says, and nothing of what is malformed', () => {
+    const media = mediaOf([
+      'm=video 9/2 UDP/TLS/RTP/SAVPF 96 97 96 128 x',
+      'a=mid:v',
+      'a=rtcp-mux',
+      'a=rtcp-rsize',
+      'a=recvonly',
+      'a=rtpmap:96 H264/90000',
+      'a=rtpmap:96 VP8/90000',
+      'a=rtpmap:97 VP9/90000/2',
+      'a=rtpmap:128 VP9/90000',
+      'a=rtpmap:x VP9/90000',
+      'a=fmtp:96 Profile-Level-Id=42e01f; x=a=b ;flag',
+      'a=rtcp-fb:* nack',
+      'a=rtcp-fb:96  nack pli ',
+      'a=rtcp-fb:97 goog-remb',
+      'a=rtcp-fb:96',
+      'a=msid:stream track',
+      'a=candidate:1 1 udp 5 ::1 9 typ host',
+      'a=candidate:nonsense',
+      ...['1 urn:one', '255/sendonly urn:two', '0 urn:no', '256 urn:no', '7/inactive urn:no', 'x urn:no', '3'].map(
+        (one) => `a=extmap:${one}`,
+      ),
+      ...['5 cname:x', '5 msid:y', '4294967295', '4294967296', 'x', '12345678901'].map((one) => `a=ssrc:${one}`),
+      ...['FID 1 2', 'SIM 1 2', 'FID 1', 'FID 1 x', 'FID x 1', 'FID 4294967296 1'].map((one) => `a=ssrc-group:${one}`),
+      ...['h send', 'm send pt=96', 'l send', 'r recv', 'n sendx', '! send'].map((one) => `a=rid:${one}`),
+      'a=simulcast:recv r send h;~m,h;q;h;r;n;l',
+    ])
+    expect(media).toMatchObject({
+      mid: 'v',
+      kind: 'video',
+      media: 'video',
+      formats: ['96', '97', '96', '128', 'x'],
+      isOpen: true,
+      direction: 'recvonly',
+      msid: 'stream track',
+      reducedSize: true,
+      candidates: [{ address: '::1' }],
+      extensions: [
+        { id: 1, uri: 'urn:one' },
+        { id: 255, uri: 'urn:two' },
+      ],
+      ssrcs: [5, 4_294_967_295],
+      rtxPairs: [{ media: 1, rtx: 2 }],
+      rids: ['h', 'm', 'l'],
+    })
+    expect(media.codecs.map(({ payloadType, name, channels }) => [payloadType, name, channels])).toEqual([
+      [96, 'h264', 1],
+      [97, 'vp9', 2],
+    ])
+    const [h264, vp9] = media.codecs
+    expect([...(h264?.fmtp ?? [])]).toEqual([
+      ['profile-level-id', '42e01f'],
+      ['x', 'a=b'],
+      ['flag', ''],
+    ])
+    expect([h264?.feedback, vp9?.feedback, vp9?.fmtpText]).toEqual([
+      ['nack', 'nack pli', ''],
+      ['nack', 'goog-remb'],
+      '',
+    ])
+  })
+
+  it('is bounded in all that an offer can make long', () => {
+    const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+    const media = mediaOf([
+      `m=video 9 UDP/TLS/RTP/SAVPF ${numbers(130)
+        .map((one) => one % 127)
+        .join(' ')}`,
+      'a=rtcp-mux',
+      ...numbers(40).map((one) => `a=extmap:${one} urn:x`),
+      ...numbers(80).flatMap((one) => [
+        `a=ssrc:${one}`,
+        `a=ssrc-group:FID ${one} ${one}`,
+        `a=candidate:1 1 udp ${one} ::1 9 typ host`,
+      ]),
+      ...numbers(10).map((one) => `a=rid:${one} send`),
+      `a=simulcast:send ${numbers(10).join(';')}`,
+    ])
+    const { extensions, ssrcs, rtxPairs, candidates, rids } = media
+    expect([extensions, ssrcs, rtxPairs, candidates, rids].map(({ length }) => length)).toEqual([32, 64, 64, 64, 8])
+    expect([extensions[31]?.id, ssrcs[63], rtxPairs[63]?.rtx, candidates[63]?.priority, rids[7]]).toEqual([
+      32,
+      64,
+      64,
+      64,
+      '8',
+    ])
+  })
+
+  it('of another profile is neither audio nor video, and has no codecs', () => {
+    const lines = ['m=audio 9 RTP/SAVPF 111', 'a=rtcp-mux', 'a=rtpmap:111 opus/48000/2']
+    expect(mediaOf(lines)).toMatchObject({ kind: 'other', isOpen: true, direction: 'sendrecv', codecs: [] })
+  })
+})
