@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
 import { freeUdpPort } from '../../support/lossyUdp.ts'
@@ -150,4 +151,32 @@ test('a viewer held connections for as long as it liked, one for each check that
   expect(released).toEqual(Array.from({ length: 24 }, (_, at) => 1000 + at))
   net.relay.end('publisher')
   expect(released).toHaveLength(40)
+})
+
+/** Another program has the first port that is wanted over TCP. */
+function takesFirst(): typeof openTcp {
+  let isTaken = false
+  return async (options, receive) => {
+    if (!isTaken) {
+      isTaken = true
+      const other = createServer().listen(options.port, '127.0.0.1')
+      open.push(other)
+      await once(other, 'listening')
+    }
+    return openTcp(options, receive)
+  }
+}
+
+test('a media process kept a port that was free over UDP alone, and peers without UDP could not connect', async () => {
+  const any = await openPorts({ host: '127.0.0.1', port: 0 }, false, () => undefined, takesFirst())
+  open.push(any.udp, { close: () => any.tcp?.close() })
+  expect(any).toMatchObject({ tcp: expect.anything() as unknown, note: expect.not.stringContaining('TCP') as unknown })
+})
+
+test('a port that was chosen and is taken over TCP serves UDP, and the log says what cannot connect', async () => {
+  const port = await freeUdpPort()
+  const { udp, tcp, note } = await openPorts({ host: '127.0.0.1', port }, false, () => undefined, takesFirst())
+  open.push(udp)
+  expect([udp.port, tcp]).toEqual([port, null])
+  expect(note).toContain(`Peers that cannot send UDP cannot connect: TCP port ${port} cannot be opened.`)
 })

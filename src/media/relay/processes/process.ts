@@ -7,10 +7,10 @@ import { createIdentity } from '../transport/dtls.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
-import { openPort } from '../transport/port.ts'
+import { openPorts } from '../transport/port.ts'
 import { Relay, TICK_MS } from '../relay.ts'
 import type { Receive, UdpPort } from '../transport/socket.ts'
-import { isTcp, openTcp } from '../transport/tcp.ts'
+import { isTcp } from '../transport/tcp.ts'
 import type { HostAddress } from '../wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
@@ -49,9 +49,7 @@ async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
   const receive: Receive = (datagram, from) => relay.receive(datagram, from)
-  const { udp, native, note } = await openPort(settings, settings.native !== false, receive)
-  // The same port of TCP, for peers without UDP. If it is taken, answers have no TCP candidates.
-  const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
+  const { udp, tcp, native, note } = await openPorts(settings, settings.native !== false, receive)
   const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
   const relay = new Relay({
     identity,
