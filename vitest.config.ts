@@ -47,8 +47,12 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
 
+/** Builds the program that processes of tests run. */
+const PROGRAM = 'test/support/program.setup.ts'
+
 /** Of tests with servers and browsers. A red test is a fault: none gets a second try. */
 const WITH_SERVERS = {
+  globalSetup: [PROGRAM],
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
@@ -58,7 +62,7 @@ const WITH_SERVERS = {
   expect: { poll: { timeout: 30_000 } },
 }
 
-const POSTGRES = { globalSetup: ['test/support/postgres.setup.ts'] }
+const POSTGRES = { globalSetup: ['test/support/postgres.setup.ts', PROGRAM] }
 
 /** @param at among the lanes: each has its own number of workers, so that they cannot run together in one run. */
 const projectOf = ([name, lane]: [string, Lane], at: number): TestProjectInlineConfiguration => ({
@@ -107,8 +111,8 @@ export default defineConfig({
             ...PROCESSES,
           ],
           exclude: IN_LANES,
-          ...POSTGRES,
           ...WITH_SERVERS,
+          ...POSTGRES,
           env: { TEST_STORES: 'sqlite' },
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 1 },

@@ -1,7 +1,7 @@
 // Bundles src/ into dist/ for packages: Node loads sixty files in 0.7 of the time that nine hundred take. Names stay as
 // they are, and the code has lines, so that traces of the stack can be read.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { build } from 'vite'
 import { at } from './compile.mjs'
 
@@ -11,15 +11,20 @@ const LIBRARIES = ['client', 'sign.js', 'sign.d.ts']
 /** Programs by their places in src/ and dist/, without the extension: of the process, of others that it starts, of threads. */
 const PROGRAMS = ['main', 'media/relay/processes/process', 'store/leases/thread']
 
-const BUNDLE = 'dist/program'
+const BUNDLE = 'program'
 
 /** Packages of hundreds of files, of which Sluice needs a part: the bundle has it. npm installs all others. */
 export const BUNDLED = ['kysely', 'typebox']
 
-/** Writes dist/ anew, so that nothing stays of a source that is gone. @throws when a source cannot be bundled */
-export async function buildProgram() {
-  const stale = readdirSync(at('dist')).filter((name) => !LIBRARIES.includes(name))
-  for (const name of stale) rmSync(at(`dist/${name}`), { recursive: true })
+/**
+ * Writes dist/ from the start, so that nothing stays of a source that is gone. Tests have a folder of their own.
+ *
+ * @throws when a source cannot be bundled
+ */
+export async function buildProgram(dist = at('dist')) {
+  mkdirSync(dist, { recursive: true })
+  const stale = readdirSync(dist).filter((name) => !LIBRARIES.includes(name))
+  for (const name of stale) rmSync(join(dist, name), { recursive: true })
   await build({
     root: at('.'),
     configFile: false,
@@ -30,7 +35,7 @@ export async function buildProgram() {
     build: {
       ssr: true,
       target: 'node24',
-      outDir: at(BUNDLE),
+      outDir: join(dist, BUNDLE),
       minify: false,
       license: { fileName: 'licenses.md' },
       rolldownOptions: {
@@ -41,7 +46,7 @@ export async function buildProgram() {
       },
     },
   })
-  for (const program of PROGRAMS) writeStarter(program)
+  for (const program of PROGRAMS) writeStarter(dist, program)
 }
 
 const isBundled = (id) => BUNDLED.some((name) => id === name || id.startsWith(`${name}/`))
@@ -49,9 +54,9 @@ const isBundled = (id) => BUNDLED.some((name) => id === name || id.startsWith(`$
 const bundled = (program) => program.replaceAll('/', '-')
 
 /** A program is started beside the module that starts it (src/base/programBeside.ts). */
-function writeStarter(program) {
-  const path = at(`dist/${program}.js`)
-  const target = relative(dirname(path), at(`${BUNDLE}/${bundled(program)}.js`)).replaceAll('\\', '/')
+function writeStarter(dist, program) {
+  const path = join(dist, `${program}.js`)
+  const target = relative(dirname(path), join(dist, BUNDLE, `${bundled(program)}.js`)).replaceAll('\\', '/')
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `import '${target.startsWith('.') ? target : `./${target}`}'\n`)
 }
@@ -95,4 +100,4 @@ const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')
 
 const placeOf = (id) => relative(at('src'), id).replaceAll('\\', '/').replace(/\.ts$/, '.js')
 
-if (process.argv[1] === at('scripts/build-program.mjs')) await buildProgram()
+if (process.argv[1] === at('scripts/build-program.mjs')) await buildProgram(process.argv[2])

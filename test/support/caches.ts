@@ -3,10 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { freePort } from './freePort.ts'
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { builtProgram } from './program.ts'
 
 export const isInstalled = (program: string): boolean => spawnSync(program, ['-V']).error === undefined
 
@@ -22,13 +20,16 @@ export class Caches {
   readonly #base: string
   readonly #running: ChildProcess[] = []
   readonly #dirs: string[] = []
+  /** The program that reports. */
+  #main = ''
 
   /** @param base the URL of Sluice */
   constructor(base: string) {
     this.#base = base
   }
 
-  start(program: 'nginx' | 'varnishd'): Promise<Cache> {
+  async start(program: 'nginx' | 'varnishd'): Promise<Cache> {
+    this.#main = (await builtProgram()).main
     return program === 'nginx' ? this.#startNginx() : this.#startVarnish()
   }
 
@@ -83,7 +84,7 @@ export class Caches {
   /** Runs `sluice cache-log`; its standard input is a pipe. */
   #reporter(...args: string[]): ChildProcess {
     const flags = ['cache-log', '--seconds', '1', '--url', this.#base, ...args]
-    const child = spawn(process.execPath, [MAIN, ...flags], { stdio: ['pipe', 'ignore', 'inherit'] })
+    const child = spawn(process.execPath, [this.#main, ...flags], { stdio: ['pipe', 'ignore', 'inherit'] })
     this.#running.push(child)
     return child
   }

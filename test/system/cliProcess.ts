@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openApp } from '../../src/app/app.ts'
 import { backups } from '../../src/app/backups.ts'
 import { provisionFrom } from '../../src/app/provision.ts'
@@ -13,8 +12,7 @@ import { tryVideoEncoder } from '../../src/app/videoEncoder.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { loadConfig } from '../../src/config/load.ts'
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { builtProgram } from '../support/program.ts'
 
 export interface Ran {
   status: number | null
@@ -25,22 +23,25 @@ export interface Ran {
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 
 interface Start {
-  /** The program; main.ts by default. */
+  /** The program; what is built of the sources by default. */
   entry?: string
   /** Its limit of open descriptors; by default that of this process. */
   openFiles?: number
 }
 
+// Most of a start from the sources goes into compiling them; the first one does it for the others.
+const ofSources = (main: string) => ({ main, compileCache: join(tmpdir(), 'sluice-compile-cache') })
+
 /** Runs outside the repository, without settings from the environment of the tests. */
-function start(argv: readonly string[], env: Record<string, string>, { entry = main, openFiles }: Start = {}) {
+async function start(argv: readonly string[], env: Record<string, string>, { entry, openFiles }: Start = {}) {
+  const { main, compileCache } = entry === undefined ? await builtProgram() : ofSources(entry)
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
-  const command = [process.execPath, entry, ...argv]
+  const command = [process.execPath, main, ...argv]
   const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command]
   const [program = '', ...rest] = openFiles === undefined ? command : limited
   return spawn(program, rest, {
     cwd: tmpdir(),
-    // Most of a command's time goes into compiling its sources; the first run does it for the others.
-    env: { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'), ...env },
+    env: { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 }
@@ -56,7 +57,7 @@ export async function sluice(
   argv: readonly string[],
   { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
 ): Promise<Ran> {
-  const child = start(argv, env)
+  const child = await start(argv, env)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
   child.stdin?.end(input)
@@ -126,7 +127,7 @@ export interface Listening {
 
 /** Starts `sluice listen` on a free loopback port and waits until it prints its URL. */
 export async function listen(secret: string): Promise<Listening> {
-  const child = start(['listen', '--port', '0', '--secret-stdin', '--json'], {})
+  const child = await start(['listen', '--port', '0', '--secret-stdin', '--json'], {})
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
@@ -155,7 +156,7 @@ export async function serve(
 ): Promise<Served> {
   const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0' }
   const port = env['SLUICE_SERVER_PORT'] ?? '0'
-  const child = start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, how)
+  const child = await start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, how)
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

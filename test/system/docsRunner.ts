@@ -4,13 +4,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
 import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
 import { freePort } from '../support/freePort.ts'
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { type BuiltProgram, builtProgram } from '../support/program.ts'
 
 /** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
 const TIMEOUT_MS = 30_000
@@ -30,12 +28,13 @@ export interface DocsServer {
 export async function startDocsServer(): Promise<DocsServer> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
   const [rtmp, webRtc, receiver] = await Promise.all([freePort(), freePort(), freePort()])
+  const built = await builtProgram()
   const settings = {
     SLUICE_DATA_DIR: join(dir, 'data'),
     SLUICE_RTMP_PORT: String(rtmp),
     SLUICE_WEBRTC_PORT: String(webRtc),
     SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
-    NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'),
+    NODE_COMPILE_CACHE: built.compileCache,
   }
   const server = await serve([], settings)
   const [secret, credential] = await Promise.all([
@@ -52,7 +51,7 @@ export async function startDocsServer(): Promise<DocsServer> {
       ...settings,
       SECRET: secret.stdout.trim(),
       CREDENTIAL: credential.stdout.trim(),
-      PATH: `${programs(dir)}:${process.env['PATH'] ?? ''}`,
+      PATH: `${programs(dir, built)}:${process.env['PATH'] ?? ''}`,
       HOME: dir,
     },
     here: (text) =>
@@ -72,7 +71,7 @@ async function end(server: Served, dir: string): Promise<void> {
 }
 
 /** A folder with the command `sluice`. */
-function programs(dir: string): string {
+function programs(dir: string, { main }: BuiltProgram): string {
   const bin = join(dir, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'sluice'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`)

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { TestPublisher } from '../support/rtcPeer.ts'
+import { builtProgram } from '../support/program.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -18,7 +18,7 @@ const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 /** The media processes of this server, which may be a child of the started process. */
 function mediaProcessesOf(server: number): string[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/processes/process.ts') && isBelow(pid, server))
+  return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/processes/process.js') && isBelow(pid, server))
 }
 
 function isBelow(pid: string, ancestor: number): boolean {
@@ -37,16 +37,17 @@ function readProc(pid: string, file: string): string {
 
 /** Uses any `node` that the shell finds: with an older one, Sluice runs in a child of the started process. */
 test('a server that is started as by npm accepts a broadcast, and its media process inherits no secrets', async () => {
-  const program = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
+  const { bin, compileCache } = await builtProgram()
   const secrets = { SLUICE_METRICS_SECRET: 'metrics-secret-of-this-test', SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
   const env = {
     ...process.env,
     ...secrets,
+    NODE_COMPILE_CACHE: compileCache,
     SLUICE_RTMP_PORT: '0',
     SLUICE_WEBRTC_PORT: '0',
     SLUICE_SERVER_HOST: '127.0.0.1',
   }
-  const started = spawn('node', [program, 'serve', '--data', dir, '--port', '0'], {
+  const started = spawn('node', [bin, 'serve', '--data', dir, '--port', '0'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { builtProgram } from '../support/program.ts'
 import { command, endServers, newDirectory, serve, type Served } from './cliProcess.ts'
 
 const data = newDirectory()
 const file = join(data, 'config.yaml')
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 let server: Served
 
 const write = (text: string): void => writeFileSync(file, text)
@@ -96,6 +95,7 @@ print('still runs')
 `
 
 test.skipIf(process.platform === 'win32')('a server stops when its terminal closes', async () => {
+  const { main } = await builtProgram()
   const argv = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', newDirectory()]
   const child = spawn('python3', ['-c', ON_A_TERMINAL, process.execPath, main, ...argv], {
     env: { ...process.env, SLUICE_RTMP_ENABLED: 'false' },
