@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts'
 import { retryAfterMs } from '../core/channels/webhooks/events.ts'
 import { afterChannelAttempt, type AttemptResult } from '../core/channels/webhooks/health.ts'
 import type { DeliveryEnd, StoredWebhook, Tx } from '../store/store.ts'
-import { egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
+import { type EgressFailure, egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
 
 export interface Ended {
   readonly webhookId: number
@@ -16,6 +16,23 @@ export interface Ended {
   readonly counts: boolean
 }
 
+/** A delivery that was started and of which no byte was sent, for reasons of our own. */
+export interface Unsent {
+  readonly webhookId: number
+  /** Its id. */
+  readonly unsent: string
+}
+
+/**
+ * Whether no byte of the event left, and not because of the receiver: we stopped the exchange, or the server stood still
+ * for longer than its time limit.
+ */
+export function isUnsent(outcome: EgressOutcome, stoodStill: boolean): boolean {
+  return outcome.kind === 'failed' && !mayHaveArrived(outcome) && (outcome.code === 'aborted' || stoodStill)
+}
+
+const mayHaveArrived = ({ stage }: EgressFailure): boolean => stage === 'send' || stage === 'answer'
+
 /**
  * The log entry of an exchange. If we stopped it after its first byte, the event may have arrived, so its state is
  * unknown.
@@ -24,8 +41,7 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
   const error = egressFailureOf(outcome)
   const answer = outcome.kind === 'answered' ? outcome.answer : null
   const stopped = outcome.kind === 'failed' && outcome.code === 'aborted'
-  const mayHaveArrived = outcome.kind === 'failed' && (outcome.stage === 'send' || outcome.stage === 'answer')
-  const state = error === null ? 'delivered' : stopped && mayHaveArrived ? 'unknown' : 'failed'
+  const state = error === null ? 'delivered' : stopped ? 'unknown' : 'failed'
   const end = {
     id,
     state,
@@ -38,30 +54,22 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
   return { webhookId, end, counts: !stopped }
 }
 
-/** A delivery that was started but not sent: so much time passed that other nodes may have given it up. */
-export function notSentInTime(id: string, webhookId: number, endedAtMs: number): Ended {
-  return withoutOutcome(id, webhookId, 'failed', 'not sent: the server stood still before it could be', endedAtMs)
-}
-
 /** A fault of Sluice in the middle of an exchange. */
 export function interrupted(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
-  return withoutOutcome(id, webhookId, 'unknown', `broken off: ${String(error)}`, endedAtMs)
+  const problem = `broken off: ${String(error)}`
+  const end = { id, endedAtMs, error: problem, statusCode: null, durationMs: null, answer: null }
+  return { webhookId, end: { ...end, state: 'unknown' }, counts: false }
 }
 
-function withoutOutcome(
-  id: string,
-  webhookId: number,
-  state: 'failed' | 'unknown',
-  error: string,
-  endedAtMs: number,
-): Ended {
-  const end = { id, state, endedAtMs, error, statusCode: null, durationMs: null, answer: null }
-  return { webhookId, end, counts: false }
-}
-
-/** Writes the results of deliveries, and updates the health of their webhooks. */
-export async function recordEnds(tx: Tx, node: string, ended: readonly Ended[], random: Random): Promise<void> {
-  const ids = [...new Set(ended.map((one) => one.webhookId))]
+/** Writes the results of deliveries, and updates the health of their webhooks. What was not sent is pending again. */
+export async function recordEnds(
+  tx: Tx,
+  node: string,
+  results: readonly (Ended | Unsent)[],
+  random: Random,
+): Promise<void> {
+  const ended = results.flatMap((one) => ('end' in one ? [one] : []))
+  const ids = [...new Set(results.map((one) => one.webhookId))]
   for (const webhook of await tx.webhooks.lockAll(ids)) {
     const counted = ended.filter((one) => one.counts && one.webhookId === webhook.id)
     const health = counted.reduce((now, one) => healthAfter(webhook, now, one), webhook as Health)
@@ -75,6 +83,10 @@ export async function recordEnds(tx: Tx, node: string, ended: readonly Ended[], 
     ended.map(({ end }) => end),
   )
   for (const one of ended) await scheduleRetry(tx, one, random)
+  await tx.deliveries.requeue(
+    node,
+    results.flatMap((one) => ('unsent' in one ? [one.unsent] : [])),
+  )
 }
 
 function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = null }: Ended): Health {

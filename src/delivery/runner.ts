@@ -22,7 +22,7 @@ import {
 } from './slots.ts'
 import type { Sender } from './payload.ts'
 import { offerProbes } from './probes.ts'
-import { interrupted, type Ended, deliveryEndOf, recordEnds, notSentInTime } from './record.ts'
+import { deliveryEndOf, type Ended, interrupted, isUnsent, recordEnds, type Unsent } from './record.ts'
 
 export interface RunnerOptions extends Sender {
   readonly store: Store
@@ -71,10 +71,8 @@ const AFTER_ERROR_MS = 1000
 const FORGOTTEN_MS = 120_000
 const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
 
-/** An attempt that has ended and is not stored yet, with its log line. */
-interface EndedAttempt extends Ended {
-  readonly line: Fields
-}
+/** The result of an attempt that is not stored yet, with its log line if it has ended. */
+type AttemptResult = (Ended & { readonly line: Fields }) | Unsent
 
 /** Sends the events of the outbox, each at most once to each webhook, on any number of nodes. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -94,7 +92,7 @@ class DeliveryRunner implements Runner {
   readonly #claiming = new Bell()
   readonly #recording = new Bell()
   readonly #sending = new Set<Promise<void>>()
-  readonly #ended: EndedAttempt[] = []
+  readonly #results: AttemptResult[] = []
   #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
   #sweeping: Repetition | null = null
@@ -143,7 +141,7 @@ class DeliveryRunner implements Runner {
   }
 
   async #leave(): Promise<void> {
-    while (this.#ended.length > 0) await this.#record()
+    while (this.#results.length > 0) await this.#record()
     await this.#options.leases.release(this.#options.nodeId)
     await this.#options.store.transaction((tx) => tx.deliveries.leave(this.#options.nodeId))
   }
@@ -238,19 +236,23 @@ class DeliveryRunner implements Runner {
 
   #send(one: StartedDelivery, sinceMs: number): void {
     const { attempt } = one
-    const sending = this.#exchange(one, sinceMs).then((ended) => {
+    const sending = this.#exchange(one, sinceMs).then((result) => {
       this.#sending.delete(sending)
-      this.#ended.push({ ...ended, attempt, line: deliveryLine(this.#options.nodeId, one, ended) })
+      const line = (ended: Ended): Fields => deliveryLine(this.#options.nodeId, one, ended)
+      this.#results.push('end' in result ? { ...result, attempt, line: line(result) } : result)
       this.#recording.ring()
     })
     this.#sending.add(sending)
   }
 
-  async #exchange({ id, webhookId, request }: StartedDelivery, sinceMs: number): Promise<Ended> {
+  /** After standing still for longer than its lease this node sends nothing: others may have given the delivery up. */
+  async #exchange({ id, webhookId, request }: StartedDelivery, sinceMs: number): Promise<Ended | Unsent> {
     const { clock, egress } = this.#options
-    if (clock.monotonic() - sinceMs > this.#leaseMs) return notSentInTime(id, webhookId, clock.now())
+    const stoodStill = (): boolean => clock.monotonic() - sinceMs > this.#leaseMs
+    if (stoodStill()) return { webhookId, unsent: id }
     try {
       const outcome = await egress.send({ ...request, signal: this.#giveUp.signal })
+      if (isUnsent(outcome, stoodStill())) return { webhookId, unsent: id }
       return deliveryEndOf(id, webhookId, outcome, clock.now())
     } catch (error) {
       return interrupted(id, webhookId, error, clock.now())
@@ -258,17 +260,24 @@ class DeliveryRunner implements Runner {
   }
 
   async #record(): Promise<boolean> {
-    const batch = this.#ended.slice(0, ENDS_AT_ONCE)
+    const batch = this.#results.slice(0, ENDS_AT_ONCE)
     if (batch.length === 0) return false
     await this.#options.store.transaction((tx) => recordEnds(tx, this.#options.nodeId, batch, this.#options.random))
-    this.#ended.splice(0, batch.length)
-    for (const { end, line } of batch) {
-      this.#options.ended?.add(end.state)
-      this.#options.attempts.info(line, 'a delivery has ended')
-    }
+    this.#results.splice(0, batch.length)
+    for (const result of batch) this.#report(result)
     for (const { webhookId } of batch) this.#slots = finish(this.#slots, webhookId)
     this.#claiming.ring()
     return true
+  }
+
+  #report(result: AttemptResult): void {
+    const { ended, attempts, log, nodeId: node } = this.#options
+    if ('unsent' in result) {
+      log.warn({ node, deliveryId: result.unsent }, 'a delivery could not be sent in time, and is pending again')
+      return
+    }
+    ended?.add(result.end.state)
+    attempts.info(result.line, 'a delivery has ended')
   }
 
   #keepSweeping(): Repetition {

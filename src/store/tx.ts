@@ -24,6 +24,7 @@ import {
   holdDeliveries,
   offerProbe,
   releaseRetries,
+  requeueDeliveries,
   resumeDeliveries,
 } from './tables/deliveryRetries.ts'
 import { redeliver, retryDelivery } from './tables/deliveryCopies.ts'
@@ -175,6 +176,7 @@ function deliveryVerbs(executor: Executor): Tx['deliveries'] {
     claim: (input) => claimDeliveries(executor, input),
     start: (node, atMs, claimed) => startDeliveries(executor, node, atMs, claimed),
     finish: (node, ends) => finishDeliveries(executor, node, ends),
+    requeue: (node, ids) => requeueDeliveries(executor, node, ids),
     skip: (input) => skipDeliveries(executor, input),
     hold: (input) => holdDeliveries(executor, input),
     resume: (webhookId, untilMs, nowMs) => resumeDeliveries(executor, webhookId, untilMs, nowMs),

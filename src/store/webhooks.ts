@@ -164,6 +164,11 @@ export interface DeliveryTx {
   start(node: string, atMs: number, claimed: readonly { id: string; payload: Payload }[]): Promise<void>
   /** Saves the ends of deliveries that this node started; a late result replaces `unknown`. */
   finish(node: string, ends: readonly DeliveryEnd[]): Promise<void>
+  /**
+   * Makes deliveries pending that this node started and did not send. One that became `unknown` meanwhile stays so if a
+   * newer delivery of its event to the same webhook exists.
+   */
+  requeue(node: string, ids: readonly string[]): Promise<void>
   /** Marks the oldest pending rows of a webhook as `skipped`; those that a user requested only with `askedForToo`. */
   skip(input: { webhookId: number; reason: string; atMs: number; limit: number; askedForToo: boolean }): Promise<number>
   /** Makes the oldest pending rows of a webhook wait until then, except `except` and those that a user requested. */

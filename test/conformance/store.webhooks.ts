@@ -232,6 +232,34 @@ export function webhooksSuite(stores: Stores): void {
       expect(await stateOf(alive)).toBe('delivered')
     })
 
+    test('that were not sent are pending again, unless a newer one of the same event was made meanwhile', async () => {
+      const webhook = await make()
+      const rows = rowsFor(webhook, 5)
+      await insert(rows)
+      const ids = rows.map((row) => row.id)
+      const [unsent, givenUp, again, sent, foreign] = ids as [string, string, string, string, string]
+      await start('slow', [unsent, sent])
+      await start('slow', [givenUp, again], T0 - 500)
+      await start('other', [foreign])
+      await write(async (tx) => {
+        await tx.deliveries.renew('slow', 60_000)
+        await tx.deliveries.renew('other', 60_000)
+        await tx.deliveries.expire({ nowMs: T0, startedBeforeMs: T0 - 100, reason: 'lost', limit: 10_000 })
+        await tx.deliveries.finish('slow', [ended(sent)])
+        await tx.deliveries.redeliver({ of: again, id: newRow({}).id, atMs: T0 })
+      })
+      const states = () => Promise.all(ids.map(stateOf))
+      expect(await states()).toEqual(['started', 'unknown', 'unknown', 'delivered', 'started'])
+      await write((tx) => tx.deliveries.requeue('slow', ids))
+      expect(await states()).toEqual(['pending', 'pending', 'unknown', 'delivered', 'started'])
+      const pending = { startedAtMs: null, endedAtMs: null, error: null }
+      expect(await stores.store.read.deliveries.get(givenUp)).toMatchObject(pending)
+      expect((await claim(webhook.id, 2)).map(({ id, payload }) => [id, payload])).toEqual([
+        [unsent, PAYLOAD],
+        [givenUp, PAYLOAD],
+      ])
+    })
+
     test('are pruned oldest first when they have ended, with their bytes', async () => {
       const webhook = await make()
       const rows = [-900, -800, -700].flatMap((atMs) => rowsFor(webhook, 1, { createdAtMs: atMs, state: 'skipped' }))

@@ -6,6 +6,9 @@ import { build } from 'vite'
 /** How many processes are killed: few in `npm test`, because every round starts a process; CI asks for 200 besides. */
 export const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 8)
 
+/** For all rounds: at eight the limit of the project, as long as a slow machine may need. */
+export const ROUNDS_TIMEOUT_MS = Math.max(8, ROUNDS) * 15_000
+
 /** The version is read from a file whose place a bundle does not know. */
 const constantVersion = {
   name: 'version',

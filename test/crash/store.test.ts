@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/open.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { testedStores } from '../support/place.ts'
 import { freshDatabase } from '../support/postgres.ts'
-import { bundle, ROUNDS } from './bundle.ts'
+import { bundle, ROUNDS, ROUNDS_TIMEOUT_MS } from './bundle.ts'
 import { type Acknowledged, expectWhole, killWriters, type Target, type Written } from './store.rounds.ts'
 
 /** One statement, and so one snapshot, over the three tables. */
@@ -63,7 +63,7 @@ test(
     for (const [at, target] of targets.entries()) await expectAllThere(target, acknowledged[at]!)
     expectValid()
   },
-  ROUNDS * 4_000,
+  ROUNDS_TIMEOUT_MS,
 )
 
 /** Reads again at the end, and fails a run with few acknowledged transactions, which would prove nothing. */

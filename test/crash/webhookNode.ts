@@ -1,5 +1,5 @@
 // Nodes that write events and send them until they are killed: `node webhookNode.ts (<store> <account>)…`. Starts with a
-// line on standard input, so that it can be loaded before its turn. Prints the store and the event after each commit.
+// line on standard input, so that it can be loaded before its turn. The account is also the id of the node. Prints the store and the event after each commit.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { emit, Node } from '../support/delivery.ts'
@@ -7,7 +7,7 @@ import { emit, Node } from '../support/delivery.ts'
 const args = process.argv.slice(2)
 const places = args.flatMap((url, at) => (at % 2 === 0 ? [{ url, accountId: args[at + 1] ?? '' }] : []))
 await once(process.stdin, 'data')
-const nodes = await Promise.all(places.map(({ url }) => Node.open(url, { leaseMs: 2000 })))
+const nodes = await Promise.all(places.map(({ url, accountId }) => Node.open(url, { nodeId: accountId })))
 await Promise.all(nodes.map(({ runner }) => runner.start()))
 // The runners' own timers keep no process alive.
 setInterval(() => undefined, 1000)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { interrupted, deliveryEndOf, type Ended, recordEnds, notSentInTime } from '../../src/delivery/record.ts'
+import { deliveryEndOf, type Ended, interrupted, isUnsent, recordEnds, type Unsent } from '../../src/delivery/record.ts'
 import type { EgressOutcome } from '../../src/net/outcome.ts'
 import type { StoredWebhook } from '../../src/store/store.ts'
 import { clock, outgoing, random } from './support/outgoing.ts'
@@ -13,7 +13,10 @@ const answered = (status: number): EgressOutcome => ({
   answer: 'thanks',
   truncated: false,
 })
-const failedAt = (stage: 'connect' | 'send' | 'answer', code: 'reset' | 'aborted'): EgressOutcome => ({
+const failedAt = (
+  stage: 'connect' | 'tls' | 'send' | 'answer',
+  code: 'reset' | 'timeout' | 'aborted',
+): EgressOutcome => ({
   kind: 'failed',
   stage,
   code,
@@ -28,7 +31,6 @@ describe('how an exchange reads in the log', () => {
     ['refused by the receiver', answered(500), 'failed', true],
     ['never connected', failedAt('connect', 'reset'), 'failed', true],
     ['broken while it was sent', failedAt('send', 'reset'), 'failed', true],
-    ['stopped by us before it was sent', failedAt('connect', 'aborted'), 'failed', false],
     ['stopped by us while it was sent', failedAt('send', 'aborted'), 'unknown', false],
     ['stopped by us before the answer', failedAt('answer', 'aborted'), 'unknown', false],
   ] as const)('%s', (_, outcome, state, counts) => {
@@ -45,8 +47,18 @@ describe('how an exchange reads in the log', () => {
     expect(deliveryEndOf('d', 3, failedAt('send', 'reset'), 99).end).toMatchObject({ answer: null, error: 'no' })
   })
 
+  test.each([
+    ['stopped by us before it was sent', failedAt('tls', 'aborted'), false, true],
+    ['out of time before it was sent, because the server stood still', failedAt('connect', 'timeout'), true, true],
+    ['never connected', failedAt('connect', 'timeout'), false, false],
+    ['stopped by us while it was sent', failedAt('send', 'aborted'), true, false],
+    ['out of time before the answer', failedAt('answer', 'timeout'), true, false],
+    ['answered after the server stood still', answered(500), true, false],
+  ] as const)('%s: whether it may be sent once more', (_, outcome, stoodStill, unsent) => {
+    expect(isUnsent(outcome, stoodStill)).toBe(unsent)
+  })
+
   test('what says nothing about the receiver does not count for its health', () => {
-    expect(notSentInTime('d', 3, 99)).toMatchObject({ counts: false, end: { state: 'failed', statusCode: null } })
     expect(interrupted('d', 3, new Error('ours'), 99)).toMatchObject({ counts: false, end: { state: 'unknown' } })
   })
 })
@@ -62,7 +74,7 @@ describe('what ends are recorded as', () => {
         ids.map((id) => ({ id, payload: nothing })),
       ),
     )
-  const record = (ended: Ended[]): Promise<void> => write((tx) => recordEnds(tx, NODE, ended, random))
+  const record = (results: (Ended | Unsent)[]): Promise<void> => write((tx) => recordEnds(tx, NODE, results, random))
   const endedBy = (to: StoredWebhook, ids: string[], status: number, attempt: number | null = null): Ended[] =>
     ids.map((id) => ({ ...deliveryEndOf(id, to.id, answered(status), T), attempt }))
   /** Starts `count` deliveries and ends them all with this status. */
@@ -82,6 +94,16 @@ describe('what ends are recorded as', () => {
     expect([(await lock(one.id))?.failuresInRow, (await lock(other.id))?.failuresInRow]).toEqual([3, 0])
     expect((await get(a[0] ?? ''))?.state).toBe('failed')
     expect((await get(b[0] ?? ''))?.state).toBe('delivered')
+  })
+
+  test('what was not sent is pending again beside what was, and its webhook is as before', async () => {
+    const to = await webhook({ failuresInRow: 5 })
+    const [sent = '', unsent = ''] = await rows(to, 2)
+    await start([sent, unsent])
+    await record([{ webhookId: to.id, unsent }, ...endedBy(to, [sent], 500)])
+    expect((await lock(to.id))?.failuresInRow).toBe(6)
+    expect(await get(unsent)).toMatchObject({ state: 'pending', startedAtMs: null })
+    expect((await get(sent))?.state).toBe('failed')
   })
 
   test('the hundredth failure in a row pauses, and what does not count does not', async () => {

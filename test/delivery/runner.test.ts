@@ -117,29 +117,48 @@ test('a mistake of ours in the middle of an exchange is unknown, and holds no pl
   await eventually(async () => expect(await stateOf(next)).toBe('delivered'))
 })
 
-test('what was begun before the server stood still for longer than its lease is not sent', async () => {
-  for (const [stoodMs, state] of [
-    [6000, 'delivered'],
-    [6001, 'failed'],
+test('what was begun before the server stood still for longer than its lease goes back, and is sent once', async () => {
+  for (const [stoodMs, starts] of [
+    [6000, 1],
+    [6001, 2],
   ] as const) {
-    const [id] = await rows(await webhook(), 1)
+    const [id = ''] = await rows(await webhook(), 1)
     const clock = new ManualClock()
-    /** Time passes while `started` is being committed. */
+    let started = 0
+    /** The first time, so much time passes while `started` is being committed. */
     const slow = storeThat(async (transact) => {
       const before = await stateOf(id)
       const result = await transact()
-      if (before === 'pending' && (await stateOf(id)) === 'started') clock.advance(stoodMs)
+      if (before === 'pending' && (await stateOf(id)) === 'started' && (started += 1) === 1) clock.advance(stoodMs)
       return result
     })
-    const { runner, receiver } = runnerWith({ store: slow, clock, leaseMs: 6000 })
+    const { runner, receiver, warnings, ended } = runnerWith({ store: slow, clock, leaseMs: 6000 })
     await runner.start()
     await eventually(async () => {
       receiver.answerAll()
-      expect(await stateOf(id)).toBe(state)
+      expect(await stateOf(id)).toBe('delivered')
     })
+    expect([started, receiver.urls.length, ended.get('failed')]).toEqual([starts, 1, 0])
+    expect(warnings).toEqual(starts === 1 ? [] : [expect.objectContaining({ deliveryId: id })])
     const stopping = runner.stop()
     await eventually(() => (clock.advance(20_000), isSettled(stopping)))
   }
+})
+
+test('what could not be connected because the server stood still goes back, and so does what a stop cuts short', async () => {
+  const to = await webhook()
+  const [id] = await rows(to, 1)
+  const { runner, receiver, clock } = runnerWith({ leaseMs: 6000, drainMs: () => 0 })
+  await runner.start()
+  const unconnected = { kind: 'failed', stage: 'connect', message: 'no', durationMs: 1, status: null } as const
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  clock.advance(6001)
+  receiver.waiting.pop()?.answer({ ...unconnected, code: 'timeout' })
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.waiting.pop()?.answer({ ...unconnected, code: 'aborted' })
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.waiting.pop()?.answer({ ...unconnected, code: 'timeout' })
+  await eventually(async () => expect(await stateOf(id)).toBe('failed'))
 })
 
 test('stopping waits for what is under way, says goodbye, and gives up the rest after its time', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../src/base/clock.ts'
+import { ManualClock, systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { createEgress, type Egress } from '../../src/net/egress.ts'
 import { createRunner, type Runner, type RunnerOptions } from '../../src/delivery/runner.ts'
@@ -12,6 +12,9 @@ import { evenTime, unrenewed } from './leases.ts'
 
 /** No key seals the webhooks of these tests: the stored bytes are the secret. */
 export const SECRET = Buffer.alloc(32, 7).toString('base64')
+
+/** Nothing renews the leases of these tests: a lease ends when a test says so. */
+export const LEASE_MS = 3_600_000
 
 /** A store, and the runner that sends from it. */
 export class Node {
@@ -34,6 +37,7 @@ export class Node {
       userAgent: 'Sluice/test',
       openSecret: (sealed) => Buffer.from(sealed).toString('utf8'),
       leases: unrenewed,
+      leaseMs: LEASE_MS,
       time: evenTime,
       ...over,
     })
@@ -41,7 +45,8 @@ export class Node {
 
   static async open(url: string, over: Partial<RunnerOptions> = {}, egress?: Egress): Promise<Node> {
     const store = await openStore({ url, log: quiet })
-    return new Node(store, egress ?? createEgress({ allowPrivateTargets: true }), over)
+    // By a clock that stands still, no exchange runs out of time.
+    return new Node(store, egress ?? createEgress({ allowPrivateTargets: true, clock: new ManualClock() }), over)
   }
 
   async close(): Promise<void> {

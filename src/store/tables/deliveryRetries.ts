@@ -128,6 +128,28 @@ export function resumeDeliveries(
   return executor.run(resume, { webhookId, untilMs, nowMs })
 }
 
+const requeue = statement((db, p: { node: string; id: string }) =>
+  db
+    .updateTable('deliveries')
+    .set({ state: 'pending', node: null, started_at_ms: null, ended_at_ms: null, error: null })
+    .where('id', '=', p.id)
+    .where('node', '=', p.node)
+    .where((eb) => {
+      const newer = eb
+        .selectFrom('deliveries as newer')
+        .select('newer.id')
+        .whereRef('newer.webhook_id', '=', 'deliveries.webhook_id')
+        .whereRef('newer.event_id', '=', 'deliveries.event_id')
+        .whereRef('newer.id', '>', 'deliveries.id')
+      const isGivenUp = eb.and([eb('state', '=', sql.lit('unknown')), eb.not(eb.exists(newer))])
+      return eb.or([eb('state', '=', sql.lit('started')), isGivenUp])
+    }),
+)
+
+export async function requeueDeliveries(executor: Executor, node: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await executor.run(requeue, { node, id })
+}
+
 export async function offerProbe(
   executor: Executor,
   { webhookId, id, atMs }: Parameters<Tx['deliveries']['offerProbe']>[0],
