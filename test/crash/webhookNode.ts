@@ -1,5 +1,6 @@
-// Nodes that write events and send them until they are killed: `node webhookNode.ts (<store> <account>)…`. Starts with a
-// line on standard input, so that it can be loaded before its turn. The account is also the id of the node. Prints the store and the event after each commit.
+// Nodes that write events and send them until they are killed: `node webhookNode.ts (<store> <account>)…`. The account is
+// also the id of the node. Starts with a line on standard input, so that it can be loaded before its turn. Prints the
+// store and the event after each commit.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { emit, Node } from '../support/delivery.ts'

@@ -1,6 +1,7 @@
 import { appendFile } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { createEgress, type Egress, type EgressOptions } from '../../src/net/egress.ts'
 import { egressFailureOf } from '../../src/net/outcome.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
@@ -12,8 +13,9 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await (thing.stop ?? thing.close)?.call(thing)
 })
 
+/** No exchange runs out of time, unless the test passes a clock that it advances. */
 function egress(options: Partial<EgressOptions> = {}): Egress {
-  const made = createEgress({ allowPrivateTargets: true, ...options })
+  const made = createEgress({ allowPrivateTargets: true, clock: new ManualClock(), ...options })
   open.push(made)
   return made
 }
@@ -22,6 +24,9 @@ async function opened(receiver: Promise<Receiver>): Promise<Receiver> {
   open.push(await receiver)
   return receiver
 }
+
+/** 100 ms of the clock pass in 50 turns of the event loop, in which both sides do what they can, on any machine. */
+const pass = (clock: ManualClock): NodeJS.Timeout => setInterval(() => clock.advance(2), 1)
 
 const post = (from: Egress, port: number, path = '/', body: Uint8Array = BODY) =>
   from.send({ url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers: { 'x-service-kind': 'test' }, body })
@@ -145,33 +150,41 @@ describe('an answer', () => {
   })
 
   test('that comes byte by byte ends with the time for the whole exchange', async () => {
+    const clock = new ManualClock()
     const receiver = await opened(
       httpReceiver((_request, response) => {
-        const timer = setInterval(() => response.write('.'), 5)
-        response.on('close', () => clearInterval(timer))
+        const timers = [setInterval(() => response.write('.'), 1), pass(clock)]
+        response.on('close', () => timers.forEach(clearInterval))
       }),
     )
-    const outcome = await post(egress({ totalTimeoutMs: 200 }), receiver.port)
+    const outcome = await post(egress({ totalTimeoutMs: 200, clock }), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: 200 })
     expect(egressFailureOf(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
   })
 
   test('whose header comes byte by byte ends in the same way', async () => {
+    const clock = new ManualClock()
     const receiver = await opened(
       tcpReceiver((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n')
-        const timer = setInterval(() => socket.write('x'), 5)
-        socket.on('close', () => clearInterval(timer)).resume()
+        const timers = [setInterval(() => socket.write('x'), 1)]
+        socket.once('data', () => timers.push(pass(clock)))
+        socket.on('close', () => timers.forEach(clearInterval))
       }),
     )
-    const outcome = await post(egress({ totalTimeoutMs: 200 }), receiver.port)
+    const outcome = await post(egress({ totalTimeoutMs: 200, clock }), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: null })
   })
 
   test('that never arrives is a timeout of the answer; an unread request is one of sending', async () => {
-    const silent = await opened(tcpReceiver((socket) => void socket.resume()))
-    const deaf = await opened(tcpReceiver((socket) => void socket.pause()))
-    const from = egress({ totalTimeoutMs: 200 })
+    const clock = new ManualClock()
+    const passUntilClosed = (socket: Socket): void => {
+      const timer = pass(clock)
+      socket.on('close', () => clearInterval(timer))
+    }
+    const silent = await opened(tcpReceiver((socket) => void socket.once('data', () => passUntilClosed(socket))))
+    const deaf = await opened(tcpReceiver((socket) => passUntilClosed(socket.pause())))
+    const from = egress({ totalTimeoutMs: 200, clock })
     expect(await post(from, silent.port)).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout' })
     const big = Buffer.alloc(64 << 20)
     expect(await post(from, deaf.port, '/', big)).toMatchObject({ kind: 'failed', stage: 'send', code: 'timeout' })
@@ -198,7 +211,7 @@ describe('an answer', () => {
 
   test('from a receiver that closes at once is a reset', async () => {
     const receiver = await opened(tcpReceiver((socket) => void socket.end()))
-    const outcome = await post(egress({ totalTimeoutMs: 2000 }), receiver.port)
+    const outcome = await post(egress(), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', code: 'reset' })
   })
 })
@@ -213,15 +226,18 @@ describe('time', () => {
   })
 
   test('to connect covers a name server that never answers', async () => {
-    const from = egress({ connectTimeoutMs: 50, resolver: () => new Promise(() => undefined) })
+    const clock = new ManualClock()
+    const resolver = () => new Promise<never>(() => setImmediate(() => clock.advance(50)))
+    const from = egress({ connectTimeoutMs: 50, resolver, clock })
     const outcome = await from.send({ url: 'http://slow.test/', method: 'POST', headers: {}, body: BODY })
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'resolve', code: 'timeout' })
     expect(egressFailureOf(outcome)).toBe('the name server did not answer within 0.05 s')
   })
 
   test('to connect covers a TLS handshake that never ends', async () => {
-    const receiver = await opened(tcpReceiver((socket) => void socket.resume()))
-    const from = egress({ connectTimeoutMs: 100 })
+    const clock = new ManualClock()
+    const receiver = await opened(tcpReceiver((socket) => void socket.once('data', () => clock.advance(100))))
+    const from = egress({ connectTimeoutMs: 100, clock })
     const url = `https://127.0.0.1:${receiver.port}/`
     const outcome = await from.send({ url, method: 'POST', headers: {}, body: BODY })
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code: 'timeout' })
