@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/channels.ts'
 import { browserOf } from '../support/dashboard.ts'
+import { clip } from '../support/clips.ts'
 import { credential, type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 /** Parts of secret values: none of them may reach a credential of scope `read`. */
@@ -71,8 +71,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.close())
 
-const image = (): Buffer =>
-  execFileSync('ffmpeg', '-loglevel error -f lavfi -i testsrc2=s=320x180 -frames:v 1 -f apng pipe:1'.split(' '))
+const image = (): Buffer => clip('-f lavfi -i testsrc2=s=320x180 -frames:v 1', 'png')
 
 /** Every GET of the interface, with the ids of existing objects. */
 async function everyGet(): Promise<string[]> {

@@ -1,16 +1,13 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { clip } from '../support/clips.ts'
 import { type ChannelsClient, credential, runChannels, strangerOf } from '../support/channelsClient.ts'
 
 let live: ChannelsClient
-let folder: string
 let id: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-slate-test-'))
   live = await runChannels()
 })
 beforeEach(async () => {
@@ -20,21 +17,12 @@ afterAll(async () => {
   // No check leaves a file.
   expect(readdirSync(join(live.running.dataDir, 'channels'))).toEqual([])
   await live.close()
-  rmSync(folder, { recursive: true })
 })
 
-/** A file that ffmpeg makes. */
-function made(name: string, args: string): Buffer {
-  const path = join(folder, name)
-  const { status, stderr } = spawnSync('ffmpeg', ['-loglevel', 'error', '-y', ...args.split(' '), path])
-  if (status !== 0) throw new Error(stderr.toString())
-  return readFileSync(path)
-}
-
 const IMAGE = '-f lavfi -i testsrc2=s=320x180 -frames:v 1'
-const png = (): Buffer => made('image.png', IMAGE)
-const clip = (seconds: number, size = '64x36'): Buffer =>
-  made(`${seconds}-${size}.mp4`, `-f lavfi -i testsrc2=s=${size}:r=10 -t ${seconds} -c:v libx264 -pix_fmt yuv420p`)
+const png = (): Buffer => clip(IMAGE, 'png')
+const film = (seconds: number, size = '64x36'): Buffer =>
+  clip(`-f lavfi -i testsrc2=s=${size}:r=10 -t ${seconds} -c:v libx264 -pix_fmt yuv420p`, 'mp4')
 
 const put = (body: unknown, type: string, headers = {}) =>
   live.v2('PUT', `/channels/${id}/slate`, body, { 'content-type': type, ...headers })
@@ -68,9 +56,9 @@ test('an image is stored as it is, and the channel says what it is', async () =>
 })
 
 test('a JPEG and a clip are accepted, the later one replaces the earlier, and a deletion leaves none', async () => {
-  const jpeg = await put(made('image.jpg', IMAGE), 'image/jpeg')
+  const jpeg = await put(clip(IMAGE, 'jpg'), 'image/jpeg')
   expect(jpeg.json.data).toMatchObject({ mediaType: 'image/jpeg', width: 320, height: 180 })
-  const mp4 = await put(clip(1.5), 'video/mp4')
+  const mp4 = await put(film(1.5), 'video/mp4')
   expect(mp4.json.data).toMatchObject({ mediaType: 'video/mp4', width: 64, height: 36, duration: 1.5 })
   expect(await slate()).toEqual(mp4.json.data)
   expect((await live.v2('DELETE', `/channels/${id}/slate`)).status).toBe(204)
@@ -148,23 +136,17 @@ test.each<[what: string, type: string, body: () => Buffer, status: number, messa
   [
     'an image that is a little too wide',
     'image/png',
-    () => made('wide.png', '-f lavfi -i color=s=4100x32 -frames:v 1'),
+    () => clip('-f lavfi -i color=s=4100x32 -frames:v 1', 'png'),
     400,
     /4096/,
   ],
-  [
-    'an image of 8 pixels',
-    'image/png',
-    () => made('tiny.png', '-f lavfi -i color=s=8x8 -frames:v 1'),
-    400,
-    /at least 16/,
-  ],
-  ['an image that is cut off', 'image/jpeg', () => made('cut.jpg', IMAGE).subarray(0, 3000), 400, /cannot decode/],
-  ['a clip that is cut off', 'video/mp4', () => clip(1).subarray(0, 2000), 400, /cannot decode/],
-  ['a clip that is too long', 'video/mp4', () => clip(21), 400, /at most 20 seconds/],
-  ['a clip that is too large', 'video/mp4', () => clip(0.2, '2000x64'), 400, /at most 1920 pixels/],
-  ['a GIF', 'image/png', () => made('other.gif', IMAGE), 415, /none of these/],
-  ['a JPEG that is said to be a PNG', 'image/png', () => made('image.jpg', IMAGE), 415, /image\/jpeg, and/],
+  ['an image of 8 pixels', 'image/png', () => clip('-f lavfi -i color=s=8x8 -frames:v 1', 'png'), 400, /at least 16/],
+  ['an image that is cut off', 'image/jpeg', () => clip(IMAGE, 'jpg').subarray(0, 3000), 400, /cannot decode/],
+  ['a clip that is cut off', 'video/mp4', () => film(1).subarray(0, 2000), 400, /cannot decode/],
+  ['a clip that is too long', 'video/mp4', () => film(21), 400, /at most 20 seconds/],
+  ['a clip that is too large', 'video/mp4', () => film(0.2, '2000x64'), 400, /at most 1920 pixels/],
+  ['a GIF', 'image/png', () => clip(IMAGE, 'gif'), 415, /none of these/],
+  ['a JPEG that is said to be a PNG', 'image/png', () => clip(IMAGE, 'jpg'), 415, /image\/jpeg, and/],
   ['a playlist', 'video/mp4', () => Buffer.from(PLAYLIST), 415, /none of these/],
   [
     'a playlist behind the beginning of a clip',

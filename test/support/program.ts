@@ -90,7 +90,7 @@ function filesOf(path: string): string[] {
 /** Beside its place, and moved there when it is whole: two runs of the tests may build at once. */
 async function build(folder: string): Promise<void> {
   mkdirSync(BUILDS, { recursive: true })
-  removeUnused()
+  removeUnused(BUILDS)
   const made = mkdtempSync(join(BUILDS, 'new-'))
   mkdirSync(join(made, 'build'))
   for (const path of BESIDE) symlinkSync(at(path), join(made, path))
@@ -106,10 +106,12 @@ async function build(folder: string): Promise<void> {
   }
 }
 
-/** Builds of other sources, and what was not finished: each use of one renews its time. */
-function removeUnused(): void {
-  for (const name of readdirSync(BUILDS)) {
-    const folder = join(BUILDS, name)
-    if (Date.now() - statSync(folder).mtimeMs > DAY_MS) rmSync(folder, { recursive: true, force: true })
+/** Removes from a folder what was made for earlier runs, or was not finished. Each use renews the time of an entry. */
+export function removeUnused(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    const { mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    if (Date.now() - mtimeMs > DAY_MS) rmSync(path, { recursive: true, force: true })
   }
 }

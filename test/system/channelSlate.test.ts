@@ -1,12 +1,12 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readMediaPlaylist } from '../hls/playlist.ts'
 import { validateHls } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
 import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { clip } from '../support/clips.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 const VIDEO = [
@@ -18,27 +18,16 @@ const GRACE_SECONDS = 20
 
 let live: ChannelsClient
 let ladderId: string
-let folder: string
 let image: Buffer
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-slate-test-'))
-  image = made('image.png', '-f lavfi -i testsrc2=s=320x180 -frames:v 1')
+  image = clip('-f lavfi -i testsrc2=s=320x180 -frames:v 1', 'png')
   live = await runChannels()
   ladderId = (await live.made('POST', '/abr', { name: 'tiny', video: VIDEO })).id
 })
 afterAll(async () => {
   endChildren()
   await live.close()
-  rmSync(folder, { recursive: true })
 })
-
-/** A file that ffmpeg makes. */
-function made(name: string, args: string): Buffer {
-  const path = join(folder, name)
-  const { status, stderr } = spawnSync('ffmpeg', ['-loglevel', 'error', '-y', ...args.split(' '), path])
-  if (status !== 0) throw new Error(stderr.toString())
-  return readFileSync(path)
-}
 
 /** What a program says. This process serves what it reads. */
 function stderrOf(program: string, args: readonly string[]): Promise<string> {
@@ -123,8 +112,8 @@ test('slate, broadcast and slate again break no rule of HLS, and only the broadc
 
 test('a clip shows with its audio, in whole loops, until the viewers are gone; another slate takes its place, and none ends it', async () => {
   const sources = '-f lavfi -i testsrc2=s=320x180:r=25 -f lavfi -i sine=frequency=440'
-  const clip = made('clip.mp4', `${sources} -t 2.4 -c:v libx264 -pix_fmt yuv420p -c:a aac`)
-  const stage = await staged(clip, 'video/mp4')
+  const film = clip(`${sources} -t 2.4 -c:v libx264 -pix_fmt yuv420p -c:a aac`, 'mp4')
+  const stage = await staged(film, 'video/mp4')
   const { master, media } = await playlistOf(stage)
   expect(master).toContain('CODECS="avc1.640')
   expect(master).toContain('mp4a.40.2')
@@ -147,11 +136,11 @@ test('a clip shows with its audio, in whole loops, until the viewers are gone; a
 })
 
 test('an ffmpeg of the slate that is killed is started again, and a channel that stops leaves nothing behind', async () => {
-  const clip = made(
-    'long.mp4',
+  const film = clip(
     '-f lavfi -i testsrc2=s=640x360:r=30 -t 20 -c:v libx264 -preset ultrafast -crf 35 -pix_fmt yuv420p',
+    'mp4',
   )
-  const stage = await staged(clip, 'video/mp4')
+  const stage = await staged(film, 'video/mp4')
   const opened = fetch(stage.url)
   let killed = 0
   await until(async () => {

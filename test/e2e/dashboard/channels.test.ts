@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+import { clip } from '../../support/clips.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
 const SOON = { timeout: 60_000, interval: 100 }
@@ -381,11 +381,8 @@ test('a slate is set from a file, shown, refused with a reason, and removed', as
     page.getByLabel('File for the slate').setInputFiles({ name, mimeType, buffer })
   await choose('fake.png', 'image/png', Buffer.from('no image'))
   await page.getByText('The content is none of these').waitFor()
-  const png = spawnSync(
-    'ffmpeg',
-    '-loglevel error -f lavfi -i testsrc2=s=320x180 -frames:v 1 -f apng pipe:1'.split(' '),
-  )
-  await choose('soon.png', 'image/png', png.stdout)
+  const png = clip('-f lavfi -i testsrc2=s=320x180 -frames:v 1', 'png')
+  await choose('soon.png', 'image/png', png)
   await toast('Slate set').waitFor()
   const image = page.getByRole('img', { name: /^Image, 320 × 180, / })
   await image.waitFor()

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { deserialize, serialize } from 'node:v8'
 import type { AudioCodec, Frame, FrameSink, RestingSource, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
+import { keptOf } from '../../support/clips.ts'
 
 const run = promisify(execFile)
 
@@ -37,19 +39,27 @@ const AUDIO_ARGS: Record<AudioCodec, string[]> = {
   opus: ['-c:a', 'libopus', '-ar', '48000', '-ac', '2'],
 }
 
-/** Encodes a test video and a tone with ffmpeg and reads the result, packet by packet, with ffprobe. */
+/** A test video and a tone that ffmpeg encodes, packet by packet, as ffprobe reads them. */
 export async function encoded(wanted: Wanted): Promise<Recorded> {
+  const args = argsOf(wanted)
+  return deserialize(await keptOf(['frames', args], async () => serialize(await encode(args)))) as Recorded
+}
+
+function argsOf(wanted: Wanted): string[] {
   const { video, audio, seconds, size = '160x120', gop = 50, rate = 25, filter = 'null', bitrate } = wanted
   const videoInput = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${seconds},${filter}`]
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`]
-  const file = `${process.env['TMPDIR'] ?? '/tmp'}/sluice-frames-${process.pid}-${Math.random()}.mkv`
-  const args = [
+  return [
     ...(video ? videoInput : []),
     ...(audio ? tone : []),
     ...(video ? [...VIDEO_ARGS[video](wanted), '-g', String(gop), '-keyint_min', String(gop)] : []),
     ...(video ? ['-fps_mode', 'vfr', ...(bitrate === undefined ? [] : ['-b:v', String(bitrate)])] : []),
     ...(audio ? AUDIO_ARGS[audio] : []),
   ]
+}
+
+async function encode(args: readonly string[]): Promise<Recorded> {
+  const file = `${process.env['TMPDIR'] ?? '/tmp'}/sluice-frames-${process.pid}-${Math.random()}.mkv`
   try {
     await run('ffmpeg', ['-v', 'error', ...args, '-y', file])
     return await read(file)

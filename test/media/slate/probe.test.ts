@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -7,6 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { SlateMediaType } from '../../../src/core/channels/slate.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { slateProbe } from '../../../src/media/slate/probe.ts'
+import { clip } from '../../support/clips.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 
@@ -34,29 +34,23 @@ const TYPES: SlateMediaType[] = ['video/mp4', 'image/png', 'image/jpeg']
 
 test.each(TYPES)('a playlist or script as %s opens no file of this machine', async (type) => {
   const other = join(folder, 'other.ts')
-  const args = ['-loglevel', 'error', '-f', 'lavfi', '-i', 'testsrc2=s=64x36:r=10', '-t', '1', '-c:v', 'libx264', other]
-  expect(spawnSync('ffmpeg', args).status).toBe(0)
+  writeFileSync(other, clip('-f lavfi -i testsrc2=s=64x36:r=10 -t 1 -c:v libx264', 'ts'))
   for (const content of [playlistOf(other), `ffconcat version 1.0\nfile ${other}\n`])
     expect(await probe(content, type)).toMatchObject({ ok: false, error: { code: 'broken' } })
 })
 
 test('an image in another format than it is said to be is not decoded', async () => {
-  const make = (codec: string) =>
-    spawnSync(
-      'ffmpeg',
-      `-loglevel error -f lavfi -i color=s=32x32 -frames:v 1 -c:v ${codec} -f image2pipe pipe:1`.split(' '),
-    )
-  expect(await probe(make('png').stdout, 'image/png')).toMatchObject({
+  const image = (codec: string) => clip(`-f lavfi -i color=s=32x32 -frames:v 1 -c:v ${codec} -f image2pipe`, codec)
+  expect(await probe(image('png'), 'image/png')).toMatchObject({
     ok: true,
     value: { width: 32, durationMs: null },
   })
   for (const codec of ['gif', 'bmp', 'webp', 'mjpeg', 'tiff'])
-    expect(await probe(make(codec).stdout, 'image/png')).toMatchObject({ ok: false, error: { code: 'broken' } })
+    expect(await probe(image(codec), 'image/png')).toMatchObject({ ok: false, error: { code: 'broken' } })
 })
 
 test('an image with too many pixels is refused before it is decoded', async () => {
-  const args = '-loglevel error -f lavfi -i color=s=64x64 -frames:v 1 -f apng pipe:1'
-  const { stdout } = spawnSync('ffmpeg', args.split(' '))
-  expect(await probe(stdout, 'image/png', 64)).toMatchObject({ ok: true })
-  expect(await probe(stdout, 'image/png', 63)).toEqual({ ok: false, error: { code: 'too_large' } })
+  const image = clip('-f lavfi -i color=s=64x64 -frames:v 1 -f apng', 'png')
+  expect(await probe(image, 'image/png', 64)).toMatchObject({ ok: true })
+  expect(await probe(image, 'image/png', 63)).toEqual({ ok: false, error: { code: 'too_large' } })
 })

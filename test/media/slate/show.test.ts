@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import { ChannelStreams } from '../../../src/media/hls/channelStreams.ts'
 import { createFfmpeg, type Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { SlateShow } from '../../../src/media/slate/show.ts'
 import { until } from '../../support/channels.ts'
+import { clip } from '../../support/clips.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 import { StagedEngine } from '../../support/stagedEngine.ts'
@@ -16,10 +16,7 @@ const RUNGS = [
   { index: 0, id: 're_1', label: 'a', width: 160, height: 90, bitrate: 150_000, frameRate: null },
   { index: 1, id: 're_2', label: 'b', width: 96, height: 54, bitrate: 80_000, frameRate: { value: 15, scale: 1 } },
 ]
-const PNG = spawnSync(
-  'ffmpeg',
-  '-loglevel error -f lavfi -i testsrc2=s=64x36 -frames:v 1 -f apng pipe:1'.split(' '),
-).stdout
+const PNG = clip('-f lavfi -i testsrc2=s=64x36 -frames:v 1', 'png')
 
 let folder: string
 let clock: ManualClock
