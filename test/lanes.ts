@@ -49,13 +49,13 @@ export const LANES = {
   // What `npm test` runs on SQLite alone.
   postgres: {
     files: [
-      'test/http/{accessLog,analyticsOperations,tokenOperations,webhookOperations}.test.ts',
-      'test/commands/{forget,sessionFeeds,users}.test.ts',
-      'test/system/provision.test.ts',
+      'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
+      'test/commands/{accessLog,binding,forget,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
+      'test/system/{delivery,leases,provision,sessions}.test.ts',
     ],
     needs: 'test',
     mostly: 'computes',
-    seconds: 30,
+    seconds: 60,
     workers: 3,
     postgres: true,
     env: { TEST_STORES: 'postgres' },

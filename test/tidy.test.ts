@@ -99,6 +99,13 @@ describe('the house', () => {
     }
   })
 
+  test('each suite that npm test runs on SQLite alone runs on PostgreSQL in a lane', () => {
+    const lanes: readonly string[] = [...LANES.postgres.files, ...LANES.crash.files, ...LANES.streams.files]
+    const suites = readSources(['test'], /\.test\.ts$/).filter(({ text }) => /import {[^}]*\btestedStores\b/.test(text))
+    const left = suites.filter(({ path }) => !lanes.some((glob) => matchesGlob(path, glob)))
+    expect(left.map(({ path }) => path)).toEqual([])
+  })
+
   test('core and commands take time and randomness as arguments', () => {
     expect(within('core', 'commands').flatMap(rules.impurities)).toEqual([])
   })
