@@ -386,8 +386,11 @@ describe('an offer is refused, with the reason,', () => {
     expect(parseOffer(text)).toMatchObject({ ok: false, error: { status, problem: expect.stringContaining(problem) } })
   })
 
-  it('may write the name of its hash in capitals (RFC 8122 section 5)', () => {
-    expect(parseOffer(publisher.replaceAll('sha-256', 'SHA-256')).ok).toBe(true)
+  it('may name its hash in capitals (RFC 8122 section 5), and for the whole session', () => {
+    const text = publisher.replaceAll('sha-256', 'SHA-256')
+    const [line = ''] = /a=fingerprint.*\r\n/.exec(text) ?? []
+    const moved = text.replaceAll(line, '').replace('m=', `${line}m=`)
+    expect([parseOffer(text).ok, parseOffer(moved).ok]).toEqual([true, true])
   })
 
   it('takes 16 m-lines, and answers one of each kind', () => {
