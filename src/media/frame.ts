@@ -41,6 +41,8 @@ export interface Frame {
   readonly decodeTimeUs: number
   /** A decoder can begin here. Always true of audio. */
   readonly key: boolean
+  /** The source has set its clock before this frame. Its time goes on with the arrival, so it is only about right. */
+  readonly isJump?: boolean
   /** Of renditions that are cut together: whether a segment begins here. Absent: the keyframes decide. */
   readonly beginsSegment?: boolean
   /** H.264: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */

@@ -25,23 +25,16 @@ export class Hub implements FrameSink, FrameSource {
   /** Frames since the last keyframe; empty before the first, and when they exceed the limits. */
   #group: Frame[] = []
   #groupBytes = 0
-  #reordered = false
   #ended = false
 
   constructor(limits: HubLimits = LIMITS) {
     this.#limits = limits
   }
 
-  /** The decode time of a frame differed from its presentation time: the video has B-frames, which WebRTC cannot carry. */
-  get reordered(): boolean {
-    return this.#reordered
-  }
-
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#ended || (this.#tracks !== null && areSame(this.#tracks, tracks))) return
     this.#tracks = tracks
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
-    this.#reordered = false
     this.#forgetGroup()
     for (const subscriber of this.#snapshot()) {
       subscriber.isWaiting = this.#hasVideo
@@ -51,7 +44,6 @@ export class Hub implements FrameSink, FrameSource {
 
   frame(frame: Frame): void {
     if (this.#ended || this.#tracks === null) return
-    if (frame.kind === 'video' && frame.timeUs !== frame.decodeTimeUs) this.#reordered = true
     const begins = frame.key && (frame.kind === 'video' || !this.#hasVideo)
     if (this.#hasVideo) this.#cache(frame, begins)
     for (const subscriber of this.#snapshot()) {

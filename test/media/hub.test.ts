@@ -155,17 +155,6 @@ describe('tracks', () => {
     const rest = feed(hub, key())
     expect(listener.got).toEqual([[video()], ...first, [video(2)], ...rest])
   })
-
-  test('with frames that are presented later than decoded count as reordered', () => {
-    const hub = new Hub()
-    hub.tracks([video()])
-    feed(hub, key())
-    expect(hub.reordered).toBe(false)
-    feed(hub, { ...delta(), timeUs: 0 })
-    expect(hub.reordered).toBe(true)
-    hub.tracks([video(2)])
-    expect(hub.reordered).toBe(false)
-  })
 })
 
 test('every subscriber begins with tracks and a keyframe, and misses nothing after it', () => {

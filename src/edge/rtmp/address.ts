@@ -19,7 +19,7 @@ const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
  * where they split application and stream name, so Sluice joins the two first.
  */
 export function readDestination({ app, name, query }: Pick<PublishRequest, 'app' | 'name' | 'query'>): Destination {
-  const path = app === '' ? name : `${app}/${name}`
+  const path = [app, name].filter((part) => part !== '').join('/')
   if (path.startsWith('v2/pub/')) return streamOf(path.slice('v2/pub/'.length), query)
   const key = path.startsWith('live/') ? path.slice('live/'.length) : ''
   if (key !== '') return { kind: 'key', key }

@@ -1,12 +1,15 @@
 import type { JoinedFrame, VideoReader } from './codec.ts'
-import { videoFrameOf } from './h264Config.ts'
+import { BitReader } from './bits.ts'
+import { videoFrameOf, withoutEmulation } from './h264Config.ts'
 
 /**
  * H.264 over RTP, RFC 6184 with packetization-mode 1: single NAL units, STAP-A and FU-A. Frames consist of NAL units with
  * 4-byte length prefixes, as in MP4.
  */
 
+const NAL_SLICE = 1
 const NAL_IDR = 5
+const NAL_SEI = 6
 const NAL_SPS = 7
 const STAP_A = 24
 const FU_A = 28
@@ -62,6 +65,48 @@ export function splitNals(frame: Buffer): Buffer[] | null {
     at = end
   }
   return nals
+}
+
+/**
+ * Whether a decoder can begin with a frame: it has an IDR picture or a recovery point (sections 7.4.1.2.4 and D.2.8), or it is
+ * marked as a keyframe, and all its slices are intra coded. Encoders set the mark of FLV wrongly, in both directions.
+ */
+export function isRandomAccess(frame: Buffer, isMarked: boolean): boolean {
+  const nals = splitNals(frame) ?? []
+  if (nals.some((nal) => typeOf(nal) === NAL_IDR || hasRecoveryPoint(nal))) return true
+  const slices = isMarked ? nals.filter((nal) => typeOf(nal) === NAL_SLICE) : []
+  return slices.length > 0 && slices.every(isIntra)
+}
+
+/** slice_type is 2 or 7: I (table 7-6). */
+function isIntra(slice: Buffer): boolean {
+  const bits = new BitReader(slice.subarray(1, 13))
+  bits.unsigned()
+  return bits.unsigned() % 5 === 2
+}
+
+const RECOVERY_POINT = 6
+/** More than encoders write in front of it. */
+const SEI_MAX_BYTES = 1024
+
+/** Whether supplemental information has a recovery point among its messages (section 7.3.2.3.1). */
+function hasRecoveryPoint(nal: Buffer): boolean {
+  if (typeOf(nal) !== NAL_SEI) return false
+  const bytes = withoutEmulation(nal.subarray(1, SEI_MAX_BYTES))
+  for (let at = 0; at + 2 < bytes.length; ) {
+    const type = readLong(bytes, at)
+    if (type.value === RECOVERY_POINT) return true
+    const size = readLong(bytes, type.end)
+    at = size.end + size.value
+  }
+  return false
+}
+
+/** Each byte of 255 goes on with the next one. */
+function readLong(bytes: Buffer, from: number): { value: number; end: number } {
+  let at = from
+  while (bytes[at] === 255) at += 1
+  return { value: (at - from) * 255 + (bytes[at] ?? 0), end: at + 1 }
 }
 
 /** Null when a fragment is missing or mode 1 does not allow the type of a unit. */

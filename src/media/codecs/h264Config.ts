@@ -164,7 +164,7 @@ function skipOrder(bits: BitReader): void {
 }
 
 /** Removes emulation prevention: the 3 in each 0, 0, 3 (section 7.4.1). */
-function withoutEmulation(bytes: Buffer): Buffer {
+export function withoutEmulation(bytes: Buffer): Buffer {
   const rest = [...bytes].filter((byte, at) => byte !== 3 || at < 2 || bytes[at - 1] !== 0 || bytes[at - 2] !== 0)
   return Buffer.from(rest)
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
 import { Hub } from '../hub.ts'
+import { Reordering } from '../reordering.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Conversion } from './conversion.ts'
@@ -98,6 +99,7 @@ function announce(
 ): () => void {
   let all: readonly TrackInfo[] = []
   let isVideoDropped = false
+  const reordering = new Reordering()
   const notify = (): void => {
     const [video, hasAudio] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
     listener([...(video === undefined || isVideoDropped ? [] : [video]), ...(hasAudio ? [OPUS] : [])])
@@ -106,18 +108,17 @@ function announce(
     tracks: (tracks) => {
       all = tracks
       isVideoDropped = false
+      reordering.tracks(tracks)
       notify()
     },
     frame: (frame) => {
-      if (transcodeBFrames || isVideoDropped || !isReordered(frame)) return
+      if (transcodeBFrames || isVideoDropped || reordering.look(frame) !== 'yes') return
       isVideoDropped = true
       notify()
     },
     end: () => undefined,
   })
 }
-
-const isReordered = ({ kind, timeUs, decodeTimeUs }: Frame): boolean => kind === 'video' && timeUs !== decodeTimeUs
 
 type VideoMode = 'unknown' | 'copied' | 'transcoded' | 'dropped'
 
@@ -134,6 +135,9 @@ class Converter implements FrameSink {
   #sentVideo: VideoTrack | null = null
   #hasAudio = false
   #videoMode: VideoMode = 'unknown'
+  readonly #reordering = new Reordering()
+  /** The first frame of the video, until the second one shows whether there are B-frames. */
+  #first: Frame | null = null
   #stopped: Promise<void> | null = null
 
   constructor(options: WebRtcMediaOptions) {
@@ -154,6 +158,8 @@ class Converter implements FrameSink {
     this.#video = tracks.find((track) => track.kind === 'video') ?? null
     this.#sentVideo = null
     this.#videoMode = 'unknown'
+    this.#first = null
+    this.#reordering.tracks(tracks)
     this.#hasAudio = audio !== undefined
     if (audio) this.#audio.track(audio)
     if (this.#video === null) this.#notifyTracks()
@@ -175,10 +181,20 @@ class Converter implements FrameSink {
     return this.#stopped
   }
 
-  /** The first frame usually shows it: with B-frames its presentation time is after its decode time. */
   #videoFrame(frame: Frame): void {
-    const reordered = isReordered(frame)
+    const found = this.#reordering.look(frame)
+    if (found === 'undecided') {
+      this.#first = frame
+      return
+    }
+    const reordered = found === 'yes'
     if (this.#videoMode === 'unknown' || (reordered && this.#videoMode === 'copied')) this.#choose(reordered)
+    if (this.#first !== null) this.#passVideo(this.#first)
+    this.#first = null
+    this.#passVideo(frame)
+  }
+
+  #passVideo(frame: Frame): void {
     if (this.#videoMode === 'copied') this.#step.video(frame)
     if (this.#videoMode === 'transcoded') this.#videoFrames.frame(frame)
   }

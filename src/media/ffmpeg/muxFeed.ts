@@ -7,19 +7,21 @@ export interface MuxFeedOptions {
   /** A stream begins: the first one, or a new one after a change of tracks. The head is written after this call. */
   readonly begin: (tracks: readonly TrackInfo[]) => void
   readonly end: () => void
-  /**
-   * After a longer gap in the video, microseconds, the next keyframe begins a new stream. (Without video: a gap in the
-   * audio.) Default: no gap ends the stream.
-   */
-  readonly maxGapUs?: number
 }
 
-/** A gap is at least this many times the previous frame interval, so that a low frame rate is not a gap. */
+/**
+ * A stream ends where its times go further ahead at once, or further back: a clock of the source was set, or nothing came for
+ * long. Readers would fill the time in between, or squeeze what follows.
+ */
+const AHEAD_MAX_US = 10_000_000
+const BACK_MAX_US = 500_000
+/** A gap is at least this many times the step before it, so that a low frame rate is not a gap. */
 const GAP_IN_STEPS = 4
 
 /**
  * Turns the media of a feed into a Matroska stream for a process that may be slow. When the process falls behind, frames
- * are dropped up to the next keyframe: the result has a gap, but never a frame without its reference frames.
+ * are dropped up to the next keyframe: the result has a gap, but never a frame without its reference frames. After a jump of
+ * its times the next keyframe begins a new stream.
  */
 export class MuxFeed implements FrameSink {
   readonly #options: MuxFeedOptions
@@ -27,9 +29,9 @@ export class MuxFeed implements FrameSink {
   #writer: MatroskaWriter | null = null
   #hasVideo = false
   #waitsForKey = true
-  #lastUs: number | null = null
+  /** The decode time of the latest frame of each track. */
+  readonly #lastUs = new Map<Frame['kind'], number>()
   #stepUs = 0
-  #hasGap = false
   #latestUs = 0
   #beganUs = 0
   /** Frames that were dropped because the reader was slow, including those up to the next keyframe. */
@@ -50,8 +52,8 @@ export class MuxFeed implements FrameSink {
   }
 
   frame(frame: Frame): void {
+    if (this.#jumps(frame)) this.#interrupt(frame)
     const sinceUs = this.#pass(frame)
-    if (this.#leads(frame)) this.#checkForGap(frame)
     if (this.#waitsForKey) {
       if (!this.#canBegin(frame)) return this.#countDropped(sinceUs)
       this.#waitsForKey = false
@@ -94,14 +96,20 @@ export class MuxFeed implements FrameSink {
     return kind === 'video' || !this.#hasVideo
   }
 
-  #checkForGap({ decodeTimeUs, key }: Frame): void {
-    const stepUs = decodeTimeUs - (this.#lastUs ?? decodeTimeUs)
-    const { maxGapUs = Number.POSITIVE_INFINITY } = this.#options
-    if (Math.abs(stepUs) > Math.max(maxGapUs, this.#stepUs * GAP_IN_STEPS)) this.#hasGap = true
-    this.#lastUs = decodeTimeUs
-    this.#stepUs = stepUs
-    if (!this.#hasGap || !key) return
-    this.#hasGap = false
+  /** What counts is the latest frame of any track: audio goes on while a camera is switched off. */
+  #jumps({ kind, decodeTimeUs }: Frame): boolean {
+    const ownUs = this.#lastUs.get(kind) ?? decodeTimeUs
+    const aheadUs = this.#lastUs.size === 0 ? 0 : decodeTimeUs - Math.max(...this.#lastUs.values())
+    const mostUs = Math.max(AHEAD_MAX_US, this.#stepUs * GAP_IN_STEPS)
+    this.#lastUs.set(kind, decodeTimeUs)
+    if (aheadUs > 0) this.#stepUs = aheadUs
+    return aheadUs > mostUs || decodeTimeUs < ownUs - BACK_MAX_US
+  }
+
+  #interrupt({ kind, decodeTimeUs }: Frame): void {
+    this.#lastUs.clear()
+    this.#lastUs.set(kind, decodeTimeUs)
+    this.#latestUs = decodeTimeUs
     this.#writer = null
     this.#waitsForKey = true
   }

@@ -155,7 +155,8 @@ export class FrameSampler implements FrameSink {
   #leadFrame(frame: Frame, lead: Mp4Track): void {
     if (this.#gap.isOpen && !this.#isBack(frame)) return
     this.#gap.video()
-    if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
+    if (frame.isJump === true) this.#jump()
+    else if (this.#pending !== null) this.#settle(this.#pending, frame, lead)
     if (this.#waitsForKey && !frame.key) return
     const begins = this.#waitsForKey
     if (begins) this.#begin(frame)
@@ -166,6 +167,13 @@ export class FrameSampler implements FrameSink {
     if (!begins) return
     this.#runStartUs = this.#pending.dtsUs
     for (const audio of this.#early.splice(0)) this.#audioFrame(audio)
+  }
+
+  /** What comes next is from another clock of the source. */
+  #jump(): void {
+    if (this.#pending === null) return
+    this.discontinue()
+    this.#options.hasGap(false)
   }
 
   /** The frame lasts until the next one, unless there is a gap. */

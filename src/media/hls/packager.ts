@@ -58,6 +58,7 @@ export class HlsPackager {
   #sequence = 0
   #segmentBegins = true
   #isCounted = false
+  #givenUpSeconds = 0
   #made = NOTHING
 
   /** @param changed called when a playlist has something new */
@@ -136,7 +137,7 @@ export class HlsPackager {
 
   /** What follows does not continue what came before. */
   discontinue(): void {
-    if (this.#rendition.targets !== null) this.#endSegment()
+    if (this.#rendition.targets !== null || this.#isChangeable()) this.#endSegment()
     this.#waiting = []
     this.#others = []
     this.#cutter.segmentEnded()
@@ -174,6 +175,16 @@ export class HlsPackager {
     if (this.#isCounted || frames === 0) return
     this.#isCounted = seconds >= COUNTABLE_SECONDS
     if (this.#isCounted || this.#rendition.variant().frameRate === null) this.#rendition.counted(frames / seconds)
+  }
+
+  /**
+   * Before the targets are chosen, a discontinuity gives up what came before it. A source that goes on so, such as one with
+   * another configuration in each keyframe, has no longer segments.
+   */
+  #isChangeable(): boolean {
+    const waiting = this.#waiting.reduce((sum, { duration }) => sum + duration, 0)
+    this.#givenUpSeconds += waiting / (this.#lead?.timescale ?? 1)
+    return waiting > 0 && this.#givenUpSeconds > 2 * this.#options.segmentSeconds
   }
 
   /** Chooses the targets by the first segment, and cuts its parts. */

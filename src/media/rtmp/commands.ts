@@ -30,10 +30,10 @@ export interface RtmpTarget {
   readonly query: string
 }
 
-/** Splits off the query, and removes slashes at both ends of the path. */
+/** Splits off the query, and removes slashes and blanks at both ends of the path: addresses and keys are pasted. */
 export function readTarget(value: AmfValue): RtmpTarget {
-  const text = typeof value === 'string' ? value : ''
+  const text = typeof value === 'string' ? value.trim() : ''
   const mark = text.indexOf('?')
   const path = mark < 0 ? text : text.slice(0, mark)
-  return { path: path.replaceAll(/^\/+|\/+$/g, ''), query: mark < 0 ? '' : text.slice(mark + 1) }
+  return { path: path.replaceAll(/^[/\s]+|[/\s]+$/g, ''), query: mark < 0 ? '' : text.slice(mark + 1) }
 }

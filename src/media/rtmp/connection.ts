@@ -20,6 +20,8 @@ const MAX_COMMANDS = 64
 const COMMANDS_WINDOW_MS = 60_000
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
+/** The most sentences about one encoder in the log. */
+const PROBLEMS_MAX = 16
 /** Not `BadName`: clients read that as "the name is in use". */
 const DENIED = 'NetStream.Publish.Denied'
 
@@ -52,6 +54,9 @@ export class RtmpConnection {
   #app: RtmpTarget | null = null
   #publication: Publication | null = null
   #reason: RtmpEnd = 'left'
+  /** What was left out, and the latest of it. */
+  readonly #problems = new Set<string>()
+  #problem: string | null = null
   #bytesIn = 0
 
   constructor(options: ConnectionOptions) {
@@ -85,8 +90,17 @@ export class RtmpConnection {
     this.#publication?.reportBytes(this.#bytesIn)
     this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return
-    this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
-    this.#options.socket.destroy()
+    if (this.#state === 'lingering' || this.#state === 'over') this.#options.socket.destroy()
+    else if (this.#handshaking) this.#refuseForeign('No RTMP handshake came in time')
+    else this.#expire()
+  }
+
+  /** Says why to an encoder that has sent nothing of use for too long. */
+  #expire(): void {
+    const isPublishing = this.#state === 'publishing'
+    this.#endWith(isPublishing ? 'lost' : 'invalid')
+    const why = isPublishing ? 'No audio or video came for too long' : 'Nothing was published in time'
+    this.#reject('NetConnection.Call.Failed', this.#problem === null ? why : `${why}: ${this.#problem}`)
   }
 
   /** Destroys the socket at once. */
@@ -127,8 +141,8 @@ export class RtmpConnection {
   #shakeHands(data: Buffer): string | null {
     const step = this.#handshake.push(data)
     if (!step.ok) {
-      // A client that does not speak RTMP would not understand a status.
-      void this.end('invalid')
+      this.#options.socket.write(step.error.reply)
+      this.#refuseForeign(step.error.problem)
       return null
     }
     const { reply, rest } = step.value
@@ -144,6 +158,13 @@ export class RtmpConnection {
     this.#inbox.push(...messages.value)
     this.#work()
     return null
+  }
+
+  /** A client that does not speak RTMP would not understand a status. */
+  #refuseForeign(description: string): void {
+    this.#logRefusal(description)
+    this.#endWith('invalid')
+    this.#linger()
   }
 
   /** Takes messages in order; pauses while `publish` is being decided. */
@@ -181,17 +202,18 @@ export class RtmpConnection {
     }
   }
 
+  /** What is left out does not keep the connection: an encoder that sends nothing else is told the reason in the end. */
   #media(message: Message): string | null {
     if (this.#publication === null) return 'Media came before the permission to publish'
     const taken = this.#publication.take(message)
     if (!taken.ok) return taken.error
-    this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
+    if (taken.value === 'media') this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     return null
   }
 
   #aggregate(message: Message): string | null {
-    const parts = splitAggregate(message)
-    if (parts === null) return 'An aggregate message is malformed: its parts do not add up'
+    const { parts, isWhole } = splitAggregate(message)
+    if (!isWhole) this.#leftOut('An aggregate message is malformed: its parts do not add up')
     for (const part of parts) {
       const problem = part.type === MESSAGE.audio || part.type === MESSAGE.video ? this.#media(part) : null
       if (problem !== null) return problem
@@ -209,7 +231,20 @@ export class RtmpConnection {
   #commandReceived(message: Message): string | null {
     if (++this.#commands > MAX_COMMANDS) return 'Too many commands'
     const command = readCommand(message)
-    return command.ok ? this.#obey(command.value) : `A command cannot be read: ${command.error}`
+    if (command.ok) return this.#obey(command.value)
+    const problem = `A command cannot be read: ${command.error}`
+    if (this.#state !== 'publishing') return problem
+    this.#leftOut(problem)
+    return null
+  }
+
+  /** Something of a broadcast is left out or mended, and the rest goes on. Once in the log for each sentence. */
+  #leftOut(description: string): void {
+    this.#problem = description
+    if (this.#problems.has(description) || this.#problems.size === PROBLEMS_MAX) return
+    this.#problems.add(description)
+    const { log, socket } = this.#options
+    log.warn({ peer: socket.remoteAddress, description }, 'an encoder sends what cannot be taken; the rest goes on')
   }
 
   #obey(command: RtmpCommand): string | null {
@@ -269,7 +304,8 @@ export class RtmpConnection {
 
   /** When the encoder left meanwhile, reports the end at once: every admitted session needs one. */
   #admit(answer: Admitted): void {
-    this.#publication = new Publication(answer)
+    const { clock } = this.#options
+    this.#publication = new Publication(answer, { clock, leftOut: (what) => this.#leftOut(what) })
     if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
@@ -285,10 +321,14 @@ export class RtmpConnection {
 
   /** Sends the reason, then closes. */
   #reject(code: string, description: string): void {
-    this.#options.log.info({ peer: this.#options.socket.remoteAddress, description }, 'RTMP connection refused')
+    this.#logRefusal(description)
     this.#endWith('invalid')
     this.#send(replies.publishRefused(code, description))
     this.#linger()
+  }
+
+  #logRefusal(description: string): void {
+    this.#options.log.info({ peer: this.#options.socket.remoteAddress, description }, 'RTMP connection refused')
   }
 
   /** Keeps reading and discards the input: closing a socket with unread bytes would reset it and lose the status. */

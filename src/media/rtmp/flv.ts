@@ -15,7 +15,17 @@ export type FlvPayload =
   | { readonly kind: 'audio'; readonly data: Buffer }
   | { readonly kind: 'ignored' }
 
+/** What is wrong with a message, in a sentence for the operator of the encoder. */
+export interface FlvProblem {
+  /** `damaged`: only this message. `unsupported`: its codec. `further`: a track beside the first one of its kind. */
+  readonly kind: 'damaged' | 'unsupported' | 'further'
+  readonly text: string
+}
+
 const IGNORED: FlvPayload = { kind: 'ignored' }
+
+const damaged = (text: string): Result<never, FlvProblem> => err({ kind: 'damaged', text })
+const unsupported = (text: string): Result<never, FlvProblem> => err({ kind: 'unsupported', text })
 
 const AVC = 7
 const AAC = 10
@@ -23,6 +33,9 @@ const COMMAND_FRAME = 5
 /** Enhanced RTMP: a fourcc names the codec instead of four bits. */
 const ENHANCED_VIDEO = 0x80
 const ENHANCED_AUDIO = 9
+/** The packet types of enhanced RTMP for several tracks in one message; the first message of one track names its id. */
+const MULTITRACK = { video: 6, audio: 5 } as const
+const ONE_TRACK = 0
 
 const VIDEO_NAMES: Readonly<Record<number, string>> = {
   1: 'JPEG',
@@ -51,14 +64,14 @@ const AUDIO_NAMES: Readonly<Record<number, string>> = {
 }
 
 /** Reads a video message. The refusal names an unsupported codec and what to send instead. */
-export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
+export function parseVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
-  if ((first & ENHANCED_VIDEO) !== 0) return err(refusedFourcc(payload, 'H.264 without enhanced RTMP'))
+  if ((first & ENHANCED_VIDEO) !== 0) return err(enhanced(payload, 'video', 'H.264'))
   if (first >> 4 === COMMAND_FRAME) return ok(IGNORED)
   const codec = first & 0x0f
-  if (codec !== AVC) return err(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
-  if (payload.length < 5) return err('A video message is cut short')
+  if (codec !== AVC) return unsupported(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
+  if (payload.length < 5) return damaged('A video message is cut short')
   const data = payload.subarray(5)
   if (data.length === 0) return ok(IGNORED)
   if (payload[1] === 0) return parseAvcConfig(data)
@@ -68,30 +81,39 @@ export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
 }
 
 /** Reads an audio message. The refusal names an unsupported codec and what to send instead. */
-export function parseAudio(payload: Buffer): Result<FlvPayload, string> {
+export function parseAudio(payload: Buffer): Result<FlvPayload, FlvProblem> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
   const codec = first >> 4
-  if (codec === ENHANCED_AUDIO) return err(refusedFourcc(payload, 'AAC without enhanced RTMP'))
-  if (codec !== AAC) return err(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
-  if (payload.length < 2) return err('An audio message is cut short')
+  if (codec === ENHANCED_AUDIO) return err(enhanced(payload, 'audio', 'AAC'))
+  if (codec !== AAC) return unsupported(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
+  if (payload.length < 2) return damaged('An audio message is cut short')
   const data = payload.subarray(2)
   if (data.length === 0) return ok(IGNORED)
   return payload[1] === 0 ? parseAacConfig(data) : ok({ kind: 'audio', data })
 }
 
-function refusedFourcc(payload: Buffer, instead: string): string {
-  const fourcc = payload.subarray(1, 5).toString('latin1')
+/** A message of enhanced RTMP. Sluice takes no media of it, and goes on without tracks beside the first ones. */
+function enhanced(payload: Buffer, kind: 'video' | 'audio', codec: string): FlvProblem {
+  const isMultitrack = (payload.readUInt8(0) & 0x0f) === MULTITRACK[kind]
+  if (isMultitrack && isFurtherTrack(payload)) {
+    return { kind: 'further', text: `The encoder sends several ${kind} tracks; only the first one is taken` }
+  }
+  const fourcc = payload.subarray(isMultitrack ? 2 : 1, isMultitrack ? 6 : 5).toString('latin1')
   const name = /^[\w.-]{4}$/.test(fourcc) ? ` (${fourcc})` : ''
-  return `Enhanced RTMP${name} is not supported; send ${instead}`
+  return { kind: 'unsupported', text: `Enhanced RTMP${name} is not supported; send ${codec} without enhanced RTMP` }
 }
 
+/** Type and packet type, the codec, then the id of the track. */
+const isFurtherTrack = (payload: Buffer): boolean =>
+  payload.length >= 7 && payload.readUInt8(1) >> 4 === ONE_TRACK && payload.readUInt8(6) > 0
+
 /** Reads the AVCDecoderConfigurationRecord; the size comes from its first sequence parameter set. */
-function parseAvcConfig(written: Buffer): Result<FlvPayload, string> {
+function parseAvcConfig(written: Buffer): Result<FlvPayload, FlvProblem> {
   const config = withLongLengths(written)
   const [sps] = readAvcConfig(config)?.sps ?? []
   const size = sps === undefined ? null : readSps(sps)
-  if (size === null) return err('The H.264 configuration cannot be read')
+  if (size === null) return damaged('The H.264 configuration cannot be read')
   const lengthBytes = ((written[4] ?? 0) & 3) + 1
   return ok({ kind: 'track', track: { kind: 'video', codec: 'h264', ...size, config }, lengthBytes })
 }
@@ -107,8 +129,8 @@ const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_05
 const EXPLICIT_RATE = 15
 
 /** Reads rate and channels of an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1). */
-function parseAacConfig(config: Buffer): Result<FlvPayload, string> {
-  if (config.length < 2) return err('The AAC configuration cannot be read')
+function parseAacConfig(config: Buffer): Result<FlvPayload, FlvProblem> {
+  if (config.length < 2) return damaged('The AAC configuration cannot be read')
   const word = config.readUInt16BE(0)
   const rateIndex = (word >> 7) & 0x0f
   const isExplicit = rateIndex === EXPLICIT_RATE && config.length >= 5
@@ -116,7 +138,8 @@ function parseAacConfig(config: Buffer): Result<FlvPayload, string> {
   const channelCode = isExplicit ? ((config[4] ?? 0) >> 3) & 0x0f : (word >> 3) & 0x0f
   // 7 means 7.1. 0 means that the stream itself has the layout; two channels are then the likely number.
   const channels = channelCode === 7 ? 8 : channelCode === 0 ? 2 : channelCode
-  if (sampleRate === undefined || sampleRate === 0 || channels > 8) return err('The AAC configuration cannot be read')
+  if (sampleRate === undefined || sampleRate === 0 || channels > 8)
+    return damaged('The AAC configuration cannot be read')
   const track: AudioTrack = { kind: 'audio', codec: 'aac', sampleRate, channels, config: Uint8Array.from(config) }
   return ok({ kind: 'track', track })
 }

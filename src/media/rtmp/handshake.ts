@@ -4,6 +4,37 @@ import { err, ok, type Result } from '../../base/result.ts'
 const VERSION = 3
 const BLOCK_BYTES = 1536
 
+/** A client that does not begin with RTMP version 3. */
+export interface ForeignClient {
+  /** A sentence for the log. */
+  readonly problem: string
+  /** What its protocol has to end with; empty when it has nothing. */
+  readonly reply: Buffer
+}
+
+/** The first byte of a TLS record with a handshake. */
+const TLS = 0x16
+/** RTMPE: Diffie-Hellman and RC4, and its variants with other ciphers. */
+const RTMPE: readonly number[] = [6, 8, 9]
+const HTTP = /^[A-Z]$/
+const PLAIN = 'this port takes RTMP without encryption'
+
+/** A fatal alert: handshake_failure (RFC 8446 section 6.2). */
+const TLS_ALERT = Buffer.from([21, 3, 1, 0, 2, 2, 40])
+const TUNNEL = 'RTMP in HTTP (RTMPT) is not supported; use rtmp://'
+const HTTP_ANSWER = Buffer.from(
+  `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: ${TUNNEL.length}\r\nConnection: close\r\n\r\n${TUNNEL}`,
+)
+
+function foreignClient(first: number): ForeignClient {
+  if (first === TLS) return { problem: `TLS came, and ${PLAIN}; rtmps:// has a port of its own`, reply: TLS_ALERT }
+  if (HTTP.test(String.fromCharCode(first))) return { problem: `HTTP came: ${TUNNEL}`, reply: HTTP_ANSWER }
+  // The answer names the version that is served (RTMP 1.0 section 5.2.2).
+  const reply = Buffer.from([VERSION])
+  if (RTMPE.includes(first)) return { problem: `RTMPE came, and ${PLAIN}; use rtmp:// or rtmps://`, reply }
+  return { problem: `The connection begins with ${first}, not with RTMP version ${VERSION}`, reply: Buffer.alloc(0) }
+}
+
 /** The result of a step of the handshake. */
 export interface HandshakeStep {
   /** Bytes to send; empty when there is no reply. */
@@ -25,11 +56,11 @@ export class RtmpHandshake {
     this.#random = random
   }
 
-  /** Refused when the first byte is not RTMP version 3. */
-  push(data: Buffer): Result<HandshakeStep, string> {
+  /** Refused when the first byte is not RTMP version 3; do not push again then. */
+  push(data: Buffer): Result<HandshakeStep, ForeignClient> {
     this.#received = Buffer.concat([this.#received, data])
     const version = this.#received[0] ?? VERSION
-    if (version !== VERSION) return err(`the connection begins with ${version}, not with RTMP version ${VERSION}`)
+    if (version !== VERSION) return err(foreignClient(version))
     const reply = this.#answered || this.#received.length <= BLOCK_BYTES ? Buffer.alloc(0) : this.#answer()
     const end = 1 + 2 * BLOCK_BYTES
     return ok({ reply, rest: this.#received.length < end ? null : this.#received.subarray(end) })

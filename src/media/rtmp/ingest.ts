@@ -1,24 +1,40 @@
+import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
+import { isRandomAccess } from '../codecs/h264.ts'
 import type { AudioTrack, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
 import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
+import { type TrackTime, TrackTimes } from './times.ts'
 
-const DONE = ok(undefined)
+/** What became of a message: it is in the feed, or belongs to it; or it is left out, and the rest goes on. */
+export type Taken = 'media' | 'dropped'
+
 /**
  * Audio before any video counts as audio only after this long, and is dropped until then: a change of tracks in the first
  * moments would make every subscriber start twice.
  */
 const ALONE_MS = 500
-/** How long media before its configuration is dropped, for encoders that send it late; then it is an error. */
+/** How long media before its configuration is dropped without a word, for encoders that send it late. */
 const UNCONFIGURED_MS = 5000
+
+export interface IngestOptions {
+  /** Times are held against it. Null: the messages are from a process of ours. */
+  readonly clock: Pick<Clock, 'monotonic'> | null
+  /** Something is left out or mended; a sentence for the operator of the encoder, one of a few. */
+  readonly leftOut: (what: string) => void
+}
+
+const TRUSTED: IngestOptions = { clock: null, leftOut: () => undefined }
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Reports tracks with the first frame that
- * needs them: an encoder sends both configurations before its first frame, so both tracks are reported together.
+ * needs them: an encoder sends both configurations before its first frame, so both tracks are reported together. Leaves out
+ * what is damaged, and goes on with the next message.
  */
 export class RtmpIngest {
   readonly #sink: FrameSink
+  readonly #options: IngestOptions
   #video: VideoTrack | null = null
   #audio: AudioTrack | null = null
   #lengthBytes = 4
@@ -26,11 +42,13 @@ export class RtmpIngest {
   #audioSinceMs: number | null = null
   readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
   #hasBegun = false
-  #timeline = new Timeline()
+  readonly #times: TrackTimes
   #declared: DeclaredBitrates = {}
 
-  constructor(sink: FrameSink) {
+  constructor(sink: FrameSink, options: IngestOptions = TRUSTED) {
     this.#sink = sink
+    this.#options = options
+    this.#times = new TrackTimes(options.clock)
   }
 
   /** For the tracks that come next: encoders send it before their configurations. */
@@ -38,25 +56,39 @@ export class RtmpIngest {
     this.#declared = bitrates
   }
 
-  /** Refused with a sentence for the person at the encoder. */
-  take({ type, timestamp, payload }: Message): Result<void, string> {
-    const parsed = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
-    if (!parsed.ok) return parsed
-    return this.#apply(parsed.value, timestamp)
+  /** Refused with a sentence for the person at the encoder: the codec of a track that has not begun. */
+  take({ type, timestamp, payload }: Message): Result<Taken, string> {
+    const kind = type === MESSAGE.video ? 'video' : 'audio'
+    const parsed = kind === 'video' ? parseVideo(payload) : parseAudio(payload)
+    if (parsed.ok) return ok(this.#apply(parsed.value, timestamp))
+    const { kind: problem, text } = parsed.error
+    const hasTrack = (kind === 'video' ? this.#video : this.#audio) !== null
+    return problem === 'unsupported' && !hasTrack ? err(text) : ok(this.#drop(text))
   }
 
-  #apply(media: FlvPayload, timestamp: number): Result<void, string> {
+  #drop(why: string): 'dropped' {
+    this.#options.leftOut(why)
+    return 'dropped'
+  }
+
+  #apply(media: FlvPayload, timestamp: number): Taken {
     switch (media.kind) {
       case 'track':
         this.#configure(media)
-        return DONE
+        return 'media'
       case 'video':
-        return this.#videoFrame(media, this.#timeline.at(timestamp))
+        return this.#videoFrame(media, this.#timeOf('video', timestamp))
       case 'audio':
-        return this.#audioFrame(media.data, this.#timeline.at(timestamp))
+        return this.#audioFrame(media.data, this.#timeOf('audio', timestamp))
       case 'ignored':
-        return DONE
+        return 'media'
     }
+  }
+
+  #timeOf(kind: 'video' | 'audio', timestamp: number): TrackTime {
+    const time = this.#times.at(kind, timestamp)
+    if (time.isJump) this.#drop('The clock of the encoder jumps; its times go on as its media arrives')
+    return time
   }
 
   /** Ignores a repeated configuration: some encoders send it with every keyframe. */
@@ -70,30 +102,32 @@ export class RtmpIngest {
     if ('lengthBytes' in media) this.#lengthBytes = media.lengthBytes
   }
 
-  #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, atMs: number): Result<void, string> {
-    if (this.#video === null) return this.#unconfigured('video', atMs, 'Video came before its configuration')
+  #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, { timeMs, isJump }: TrackTime): Taken {
+    if (this.#video === null) return this.#unconfigured('video', timeMs, 'Video came before its configuration')
     const data = withFourByteLengths(video.data, this.#lengthBytes)
-    if (data === null) return err('A video frame is malformed: the lengths of its NAL units do not add up')
+    if (data === null) return this.#drop('A video frame is malformed: the lengths of its NAL units do not add up')
     this.#notifyTracks()
-    const timeUs = Math.max(0, atMs + video.compositionMs) * 1000
-    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs: atMs * 1000, key: video.key, data })
-    return DONE
+    const timeUs = Math.max(0, timeMs + video.compositionMs) * 1000
+    const key = isRandomAccess(data, video.key)
+    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs: timeMs * 1000, key, data, ...(isJump && { isJump }) })
+    return 'media'
   }
 
-  #audioFrame(data: Buffer, atMs: number): Result<void, string> {
-    if (this.#audio === null) return this.#unconfigured('audio', atMs, 'Audio came before its configuration')
-    this.#audioSinceMs ??= atMs
+  #audioFrame(data: Buffer, { timeMs, isJump }: TrackTime): Taken {
+    if (this.#audio === null) return this.#unconfigured('audio', timeMs, 'Audio came before its configuration')
+    this.#audioSinceMs ??= timeMs
     const mayGetCompany = this.#video === null && !this.#hasBegun
-    if (mayGetCompany && Math.abs(atMs - this.#audioSinceMs) < ALONE_MS) return DONE
+    if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
     this.#notifyTracks()
-    this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
-    return DONE
+    const timeUs = timeMs * 1000
+    this.#sink.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data, ...(isJump && { isJump }) })
+    return 'media'
   }
 
-  #unconfigured(kind: 'video' | 'audio', atMs: number, problem: string): Result<void, string> {
-    const sinceMs = this.#unconfiguredSinceMs.get(kind) ?? atMs
+  #unconfigured(kind: 'video' | 'audio', timeMs: number, problem: string): 'dropped' {
+    const sinceMs = this.#unconfiguredSinceMs.get(kind) ?? timeMs
     this.#unconfiguredSinceMs.set(kind, sinceMs)
-    return Math.abs(atMs - sinceMs) < UNCONFIGURED_MS ? DONE : err(problem)
+    return Math.abs(timeMs - sinceMs) < UNCONFIGURED_MS ? 'dropped' : this.#drop(problem)
   }
 
   #notifyTracks(): void {
@@ -107,16 +141,3 @@ export class RtmpIngest {
 
 const withBitrate = (track: TrackInfo, declaredBitrate: number | undefined): TrackInfo =>
   declaredBitrate === undefined ? track : { ...track, declaredBitrate }
-
-/** Extends RTMP's 32-bit timestamps, milliseconds, which wrap after 49 days. Configurations have no timestamp. */
-class Timeline {
-  #last: number | null = null
-  #time = 0
-
-  at(timestamp: number): number {
-    if (this.#last === null) this.#time = timestamp
-    else this.#time += (timestamp - this.#last) | 0
-    this.#last = timestamp
-    return Math.max(0, this.#time)
-  }
-}

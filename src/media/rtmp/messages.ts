@@ -87,24 +87,23 @@ const PART_HEADER_BYTES = 11
 const BACK_POINTER_BYTES = 4
 
 /**
- * The messages in an aggregate message (RTMP 1.0 section 7.1.6), or null when their lengths do not add up. Shifts their
+ * The messages in an aggregate message (RTMP 1.0 section 7.1.6), up to the first one that is cut short. Shifts their
  * timestamps so that the first one has the time of the aggregate. The last back pointer may be missing.
  */
-export function splitAggregate({ streamId, timestamp, payload }: Message): Message[] | null {
+export function splitAggregate({ streamId, timestamp, payload }: Message): { parts: Message[]; isWhole: boolean } {
   const parts: Message[] = []
   let firstTime: number | null = null
   for (let at = 0; at < payload.length; ) {
     const from = at + PART_HEADER_BYTES
-    if (from > payload.length) return null
-    const end = from + payload.readUIntBE(at + 1, 3)
-    if (end > payload.length) return null
+    const end = from > payload.length ? Number.POSITIVE_INFINITY : from + payload.readUIntBE(at + 1, 3)
+    if (end > payload.length) return { parts, isWhole: false }
     const time = payload.readUIntBE(at + 4, 3) + payload.readUInt8(at + 7) * 2 ** 24
     firstTime ??= time
     const moved = (timestamp + time - firstTime) >>> 0
     parts.push({ type: payload.readUInt8(at), streamId, timestamp: moved, payload: payload.subarray(from, end) })
     at = end + BACK_POINTER_BYTES
   }
-  return parts
+  return { parts, isWhole: true }
 }
 
 function uint32(value: number): Buffer {

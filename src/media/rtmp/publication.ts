@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
-import { RtmpIngest } from './ingest.ts'
+import { type IngestOptions, RtmpIngest, type Taken } from './ingest.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import type { Message } from './messages.ts'
 import type { PublishAnswer, RtmpEnd } from './types.ts'
@@ -13,14 +13,14 @@ export class Publication {
   #bytesReported = 0
   #isOver = false
 
-  constructor(admitted: Admitted) {
+  constructor(admitted: Admitted, options: IngestOptions) {
     this.#admitted = admitted
-    this.#ingest = new RtmpIngest(admitted.sink)
+    this.#ingest = new RtmpIngest(admitted.sink, options)
   }
 
   /** Takes a message with audio or video. Messages after the end are ignored. */
-  take(message: Message): Result<void, string> {
-    return this.#isOver ? ok(undefined) : this.#ingest.take(message)
+  take(message: Message): Result<Taken, string> {
+    return this.#isOver ? ok('dropped') : this.#ingest.take(message)
   }
 
   /** For the tracks that it describes next. */

@@ -76,34 +76,43 @@ test('only a change of codec, configuration or size begins a new stream', () => 
   expect(begun).toHaveLength(2)
 })
 
-test('after a gap in the video the next keyframe begins a new stream; rare frames and gaps in the audio do not', () => {
+test('after a jump of the times the next keyframe begins a new stream; rare frames and a camera that is off do not', () => {
   const begun: number[] = []
+  let written = 0
   let atMs = 0
-  const feed = new MuxFeed({ begin: () => begun.push(atMs), end: () => undefined, write: () => true, maxGapUs: 1e6 })
+  const feed = new MuxFeed({
+    begin: () => begun.push(atMs),
+    end: () => undefined,
+    write: () => {
+      written += 1
+      return true
+    },
+  })
   const send = (kind: Frame['kind'], untilMs: number, stepMs: number, key: boolean): void => {
     for (; atMs < untilMs; atMs += stepMs)
       feed.frame({ kind, key, timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, data: new Uint8Array(1) })
   }
   feed.tracks([VIDEO, AUDIO])
   send('video', 1000, 40, true)
+  send('audio', 40_000, 20, true)
+  send('video', 41_000, 40, true)
   expect(begun).toEqual([0])
-  send('audio', 4000, 20, true)
-  send('video', 5000, 40, false)
-  expect(begun).toEqual([0])
+  // An hour ahead: what comes before the next keyframe is left out, so that it does not make the first stream longer.
+  atMs = 3_600_000
+  written = 0
+  send('video', 3_601_000, 40, false)
+  send('audio', 3_601_100, 20, true)
+  expect([begun, written]).toEqual([[0], 0])
+  send('video', 3_602_000, 40, true)
+  expect(begun).toEqual([0, 3_601_100])
+  atMs = 5000
   send('video', 6000, 40, true)
-  expect(begun).toEqual([0, 5000])
-  // A frame every three seconds: the first of them looks like a gap.
-  send('video', 30_000, 3000, true)
-  send('video', 31_000, 40, true)
-  expect(begun).toEqual([0, 5000, 9000])
-  atMs = 0
-  send('video', 1000, 40, true)
-  expect(begun).toEqual([0, 5000, 9000, 0])
-  const recorder = new MuxFeed({ begin: () => begun.push(-1), end: () => undefined, write: () => true })
-  recorder.tracks([VIDEO])
-  for (const timeUs of [0, 40_000, 9e6, 0])
-    recorder.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: new Uint8Array(1) })
-  expect(begun).toEqual([0, 5000, 9000, 0, -1])
+  expect(begun).toEqual([0, 3_601_100, 5000])
+  // A frame every fifteen seconds: the first of them looks like a jump.
+  atMs = 20_960
+  send('video', 110_000, 15_000, true)
+  send('video', 111_000, 40, true)
+  expect(begun).toEqual([0, 3_601_100, 5000, 20_960])
 })
 
 test('however a slow reader refuses, no frame is written without its reference frames', () => {

@@ -174,6 +174,26 @@ describe('a gap in the video', () => {
   })
 })
 
+test('a source with another configuration in each keyframe plays, with a segment for each', () => {
+  const { sampler, stream, playlist } = packaged({ maxBytes: 1e6 })
+  for (let at = 0; at < 300; at++) {
+    if (at % 25 === 0) sampler.tracks([{ ...VIDEO, config: Buffer.from([1, 66, at % 50 === 0 ? 0 : 1, 30]) }])
+    sampler.frame(frame('video', at / 25, at % 25 === 0))
+  }
+  expect(stream.facts('v0')).toBeDefined()
+  expect(playlist().segments.map(({ duration }) => Math.round(duration * 100))).toEqual([100, 100, 100, 100])
+})
+
+test('what follows a jump of the clock comes after a discontinuity, with times that go on', () => {
+  const { sampler, playlist } = packaged({ tracks: [VIDEO, AUDIO], maxBytes: 1e6 })
+  for (let at = 0; at < 400; at++) {
+    const isJump = at === 250
+    sampler.frame({ ...frame('video', at / 25, at % 50 === 0), isJump })
+    sampler.frame({ ...frame('audio', at / 25), isJump })
+  }
+  expect(playlist().segments.map(({ discontinuity }) => discontinuity)).toEqual([false, false, true, false])
+})
+
 test('without keyframes a segment is cut at twice the target, and the next keyframe begins one', () => {
   const { sampler, text, playlist } = packaged()
   play(sampler, { fps: 2, gop: 1000, seconds: 30 })

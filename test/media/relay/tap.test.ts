@@ -108,6 +108,22 @@ describe('the frames of a publisher', () => {
     expect([second.tracks.length, second.tracks[1]?.length, second.seen()]).toEqual([2, 2, ['video key 40']])
   })
 
+  it('go on as they arrive when the clock of their RTP packets is set, until its reports are right again', () => {
+    for (const jumpMs of [3_600_000, -60_000]) {
+      const { source, video, audio } = publisher()
+      const { sink, seen } = recorder()
+      tap(source, sink, 100_000)
+      video(keyframe(), 100_000)
+      video(keyframe(), 101_000, { mediaMs: 101_000 + jumpMs })
+      video(delta, 101_040, { mediaMs: 101_040 + jumpMs })
+      audio(101_040)
+      expect(seen()).toEqual(['video key 0', 'video key 1000', 'video 1040', 'audio key 1040'])
+      source.layers[0]?.track.timeline.reported(((101_080 + jumpMs) * 90) >>> 0, 101_080)
+      video(delta, 101_080, { mediaMs: 101_080 + jumpMs })
+      expect(seen()).toEqual(['video 1080'])
+    }
+  })
+
   it('are those of the first layer that has packets', () => {
     const { source, layer } = publisher({ layers: 3, hasAudio: false })
     for (const [at, { meter }] of source.layers.entries()) {

@@ -23,9 +23,12 @@ class Seen implements FrameSink {
 
 function taken(...messages: readonly Message[]) {
   const seen = new Seen()
-  const ingest = new RtmpIngest(seen)
-  const problems = messages.map((one) => ingest.take(one)).flatMap((result) => (result.ok ? [] : [result.error]))
-  return { order: seen.order, lists: seen.lists, frames: seen.frames, problems }
+  const leftOut: string[] = []
+  const ingest = new RtmpIngest(seen, { clock: null, leftOut: (what) => leftOut.push(what) })
+  const taken = messages.map((one) => ingest.take(one))
+  const problems = taken.flatMap((result) => (result.ok ? [] : [result.error]))
+  const counts = taken.map((result) => result.ok && result.value === 'media')
+  return { order: seen.order, lists: seen.lists, frames: seen.frames, problems, leftOut, counts }
 }
 
 /** Audio for long enough to count as audio only. */
@@ -116,7 +119,7 @@ describe('media', () => {
     const early = [audioFrame(0), videoFrame(20), videoFrame(40)]
     const { order, problems } = taken(...early, avcConfig(), aacConfig(), videoFrame(60), audioFrame(65))
     expect([order, problems]).toEqual([['h264+aac', 'video 60000', 'audio 65000'], []])
-    expect(taken(videoFrame(0), videoFrame(4999)).problems).toEqual([])
+    expect(taken(videoFrame(0), videoFrame(4999)).leftOut).toEqual([])
   })
 
   test('may have an explicit sampling rate', () => {
@@ -141,26 +144,175 @@ describe('the refusal names the unsupported media', () => {
     [MESSAGE.video, [0x1f, 0], 'Video codec 15 is not supported; send H.264'],
     [MESSAGE.audio, [0x2f, 0], 'Audio codec MP3 is not supported; send AAC'],
     [MESSAGE.audio, [0xb2, 0], 'Audio codec Speex is not supported; send AAC'],
-    [MESSAGE.video, [0x17, 1, 0], 'A video message is cut short'],
-    [MESSAGE.audio, [0xaf], 'An audio message is cut short'],
-    [MESSAGE.video, [0x17, 0, 0, 0, 0, 1, 2, 3], 'The H.264 configuration cannot be read'],
-    [MESSAGE.audio, [0xaf, 0, 0x17], 'The AAC configuration cannot be read'],
+    [
+      MESSAGE.audio,
+      [...fourcc(0x95, ''), 0x01, ...Buffer.from('Opus')],
+      'Enhanced RTMP (Opus) is not supported; send AAC without enhanced RTMP',
+    ],
   ])('%i %j', (type, bytes, problem) => {
     expect(taken(message(type, 0, bytes)).problems).toEqual([problem])
   })
+})
 
-  test('media without a configuration for five seconds', () => {
-    expect(taken(videoFrame(0), videoFrame(5000)).problems).toEqual(['Video came before its configuration'])
-    expect(taken(audioFrame(0), audioFrame(5000)).problems).toEqual(['Audio came before its configuration'])
-    const wrapped = [videoFrame(2 ** 32 - 1), videoFrame(4998), videoFrame(4999)]
-    expect(taken(...wrapped).problems).toEqual(['Video came before its configuration'])
+describe('a message that ended a broadcast is left out, and the rest goes on', () => {
+  const video = [avcConfig(), videoFrame(0)]
+  const bytes = (type: number, ...payload: number[]): Message => message(type, 0, payload)
+  test.each([
+    ['a short video message', bytes(MESSAGE.video, 0x17, 1, 0), 'A video message is cut short'],
+    ['a short audio message', bytes(MESSAGE.audio, 0xaf), 'An audio message is cut short'],
+    [
+      'a configuration without parameter sets',
+      avcConfig(Buffer.from([1, 2, 3])),
+      'The H.264 configuration cannot be read',
+    ],
+    [
+      'a configuration of half an H.264 record',
+      avcConfig(AVC_CONFIG.subarray(0, 15)),
+      'The H.264 configuration cannot be read',
+    ],
+    ['a short AAC configuration', aacConfig(Buffer.from([0x17])), 'The AAC configuration cannot be read'],
+    [
+      'a frame whose lengths do not add up',
+      bytes(MESSAGE.video, 0x17, 1, 0, 0, 0, 0, 0, 0, 9, 1),
+      'A video frame is malformed: the lengths of its NAL units do not add up',
+    ],
+    [
+      'a video message of another codec',
+      bytes(MESSAGE.video, 0x22, 0),
+      'Video codec Sorenson H.263 is not supported; send H.264',
+    ],
+  ])('%s', (_, bad, why) => {
+    const { order, problems, leftOut, counts } = taken(...video, bad, bad, videoFrame(40))
+    expect([order, problems, leftOut]).toEqual([['h264', 'video 0', 'video 40000'], [], [why, why]])
+    expect(counts).toEqual([true, true, false, false, true])
   })
 
-  test('frames whose lengths do not add up', () => {
-    const frame = message(MESSAGE.video, 0, [0x17, 1, 0, 0, 0, 0, 0, 0, 9, 1])
-    expect(taken(avcConfig(), frame).problems).toEqual([
-      'A video frame is malformed: the lengths of its NAL units do not add up',
+  test('sound without configuration leaves the picture on the air', () => {
+    const packets = [0, 2500, 5000, 5020].map((at) => audioFrame(at))
+    const { order, problems, leftOut } = taken(...video, ...packets, videoFrame(5040))
+    expect([order, problems]).toEqual([['h264', 'video 0', 'video 5040000'], []])
+    expect(leftOut).toEqual(Array(2).fill('Audio came before its configuration'))
+  })
+
+  test('a picture without configuration leaves the sound on the air', () => {
+    const { order, leftOut } = taken(videoFrame(0), ...alone, videoFrame(5000), audioFrame(5020))
+    expect(order).toEqual(['aac', 'audio 500000', 'audio 5020000'])
+    expect(leftOut).toEqual(['Video came before its configuration'])
+    const wrapped = [videoFrame(2 ** 32 - 1), videoFrame(4998), videoFrame(4999)]
+    expect(taken(...wrapped).leftOut).toEqual(['Video came before its configuration'])
+  })
+
+  test('further tracks of enhanced RTMP leave the first ones on the air', () => {
+    const second = (type: number, first: number) => message(type, 0, [first, 0], Buffer.from('mp4a'), [1, 0x12, 0x10])
+    const { order, problems, leftOut } = taken(
+      second(MESSAGE.audio, 0x95),
+      second(MESSAGE.video, 0x96),
+      aacConfig(),
+      ...video,
+      audioFrame(5),
+      message(MESSAGE.audio, 0, [0x91], Buffer.from('mp4a'), [0x21]),
+    )
+    expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
+    expect(leftOut).toEqual([
+      'The encoder sends several audio tracks; only the first one is taken',
+      'The encoder sends several video tracks; only the first one is taken',
+      'Enhanced RTMP (mp4a) is not supported; send AAC without enhanced RTMP',
     ])
+  })
+})
+
+describe('keyframes', () => {
+  const units = (isMarked: boolean, ...nals: number[][]): Message =>
+    message(
+      MESSAGE.video,
+      0,
+      [isMarked ? 0x17 : 0x27, 1, 0, 0, 0],
+      ...nals.flatMap((nal) => [[0, 0, 0, nal.length], nal]),
+    )
+  // first_mb_in_slice 0, then slice_type 7 (I) or 5 (P).
+  const [intra, predicted] = [
+    [0x41, 0b1000_1000],
+    [0x41, 0b1001_1000],
+  ]
+  test.each([
+    ['an IDR picture that is not marked', true, units(false, [0x65, 0x88])],
+    ['a recovery point that is not marked', true, units(false, [0x06, 1, 1, 9, 6, 1, 0xc4, 0x80], predicted)],
+    ['a picture of intra slices that is marked', true, units(true, intra, intra)],
+    ['a predicted picture that is marked', false, units(true, intra, predicted)],
+    ['a picture of intra slices that is not marked', false, units(false, intra)],
+    ['other information for decoders', false, units(false, [0x06, 5, 3, 6, 6, 6, 0x80], predicted)],
+  ])('%s: %s', (_, key, frame) => {
+    expect(taken(avcConfig(), frame).frames.map((one) => one.key)).toEqual([key])
+  })
+})
+
+describe('a clock of an encoder', () => {
+  /** Sends a picture and a sound packet every 40 ms; `at` says what the encoder writes. Null: it sends nothing. */
+  function sent(
+    seconds: number,
+    at: (kind: 'video' | 'audio', ms: number) => number | null,
+    arrival = (ms: number) => ms,
+  ) {
+    let nowMs = 0
+    const seen = new Seen()
+    const ingest = new RtmpIngest(seen, { clock: { monotonic: () => nowMs }, leftOut: () => undefined })
+    for (const one of [avcConfig(), aacConfig()]) ingest.take(one)
+    for (let ms = 0; ms < seconds * 1000; ms += 40) {
+      nowMs = arrival(ms)
+      const [video, audio] = [at('video', ms), at('audio', ms + 10)]
+      if (video !== null) ingest.take(videoFrame(video >>> 0))
+      if (audio !== null) ingest.take(audioFrame(audio >>> 0))
+    }
+    const times = (kind: Frame['kind']) =>
+      seen.frames.filter((one) => one.kind === kind).map(({ timeUs }) => timeUs / 1000)
+    return { video: times('video'), audio: times('audio'), jumps: seen.frames.filter(({ isJump }) => isJump === true) }
+  }
+  const steps = (times: number[]): number[] => [...new Set(times.slice(1).map((ms, index) => ms - (times[index] ?? 0)))]
+
+  test.each([
+    ['that is set back', (ms: number) => (ms < 8000 ? ms : ms - 8000)],
+    ['that is set forward by an hour', (ms: number) => (ms < 8000 ? ms : ms + 3_600_000)],
+    ['that begins again twice', (ms: number) => ms % 6000],
+  ])('%s loses no time, and none between picture and sound', (_, clockOf) => {
+    const { video, audio, jumps } = sent(20, (_kind, ms) => clockOf(ms))
+    expect([steps(video), Math.abs((video.at(-1) ?? 0) - 19_960) <= 80]).toEqual([expect.any(Array), true])
+    expect(Math.max(...steps(video), ...steps(audio))).toBeLessThanOrEqual(80)
+    expect(Math.min(...steps(video), ...steps(audio))).toBeGreaterThanOrEqual(0)
+    expect(audio.at(-1)).toBe((video.at(-1) ?? 0) + 10)
+    expect(jumps.length % 2).toBe(0)
+    expect(jumps.length).toBeGreaterThan(0)
+  })
+
+  test('of the picture alone that begins again after a pause leaves it beside the sound', () => {
+    const { video, audio, jumps } = sent(30, (kind, ms) => {
+      if (kind === 'audio') return ms
+      return ms < 8000 ? ms : ms < 11_000 ? null : ms - 11_000
+    })
+    expect(steps(audio)).toEqual([40])
+    expect(video.at(-1)).toBe(29_970)
+    expect(jumps.map(({ kind, timeUs }) => [kind, timeUs])).toEqual([['video', 11_010_000]])
+  })
+
+  test('that differs between picture and sound from the beginning counts for one of them', () => {
+    for (const apartMs of [1_000_000, -1_000_000, 2 ** 31]) {
+      const { video, audio, jumps } = sent(4, (kind, ms) => (kind === 'audio' ? ms + apartMs : ms))
+      expect([video.at(-1), audio.at(-1), jumps]).toEqual([3960, 3960, []])
+    }
+  })
+
+  test('is believed after a stall, over a pause of the encoder, and from a file that comes at once', () => {
+    const as = (_: string, ms: number): number => ms
+    const stalled = sent(20, as, (ms) => (ms > 5000 && ms < 15_000 ? 15_000 : ms))
+    const dropped = sent(
+      20,
+      (_, ms) => (ms > 6000 && ms < 15_000 ? null : ms),
+      (ms) => (ms > 5000 && ms < 15_000 ? 15_000 : ms),
+    )
+    const atOnce = sent(60, as, () => 0)
+    const paused = sent(30, (_, ms) => (ms > 5000 && ms < 25_000 ? null : ms))
+    for (const { jumps, video } of [stalled, dropped, atOnce, paused]) {
+      expect([jumps, (video.at(-1) ?? 0) % 1000]).toEqual([[], 960])
+    }
   })
 })
 

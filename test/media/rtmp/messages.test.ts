@@ -22,7 +22,7 @@ describe('an aggregate message', () => {
             timestamp: (timestamp + one.timestamp - firstTime + 2 ** 33) % 2 ** 32,
           }),
         )
-        expect(split).toEqual(moved)
+        expect(split).toEqual({ parts: moved, isWhole: true })
       }),
     )
   })
@@ -30,23 +30,26 @@ describe('an aggregate message', () => {
   test('may omit its last back pointer', () => {
     const whole = aggregateOf(7, [message(MESSAGE.audio, 0, [1, 2, 3])])
     const cut = { ...whole, payload: whole.payload.subarray(0, -4) }
-    expect(splitAggregate(cut)).toEqual([message(MESSAGE.audio, 7, [1, 2, 3])])
+    expect(splitAggregate(cut)).toEqual({ parts: [message(MESSAGE.audio, 7, [1, 2, 3])], isWhole: true })
   })
 
-  test('of any bytes is split within its bounds, or refused', () => {
+  test('of any bytes is split within its bounds', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const payload = Buffer.from(bytes)
-        const parts = splitAggregate(message(MESSAGE.aggregate, 0, payload))
-        const total = (parts ?? []).reduce((sum, one) => sum + one.payload.length, 0)
+        const { parts } = splitAggregate(message(MESSAGE.aggregate, 0, payload))
+        const total = parts.reduce((sum, one) => sum + one.payload.length, 0)
         expect(total).toBeLessThanOrEqual(payload.length)
       }),
     )
   })
 
-  test('whose last part is longer than the rest is refused', () => {
-    const { payload } = aggregateOf(0, [message(MESSAGE.video, 0, [1, 2, 3, 4, 5])])
-    expect(splitAggregate(message(MESSAGE.aggregate, 0, payload.subarray(0, -5)))).toBeNull()
-    expect(splitAggregate(message(MESSAGE.aggregate, 0, payload.subarray(0, 10)))).toBeNull()
+  test('whose last part is longer than the rest has the parts before it', () => {
+    const { payload } = aggregateOf(0, [message(MESSAGE.audio, 0, [9]), message(MESSAGE.video, 0, [1, 2, 3, 4, 5])])
+    const parts = [message(MESSAGE.audio, 0, [9])]
+    for (const bytes of [5, 12]) {
+      const cut = message(MESSAGE.aggregate, 0, payload.subarray(0, -bytes))
+      expect(splitAggregate(cut)).toEqual({ parts, isWhole: false })
+    }
   })
 })

@@ -1,4 +1,5 @@
-import { systemClock } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import type { Logger } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
@@ -59,13 +60,15 @@ export interface Place extends RtmpListener {
 export async function listenFor(
   limits: Partial<RtmpLimits> = {},
   refuse: (request: PublishRequest) => string | null = () => null,
+  log: Logger = silentLog,
+  clock: Clock = systemClock,
 ): Promise<Place> {
   const publications: Publication[] = []
   const listener = await startRtmp({
     host: '127.0.0.1',
     port: 0,
-    log: silentLog,
-    clock: systemClock,
+    log,
+    clock,
     random: systemRandom,
     limits: { ...LIMITS, ...limits },
     publish: (request) => {

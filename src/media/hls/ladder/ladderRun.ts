@@ -159,7 +159,16 @@ export class LadderRun {
   }
 
   #newMux({ process }: Encoder): MuxFeed {
-    const mux = new MuxFeed({ write: (bytes) => process.write(bytes), begin: () => undefined, end: () => undefined })
+    let begun = 0
+    const mux = new MuxFeed({
+      write: (bytes) => begun < 2 && process.write(bytes),
+      // One process takes one stream.
+      begin: () => {
+        begun += 1
+        if (begun === 2) this.#replace()
+      },
+      end: () => undefined,
+    })
     mux.tracks([this.#options.video])
     this.#mux = mux
     return mux

@@ -33,17 +33,21 @@ function listenToVideo(track: RtpTrack, taken: Tap, nowMs: number): () => void {
   if (codec === 'opus' || codec === 'aac') return () => undefined
   const assembler = new FrameAssembler(videoReader(codec))
   const times = new Times(track)
+  let arrivesMs: number | null = null
   const push = (packet: MediaPacket, atMs: number): void => {
-    for (const frame of assembler.push(packet, atMs)) taken.video(codec, frame, times.at(frame.timestamp))
+    for (const frame of assembler.push(packet, atMs)) taken.video(codec, frame, times.at(frame.timestamp, arrivesMs))
     if (assembler.needsKeyframe || track.keyAgeMs(atMs) > KEYFRAME_MS) track.requestKeyframe(atMs)
   }
   for (const packet of track.sinceKeyframe()) push(packet, nowMs)
-  return track.listen(push)
+  return track.listen((packet, atMs) => {
+    arrivesMs = atMs
+    push(packet, atMs)
+  })
 }
 
 function listenToAudio(track: RtpTrack, taken: Tap): () => void {
   const times = new Times(track)
-  return track.listen((packet, nowMs) => taken.audio(packet, times.at(packet.timestamp), nowMs))
+  return track.listen((packet, nowMs) => taken.audio(packet, times.at(packet.timestamp, nowMs), nowMs))
 }
 
 interface TapOptions {
@@ -106,19 +110,28 @@ class Tap {
 
 /** Times that drift this far from the clock are set to it. */
 const MAX_APART_MS = 80
+/** A time that is further from its arrival is from another clock: the publisher set that of its RTP packets. */
+const MAX_LATE_MS = 5000
 
 /** The times of one track's frames: as regular as its RTP clock, and never far from the clock that audio and video share. */
 class Times {
   readonly #track: RtpTrack
   #start: { readonly timestamp: number; readonly wallMs: number } | null = null
   #lastMs = Number.NEGATIVE_INFINITY
+  /** Added to what the RTP clock says, from a jump of it until its reports are right again. */
+  #shiftMs = 0
 
   constructor(track: RtpTrack) {
     this.#track = track
   }
 
-  at(timestamp: number): number {
-    const clockMs = this.#track.timeline.wallAt(timestamp) ?? 0
+  /** @param arrivesMs null: it is cached, and came at a time that is not known */
+  at(timestamp: number, arrivesMs: number | null): number {
+    const saidMs = this.#track.timeline.wallAt(timestamp) ?? 0
+    if (arrivesMs !== null && Math.abs(saidMs + this.#shiftMs - arrivesMs) > MAX_LATE_MS) {
+      this.#shiftMs = Math.abs(saidMs - arrivesMs) > MAX_LATE_MS ? arrivesMs - saidMs : 0
+    }
+    const clockMs = saidMs + this.#shiftMs
     this.#start ??= { timestamp, wallMs: clockMs }
     const evenMs = this.#start.wallMs + (((timestamp - this.#start.timestamp) | 0) * 1000) / this.#track.shape.rate
     if (Math.abs(evenMs - clockMs) <= MAX_APART_MS) return this.#forward(evenMs)

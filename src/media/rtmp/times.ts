@@ -1,0 +1,74 @@
+import type { Clock } from '../../base/clock.ts'
+
+type Kind = 'video' | 'audio'
+
+/** A track that goes back this far has a clock that was set; encoders that order their frames badly go back less. */
+const BACK_MS = 500
+/** A time that is further ahead of its arrival than any before it by this much comes from another clock. */
+const AHEAD_MS = 3000
+/** So does a track that is this far behind the other one. */
+const BEHIND_MS = 5000
+
+interface TrackClock {
+  /** The timestamp of its latest frame, and the same without its wraps. */
+  readonly timestamp: number
+  readonly rawMs: number
+  /** What is added to a time of the encoder. */
+  readonly offsetMs: number
+  readonly timeMs: number
+  readonly arrivedAtMs: number
+}
+
+export interface TrackTime {
+  /** Never negative. */
+  readonly timeMs: number
+  /** The clock of the track was set: its time goes on with the arrival. */
+  readonly isJump: boolean
+}
+
+/**
+ * The times of a publication, on one clock for both tracks. Extends RTMP's 32-bit timestamps, milliseconds, which wrap after
+ * 49 days. A track whose clock jumps, or is far from that of the other track, gets an offset of its own, so that its time
+ * goes on as its frames arrive: the latest frame, and the time since then.
+ */
+export class TrackTimes {
+  readonly #clock: Pick<Clock, 'monotonic'> | null
+  readonly #tracks = new Map<Kind, TrackClock>()
+  /** The furthest that a time was ahead of its arrival. After a stall frames come late, and catch up to here. */
+  #leadMs = Number.NEGATIVE_INFINITY
+
+  /** @param clock null: the timestamps are right, as those of a process of ours */
+  constructor(clock: Pick<Clock, 'monotonic'> | null) {
+    this.#clock = clock
+  }
+
+  /** @param timestamp of 32 bits, milliseconds */
+  at(kind: Kind, timestamp: number): TrackTime {
+    const nowMs = this.#clock?.monotonic() ?? 0
+    const own = this.#tracks.get(kind)
+    const other = this.#tracks.get(kind === 'video' ? 'audio' : 'video')
+    const last = own ?? other
+    const rawMs = last === undefined ? timestamp : last.rawMs + ((timestamp - last.timestamp) | 0)
+    const usualMs = last?.offsetMs ?? 0
+    const isJump = this.#clock !== null && !this.#isPlausible(rawMs + usualMs, nowMs, own, other)
+    const offsetMs = isJump ? this.#offsetAfterJump(rawMs, nowMs, own, other) : usualMs
+    const timeMs = rawMs + offsetMs
+    this.#tracks.set(kind, { timestamp, rawMs, offsetMs, timeMs, arrivedAtMs: nowMs })
+    this.#leadMs = Math.max(this.#leadMs, timeMs - nowMs)
+    return { timeMs: Math.max(0, timeMs), isJump: isJump && own !== undefined }
+  }
+
+  #isPlausible(timeMs: number, nowMs: number, own?: TrackClock, other?: TrackClock): boolean {
+    if (own === undefined && other === undefined) return true
+    if (own !== undefined && timeMs < own.timeMs - BACK_MS) return false
+    if (other !== undefined && timeMs < other.timeMs - BEHIND_MS) return false
+    return timeMs - nowMs <= this.#leadMs + AHEAD_MS
+  }
+
+  /** Where both tracks jump, the second one follows the first, so that they stay in sync. */
+  #offsetAfterJump(rawMs: number, nowMs: number, own?: TrackClock, other?: TrackClock): number {
+    if (other !== undefined && this.#isPlausible(rawMs + other.offsetMs, nowMs, own, other)) return other.offsetMs
+    const expected = [own, other].flatMap((track) => (track ? [track.timeMs + nowMs - track.arrivedAtMs] : []))
+    return Math.max(...expected) - rawMs
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { readTarget } from '../../../src/media/rtmp/commands.ts'
+import { readDestination } from '../../../src/edge/rtmp/address.ts'
+
+const destinationOf = (app: string, name: string) => {
+  const [one, other] = [readTarget(app), readTarget(name)]
+  const query = new URLSearchParams([other.query, one.query].filter((part) => part !== '').join('&'))
+  return readDestination({ app: one.path, name: other.path, query })
+}
+
+test('an address that is pasted with blanks around it means the same', () => {
+  expect(readTarget(' \t/live/key \r\n')).toEqual({ path: 'live/key', query: '' })
+  expect(destinationOf('live ', ' sk_1\u00a0')).toEqual({ kind: 'key', key: 'sk_1' })
+  expect(destinationOf('v2/pub', ' show ?token=abc\n')).toMatchObject({ streamName: 'show', presented: 'abc' })
+})
+
+test('an empty stream key leaves no slash behind the name', () => {
+  for (const name of ['', '/', ' ']) {
+    expect(destinationOf('v2/pub/show?token=abc', name)).toMatchObject({ streamName: 'show', presented: 'abc' })
+    expect(destinationOf('live/sk_1', name)).toEqual({ kind: 'key', key: 'sk_1' })
+    expect(destinationOf('v2/pub', name)).toMatchObject({ kind: 'none' })
+  }
+})
