@@ -87,7 +87,7 @@ test('it shows the addresses, and why viewers were refused', async () => {
   expect(await page.textContent('.copy code')).toMatch(/\/hls\/[^/]+\/talk\/index\.m3u8$/)
   expect(await viewer.watch({ url: dashboard.whep('talk'), token: 'x'.repeat(32) })).toContain('401')
   await page.reload()
-  await page.waitForSelector('section:has(h2:text-is("Refused here")) li:has-text("Token not valid")')
+  await page.waitForSelector('section:has(h2:text-is("Refused here")) li:has-text("Unknown token")')
   expect(await axe(page)).toEqual([])
 })
 

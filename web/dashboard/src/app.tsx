@@ -7,7 +7,7 @@ import { followLive } from './live.ts'
 import { SetupPage } from './pages/setup.tsx'
 import { PAGES, type PageArgs } from './pages/pages.ts'
 import { SignInAgain, SignInPage } from './pages/signIn.tsx'
-import { Bones, Empty } from './parts/notice.tsx'
+import { Bones, Empty, Notice } from './parts/notice.tsx'
 import { Page } from './parts/page.tsx'
 import { match, type Route, route } from './router.ts'
 import { session } from './session.ts'
@@ -52,19 +52,37 @@ interface Shown {
 function Current({ path, query }: Route) {
   const entry = PAGES.find((page) => match(page.path, path) !== null)
   const [shown, setShown] = useState<Shown | null>(null)
+  const [failed, setFailed] = useState('')
   useEffect(() => {
     let isGone = false
-    void entry?.load().then((component) => {
-      if (!isGone) setShown({ path: entry.path, component })
-    })
+    setFailed('')
+    entry?.load().then(
+      (component) => {
+        if (!isGone) setShown({ path: entry.path, component })
+      },
+      () => {
+        if (!isGone) setFailed(entry.path)
+      },
+    )
     return () => {
       isGone = true
     }
   }, [entry])
   if (!entry) return <NotFound />
+  if (failed === entry.path) return <NotLoaded />
   if (shown?.path !== entry.path) return <Bones />
   return <shown.component key={path} values={match(entry.path, path) ?? {}} query={query} />
 }
+
+/** The names of scripts change with each version, so an open page may ask for one that is gone. */
+const NotLoaded = () => (
+  <Notice kind="error">
+    {words.frame.notLoaded}{' '}
+    <button type="button" class="btn small" onClick={() => location.reload()}>
+      {words.frame.loadAgain}
+    </button>
+  </Notice>
+)
 
 function NotFound() {
   return (

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, type CursorPage } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
@@ -69,7 +69,7 @@ export function useWalk<R>(
     isLoading: false,
   })
   // Further pages belong to what was loaded first; a reload starts again.
-  const pages = first.data && rest.of === first.data ? rest.pages : []
+  const pages = first.data && rest.of === first.data ? rest.pages : NO_PAGES
   const cursor = (pages.at(-1) ?? first.data)?.cursor ?? null
   const more = (): void => {
     if (cursor === null || rest.isLoading) return
@@ -82,9 +82,15 @@ export function useWalk<R>(
       () => setRest({ of: first.data, pages, isLoading: false }),
     )
   }
-  const rows = first.data && [first.data, ...pages].flatMap((page) => [...page.rows])
+  // The same rows at each drawing: pages take them as a key of what they load besides.
+  const rows = useMemo(
+    () => first.data && [first.data, ...pages].flatMap((page) => [...page.rows]),
+    [first.data, pages],
+  )
   return { ...first, data: rows, isLoading: first.isLoading || rest.isLoading, hasMore: cursor !== null, more }
 }
+
+const NO_PAGES: readonly never[] = []
 
 /** The first pages of a list, as one. */
 async function loadPages<R>(

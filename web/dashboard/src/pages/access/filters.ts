@@ -1,5 +1,5 @@
 import { type PastRange, readPastRange, sinceOf } from '../../parts/pastRange.ts'
-import { setQuery } from '../../router.ts'
+import { linkTo, setQuery } from '../../router.ts'
 
 /** What the list shows; every part stands in the address, so that a view can be sent to another person. */
 export interface Filters {
@@ -26,10 +26,22 @@ export function readFilters(query: URLSearchParams): Filters {
     address: (query.get('address') ?? '').slice(0, 64),
     outcome: OUTCOMES.find((one) => one === query.get('outcome')) ?? 'all',
     code: query.get('code') ?? '',
-    range: readPastRange(query.get('range'), 'day'),
+    range: readPastRange(query.get('range'), DEFAULT_RANGE),
     decision: query.get('decision') ?? '',
   }
 }
+
+/** The address of the page with these filters, as `readFilters` reads it. */
+export function linkToAccess({ token, range, outcome, ...texts }: Partial<Filters>): string {
+  return linkTo('/access', {
+    ...texts,
+    token: token === undefined ? undefined : String(token),
+    outcome: outcome === 'all' ? undefined : outcome,
+    range: range === DEFAULT_RANGE ? undefined : range,
+  })
+}
+
+const DEFAULT_RANGE: PastRange = 'day'
 
 /** Changes filters. The chosen decision may not be among the new rows, so it is left. */
 export const setFilters = (changes: Record<string, string | undefined>): void =>

@@ -1,8 +1,8 @@
 import { Card } from '../../parts/page.tsx'
 import type { PastRange } from '../../parts/pastRange.ts'
 import { count } from '../../parts/values.tsx'
-import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { linkToAccess } from './filters.ts'
 
 const text = words.access
 const SHOWN = 6
@@ -23,9 +23,7 @@ export function ReasonsCard(props: {
         {codes.map((one) => (
           <li key={one.code}>
             <span>
-              <a href={linkTo('/access', { code: one.code, range: props.range === 'day' ? undefined : props.range })}>
-                {text.codes[one.code] ?? one.code}
-              </a>
+              <a href={linkToAccess({ code: one.code, range: props.range })}>{text.codes[one.code] ?? one.code}</a>
             </span>
             <span class="n">{count(one.count)}</span>
             <svg viewBox={`0 0 ${WIDTH} 6`} preserveAspectRatio="none" aria-hidden="true">

@@ -8,6 +8,7 @@ import { Shape, type StateKind } from '../../parts/state.tsx'
 import { count, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { linkToAccess } from '../access/filters.ts'
 import { type Need, needOf } from './attention.ts'
 import { timelineOf } from './timeline.ts'
 
@@ -98,11 +99,11 @@ export function WatchedBy() {
 export function Refused() {
   const load = useLoad((signal) => call(readAccessSummary, {}, { signal }), [refusals.value])
   const { data } = load
-  const link = linkTo('/access', { allowed: 'false' })
+  const link = linkToAccess({ outcome: 'refused' })
   const bars = (data?.codes ?? []).map(({ code, count: value }) => ({
-    name: text.codes[code] ?? code,
+    name: words.access.codes[code] ?? code,
     value,
-    href: linkTo('/access', { code }),
+    href: linkToAccess({ code }),
   }))
   return (
     <Card

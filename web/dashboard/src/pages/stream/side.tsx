@@ -13,6 +13,7 @@ import { Shape } from '../../parts/state.tsx'
 import { bytes, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { linkToAccess } from '../access/filters.ts'
 import { codecName } from './format.tsx'
 
 const text = words.stream
@@ -109,7 +110,7 @@ export function Recordings({ streamName }: { readonly streamName: string }) {
 export function RecentRefusals({ streamName }: { readonly streamName: string }) {
   const query = { streamName, allowed: false, limit: 5 }
   const load = useLoad((signal) => call(listAccessLog, { query }, { signal }), [streamName, refusals.value])
-  const href = linkTo('/access', { streamName, allowed: 'false' })
+  const href = linkToAccess({ stream: streamName, outcome: 'refused' })
   return (
     <Card title={text.refused} aside={<a class="note" href={href} children={text.all} />} isFlush>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
@@ -119,7 +120,7 @@ export function RecentRefusals({ streamName }: { readonly streamName: string }) 
           <li key={id}>
             <Shape kind="error" isSmall />
             <div class="grow">
-              <b>{words.overview.codes[code as keyof typeof words.overview.codes] ?? message}</b>
+              <b>{(code === undefined ? undefined : words.access.codes[code]) ?? message}</b>
               <p class="num">
                 <code>{address}</code> · <Time at={lastAt} /> {times > 1 && `· ${times} ×`}
               </p>

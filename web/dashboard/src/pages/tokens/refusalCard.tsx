@@ -7,9 +7,9 @@ import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Shape } from '../../parts/state.tsx'
 import { Time } from '../../parts/values.tsx'
-import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { linkToAccess } from '../access/filters.ts'
 import { AllowButton } from './allow.tsx'
 import type { TokenRecord } from './operations.ts'
 import type { TokenKind } from './tokenForm.ts'
@@ -36,7 +36,7 @@ export function RefusalCard(props: {
       title={text.title}
       isFlush
       aside={
-        <a class="note" href={linkTo('/access', { token: String(token.id) })}>
+        <a class="note" href={linkToAccess({ token: token.id })}>
           {text.log}
         </a>
       }
@@ -67,7 +67,7 @@ function Refusal(props: {
     <li>
       <Shape kind="error" isSmall />
       <div class="grow">
-        <a href={linkTo('/access', { token: String(token.id), decision: id })}>
+        <a href={linkToAccess({ token: token.id, decision: id })}>
           <b>{words.access.codes[code] ?? code}</b>
         </a>
         <p>

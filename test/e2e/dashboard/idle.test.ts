@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+/** The addresses that need no id. */
+const PATHS = [
+  ...readFileSync(new URL('../../../web/dashboard/src/pages/pages.ts', import.meta.url), 'utf8').matchAll(
+    /^\s+(?:\{ )?path: '([^':]+)', ?(?:load|$)/gm,
+  ),
+].map(([, path = '']) => path)
+
+/** A browser opens six connections to a server, and each page follows events on one of them. */
+const PAGES_AT_ONCE = 5
+const IDLE_SECONDS = 10
+/** Of each page meanwhile. Some ask every few seconds; a page whose answers cause requests makes hundreds. */
+const REQUESTS_MAX = 20
+
+test('an open page asks its server only now and then', async () => {
+  expect(PATHS.length).toBeGreaterThan(15)
+  // With something on record: an answer that is empty every time may look like the one before.
+  await fetch(dashboard.whip('show'), { method: 'POST', headers: { 'content-type': 'application/sdp' }, body: 'v=0' })
+  const storageState = await dashboard.context.storageState()
+  const requests = new Map<string, number>()
+  for (let at = 0; at < PATHS.length; at += PAGES_AT_ONCE) {
+    const context = await dashboard.newContext({ storageState })
+    for (const path of PATHS.slice(at, at + PAGES_AT_ONCE)) {
+      const page = await context.newPage()
+      page.on('request', () => requests.set(path, (requests.get(path) ?? 0) + 1))
+      await page.goto(`${dashboard.home}#${path}`)
+      await page.waitForSelector('main h1, main h2')
+      await page.waitForSelector('.bone', { state: 'detached' })
+      requests.delete(path)
+    }
+    // What is measured is a rate, so the time is part of the question.
+    await wait(IDLE_SECONDS * 1000)
+    await context.close()
+  }
+  expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])
+})
+
+test('a page whose script cannot be loaded says so, and loads again', async () => {
+  const page = await dashboard.open('/')
+  await page.waitForSelector('main h1')
+  await page.route(/\/assets\//, (route) => route.abort())
+  await page.evaluate(`location.hash = '#/analytics'`)
+  await page.getByRole('alert').getByText('This page cannot be loaded').waitFor()
+  await page.unroute(/\/assets\//)
+  await page.getByRole('button', { name: 'Load again' }).click()
+  await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
+  await page.close()
+})
