@@ -12,6 +12,7 @@ import { readChannelQuery } from '../../src/core/channels/listQuery.ts'
 import { isInNetwork, parseNetwork } from '../../src/core/channels/network.ts'
 import { parseDomain, refererHost } from '../../src/core/channels/referer.ts'
 import { refuseSource } from '../../src/core/channels/source.ts'
+import { cases } from '../support/randomCases.ts'
 
 const settings = {
   regions: ['local'],
@@ -109,7 +110,7 @@ describe('any body', () => {
       fc.property(fc.oneof(body, fc.anything()), (value) => {
         expect(typeof READERS[name]?.(value).ok).toBe('boolean')
       }),
-      { numRuns: 300 },
+      cases(300),
     )
   })
 
@@ -127,7 +128,7 @@ describe('any body', () => {
         if (!read.ok) expect(read.error.code).toBe('validation_failed')
         else expect(toSeries(read.value, []).length).toBeLessThanOrEqual(SLOTS_MAX + 1)
       }),
-      { numRuns: 2000 },
+      cases(2000),
     )
   })
 
@@ -160,7 +161,7 @@ describe('a source', () => {
         expect(host).toMatch(/^(\d+\.){3}\d+$|^\[[23]/)
         expect(host).not.toMatch(/^(0|10|127|192\.168|169\.254)\./)
       }),
-      { numRuns: 2000 },
+      cases(2000),
     )
   })
 
@@ -188,7 +189,7 @@ describe('a source', () => {
         expect(authority).not.toContain('@')
         expect(authority.replace(/:\d+$/, '')).toBe(host)
       }),
-      { numRuns: 5000 },
+      cases(5000),
     )
   })
 
@@ -214,7 +215,7 @@ describe('a network', () => {
         const again = parseNetwork(network.value.text)
         expect(again).toEqual({ ok: true, value: network.value })
       }),
-      { numRuns: 500 },
+      cases(500),
     )
   })
 

@@ -5,6 +5,7 @@ import { readYaml } from '../../src/config/file.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { renderDefaultFile } from '../../src/config/render.ts'
 import { allKeys, environmentName, type PartialConfig } from '../../src/config/schema.ts'
+import { cases } from '../support/randomCases.ts'
 
 /** A directory without a config.yaml. */
 const directory = '/nonexistent'
@@ -52,7 +53,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
       fc.property(yaml, (text) => {
         for (const { reason } of readYaml(text, 'f').problems) expect(reason).not.toBe('')
       }),
-      { numRuns: 2000 },
+      cases(2000),
     )
   })
 
@@ -70,7 +71,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
           expect(loadConfig({ directory, env, flags })).toHaveProperty('ok')
         },
       ),
-      { numRuns: 400 },
+      cases(400),
     )
   })
 
@@ -106,7 +107,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
         expect(fromEnvironment.ok).toBe(true)
         expect(readYaml(stringify(nested), 'f').settings).toMatchObject([{ path, value }])
       }),
-      { numRuns: 20 },
+      cases(20),
     )
   })
 })

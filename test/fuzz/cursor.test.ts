@@ -4,8 +4,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeCursor, encodeCursor, type KeyPart } from '../../src/core/pages/cursor.ts'
 import { readLimit } from '../../src/core/pages/page.ts'
+import { cases } from '../support/randomCases.ts'
 
-const RUNS = { numRuns: 1000 }
+const RUNS = cases(1000)
 const mac = (data: Uint8Array) => new Uint8Array(createHmac('sha256', 'key').update(data).digest())
 const refused = { ok: false, error: 'invalid_cursor' }
 

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isPublicAddress, parseV4, parseV6 } from '../../src/core/validation/publicAddress.ts'
 import { checkTarget } from '../../src/core/webhooks/target.ts'
+import { cases } from '../support/randomCases.ts'
 
 /** The same ranges a second time, for another implementation: Node's block list, one per family. */
 const blocked4 = new BlockList()
@@ -69,7 +70,7 @@ describe('addresses', () => {
         expect(isPublicAddress(address)).toBe(expected)
         expect(checkTarget(`https://${host}${dot}/`, false).ok).toBe(expected)
       }),
-      { numRuns: 2000 },
+      cases(2000),
     )
   })
 
@@ -86,7 +87,7 @@ describe('addresses', () => {
         if (!isIPv6(text) || /5efe/i.test(text)) return
         expect(isPublicAddress(text)).toBe(!blocked6.check(text, 'ipv6'))
       }),
-      { numRuns: 5000 },
+      cases(5000),
     )
   })
 
@@ -115,7 +116,7 @@ describe('addresses', () => {
         if (isPublicAddress(text)) expect(isIPv4(text) || isIPv6(text)).toBe(true)
         if (parseV4(text) !== null) expect(isIPv4(text)).toBe(true)
       }),
-      { numRuns: 5000 },
+      cases(5000),
     )
   })
 })
@@ -152,7 +153,7 @@ describe('targets', () => {
         expect(result.value.hostname).toMatch(/\./)
         expect(result.value.hostname).not.toBe('127.0.0.1')
       }),
-      { numRuns: 5000 },
+      cases(5000),
     )
   })
 })

@@ -18,8 +18,9 @@ import { planPublish, planView } from '../../src/media/relay/wire/sdp/plan.ts'
 import { bindingRequest, isAuthentic, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { parseTransportFeedback, TransportFeedback } from '../../src/media/relay/wire/twcc.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
+import { cases } from '../support/randomCases.ts'
 
-const RUNS = { numRuns: 2000 }
+const RUNS = cases(2000)
 const bytes = fc.uint8Array({ maxLength: 200 }).map((data) => Buffer.from(data))
 
 /** Valid bytes with some of them changed, and perhaps truncated. */
@@ -107,7 +108,7 @@ describe('no bytes from the network make it throw:', () => {
         }
         for (const [payload] of packets) videoReader(codec).join([payload, payload])
       }),
-      { numRuns: 300 },
+      cases(300),
     )
   })
 

@@ -14,8 +14,9 @@ import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
 import { opening } from '../media/rtmp/client.ts'
 import { AVC_CONFIG } from '../media/rtmp/media.ts'
+import { cases } from '../support/randomCases.ts'
 
-const RUNS = { numRuns: 2000 }
+const RUNS = cases(2000)
 const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
 
 /** Valid bytes with a few of them changed, and truncated somewhere. */

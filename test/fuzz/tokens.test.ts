@@ -13,8 +13,9 @@ import {
 } from '../../src/core/tokens/rules.ts'
 import { CreatePublishToken, UpdatePublishToken } from '../../src/core/tokens/schema.ts'
 import { aToken, plainBody, value } from '../core/tokens/samples.ts'
+import { cases } from '../support/randomCases.ts'
 
-const RUNS = { numRuns: 1000 }
+const RUNS = cases(1000)
 const kinds = fc.constantFrom<TokenKind>('publish', 'subscribe')
 
 /** Any JSON, but with our own property names often enough to pass the first check. */

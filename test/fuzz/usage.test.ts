@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readSessionQuery, readStreamStop } from '../../src/core/sessions/sessionQuery.ts'
 import { readUsageQuery, type UsageResolution, slotsOf } from '../../src/core/usage/query.ts'
+import { cases } from '../support/randomCases.ts'
 
 const DAY_MS = 86_400_000
 const EPOCH = Date.parse('2000-01-01T00:00:00Z')
@@ -52,7 +53,7 @@ describe('slots', () => {
           Array.from({ length: (days * DAY_MS) / length }, (_, n) => read.value.fromMs + n * length),
         )
       }),
-      { numRuns: 50 },
+      cases(50),
     )
   })
 
