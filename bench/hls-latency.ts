@@ -9,7 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openBrowser } from '../test/e2e/browser.ts'
 import { countedEncoder, RATE } from '../test/e2e/countedEncoder.ts'
 import { servePages } from '../test/e2e/pages.ts'
-import { lagOf } from '../test/e2e/smoothness.ts'
 import { runChannels } from '../test/support/channelsClient.ts'
 import { makeToken } from '../test/support/testNode.ts'
 import { median, report } from './lib/report.ts'
@@ -91,7 +90,7 @@ async function measure(
     const numbers = await page.evaluate<number[]>(
       `players.seen('${name}').frames.slice(-1).map(({ number }) => number)`,
     )
-    seconds.push(lagOf(encoder, numbers) / RATE)
+    seconds.push((encoder.latest() - (numbers.at(-1) ?? 0)) / RATE)
     await delay(SAMPLE_MS)
   }
   const errors = await page.evaluate<string[]>(`players.seen('${name}').errors`)

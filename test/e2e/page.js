@@ -147,13 +147,6 @@ globalThis.peer = {
     const pair = report.get(transport.selectedCandidatePairId)
     return report.get(pair?.remoteCandidateId)?.usernameFragment ?? ''
   },
-  /** Ends the session, and returns the bytes of its transport without connectivity checks. */
-  async carried() {
-    const report = [...(await held.pc.getStats()).values()]
-    const { bytesSent, bytesReceived } = report.find(({ type }) => type === 'transport')
-    await held.stop()
-    return { bytesSent, bytesReceived }
-  },
   /** Resolves when the connection is over, with its `connectionState`. */
   async over() {
     await over(held.pc)

@@ -139,11 +139,6 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.state()')
   }
 
-  /** Ends the session, and returns the bytes that its transport carried. */
-  carried(): Promise<{ bytesSent: number; bytesReceived: number }> {
-    return this.#call('peer.carried()')
-  }
-
   /** Resolves when the page sees that its connection is over, with its `connectionState`. */
   over(): Promise<string> {
     return this.#call('peer.over()')

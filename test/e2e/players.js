@@ -4,7 +4,8 @@ const { default: Hls } = await import('/hls.js')
 const { shaka, videojs } = globalThis
 
 const BITS = 14
-/** Shown frames, by player. */
+/** By player: its element, and the frames that it has shown. */
+const videos = {}
 const shown = {}
 const errors = {}
 /** Seconds behind the encoder, as the player says. */
@@ -25,10 +26,11 @@ function numberOf(video) {
 function observe(name) {
   const video = document.querySelector(`#${name}`)
   const frames = []
+  videos[name] = video
   shown[name] = frames
   errors[name] = []
-  const look = () => {
-    frames.push({ number: numberOf(video), decoded: video.getVideoPlaybackQuality().totalVideoFrames })
+  const look = (_now, { mediaTime: time }) => {
+    frames.push({ number: numberOf(video), time, decoded: video.getVideoPlaybackQuality().totalVideoFrames })
     video.requestVideoFrameCallback(look)
   }
   video.requestVideoFrameCallback(look)
@@ -87,6 +89,14 @@ globalThis.players = {
   /** @param settings of hls.js */
   play: (name, url, settings) => PLAYERS[name](url, settings),
   latency: (name) => latency[name](),
-  /** What a player has shown so far: the number of each frame, and the frames decoded by then. */
-  seen: (name) => ({ frames: shown[name], errors: errors[name] }),
+  /** What a player has shown and was given so far, see `smoothness.ts`. */
+  seen(name) {
+    const { buffered, currentTime } = videos[name]
+    const starts = Array.from({ length: buffered.length }, (_, at) => buffered.start(at))
+    return {
+      frames: shown[name],
+      wholeFrom: starts.findLast((start) => start <= currentTime) ?? null,
+      errors: errors[name],
+    }
+  },
 }

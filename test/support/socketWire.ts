@@ -8,7 +8,7 @@ import type { Wire } from './wirePeer.ts'
 export interface SocketWire extends Wire {
   /** Bytes of SRTP and SRTCP: to the server, and from it. */
   readonly carried: { readonly up: number; readonly down: number }
-  /** Connects to the first host candidate of its transport in this answer. */
+  /** Connects to the port that this answer names for its transport. */
   open(answer: string): Promise<void>
   close(): void
 }
@@ -23,9 +23,9 @@ interface Line {
 /** Media has this first byte (RFC 7983). The others are connectivity checks and handshakes. */
 const isMedia = (datagram: Buffer): boolean => ((datagram[0] ?? 0) & 0xc0) === 0x80
 
-/** The port of the first host candidate of this transport at 127.0.0.1. NaN: there is none. */
+/** The port of the host candidates of this transport. NaN: there are none. */
 export const portIn = (transport: 'udp' | 'tcp', answer: string): number =>
-  Number(new RegExp(`a=candidate:\\S+ 1 ${transport} \\d+ 127\\.0\\.0\\.1 (\\d+)`).exec(answer)?.[1])
+  Number(new RegExp(`a=candidate:\\S+ 1 ${transport} \\d+ \\S+ (\\d+) typ host`).exec(answer)?.[1])
 
 export function socketWire(transport: 'udp' | 'tcp'): SocketWire {
   const carried = { up: 0, down: 0 }
