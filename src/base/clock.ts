@@ -37,12 +37,18 @@ export class ManualClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const sleeper = { at: this.#now + ms, wake: resolve }
-      this.#sleepers.push(sleeper)
-      signal?.addEventListener('abort', () => {
+      const abort = (): void => {
         this.#sleepers = this.#sleepers.filter((s) => s !== sleeper)
-        reject(signal.reason as Error)
-      })
+        reject(signal?.reason as Error)
+      }
+      const wake = (): void => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      }
+      const sleeper = { at: this.#now + ms, wake }
+      if (signal?.aborted) return abort()
+      this.#sleepers.push(sleeper)
+      signal?.addEventListener('abort', abort)
     })
   }
 

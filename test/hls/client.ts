@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/base/clock.ts'
 import type { Answer, Kind } from './answers.ts'
 
 /** A page of another origin, as most players are on. */
@@ -10,6 +11,7 @@ export interface ClientOptions {
   /** How long a server may be away before that counts: it says so (503), has no connection, and then no publisher. */
   readonly outageMs: number
   readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
 /** Requests what a player requests. */
@@ -27,6 +29,10 @@ export class Client {
     return this.#options.signal.aborted
   }
 
+  get #nowMs(): number {
+    return this.#options.clock.monotonic()
+  }
+
   /** How often the server was away so far. Media that was named before may be gone after that. */
   get outages(): number {
     return this.#outages
@@ -39,7 +45,7 @@ export class Client {
       if (answer === null || answer.status === 503) this.#isAway()
       const isBack = answer !== null && (answer.status < 400 || kind === 'media')
       if (isBack && kind !== 'media') this.#away = null
-      if (isBack || this.#away === null || Date.now() > this.#away.untilMs) return answer
+      if (isBack || this.#away === null || this.#nowMs > this.#away.untilMs) return answer
       await this.sleep(RETRY_MS)
     }
     return null
@@ -47,35 +53,34 @@ export class Client {
 
   #isAway(): void {
     if (this.#away !== null || this.isOver) return
-    this.#away = { untilMs: Date.now() + this.#options.outageMs }
+    this.#away = { untilMs: this.#nowMs + this.#options.outageMs }
     if (this.#options.outageMs > 0) this.#outages += 1
   }
 
   async #once(kind: Kind, url: string, headers: Readonly<Record<string, string>>): Promise<Answer | null> {
-    const signal = AbortSignal.any([this.#options.signal, AbortSignal.timeout(ANSWER_MAX_MS)])
+    const { clock, signal } = this.#options
+    const over = new AbortController()
+    const late = AbortSignal.any([signal, over.signal])
+    clock.sleep(ANSWER_MAX_MS, late).then(
+      () => over.abort(),
+      () => undefined,
+    )
     try {
       const asked = { Origin: ORIGIN, 'Accept-Encoding': 'gzip', ...headers }
-      const response = await fetch(url, { headers: asked, signal })
+      const response = await fetch(url, { headers: asked, signal: late })
       const body = Buffer.from(await response.arrayBuffer())
       return { kind, url: response.url, status: response.status, headers: new Map(response.headers), body }
     } catch {
       return null
+    } finally {
+      over.abort()
     }
   }
 
   /** Ends early when the watch is over. */
   async sleep(ms: number): Promise<void> {
-    const { signal } = this.#options
-    if (signal.aborted) return
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      signal.addEventListener('abort', done)
-    })
+    const { clock, signal } = this.#options
+    await clock.sleep(ms, signal).catch(() => undefined)
   }
 }
 

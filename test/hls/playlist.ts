@@ -177,3 +177,10 @@ export const playingSeconds = ({ segments, open }: MediaPlaylist): number =>
 
 export const sumOf = (parts: readonly Part[]): number =>
   parts.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0)
+
+/** The date at which the listed media ends, epoch milliseconds. */
+export function endMsOf({ segments, open }: MediaPlaylist): number {
+  let endMs = Number.NaN
+  for (const { dateMs, durationSeconds } of segments) endMs = (dateMs ?? endMs) + durationSeconds * 1000
+  return open === null ? endMs : (open.dateMs ?? endMs) + sumOf(open.parts) * 1000
+}

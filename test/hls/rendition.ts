@@ -1,9 +1,11 @@
+import type { Clock } from '../../src/base/clock.ts'
 import { type Answer, checkAnswer, checkCompressed, checkMissing, checkRange, checkSameBytes } from './answers.ts'
 import { type Client, withQuery } from './client.ts'
 import { RenditionMedia } from './renditionMedia.ts'
 import { checkPlaylist } from './onePlaylist.ts'
 import {
   type MediaPlaylist,
+  endMsOf,
   nextOf,
   playingSeconds,
   readMediaPlaylist,
@@ -15,6 +17,7 @@ import { checkBlocking, checkDelta, checkNews, checkSameText, checkSuccessor, ty
 import { unless } from './violation.ts'
 
 export interface RenditionOptions {
+  readonly clock: Clock
   readonly client: Client
   readonly report: Report
   readonly variant: Variant
@@ -33,6 +36,8 @@ const DELTA_EVERY = 10
 const WAITED = 0.3
 const MATCHES_TRIED = 5
 const LOOK_MS = 100
+/** The newest part of a stream may be this old, milliseconds. */
+const BEHIND_MS = 1500
 
 /** The parameters of a request are not a part of the address; a ticket may be one. */
 function withoutQuery(url: string): string {
@@ -46,7 +51,7 @@ export class Rendition {
   readonly media: RenditionMedia
   readonly #options: RenditionOptions
   #before: MediaPlaylist | null = null
-  #changedAtMs = Date.now()
+  #changedAtMs: number
   #count = 0
   /** How often the server had been away at the playlist before. */
   #outages = 0
@@ -55,14 +60,27 @@ export class Rendition {
 
   constructor(options: RenditionOptions) {
     this.#options = options
+    this.#changedAtMs = options.clock.monotonic()
     this.media = new RenditionMedia(options)
   }
 
-  /** Resolves at `untilMs`, when the playlist ends, or when it is enough. */
+  get #nowMs(): number {
+    return this.#options.clock.monotonic()
+  }
+
+  /** Its newest media is older than that of a stream that goes on. */
+  get isBehind(): boolean {
+    if (this.#before === null || this.#before.ended) return false
+    const { partTargetSeconds, targetSeconds } = this.#before
+    const usualMs = partTargetSeconds === null ? targetSeconds * 2000 : 0
+    return this.#options.clock.now() - endMsOf(this.#before) > usualMs + BEHIND_MS
+  }
+
+  /** Resolves at `untilMs`, monotonic, when the playlist ends, or when it is enough. */
   async watch(untilMs: number, isEnough: () => boolean): Promise<void> {
     const { client } = this.#options
     this.#untilMs = untilMs
-    while (Date.now() < untilMs && !client.isOver && this.#before?.ended !== true && !isEnough()) {
+    while (this.#nowMs < untilMs && !client.isOver && this.#before?.ended !== true && !isEnough()) {
       const request = this.#before?.canBlockReload ? nextOf(this.#before) : null
       const playlist = await this.#load(request)
       if (playlist === null) await client.sleep(FAILED_MS)
@@ -75,12 +93,12 @@ export class Rendition {
   async #load(request: Request | null): Promise<MediaPlaylist | null> {
     const { client, report, urls, name, graceSeconds } = this.#options
     const url = request ? withQuery(urls[0], { _HLS_msn: request.msn, _HLS_part: request.part }) : urls[0]
-    const sentAtMs = Date.now()
+    const sentAtMs = this.#nowMs
     const { outages } = client
     const answer = await client.get(request ? 'blocking' : 'playlist', url)
     if (client.isOver) return null
     const wasAway = client.outages !== outages
-    if (wasAway) this.#changedAtMs = Date.now()
+    if (wasAway) this.#changedAtMs = this.#nowMs
     const at = `${name} media playlist`
     report.add(unless(answer?.status === 200, 'answer', at, '200', answer?.status ?? 'no connection'))
     if (answer?.status !== 200) return null
@@ -90,7 +108,7 @@ export class Rendition {
     report.add(playlist.text.length > 1024 ? checkCompressed(answer.headers, at) : [])
     if (request !== null && !wasAway) {
       const partSeconds = playlist.partTargetSeconds ?? playlist.targetSeconds
-      const waited = Date.now() - sentAtMs > partSeconds * 1000 * WAITED
+      const waited = this.#nowMs - sentAtMs > partSeconds * 1000 * WAITED
       const graceParts = Math.ceil(graceSeconds / partSeconds)
       report.add(checkBlocking(request, playlist, { waited, graceParts }, name))
       report.seen.blocking += 1
@@ -105,13 +123,13 @@ export class Rendition {
     this.#count += 1
     report.seen.playlists += 1
     report.add(checkPlaylist(playlist, name))
-    const waitedSeconds = (Date.now() - this.#changedAtMs) / 1000
+    const waitedSeconds = (this.#nowMs - this.#changedAtMs) / 1000
     report.add(
       before
         ? [...checkSuccessor(before, playlist, name), ...checkNews(playlist, waitedSeconds, graceSeconds, name)]
         : [],
     )
-    if (before?.text !== playlist.text) this.#changedAtMs = Date.now()
+    if (before?.text !== playlist.text) this.#changedAtMs = this.#nowMs
     this.media.take(playlist)
     // A server that was away has only new segments.
     if (before && client.outages === this.#outages) this.#watchRemoved(before, playlist)
@@ -144,9 +162,9 @@ export class Rendition {
     const seconds = Math.max(0, segment.durationSeconds + listedSeconds - 1)
     await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed just now`)
     const { outages } = client
-    const lateAtMs = Date.now() + seconds * 1000
-    while (Date.now() < Math.min(lateAtMs, this.#untilMs)) await client.sleep(LOOK_MS)
-    if (Date.now() < lateAtMs || client.outages !== outages) return
+    const lateAtMs = this.#nowMs + seconds * 1000
+    while (this.#nowMs < Math.min(lateAtMs, this.#untilMs)) await client.sleep(LOOK_MS)
+    if (this.#nowMs < lateAtMs || client.outages !== outages) return
     await this.#checkThere(segment.uri, `${name} segment ${segment.number}, removed ${seconds.toFixed(1)} s ago`)
   }
 

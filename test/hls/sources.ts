@@ -1,5 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { promisify } from 'node:util'
+import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
+import type { Message } from '../../src/media/rtmp/messages.ts'
 import { ended } from '../support/channels.ts'
+import { keptOf } from '../support/clips.ts'
+
+const run = promisify(execFile)
 
 interface Source {
   /** Frames in a second; null: no video. */
@@ -49,8 +55,8 @@ export type SourceName = keyof typeof SOURCES
 
 export const isSource = (name: string): name is SourceName => Object.hasOwn(SOURCES, name)
 
-/** Pushes a source in real time to `rtmp://…`. `endChildren` ends it. */
-export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'ignore' = 'inherit'): ChildProcess {
+/** What ffmpeg reads for a source, and how it encodes that as FLV. */
+function argumentsOf(name: SourceName): { input: string[]; output: string[] } {
   const {
     rate,
     hasAudio,
@@ -66,21 +72,40 @@ export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'i
     ...(hasAudio ? ['sine=frequency=440:sample_rate=48000'] : []),
   ].map((track, at) => `${track}[out${at}]`)
   const x264 = `-c:v libx264 -preset ultrafast -pix_fmt yuv420p -bf ${bFrames} -g ${gop} -sc_threshold 0 -fps_mode vfr`
-  const args = [
-    '-loglevel',
-    'error',
-    '-re',
-    '-f',
-    'lavfi',
-    '-i',
-    tracks.join(';'),
+  const output = [
     ...(rate === null ? [] : ['-vf', filters[0], ...x264.split(' ')]),
     ...(kbits === undefined ? [] : `-b:v ${kbits}k -maxrate ${kbits}k -bufsize ${kbits}k`.split(' ')),
     ...(hasAudio ? ['-af', filters[1], '-c:a', 'aac'] : []),
     ...(audioGoesOn ? ['-max_interleave_delta', '100000'] : []),
     '-f',
     'flv',
-    url,
   ]
+  return { input: ['-f', 'lavfi', '-i', tracks.join(';')], output }
+}
+
+/** Pushes a source in real time to `rtmp://…`. `endChildren` ends it. */
+export function pushSource(name: SourceName, url: string, errors: 'inherit' | 'ignore' = 'inherit'): ChildProcess {
+  const { input, output } = argumentsOf(name)
+  const args = ['-loglevel', 'error', '-re', ...input, ...output, url]
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', errors] }))
+}
+
+/** Of a recording. It has what differs in a source: a jump, or seconds without video. */
+const RECORDED_SECONDS = 30
+const recordings = new Map<SourceName, Promise<readonly Message[]>>()
+
+/** The first half minute of a source, as tags of FLV. */
+export function recordingOf(name: SourceName): Promise<readonly Message[]> {
+  const made = recordings.get(name) ?? record(name)
+  recordings.set(name, made)
+  return made
+}
+
+async function record(name: SourceName): Promise<readonly Message[]> {
+  const { input, output } = argumentsOf(name)
+  const args = ['-loglevel', 'error', ...input, '-t', String(RECORDED_SECONDS), ...output, 'pipe:1']
+  const made = async () => (await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 1 << 28 })).stdout
+  const flv = await keptOf(['recording', args], made)
+  // Where ffmpeg is in no hurry it writes audio far behind the video.
+  return new FlvReader().push(flv).sort((one, other) => one.timestamp - other.timestamp)
 }

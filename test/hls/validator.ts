@@ -1,3 +1,5 @@
+import { systemClock } from '../../src/base/clock.ts'
+import type { FastClock } from '../support/fastClock.ts'
 import { checkAnswer } from './answers.ts'
 import { Client } from './client.ts'
 import { checkAligned, checkRates, checkVariant, type SegmentFacts } from './media.ts'
@@ -15,6 +17,8 @@ export interface ValidatorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** How long the server may be away before that is a violation, for tests that restart it. Default 0. */
   readonly outageMs?: number
+  /** Of the stream, which it slows down while the stream is behind. Default: the clock of the machine. */
+  readonly clock?: FastClock
   /** How late a change may be on a busy machine, seconds. Default 1. */
   readonly graceSeconds?: number
   /** True ends the watch early. Called after each playlist. */
@@ -32,16 +36,21 @@ export async function validateHls(options: ValidatorOptions): Promise<Report> {
   const report = new Report()
   const over = new AbortController()
   const { outageMs = 0, seconds } = options
-  const client = new Client({ outageMs, signal: over.signal })
+  const clock = options.clock ?? systemClock
+  const client = new Client({ outageMs, signal: over.signal, clock })
   const renditions = await open(client, report, options)
-  const untilMs = Date.now() + seconds * 1000
-  const ending = setTimeout(() => over.abort(), seconds * 1000 + LAST_ANSWERS_MS)
+  const untilMs = clock.monotonic() + seconds * 1000
+  const caughtUp = options.clock?.crawlWhile(() => renditions.some(({ rendition }) => rendition.isBehind))
+  clock.sleep(seconds * 1000 + LAST_ANSWERS_MS, over.signal).then(
+    () => over.abort(),
+    () => undefined,
+  )
   try {
     await Promise.all(
       renditions.map(({ rendition }) => rendition.watch(untilMs, () => options.isEnough?.(report) === true)),
     )
   } finally {
-    clearTimeout(ending)
+    caughtUp?.()
     over.abort()
   }
   conclude(report, renditions)
@@ -56,7 +65,7 @@ interface Opened {
 
 /** Loads the master playlist for two viewers. The rules are checked with the first one. */
 async function open(client: Client, report: Report, options: ValidatorOptions): Promise<Opened[]> {
-  const { url, headers = {}, graceSeconds = 1 } = options
+  const { url, headers = {}, graceSeconds = 1, clock = systemClock } = options
   const load = () => client.get('master', url, headers)
   const [mine, theirs] = await Promise.all([load(), load()])
   report.add(unless(mine?.status === 200, 'answer', 'master playlist', '200', mine?.status ?? 'no connection'))
@@ -70,7 +79,7 @@ async function open(client: Client, report: Report, options: ValidatorOptions): 
   return variants.map((variant, index) => {
     const urls = [variant, others[index] ?? variant].map(({ uri }) => new URL(uri, url).href) as [string, string]
     const name = `variant ${index}`
-    return { variant, name, rendition: new Rendition({ client, report, variant, urls, graceSeconds, name }) }
+    return { variant, name, rendition: new Rendition({ clock, client, report, variant, urls, graceSeconds, name }) }
   })
 }
 

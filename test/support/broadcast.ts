@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
@@ -15,15 +16,22 @@ export interface Broadcast {
   end(): Promise<void>
 }
 
+export interface BroadcastOptions {
+  speed?: number
+  clock?: Clock
+  streamName?: string
+  token?: object
+}
+
 /** A publisher with its own token, whose media really plays. */
 export async function broadcast(
   sluice: RunningApp,
   recorded: Recorded,
-  { speed = 6, streamName = 'show', token = {} }: { speed?: number; streamName?: string; token?: object } = {},
+  { speed = 6, clock = systemClock, streamName = 'show', token = {} }: BroadcastOptions = {},
 ): Promise<Broadcast> {
   const { ctx } = sluice.app
   const made = await makeToken(sluice, 'publish', token)
-  const player = new Player(recorded, speed)
+  const player = new Player(recorded, speed, clock)
   const attempt = attemptOf({ presented: made.token, streamName })
   const over = async (sessionId: string, reason: SessionEndReason) => {
     player.end()

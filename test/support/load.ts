@@ -1,5 +1,31 @@
+import type { LoadControl, LoadVerdict } from '../../src/core/channels/runs/load.ts'
+import type { Rung } from '../../src/core/channels/runs/rungs.ts'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 
 /** The load of a machine with room for everything. */
 export const freeLoad = (): EncodingLoad =>
   new EncodingLoad({ cores: 64, processors: { idle: null }, stepsDown: () => false })
+
+/** Of an engine that makes the renditions that a test chooses. */
+export class ScriptedLoad implements LoadControl {
+  rungs: readonly Rung[] = []
+  notice = null
+  #wanted: readonly Rung[] | null = null
+
+  make(rungs: readonly Rung[]): void {
+    this.#wanted = rungs
+  }
+
+  look(): LoadVerdict {
+    if (this.#wanted === null) return { log: null, restart: false }
+    this.rungs = this.#wanted
+    this.#wanted = null
+    return { log: { level: 'info', message: 'other renditions' }, restart: true }
+  }
+
+  copies(): void {}
+  begun(): void {}
+  counted(): void {}
+  over(): void {}
+  ended(): void {}
+}

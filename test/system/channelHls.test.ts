@@ -1,24 +1,27 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pushSource, type SourceName } from '../hls/sources.ts'
+import { recordingOf, type SourceName } from '../hls/sources.ts'
 import { validateHls, type ValidatorOptions } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
-import { endChildren, until, workingIn } from '../support/channels.ts'
+import { until, workingIn } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { FastClock } from '../support/fastClock.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 
 const VIDEO = [
   { width: 160, height: 90, bitrate: 150_000 },
   { width: 96, height: 54, bitrate: 80_000, frameRate: { value: 15, scale: 1 } },
 ]
-/** Encoders, engines and validators share a busy machine. */
-const GRACE_SECONDS = 20
+/** Of the stream. */
+const GRACE_SECONDS = 6
 
+const clock = new FastClock()
 let live: ChannelsClient
 let ladderId: string
 let audioLadderId: string
 let copyLadderId: string
 beforeAll(async () => {
-  live = await runChannels()
+  live = await runChannels({ clock })
   ladderId = (await live.made('POST', '/abr', { name: 'tiny', video: VIDEO })).id
   audioLadderId = (await live.made('POST', '/abr', { name: 'with audio', video: VIDEO, audioOnly: true })).id
   const [top, small] = VIDEO
@@ -29,8 +32,8 @@ beforeAll(async () => {
   copyLadderId = (await live.made('POST', '/abr', { name: 'copied', video, audioOnly: true })).id
 })
 afterAll(async () => {
-  endChildren()
   await live.close()
+  clock.close()
 })
 
 interface Playing {
@@ -41,6 +44,9 @@ interface Playing {
   stop(): Promise<unknown>
 }
 
+const push = async (source: SourceName, url: string): Promise<RtmpPublisher> =>
+  RtmpPublisher.start(url, clock, await recordingOf(source))
+
 /** A channel that plays a source. */
 async function playing(source: SourceName, abrLadderId = ladderId): Promise<Playing> {
   const engines = [{ name: 'Main', quality: { abrLadderId } }]
@@ -48,20 +54,23 @@ async function playing(source: SourceName, abrLadderId = ladderId): Promise<Play
   const made = await live.made('POST', '/channels', { name: source, ingests, distributions: [{ name: 'Web' }] })
   await live.made('POST', `/channels/${made.id}/start`)
   const ingestUrl = `rtmp://127.0.0.1:${live.running.rtmpPort}/live/${made.ingests[0].streamKey}`
-  pushSource(source, ingestUrl)
+  const publisher = await push(source, ingestUrl)
   const url = `${live.running.base}/v2/distributions/${made.distributions[0].id}/hls/main.m3u8`
   await until(async () => (await fetch(url)).ok, 'a playlist of the channel')
-  return { url, ingestUrl, engineId: made.engines[0].id, stop: () => live.v2('POST', `/channels/${made.id}/stop`) }
+  const stop = async () => {
+    publisher.end()
+    await live.v2('POST', `/channels/${made.id}/stop`)
+  }
+  return { url, ingestUrl, engineId: made.engines[0].id, stop }
 }
 
-/** The rules that a stream broke. Playlists are not compressed. */
-async function broken(url: string, isEnough: ValidatorOptions['isEnough']): Promise<string[]> {
-  const options = { url, seconds: 60, graceSeconds: GRACE_SECONDS, ...(isEnough ? { isEnough } : {}) }
-  const { violations } = await validateHls(options)
+/** The rules that a stream broke, until it is enough. Playlists are not compressed. */
+async function broken(url: string, isEnough: NonNullable<ValidatorOptions['isEnough']>): Promise<string[]> {
+  const { violations } = await validateHls({ url, clock, seconds: 3600, graceSeconds: GRACE_SECONDS, isEnough })
   return violations.map(lineOf).filter((line) => !line.includes('Content-Encoding'))
 }
 
-// They mostly wait, so they run concurrently.
+// They wait for encoders, so they run concurrently.
 
 test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audio-only'])(
   'the HLS of a channel breaks no rule when its encoder sends %s',
@@ -113,15 +122,17 @@ test.concurrent('the HLS of a channel breaks no rule when its encoder comes back
     { segments: 10, source: 'plain' },
   ] as const
   let swaps = 0
+  const later: Promise<RtmpPublisher>[] = []
   const violations = await broken(channel.url, ({ seen }) => {
     const next = swapAt[swaps]
     if (next && seen.segments >= next.segments) {
       swaps += 1
-      pushSource(next.source, channel.ingestUrl)
+      later.push(push(next.source, channel.ingestUrl))
     }
     return next === undefined && seen.segments >= 18
   })
   expect([swaps, violations]).toEqual([2, []])
+  for (const publisher of await Promise.all(later)) publisher.end()
   await channel.stop()
 })
 

@@ -1,28 +1,32 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readMediaPlaylist } from '../hls/playlist.ts'
 import type { Report } from '../hls/report.ts'
-import { pushSource, type SourceName } from '../hls/sources.ts'
+import { recordingOf, type SourceName } from '../hls/sources.ts'
 import { validateHls } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
-import { endChildren, until } from '../support/channels.ts'
+import { until } from '../support/channels.ts'
+import { FastClock } from '../support/fastClock.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
 
-/** Encoders and validators share a busy machine. */
-const GRACE_SECONDS = 20
+/** Of the stream. */
+const GRACE_SECONDS = 6
 
+const clock = new FastClock()
+const publishers: RtmpPublisher[] = []
 let running: RunningApp
-beforeAll(async () => void (running = await runApp()))
+beforeAll(async () => void (running = await runApp({ clock })))
 afterAll(async () => {
-  endChildren()
+  for (const publisher of publishers) publisher.end()
   await running.close()
+  clock.close()
 })
-
-// They mostly wait, so they run concurrently.
 
 async function broadcast(source: SourceName): Promise<string> {
   const { token } = await makeToken(running, 'publish', { streams: [{ streamName: source }] })
-  pushSource(source, `rtmp://127.0.0.1:${running.rtmpPort}/v2/pub/${source}?token=${token}`)
+  const ingestUrl = `rtmp://127.0.0.1:${running.rtmpPort}/v2/pub/${source}?token=${token}`
+  publishers.push(await RtmpPublisher.start(ingestUrl, clock, await recordingOf(source)))
   const url = `${running.base}/hls/${running.accountId}/${source}/index.m3u8`
   await until(async () => (await fetch(url)).ok, 'a playlist of the broadcast')
   return url
@@ -31,7 +35,7 @@ async function broadcast(source: SourceName): Promise<string> {
 /** The rules that a stream breaks in 12 segments. */
 async function broken(url: string): Promise<string[]> {
   const isEnough = ({ seen }: Report) => seen.segments >= 12
-  const { violations } = await validateHls({ url, seconds: 60, graceSeconds: GRACE_SECONDS, isEnough })
+  const { violations } = await validateHls({ url, clock, seconds: 3600, graceSeconds: GRACE_SECONDS, isEnough })
   return violations.map(lineOf)
 }
 

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pushSource, type SourceName } from '../hls/sources.ts'
+import { recordingOf, type SourceName } from '../hls/sources.ts'
 import { validateHls, type ValidatorOptions } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { endChildren, until } from '../support/channels.ts'
+import { until } from '../support/channels.ts'
+import { FastClock } from '../support/fastClock.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken } from '../support/testNode.ts'
 import { freePort } from '../support/freePort.ts'
@@ -18,14 +20,16 @@ const hlsRenditions = [
   { height: 96, bitrate: 100_000 },
 ]
 const SIZES = ['320x180', '256x144', '170x96']
-/** Encoders and validators share a busy machine. */
-const GRACE_SECONDS = 20
+/** Of the stream. */
+const GRACE_SECONDS = 6
 
+const clock = new FastClock()
 let place: Place
 /** Has the feeds. */
 let owner: RunningApp
 let other: RunningApp
 const onAir: Broadcast[] = []
+const publishers: RtmpPublisher[] = []
 
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
@@ -33,25 +37,31 @@ beforeAll(async () => {
   other = await node()
 })
 afterAll(async () => {
-  endChildren()
+  for (const publisher of publishers) publisher.end()
   for (const begun of onAir) await begun.end()
   for (const one of [owner, other]) await one.close()
   await place.remove()
+  clock.close()
 })
 
 async function node(): Promise<RunningApp> {
   const port = await freePort()
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
-  return runApp({ flags: { storage: { url: place.url }, secrets, server, hls: { idleSeconds: 6 } } })
+  return runApp({ clock, flags: { storage: { url: place.url }, secrets, server, hls: { idleSeconds: 6 } } })
 }
 
 const urlOf = (at: RunningApp, stream: string): string => `${at.base}/hls/${owner.accountId}/${stream}/index.m3u8`
 
+async function publish(source: SourceName, stream: string, token: string): Promise<void> {
+  const url = `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/${stream}?token=${token}`
+  publishers.push(await RtmpPublisher.start(url, clock, await recordingOf(source)))
+}
+
 /** Pushes a source over RTMP with a token that asks for renditions. Resolves when the stream is known at all nodes. */
 async function push(source: SourceName, stream: string, value?: string): Promise<string> {
   const token = value ?? (await makeToken(owner, 'publish', { hlsRenditions })).token
-  pushSource(source, `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/${stream}?token=${token}`)
+  await publish(source, stream, token)
   const isKnown = ({ app }: RunningApp) => app.ctx.streamsOnAir(owner.accountId, stream) !== undefined
   await until(() => [owner, other].every(isKnown), `${stream} on the air`)
   return token
@@ -60,7 +70,7 @@ async function push(source: SourceName, stream: string, value?: string): Promise
 /** The sizes in the master playlist, and the rules that the stream broke. Playlists are not compressed. */
 async function watched(url: string, isEnough: NonNullable<ValidatorOptions['isEnough']>) {
   const sizes = (await (await fetch(url)).text()).match(/(?<=RESOLUTION=)\d+x\d+/g)
-  const { violations, seen } = await validateHls({ url, seconds: 60, graceSeconds: GRACE_SECONDS, isEnough })
+  const { violations, seen } = await validateHls({ url, clock, seconds: 3600, graceSeconds: GRACE_SECONDS, isEnough })
   return { sizes, segments: seen.segments, broken: violations.map(lineOf).filter((line) => !line.includes('Encoding')) }
 }
 
@@ -72,7 +82,7 @@ const encoders = (): number[] =>
     .filter((line) => line.includes('-force_key_frames source'))
     .map((line) => Number.parseInt(line, 10))
 
-// They mostly wait, so they run concurrently.
+// They wait for encoders, so they run concurrently.
 describe.concurrent('the HLS of a feed with renditions breaks no rule', () => {
   test('when its encoder sends B-frames, and at another node', async () => {
     await push('b-frames', 'reordered')
@@ -95,7 +105,7 @@ describe.concurrent('the HLS of a feed with renditions breaks no rule', () => {
 
   test('when a browser sends VP8 and Opus', async () => {
     const recorded = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
-    onAir.push(await broadcast(owner, recorded, { speed: 1, streamName: 'browser', token: { hlsRenditions } }))
+    onAir.push(await broadcast(owner, recorded, { speed: 1, clock, streamName: 'browser', token: { hlsRenditions } }))
     const { sizes, broken } = await watched(urlOf(owner, 'browser'), ({ seen }) => seen.segments >= 12)
     expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })
   })
@@ -112,7 +122,7 @@ test('the HLS of a feed with renditions breaks no rule when ffmpeg is killed, an
     }
     if (step === 1 && seen.segments >= 15) {
       step = 2
-      pushSource('plain', `rtmp://127.0.0.1:${owner.rtmpPort}/v2/pub/killed?token=${token}`)
+      void publish('plain', 'killed', token)
     }
     return seen.segments >= 27
   })

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { Measured } from '../../src/services/measured.ts'
-import type { LoadControl, LoadVerdict } from '../../src/core/channels/runs/load.ts'
-import { type Rung, rungsOf } from '../../src/core/channels/runs/rungs.ts'
+import { rungsOf } from '../../src/core/channels/runs/rungs.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
 import { reachSources } from '../../src/net/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
@@ -16,9 +15,11 @@ import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
+import { ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
 import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 
 const TINY = { id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }
@@ -30,6 +31,8 @@ let radio: Recorded
 let dir: string
 let sources: PushSources
 let transcoder: FfmpegTranscoder
+/** Of the sources and of the engines. Processes get real time to end. */
+let clock: FastClock
 let streams: ChannelStreams
 let scripted: ScriptedLoad
 /** Every started process, with the number of running ones at its start. */
@@ -50,15 +53,16 @@ beforeEach(async () => {
   started = []
   events = []
   logs = []
-  measured = new Measured({ clock: systemClock }, '')
+  clock = new FastClock()
+  measured = new Measured({ clock }, '')
   sources = new PushSources()
   const ffmpeg = watched(
     createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline }),
   )
-  const tools = { clock: systemClock, log: silentLog }
+  const tools = { clock, log: silentLog }
   const plenty = plentyOfRoom()
   scripted = new ScriptedLoad()
-  streams = new ChannelStreams(systemClock)
+  streams = new ChannelStreams(clock)
   transcoder = createTranscoder({
     ...tools,
     ffmpeg,
@@ -77,6 +81,7 @@ afterEach(async () => {
   endChildren()
   for (const player of players.splice(0)) player.end()
   await transcoder.stop()
+  clock.close()
   await rm(dir, { recursive: true })
 })
 
@@ -86,30 +91,6 @@ function launch(engineId: string, source: TranscodeJob['source'], ladder: Transc
     if (event.kind === 'log') logs.push(event.message)
     else events.push(event.kind)
   })
-}
-
-/** Does what a test says. */
-class ScriptedLoad implements LoadControl {
-  rungs: readonly Rung[] = []
-  notice = null
-  #wanted: readonly Rung[] | null = null
-
-  make(rungs: readonly Rung[]): void {
-    this.#wanted = rungs
-  }
-
-  look(): LoadVerdict {
-    if (this.#wanted === null) return { log: null, restart: false }
-    this.rungs = this.#wanted
-    this.#wanted = null
-    return { log: { level: 'info', message: 'other renditions' }, restart: true }
-  }
-
-  copies(): void {}
-  begun(): void {}
-  counted(): void {}
-  over(): void {}
-  ended(): void {}
 }
 
 function watched(ffmpeg: Ffmpeg): Ffmpeg {
@@ -126,7 +107,7 @@ const push = (ingestId = 'in_1'): FrameSink => sources.publish(ingestId, async (
 
 /** Plays into a connection, which had other tracks before. */
 function play(recorded: Recorded, sink: FrameSink): Player {
-  const player = new Player(recorded)
+  const player = new Player(recorded, 1, clock)
   players.push(player)
   player.subscribe(sink)
   return player
@@ -168,13 +149,13 @@ test('after a failure the next encoder is tried at once, and fifty in a row star
   await until(() => events.includes('source'), 'a source')
   process.kill(started[0]?.process.pid ?? 0, 'SIGKILL')
   await until(() => events.includes('died'), 'the end of the process')
-  const sinceMs = performance.now()
+  const sinceMs = clock.monotonic()
   for (let count = 0; count < 50; count += 1) {
     play(wide, push())
-    await new Promise((done) => setTimeout(done, 40))
+    await clock.sleep(40)
   }
   await until(() => events.at(-1) === 'manifest', 'frames of the last one')
-  const seconds = Math.ceil((performance.now() - sinceMs) / 1000)
+  const seconds = Math.ceil((clock.monotonic() - sinceMs) / 1000)
   expect(started.length).toBeGreaterThan(1)
   expect(started.length).toBeLessThanOrEqual(2 + seconds)
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
@@ -242,7 +223,7 @@ test('an encoder without video is reported once when the ladder has no audio, an
   await until(() => logs.length > 0, 'a word about it')
   expect(logs.at(-1)).toMatch(/^The source has no video, and the ABR ladder of this engine has no audio/)
   // Longer than the pause before a retry.
-  await new Promise((done) => setTimeout(done, 1500))
+  await clock.sleep(1500)
   expect([events.filter((kind) => kind !== 'ready'), logs.length, started]).toEqual([['sourceLost'], 1, []])
   before.end()
   play(wide, sink)
@@ -252,7 +233,7 @@ test('an encoder without video is reported once when the ladder has no audio, an
 
 test('an engine that pulls a source without video plays its audio at the second attempt, without a warning', async () => {
   const url = `udp://127.0.0.1:${await freeUdpPort()}`
-  const tone = '-re -f lavfi -i sine=frequency=440:sample_rate=48000 -c:a aac'
+  const tone = '-readrate 4 -f lavfi -i sine=frequency=440:sample_rate=48000 -c:a aac'
   ended(spawn('ffmpeg', `-loglevel error ${tone} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
   launch('en_5', { kind: 'pull', ingestId: 'in_5', url }, LADDER)
   await until(() => events.includes('manifest'), 'a manifest')
@@ -317,7 +298,7 @@ test('a copied rendition has the frames of the source as they are, and the other
 test('what cannot be copied is encoded with the figures of the ladder, and the log says why', async () => {
   const rare = await encoded({ video: 'h264', audio: 'aac', seconds: 16, gop: 1000, size: '192x108' })
   launch('en_6', { kind: 'push', ingestId: 'in_6' }, COPY_LADDER)
-  const player = new Player(rare, 4)
+  const player = new Player(rare, 1, clock)
   players.push(player)
   player.subscribe(push('in_6'))
   const isEncoded = () => streams.find('en_6')?.variants()[0]?.size?.width === 96
@@ -356,7 +337,8 @@ const variants = () =>
 test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
   const port = await freeUdpPort()
   const url = `udp://127.0.0.1:${port}`
-  const inputs = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
+  const inputs =
+    '-readrate 4 -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
   const codecs = '-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac'
   ended(spawn('ffmpeg', `-loglevel error ${inputs} ${codecs} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
   launchBoth({ kind: 'pull', ingestId: 'in_2', url })

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { AudioCodec, Frame, FrameSink, RestingSource, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
 import { keptOf } from '../../support/clips.ts'
 
@@ -132,21 +133,24 @@ function bytesOf(dump: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
 }
 
-/** A source that plays a recording in a loop, in real time or `speed` times as fast. */
+/** A source that plays a recording in a loop, `speed` times as fast as its clock. */
 export class Player implements RestingSource {
   readonly #recorded: Recorded
   readonly #speed: number
   readonly #sinks = new Map<FrameSink, { waiting: boolean }>()
   readonly #timer: NodeJS.Timeout
-  readonly #startedAt = performance.now()
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #startedAt: number
   readonly #lengthUs: number
   #next = 0
   #tracks: readonly TrackInfo[]
   #cache: Frame[] = []
   #ended = false
 
-  constructor(recorded: Recorded, speed = 1) {
+  constructor(recorded: Recorded, speed = 1, clock: Pick<Clock, 'monotonic'> = systemClock) {
     this.#recorded = recorded
+    this.#clock = clock
+    this.#startedAt = clock.monotonic()
     this.#tracks = recorded.tracks
     this.#speed = speed
     const last = Math.max(...recorded.frames.map((frame) => frame.timeUs))
@@ -190,7 +194,7 @@ export class Player implements RestingSource {
   }
 
   #play(): void {
-    const untilUs = (performance.now() - this.#startedAt) * 1000 * this.#speed
+    const untilUs = (this.#clock.monotonic() - this.#startedAt) * 1000 * this.#speed
     for (;;) {
       const frame = this.#frameAt(this.#next)
       if (frame === undefined || frame.decodeTimeUs > untilUs) return

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import type { LoadControl } from '../../../src/core/channels/runs/load.ts'
 import type { SegmentFact } from '../../../src/core/hls/facts.ts'
@@ -14,6 +14,7 @@ import { FeedStream, type FeedStreamOptions } from '../../../src/media/hls/feedS
 import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { EncodingLoad } from '../../../src/services/encodingLoad.ts'
+import { FastClock } from '../../support/fastClock.ts'
 import { ffmpegWithNvenc } from '../../support/hardwareFfmpeg.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
@@ -23,6 +24,8 @@ import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline })
 const folder = mkdtempSync(join(tmpdir(), 'sluice-ladder-'))
 const open: { player: Player; stream: FeedStream }[] = []
+/** Of sources and streams. Processes get real time to end. */
+let clock: FastClock
 let h264: Recorded
 let vp8: Recorded
 
@@ -32,11 +35,15 @@ beforeAll(async () => {
   )
   vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 100, size: '426x240' })
 })
+beforeEach(() => {
+  clock = new FastClock()
+})
 afterEach(async () => {
   for (const { player, stream } of open.splice(0)) {
     player.end()
     await stream.stop()
   }
+  clock.close()
   expect(ffmpeg.running).toBe(0)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -64,17 +71,22 @@ const LADDER = [
   { height: 96, bitrate: 100_000 },
 ]
 
+/** On the clock of the stream: as long as an encoder takes. */
+const READY_MS = 3_600_000
+/** The limit of the test ends it. */
+const PATIENT = { timeout: 120_000, interval: 50 }
+
 function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
-  const player = new Player(recorded)
+  const player = new Player(recorded, 1, clock)
   const warnings: string[] = []
   const stream = new FeedStream({
     ffmpeg,
-    clock: systemClock,
+    clock,
     log: { ...silentLog, warn: (fields, text) => void warnings.push(`${text}: ${String(fields['problem'])}`) },
     name: 'test',
     id: `feed-${Math.random()}`,
     store: new MemoryStore(),
-    numbers: new StreamNumbers(systemClock),
+    numbers: new StreamNumbers(clock),
     source: player,
     segments: { targetSeconds: 2, listed: 20, maxBytes: 64e6, parts: true },
     renditions: LADDER,
@@ -82,11 +94,23 @@ function watch(recorded: Recorded, options: Partial<FeedStreamOptions> = {}) {
     stallMs: 4000,
     ...options,
   })
-  const looking = setInterval(() => stream.checkProgress(), 200)
+  const looking = setInterval(() => stream.checkProgress(), 50)
   looking.unref()
+  clock.crawlWhile(() => isBehind(stream))
   open.push({ player, stream })
   return { player, stream, warnings }
 }
+
+/** The most segments that a rendition may be behind its source. */
+const BEHIND_MAX = 1
+
+/** An encoder that runs is behind. */
+const isBehind = (stream: FeedStream): boolean =>
+  ffmpeg.running > 0 &&
+  ['v144', 'v96'].some((name) => {
+    const most = segmentsOf(stream, 'v0').length - BEHIND_MAX
+    return stream.hls.rendition(name) !== undefined && segmentsOf(stream, name).length < most
+  })
 
 const segmentsOf = (stream: FeedStream, name: string): readonly SegmentFact[] =>
   stream.hls.facts(name)?.segments.filter(({ closed }) => closed) ?? []
@@ -97,12 +121,9 @@ const shown = (segments: readonly SegmentFact[]) =>
 
 /** Waits until each rendition has this number of segments, and expects them to be those of the source. */
 async function expectAligned(stream: FeedStream, names: string[], count: number): Promise<void> {
-  await vi.waitFor(
-    () => {
-      for (const name of names) expect(segmentsOf(stream, name).length, name).toBeGreaterThanOrEqual(count)
-    },
-    { timeout: 40_000, interval: 50 },
-  )
+  await vi.waitFor(() => {
+    for (const name of names) expect(segmentsOf(stream, name).length, name).toBeGreaterThanOrEqual(count)
+  }, PATIENT)
   const source = segmentsOf(stream, 'v0')
   for (const name of names) {
     const made = segmentsOf(stream, name)
@@ -147,7 +168,7 @@ function expectSameFrames(stream: FeedStream, name: string): void {
 
 test('the lower renditions have the segments of the source, with B-frames, and none is larger than it', async () => {
   const { stream, warnings } = watch(h264)
-  expect(await stream.hls.ready(20_000)).toBe(true)
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
   expect(ffmpeg.running).toBe(1)
   const variants = stream.hls.variants()
   expect(variants.map(({ rendition, size }) => [rendition, size])).toEqual([
@@ -177,7 +198,7 @@ test('the encoder that the configuration names makes the lower renditions', asyn
     videoEncoder: encoder.value,
   })
   const { stream, warnings } = watch(h264, { ffmpeg: own })
-  expect(await stream.hls.ready(20_000)).toBe(true)
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
   await expectAligned(stream, ['v144', 'v96'], 2)
   expect(readFileSync(calls, 'utf8').match(/-c:v h264_nvenc -preset p2 .*? -gpu 0 /g)).toHaveLength(2)
   expect(probe(stream, 'v144').codecs).toEqual(['h264', 'aac'])
@@ -194,11 +215,11 @@ function signal(name: NodeJS.Signals): number {
 
 test('when ffmpeg is killed, the renditions go on with the next frame, and the source is not touched', async () => {
   const { stream, warnings } = watch(h264)
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 1)
   const master = stream.hls.variants().map(({ rendition }) => rendition)
   expect(signal('SIGKILL')).toBe(1)
-  await vi.waitFor(() => expect(warnings).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENT)
   expect(stream.hls.variants().map(({ rendition }) => rendition)).toEqual(master)
   const before = segmentsOf(stream, 'v144').length
   await expectAligned(stream, ['v144', 'v96'], before + 3)
@@ -209,10 +230,10 @@ test('when ffmpeg is killed, the renditions go on with the next frame, and the s
 
 test('an ffmpeg that hangs is killed, and the renditions go on with the next frame', async () => {
   const { stream, warnings } = watch(h264)
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 1)
   expect(signal('SIGSTOP')).toBe(1)
-  await vi.waitFor(() => expect(warnings).toHaveLength(1), { timeout: 20_000 })
+  await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENT)
   expect(warnings[0]).toMatch(/tried again: ffmpeg was killed/)
   const before = segmentsOf(stream, 'v144').length
   await expectAligned(stream, ['v144', 'v96'], before + 3)
@@ -221,7 +242,7 @@ test('an ffmpeg that hangs is killed, and the renditions go on with the next fra
 
 test('VP8 and Opus are converted, and the lower renditions are made of that', async () => {
   const { stream } = watch(vp8)
-  expect(await stream.hls.ready(20_000)).toBe(true)
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
   expect(ffmpeg.running).toBe(2)
   await expectAligned(stream, ['v144', 'v96'], 3)
   expect(probe(stream, 'v144').codecs).toEqual(['h264', 'aac'])
@@ -229,9 +250,9 @@ test('VP8 and Opus are converted, and the lower renditions are made of that', as
 
 test('another publisher continues all renditions after the same discontinuity', async () => {
   const { stream } = watch(h264)
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 2)
-  const next = new Player(h264)
+  const next = new Player(h264, 1, clock)
   open.push({ player: next, stream })
   stream.follow(next, LADDER)
   const count = segmentsOf(stream, 'v0').length
@@ -246,9 +267,9 @@ test('another publisher continues all renditions after the same discontinuity', 
 test('when the source shrinks, the renditions that players know stay, and none is larger than the source', async () => {
   const small = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 50, size: '160x120' })
   const { stream } = watch(h264)
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 1)
-  const next = new Player(small)
+  const next = new Player(small, 1, clock)
   open.push({ player: next, stream })
   stream.follow(next, LADDER)
   const count = segmentsOf(stream, 'v0').length
@@ -262,10 +283,10 @@ test('when the source shrinks, the renditions that players know stay, and none i
 
 test('when the source ends, all renditions end with its last segment', async () => {
   const { stream, player } = watch(h264)
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 1)
   player.end()
-  await vi.waitFor(() => expect(stream.hls.facts('v96')?.ended).toBe(true), { timeout: 20_000 })
+  await vi.waitFor(() => expect(stream.hls.facts('v96')?.ended).toBe(true), PATIENT)
   expect(stream.hls.facts('v144')?.ended).toBe(true)
   await expectAligned(stream, ['v144', 'v96'], segmentsOf(stream, 'v0').length)
   expect(ffmpeg.running).toBe(0)
@@ -274,7 +295,7 @@ test('when the source ends, all renditions end with its last segment', async () 
 test('a machine without room serves the source alone, and says so', async () => {
   const load = new EncodingLoad({ cores: 0, processors: { idle: null }, stepsDown: () => false })
   const { stream, warnings } = watch(h264, { load })
-  expect(await stream.hls.ready(20_000)).toBe(true)
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
   expect(stream.hls.variants().map(({ rendition }) => rendition)).toEqual(['v0'])
   expect(ffmpeg.running).toBe(0)
   expect(warnings).toEqual([
@@ -306,12 +327,12 @@ test('when the machine is too slow, the largest rendition is left out and the ot
     },
   })
   const { stream, warnings } = watch(h264, { load })
-  await stream.hls.ready(20_000)
+  await stream.hls.ready(READY_MS)
   isSlow = true
-  await vi.waitFor(() => expect(stream.hls.rendition('v144')).toBeUndefined(), { timeout: 20_000 })
+  await vi.waitFor(() => expect(stream.hls.rendition('v144')).toBeUndefined(), PATIENT)
   expect(warnings).toEqual(['the renditions of a stream: too slow'])
   isSlow = false
-  await vi.waitFor(() => expect(segmentsOf(stream, 'v96').length).toBeGreaterThan(0), { timeout: 20_000 })
+  await vi.waitFor(() => expect(segmentsOf(stream, 'v96').length).toBeGreaterThan(0), PATIENT)
   await expectAligned(stream, ['v96'], 2)
   expect(stream.hls.variants().map(({ rendition }) => rendition)).toEqual(['v0', 'v96'])
 })
@@ -327,13 +348,13 @@ test('without ffmpeg the source is served alone after a while, and its viewers w
   const { stream, warnings } = watch(h264, { ffmpeg: missing })
   expect(await stream.hls.ready(3000)).toBe(true)
   expect(stream.hls.variants().map(({ rendition }) => rendition)).toEqual(['v0'])
-  await vi.waitFor(() => expect(warnings.at(-1)).toMatch(/without renditions/), { timeout: 30_000 })
+  await vi.waitFor(() => expect(warnings.at(-1)).toMatch(/without renditions/), PATIENT)
   expect(stream.hls.rendition('v144')).toBeUndefined()
 })
 
 test('a feed of H.264 and AAC without renditions needs no process', async () => {
   const { stream } = watch(h264, { renditions: [] })
-  expect(await stream.hls.ready(20_000)).toBe(true)
-  await vi.waitFor(() => expect(segmentsOf(stream, 'v0').length).toBeGreaterThanOrEqual(2), { timeout: 20_000 })
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
+  await vi.waitFor(() => expect(segmentsOf(stream, 'v0').length).toBeGreaterThanOrEqual(2), PATIENT)
   expect(ffmpeg.running).toBe(0)
 })

@@ -37,6 +37,11 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
+/** As long as a process takes. */
+const READY_MS = 120_000
+/** The limit of the test ends it. */
+const PATIENT = { timeout: 120_000, interval: 50 }
+
 function package_(recorded: Recorded, ffmpegHost = ffmpeg) {
   const player = new Player(recorded, 6)
   return { player, ...packageSource(player, {}, ffmpegHost) }
@@ -93,9 +98,9 @@ function probe(stream: FeedStream, segments: Listed[]) {
 
 test('H.264 and AAC are copied into segments of two seconds that play, without a process', async () => {
   const { stream } = package_(h264)
-  expect(await stream.hls.ready(6000)).toBe(true)
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
   expect(ffmpeg.running).toBe(0)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), PATIENT)
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.15)
   const { codecs, frames } = probe(stream, segments)
@@ -111,8 +116,8 @@ test('H.264 and AAC are copied into segments of two seconds that play, without a
 
 test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
   const { stream } = package_(vp8)
-  expect(await stream.hls.ready(6000)).toBe(true)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), { timeout: 30_000 })
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), PATIENT)
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
   expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
@@ -121,8 +126,8 @@ test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', asy
 test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () => {
   const recorded = await encoded({ video: 'h264', audio: 'opus', seconds: 4, gop: 50, size: '320x180' })
   const { stream } = package_(recorded)
-  expect(await stream.hls.ready(6000)).toBe(true)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), PATIENT)
   const segments = listed(stream)
   const { codecs, streams, frames } = probe(stream, segments)
   expect(codecs).toEqual(['h264', 'aac'])
@@ -136,10 +141,10 @@ test('H.264 passes unchanged beside Opus that becomes AAC, in step', async () =>
 
 test('when ffmpeg is killed, the stream continues after a discontinuity with the next numbers', async () => {
   const { stream } = package_(vp8)
-  await stream.hls.ready(6000)
+  await stream.hls.ready(READY_MS)
   const before = listed(stream)
   expect(signal('SIGKILL')).toBe(1)
-  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), PATIENT)
   const after = listed(stream)
   expect(textOf(stream)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-')
   expect(after.map(({ n }) => n)).toEqual(after.map((_, index) => after[0]!.n + index))
@@ -153,16 +158,14 @@ test('when ffmpeg is killed, the stream continues after a discontinuity with the
 })
 
 test('when ffmpeg hangs it is killed, and the stream continues', async () => {
-  const { stream } = package_(vp8)
-  await stream.hls.ready(6000)
+  const { stream, warnings } = package_(vp8)
+  await stream.hls.ready(READY_MS)
   expect(signal('SIGSTOP')).toBe(1)
-  await vi.waitFor(
-    () => {
-      stream.checkProgress()
-      expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
-    },
-    { timeout: 30_000, interval: 100 },
-  )
+  await vi.waitFor(() => {
+    // The next process may begin as slowly as it likes.
+    if (warnings.length === 0) stream.checkProgress()
+    expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
+  }, PATIENT)
 })
 
 /** Signals every ffmpeg that this process has started; returns how many. */
@@ -175,9 +178,9 @@ function signal(name: NodeJS.Signals): number {
 
 test('a change of tracks begins a new run, and the segments of the old one stay', async () => {
   const { stream, player } = package_(h264)
-  await stream.hls.ready(6000)
+  await stream.hls.ready(READY_MS)
   player.change(h264.tracks.map((track) => (track.kind === 'video' ? { ...track, width: 322 } : track)))
-  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), PATIENT)
   expect(
     probe(
       stream,
@@ -188,9 +191,9 @@ test('a change of tracks begins a new run, and the segments of the old one stay'
 
 test('the end of a source ends the playlist, which still plays to its end', async () => {
   const { stream, player } = package_(h264)
-  await stream.hls.ready(6000)
+  await stream.hls.ready(READY_MS)
   player.end()
-  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), PATIENT)
   expect(stream.ended).toBe(true)
   expect(probe(stream, listed(stream)).frames).toBeGreaterThan(50)
 })
@@ -209,7 +212,7 @@ describe.each([
     const [, holdBack] = /PART-HOLD-BACK=([\d.]+)/.exec(textOf(stream)) ?? []
     expect(Number(holdBack)).toBeLessThan(2)
     hub.end()
-    await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
+    await vi.waitFor(() => expect(stream.ended).toBe(true), PATIENT)
     expect(textOf(stream)).not.toMatch(/^#EXT-X-DISCONTINUITY$/m)
     const segments = listed(stream)
     const said = segments.reduce((sum, { duration }) => sum + duration, 0)
@@ -236,18 +239,18 @@ async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Fr
 
 test('the normal end of a broadcast is not a failure: no restart, and no warning in the log', async () => {
   const { stream, player, warnings } = package_(h264)
-  await stream.hls.ready(6000)
+  await stream.hls.ready(READY_MS)
   player.end()
-  await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
+  await vi.waitFor(() => expect(stream.ended).toBe(true), PATIENT)
   expect([warnings, stream.problem, ffmpeg.running]).toEqual([[], null, 0])
 })
 
 test('a stream has ended when its publisher leaves just after ffmpeg failed', async () => {
   const { stream, player } = package_(vp8)
-  await stream.hls.ready(6000)
+  await stream.hls.ready(READY_MS)
   expect(signal('SIGKILL')).toBe(1)
   player.end()
-  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  await vi.waitFor(() => expect(textOf(stream)).toContain('#EXT-X-ENDLIST'), PATIENT)
   expect(ffmpeg.running).toBe(0)
 })
 
@@ -260,6 +263,6 @@ test('without ffmpeg no segment is ready, and the stream has the reason', async 
     offline,
   })
   const { stream } = package_(vp8, without)
-  await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
+  await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), PATIENT)
   expect(await stream.hls.ready(100)).toBe(false)
 })
