@@ -166,13 +166,25 @@ static napi_value run_call(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+static int64_t sent_of(const connection *one) {
+  return one->is_busy ? (int64_t)(one->head_sent + one->body_sent) : 0;
+}
+
+/* sent(watch, id) -> the bytes of the answer under way that the kernel accepted; 0: there is none */
+static napi_value sent_call(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 2);
+  watch *self = watch_of(&call);
+  connection *one = connection_of(&call, self, 1);
+  return call.ok ? number(env, sent_of(one)) : refuse(env);
+}
+
 /* forget(watch, id) -> the bytes of the answer under way that the kernel accepted; 0: there is none */
 static napi_value forget_call(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 2);
   watch *self = watch_of(&call);
   connection *one = connection_of(&call, self, 1);
   if (!call.ok) return refuse(env);
-  int64_t sent = one->is_busy ? (int64_t)(one->head_sent + one->body_sent) : 0;
+  int64_t sent = sent_of(one);
   forget_connection(self, one);
   return number(env, sent);
 }
@@ -216,8 +228,8 @@ static void instance_free(napi_env env, void *data, void *hint) {
 NAPI_MODULE_INIT() {
   static const exported functions[] = {
       {"join", join},         {"send", send_call},     {"watch", watch_call},     {"add", add_call},   {"arm", arm_call},
-      {"answer", answer_call}, {"run", run_call},       {"forget", forget_call},   {"unwatch", unwatch_call},
-      {"read", read_call},
+      {"answer", answer_call}, {"run", run_call},       {"sent", sent_call},       {"forget", forget_call},
+      {"unwatch", unwatch_call}, {"read", read_call},
   };
   instance *self = malloc(sizeof *self);
   if (self == NULL) return NULL;

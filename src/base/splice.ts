@@ -31,6 +31,8 @@ export interface Splice {
    * @param body not empty; nothing may write to it. One of `join` is not copied
    */
   answer(watch: Watch, id: number, taken: number, head: string, body: Buffer): number
+  /** The bytes of its answer under way that the kernel took; 0: there is none. */
+  sent(watch: Watch, id: number): number
   /** Handles what has come, and what sockets have taken. The listeners must not throw. */
   run(watch: Watch, onRequest: OnRequest, onEnd: OnEnd): void
   /** Ends the watch of a connection. Returns the bytes of its answer under way that the kernel took, else 0. */

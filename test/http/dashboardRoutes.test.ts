@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildHttp } from '../../src/app/server.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf, callAs } from '../support/dashboard.ts'
+import { requestOf, routesOf } from '../support/routes.ts'
 
 /** Routes that need no session. */
 const OPEN = [
@@ -30,31 +31,11 @@ let routes: string[]
 beforeAll(async () => {
   running = await runApp()
   const http = await buildHttp(running.app)
-  routes = routesOf(http.printRoutes({ commonPrefix: false })).filter((route) => route.includes(' /dashboard/api'))
+  routes = routesOf(http).filter((route) => route.includes(' /dashboard/api'))
   routes = routes.map((route) => route.replace('/dashboard/api', ''))
   await http.close()
 })
 afterAll(() => running.close())
-
-/** `METHOD path` of each line of Fastify's tree of routes. */
-function routesOf(tree: string): string[] {
-  const above: string[] = []
-  return tree.split('\n').flatMap((line) => {
-    const [, indent = '', segment = '', methods = ''] = /^([│ ]*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/.exec(line) ?? []
-    const depth = indent.length / 4
-    above.splice(depth, above.length, segment)
-    return methods === '' ? [] : methods.split(', ').map((method) => `${method} ${above.join('')}`)
-  })
-}
-
-/** Ids that can exist, for each parameter. */
-const pathOf = (path: string): string =>
-  path.replaceAll(/:(token|webhook|user|secret|credential|session)Id/g, '7').replaceAll(/:\w+/g, 'ch_7')
-
-const requestOf = (route: string): [method: string, path: string] => {
-  const [method = '', path = ''] = route.split(' ')
-  return [method, pathOf(path)]
-}
 
 test('the table has the routes of all three interfaces', () => {
   expect(routes.length).toBeGreaterThan(150)

@@ -219,7 +219,7 @@ describe.runIf(native)('a connection that the addon watches', () => {
     const idle = await known(served)
     const third = await known(served)
     await idle.ended()
-    expect(connections.counts).toEqual({ gaveWay: 1, refused: 0 })
+    expect(connections.counts).toMatchObject({ gaveWay: 1, refused: 0 })
     client.socket.resume()
     expect((await client.answer()).body.equals(bytes)).toBe(true)
     await until(() => served.answers[0]?.writableFinished === true)

@@ -274,7 +274,7 @@ describe('the resource', () => {
     expect(engine.ended).toEqual([])
   })
 
-  test('10,000 PATCHes: each gets an answer, and at most 8 are under way', async () => {
+  test('1,600 PATCHes on a hundred connections: each gets an answer, and at most 8 are under way', async () => {
     const at = await begin()
     let [underWay, most] = [0, 0]
     engine.patched = async () => {
@@ -283,9 +283,9 @@ describe('the resource', () => {
       underWay--
       return { ok: true, answer: null, etag: 'first' }
     }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => patchAtOnce(at, 500)))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => patchAtOnce(at, 16)))
     const statuses = answers.flat()
-    expect(statuses).toHaveLength(10_000)
+    expect(statuses).toHaveLength(1600)
     expect(statuses.filter((status) => status !== '204' && status !== '429')).toEqual([])
     expect(most).toBeLessThanOrEqual(8)
     expect((await patch(at)).status).toBe(204)

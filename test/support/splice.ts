@@ -30,6 +30,7 @@ const NAMES: readonly (keyof Splice)[] = [
   'arm',
   'answer',
   'run',
+  'sent',
   'forget',
   'unwatch',
   'read',

@@ -1,9 +1,12 @@
-import { type Server, ServerResponse } from 'node:http'
+import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
+import { handleOf } from './socketHandle.ts'
+import { Crowd, Held, type WaitingRequest } from './heldConnection.ts'
+import { unsentBytes } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
 
 export interface ConnectionLimits {
@@ -13,76 +16,10 @@ export interface ConnectionLimits {
   readonly maxPerAddress: number
 }
 
-/** A connection and its current request. */
-class Held {
-  /** With TLS, the one below until the handshake has ended. */
-  socket: Socket
-  /** Connections from the same address; null: this one comes from a trusted proxy. */
-  readonly peers: Crowd | null
-  readonly addressKey: string
-  readonly amongAll = new Place(this)
-  readonly amongPeers = new Place(this)
-  /** Requests without a complete answer. */
-  underWay = 0
-  /** The latest request that has no complete answer. */
-  response: ServerResponse | null = null
-  endsWithAnswer = false
-
-  constructor(socket: Socket, peers: Crowd | null, addressKey: string) {
-    this.socket = socket
-    this.peers = peers
-    this.addressKey = addressKey
-  }
-}
-
-/** A place in a ring of idle connections. Alone, it is its own neighbour. */
-class Place {
-  readonly held: Held | null
-  #before: Place = this
-  #after: Place = this
-
-  constructor(held: Held | null) {
-    this.held = held
-  }
-
-  get after(): Place {
-    return this.#after
-  }
-
-  /** Moves to the place before `other`. */
-  enter(other: Place): void {
-    this.leave()
-    this.#before = other.#before
-    this.#after = other
-    this.#before.#after = this
-    other.#before = this
-  }
-
-  leave(): void {
-    this.#before.#after = this.#after
-    this.#after.#before = this.#before
-    this.#before = this
-    this.#after = this
-  }
-}
-
-/**
- * Connections that share a limit. The idle ones form a ring, by when they became idle: every request leaves and enters
- * it, and a ring costs a fraction of an ordered set.
- */
-class Crowd {
-  /** Stands between the one that was idle longest and the latest. */
-  readonly #idle = new Place(null)
-  size = 0
-
-  get longestIdle(): Held | null {
-    return this.#idle.after.held
-  }
-
-  enter(place: Place): void {
-    place.enter(this.#idle)
-  }
-}
+/** Of one connection. RFC 9112 section 9.3.2 lets clients send requests in advance, and lets a server close on them. */
+const WAITING_MAX = 16
+/** Of all connections: each takes a few kilobytes. */
+const ALL_WAITING_MAX = 8192
 
 /**
  * Bounds the connections of an HTTP server, so that descriptors are left for everything else. A new connection closes
@@ -90,12 +27,13 @@ class Crowd {
  * server closed the old one before its request (RFC 9112 section 9.3.1).
  */
 export class HttpConnections {
-  readonly counts = { gaveWay: 0, refused: 0 }
+  readonly counts = { gaveWay: 0, refused: 0, flooded: 0, stalled: 0, unsent: 0 }
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean
   readonly #all = new Crowd()
   readonly #byAddress = new Map<string, Crowd>()
   readonly #held = new Map<Duplex, Held>()
+  #waiting = 0
   readonly handshakes = new PendingHandshakes<Held>()
 
   constructor(limits: ConnectionLimits, isProxy: (address: Address) => boolean) {
@@ -127,22 +65,81 @@ export class HttpConnections {
   /** Marks a connection as busy with a request. */
   begin(socket: Socket, answer: ServerResponse | ViewerAnswer): void {
     const held = this.#held.get(socket)
+    if (held !== undefined) this.#start(held, answer)
+  }
+
+  /**
+   * Serves a request when the answers before it have left. Node begins all requests of a packet at once, and a packet has
+   * room for a thousand of them.
+   */
+  enter(request: IncomingMessage, response: ServerResponse, serve: RequestListener): void {
+    const held = this.#held.get(request.socket)
     if (held === undefined) return
-    held.underWay += 1
-    held.response = answer instanceof ServerResponse ? answer : null
-    held.amongAll.leave()
-    held.amongPeers.leave()
-    answer.on('close', () => this.#end(held))
+    if (held.answer !== null || held.waiting !== null) return this.#wait(held, { request, response, serve })
+    this.#start(held, response)
+    serve(request, response)
   }
 
   /** True: an answer is under way, and the connection closes after it. */
   endsWithAnswer(socket: Duplex): boolean {
     const held = this.#held.get(socket)
-    if (held === undefined || held.underWay === 0) return false
-    const { response } = held
+    if (held === undefined || held.answer === null) return false
     // An incomplete request gets no answer, so there is none to wait for.
-    held.endsWithAnswer = response?.req.complete === true || response?.headersSent === true
+    const { answer, waiting } = held
+    if (waiting?.at(-1)?.request.complete === false) waiting.pop()
+    held.endsWithAnswer =
+      waiting !== null || (answer instanceof ServerResponse && (answer.req.complete || answer.headersSent))
     return held.endsWithAnswer
+  }
+
+  /**
+   * Closes connections whose clients do not take their answers. Call it every `UNSENT_LOOK_MS`.
+   * @param maxBytes of answers that wait for all clients together
+   */
+  look(maxBytes: number): void {
+    const waiting: { readonly held: Held; readonly bytes: number }[] = []
+    for (const held of this.#held.values()) {
+      const { socket, answer, progress } = held
+      if (answer === null) continue
+      if (progress.isStuck(socket, answer)) this.#drop(held, 'stalled')
+      else waiting.push({ held, bytes: unsentBytes(socket, answer) })
+    }
+    let all = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (all <= maxBytes) return
+    for (const { held, bytes } of waiting.toSorted((a, b) => b.bytes - a.bytes)) {
+      if (all <= maxBytes) return
+      all -= bytes
+      this.#drop(held, 'unsent')
+    }
+  }
+
+  #start(held: Held, answer: ServerResponse | ViewerAnswer): void {
+    held.answer = answer
+    held.amongAll.leave()
+    held.amongPeers.leave()
+    answer.on('close', () => this.#end(held))
+  }
+
+  #wait(held: Held, request: WaitingRequest): void {
+    const waiting = (held.waiting ??= [])
+    waiting.push(request)
+    this.#waiting += 1
+    handleOf(held.socket)?.readStop()
+    if (waiting.length > WAITING_MAX || this.#waiting > ALL_WAITING_MAX) this.#drop(held, 'flooded')
+  }
+
+  /** In a turn of its own, so that the requests of other connections come between. */
+  #next(held: Held): void {
+    const { waiting, socket } = held
+    const next = waiting?.shift()
+    if (next === undefined) return
+    this.#waiting -= 1
+    if (waiting?.length === 0) {
+      held.waiting = null
+      handleOf(socket)?.readStart()
+    }
+    this.#start(held, next.response)
+    next.serve(next.request, next.response)
   }
 
   #accept(socket: Socket): Held | null {
@@ -172,10 +169,14 @@ export class HttpConnections {
     if (crowd === null || max === 0 || crowd.size < max) return true
     const longest = crowd.longestIdle
     if (longest === null) return false
-    this.counts.gaveWay += 1
-    this.#remove(longest)
-    longest.socket.destroy()
+    this.#drop(longest, 'gaveWay')
     return true
+  }
+
+  #drop(held: Held, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
+    this.counts[why] += 1
+    this.#remove(held)
+    held.socket.destroy()
   }
 
   #add(held: Held): void {
@@ -192,13 +193,15 @@ export class HttpConnections {
     for (const crowd of [this.#all, held.peers]) if (crowd !== null) crowd.size -= 1
     held.amongAll.leave()
     held.amongPeers.leave()
+    this.#waiting -= held.waiting?.length ?? 0
+    held.waiting = null
     if (held.peers?.size === 0) this.#byAddress.delete(held.addressKey)
   }
 
   #end(held: Held): void {
-    held.underWay -= 1
-    if (held.underWay > 0 || !this.#held.has(held.socket)) return
-    held.response = null
+    if (!this.#held.has(held.socket)) return
+    held.answer = null
+    if (held.waiting !== null) return void setImmediate(() => this.#next(held))
     if (held.endsWithAnswer) held.socket.end()
     this.#rest(held)
   }

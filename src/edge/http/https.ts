@@ -1,4 +1,4 @@
-import type { RequestListener, ServerOptions, ServerResponse } from 'node:http'
+import { type IncomingMessage, type RequestListener, type ServerOptions, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Validity } from '../../core/certificates/renewal.ts'
@@ -27,7 +27,7 @@ export function httpsServer(
   connections: HttpConnections,
 ): Server {
   const { cert, key } = certificate.current
-  const server = createServer({ ...settings, ...PROTOCOL, cert, key }, listener)
+  const server = createServer({ ...settings, ...PROTOCOL, cert, key, ServerResponse: InPieces }, listener)
   certificate.onChange((now) => server.setSecureContext({ cert: now.cert, key: now.key, ...PROTOCOL }))
   // Otherwise Node takes a failed handshake for a bad request, and an answer would be written to it.
   server.removeAllListeners('tlsClientError')
@@ -48,4 +48,28 @@ export function servedFacts({
 }: HttpsOptions): Validity & { problem: string | null } {
   const { beginsMs, expiresMs } = current
   return { beginsMs, expiresMs, problem }
+}
+
+const PIECE_BYTES = 256 * 1024
+
+/**
+ * An answer that is encrypted piece by piece, as its client takes it. Node encrypts all that it is given, into memory of
+ * its own, also for a client that reads nothing.
+ */
+class InPieces<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  override end(...given: unknown[]): this {
+    const [body, encoding] = given
+    const bytes = typeof body === 'string' ? Buffer.from(body, encoding as BufferEncoding) : body
+    const isLong = bytes instanceof Uint8Array && bytes.length > PIECE_BYTES && this.req.method !== 'HEAD'
+    if (!isLong) return super.end(...(given as Parameters<ServerResponse['end']>))
+    this.#send(bytes, 0)
+    return this
+  }
+
+  #send(bytes: Uint8Array, from: number): void {
+    const next = from + PIECE_BYTES
+    if (next >= bytes.length) super.end(bytes.subarray(from))
+    else if (this.write(bytes.subarray(from, next))) this.#send(bytes, next)
+    else this.once('drain', () => this.#send(bytes, next))
+  }
 }

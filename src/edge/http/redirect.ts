@@ -18,6 +18,8 @@ export function redirectServer(options: RedirectOptions): Server {
     answer(request, response, options).catch(() => response.destroy())
   })
   server.maxConnections = CONNECTIONS_MAX
+  // A packet has room for a thousand requests.
+  server.maxRequestsPerSocket = 1
   return server
 }
 

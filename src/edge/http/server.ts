@@ -1,6 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { repeat } from '../../base/repeat.ts'
 import type { Context } from '../../commands/context.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../services/channelGauges.ts'
@@ -40,6 +41,7 @@ import { streamRoutes } from './streams/routes.ts'
 import { trustRoutes } from './trust/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
+import { UNSENT_LOOK_MS, UNSENT_MAX_BYTES } from './unsent.ts'
 import { WatchedConnections, type WatchedOptions } from './watchedConnections.ts'
 import { type ViewingOptions, viewingRoutes } from './viewing.ts'
 import { channelErrorHandler } from './channels/problem.ts'
@@ -148,8 +150,30 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     fastPaths.push(paths.ofNode)
     watched = watch(app, options, { clock: ctx.clock, connections, path: paths.ofAddon })
   }
+  closeStalled(app, ctx, connections, watched)
   await app.ready()
   return app
+}
+
+/** Clients that read nothing keep their answers in memory. */
+function closeStalled(
+  app: FastifyInstance,
+  { clock, log }: Context,
+  connections: HttpConnections,
+  watched: WatchedConnections | null,
+): void {
+  const options = {
+    clock,
+    log,
+    name: 'close connections that take no answer',
+    everyMs: UNSENT_LOOK_MS,
+    pausesFirst: true,
+  }
+  const looking = repeat(options, async () => {
+    watched?.count()
+    connections.look(UNSENT_MAX_BYTES)
+  })
+  app.addHook('onClose', () => looking.stop())
 }
 
 interface ManagementOptions extends ServerOptions {
@@ -222,8 +246,6 @@ function watch(
   return watched
 }
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void
-
 const LOOK_MS = 5000
 
 /**
@@ -233,7 +255,7 @@ function listenerOf(
   { requestTimeoutMs, https }: ServerOptions,
   connections: HttpConnections,
   isTaken: FastPath,
-  handler: Listener,
+  handler: RequestListener,
   protocolErrors: ProtocolErrorOptions,
 ): Server {
   const settings = {
@@ -245,18 +267,16 @@ function listenerOf(
     // `refuseHead` checks it, so that the answer has our format.
     requireHostHeader: false,
   }
-  const listener: Listener = (request, response) => {
-    connections.begin(request.socket, response)
+  const serve: RequestListener = (request, response) => {
     if (https) addHsts(response, https)
     if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
   }
+  const refuse: RequestListener = (request, response) => refuseExpectation(request, response, protocolErrors)
+  const listener: RequestListener = (request, response) => connections.enter(request, response, serve)
   const server = https ? httpsServer(https, settings, listener, connections) : createServer(settings, listener)
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    connections.begin(request.socket, response)
-    refuseExpectation(request, response, protocolErrors)
-  })
+  server.on('checkExpectation', (request, response) => connections.enter(request, response, refuse))
   if (!https) connections.attach(server)
   return server
 }

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codingFor } from './contentEncoding.ts'
-import { storedTextAt, type StoredText } from './storedText.ts'
+import { sharesBody } from './unsent.ts'
+import { storedTextAt, type StoredText, textOnce } from './storedText.ts'
 
 const TYPES = { html: 'text/html', css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' } as const
 
@@ -34,7 +35,18 @@ export async function sendText(
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
   const content = await text.in(coding)
   if (coding !== 'identity') reply.header('Content-Encoding', coding)
+  sharesBody(reply.raw)
   return reply.type(type).send(content)
+}
+
+/**
+ * Serves an OpenAPI document. To make it costs more than a hundred other answers, and it never changes.
+ */
+export function serveDocument(app: FastifyInstance, path: string, make: () => unknown): void {
+  const text = textOnce(() => JSON.stringify(make()))
+  app.get(path, (request, reply) =>
+    sendText(request, reply.header('Cache-Control', 'no-cache'), text(), 'application/json; charset=utf-8'),
+  )
 }
 
 /**

@@ -14,8 +14,8 @@ export const BROTLI_EXTENSION = '.br'
 const BYTES_MAX = 16_000_000
 
 /**
- * A file for browsers. A package has one form of it: Brotli, the smallest, or plain. Others are made when a client first
- * asks for them, and kept.
+ * A file for browsers, or a document. It comes in one form: Brotli, the smallest, or plain. Others are made when a client
+ * first asks for them, and kept.
  */
 export class StoredText {
   /** The codings that a client may get, in the order of preference. */
@@ -47,6 +47,12 @@ const compress = (plain: Buffer): Promise<Buffer> => promisify(gzip)(plain, { le
 
 const decompress = (stored: Buffer): Promise<Buffer> =>
   promisify(brotliDecompress)(stored, { maxOutputLength: BYTES_MAX })
+
+/** A text that is made at its first request, and kept. */
+export function textOnce(make: () => string): () => StoredText {
+  let text: StoredText | null = null
+  return () => (text ??= new StoredText(Buffer.from(make()), 'identity'))
+}
 
 /** Only for names that Sluice chooses itself, which bounds it. */
 const read = new Map<string, { readonly changedAtMs: number; readonly text: StoredText }>()

@@ -5,6 +5,7 @@ import type { RequestHead, Splice, Watch } from '../../base/splice.ts'
 import type { HttpConnections } from './connections.ts'
 import { isMediaPath } from './media/cors.ts'
 import { countWithoutNode } from './passedBytes.ts'
+import { handleOf } from './socketHandle.ts'
 import type { ViewerAnswer, ViewerRequest } from './viewerRequest.ts'
 
 /** What the addon sends: a head with its empty line, and a body. */
@@ -22,18 +23,8 @@ export interface WatchedOptions {
   readonly path: WatchedPath
 }
 
-/** Undocumented internals of Node's sockets. `spliceProof.ts` tests them at each start. */
-interface Handle {
-  readonly fd: number
-  readonly writeQueueSize: number
-  readStart(): number
-  readStop(): number
-}
-
 /** EPIPE. */
 const BROKEN = -32
-
-const handleOf = (socket: Socket): Handle | null => (socket as { readonly _handle?: Handle | null })._handle ?? null
 
 /** Node takes 72 seconds without a request for idle. This much later is early enough to say that there was one. */
 const TIMER_STEP_MS = 5000
@@ -127,6 +118,14 @@ export class WatchedConnections {
     else response.on('close', () => this.#takeBack(one))
   }
 
+  /** Counts what clients have taken of answers under way. */
+  count(): void {
+    if (this.#watch === null || this.#underWay === 0) return
+    for (const { id, socket, answer } of this.#bySocket.values()) {
+      if (answer !== null) countUpTo(socket, answer, this.#addon.sent(this.#watch, id))
+    }
+  }
+
   /** Leaves all further requests to Node. Resolves when no answer is under way. */
   async drain(): Promise<void> {
     this.#isClosing = true
@@ -201,7 +200,7 @@ export class WatchedConnections {
   #end(id: number, sent: number, error: number): void {
     const one = this.#byId[id]
     if (one === undefined || one.answer === null) return
-    countWithoutNode(one.socket, { in: 0, out: sent - one.answer.counted })
+    countUpTo(one.socket, one.answer, sent)
     one.timerSetMs = Number.NEGATIVE_INFINITY
     this.#finish(one, error === 0)
     if (error !== 0) one.socket.destroy()
@@ -252,9 +251,14 @@ export class WatchedConnections {
     this.#byId[one.id] = undefined
     this.#bySocket.delete(one.socket)
     if (one.answer === null) return
-    countWithoutNode(one.socket, { in: 0, out: Math.max(0, sent - one.answer.counted) })
+    countUpTo(one.socket, one.answer, sent)
     this.#finish(one, false)
   }
+}
+
+function countUpTo(socket: Socket, answer: WatchedAnswer, sent: number): void {
+  countWithoutNode(socket, { in: 0, out: Math.max(0, sent - answer.counted) })
+  answer.counted = Math.max(sent, answer.counted)
 }
 
 /** The descriptor still is that of this connection. */

@@ -6,6 +6,7 @@ import { refusal } from '../../../core/channels/errors.ts'
 import { refuseUndescribed } from '../body.ts'
 import type { RequestLimits } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
+import { serveDocument } from '../staticFile.ts'
 import { channelUsageRoutes } from './analyticsRoutes.ts'
 import { actorWith, requireCredential } from './auth.ts'
 import { channelRoutes } from './channelRoutes.ts'
@@ -38,7 +39,7 @@ export interface ChannelsApiOptions {
 export async function channelsApi(app: FastifyInstance, ctx: Context, options: ChannelsApiOptions): Promise<void> {
   answerErrors(app, ctx, options)
   await collectChannelsOpenApi(app, options.version)
-  app.get('/openapi.json', (_request, reply) => reply.send(channelsOpenApi(app)))
+  serveDocument(app, '/openapi.json', () => channelsOpenApi(app))
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
     managed.addHook('preHandler', refuseUndescribed)

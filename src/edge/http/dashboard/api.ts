@@ -7,6 +7,7 @@ import { refuseUndescribed } from '../body.ts'
 import { sendChannelFailure } from '../channels/problem.ts'
 import { nothingThere } from '../pathId.ts'
 import type { PeerOf } from '../peer.ts'
+import { serveDocument } from '../staticFile.ts'
 import { requireOwnPage, requireSession } from './auth.ts'
 import { dashboardEventRoutes } from './events.ts'
 import { SignInLimits } from './limits.ts'
@@ -60,7 +61,7 @@ export async function dashboardApi(app: FastifyInstance, ctx: Context, options: 
 
 async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void> {
   await collectDashboardOpenApi(app, api.version)
-  app.get('/openapi.json', (_request, reply) => reply.send(dashboardOpenApi(app)))
+  serveDocument(app, '/openapi.json', () => dashboardOpenApi(app))
   await app.register(async (open) => {
     open.addHook('onRequest', requireOwnPage(refuse))
     open.addHook('preHandler', refuseUndescribed)

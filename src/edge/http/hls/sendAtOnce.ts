@@ -2,14 +2,11 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Splice } from '../../../base/splice.ts'
 import { isEncrypted } from '../peer.ts'
+import { handleOf } from '../socketHandle.ts'
+import { sharesBody } from '../unsent.ts'
 import { countWithoutNode } from '../passedBytes.ts'
 
-/** Undocumented internals of Node's sockets and responses. `spliceProof.ts` tests them at each start. */
-interface Handle {
-  readonly fd: number
-  readonly writeQueueSize: number
-}
-type Internals = { readonly _handle?: Partial<Handle> | null }
+/** Undocumented internals of Node's responses. `spliceProof.ts` tests them at each start. */
 type Answer = ServerResponse & { readonly _header?: unknown; _headerSent?: boolean }
 
 /**
@@ -22,7 +19,10 @@ export function endWith(splice: Splice | null, answer: ServerResponse, bytes: Bu
   const taken = splice === null ? 0 : sendAtOnce(splice, answer, bytes)
   // Node would write an empty Buffer too.
   if (taken > 0 && taken === bytes.length) answer.end()
-  else answer.end(taken === 0 ? bytes : bytes.subarray(taken))
+  else {
+    sharesBody(answer)
+    answer.end(taken === 0 ? bytes : bytes.subarray(taken))
+  }
   return taken
 }
 
@@ -52,9 +52,9 @@ function markHeadSent(answer: Answer): void {
  * Valid only for a call that follows at once.
  */
 function descriptorOf(socket: Socket): number | null {
-  const { _handle: handle } = socket as Internals
+  const handle = handleOf(socket)
   // The descriptor of an encrypted connection is that of the socket below, on which nothing may be sent in the clear.
   if (!handle || isEncrypted(socket) || socket.destroyed || !socket.writable || socket.writableLength !== 0) return null
   const { fd, writeQueueSize } = handle
-  return typeof fd === 'number' && fd >= 0 && writeQueueSize === 0 ? fd : null
+  return fd >= 0 && writeQueueSize === 0 ? fd : null
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { numberOf } from '../../../core/hls/numbers.ts'
 import { acceptsGzip } from '../contentEncoding.ts'
+import { sharesBody } from '../unsent.ts'
 import { rangeHeaders, readRange } from '../media/range.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { LocalRendition } from './admissions.ts'
@@ -113,6 +114,7 @@ function send(
 ): FastifyReply {
   const isHead = method === 'HEAD'
   sends(isHead ? 0 : bytes.length, isWhole && !isHead)
+  sharesBody(reply.raw)
   return reply.send(bytes)
 }
 

@@ -82,11 +82,16 @@ function registerConnections(registry: Registry, connections: HttpConnections): 
       },
     }),
   )
-  const help = 'HTTP connections that were closed because there were too many: idle ones, and new ones.'
+  const help =
+    'HTTP connections that were closed: idle ones for new ones, new ones as too many, for requests in advance (flooded), ' +
+    'and because clients did not take their answers (stalled; unsent: all answers together).'
   registry.registerMetric(
     counter('sluice_http_connections_closed_total', help, ['reason'], () => [
       [['gave_way'], connections.counts.gaveWay],
       [['refused'], connections.counts.refused],
+      [['flooded'], connections.counts.flooded],
+      [['stalled'], connections.counts.stalled],
+      [['unsent'], connections.counts.unsent],
     ]),
   )
 }

@@ -10,6 +10,7 @@ import type { PeerOf } from '../peer.ts'
 import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
 import { sendFailure } from '../problem.ts'
+import { serveDocument } from '../staticFile.ts'
 
 const READY_TIMEOUT_MS = 2000
 
@@ -53,7 +54,7 @@ export function operationRoutes(
     return reply.type(metrics.contentType).send(await metrics.render())
   })
 
-  app.get('/api/openapi.json', (_request, reply) => reply.send(app.swagger()))
+  serveDocument(app, '/api/openapi.json', () => app.swagger())
   apiPages(app)
 }
 
