@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { LANE_NAMES, LANES } from './lanes.ts'
 import { AREAS, lanesOf } from './tidy/areas.ts'
 import { circles } from './tidy/circles.ts'
+import { shortLimits } from './tidy/limits.ts'
 import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
@@ -143,6 +144,10 @@ describe('the house', () => {
       ({ path, text }) => path.startsWith('src/commands/') && text.includes('outbox.append'),
     )
     expect(writers.map(({ path }) => path)).toEqual(['src/commands/emit.ts'])
+  })
+
+  test('no test and no wait has a limit that only a slow machine reaches', () => {
+    expect(readers.filter(({ path }) => path.startsWith('test/')).flatMap(shortLimits)).toEqual([])
   })
 
   test('functions, files and lines have a readable length', () => {
@@ -291,6 +296,11 @@ describe('the rules see', () => {
     ['a long function', rules.longFunctions, `const a = () => {${'\n'.repeat(71)}}`],
     ['a long file', rules.longFiles, '\n'.repeat(401)],
     ['a long line', rules.longLines, `// ${'x'.repeat(150)}`],
+    ['a short limit of a test', shortLimits, "test('a', run, 20_000)"],
+    ['one of many tests', shortLimits, "test.skipIf(no).each([1])('a', { timeout: 30_000 }, run)"],
+    ['one by the number of rounds', shortLimits, "test('a', run, ROUNDS * 4_000)"],
+    ['one in a constant', shortLimits, 'const SOON = { timeout: 2000 }\nexpect.poll(found, { interval: 1, ...SOON })'],
+    ['the second of vitest', shortLimits, 'vi.waitFor(found)'],
     ['a machine path', rules.machinePaths, ['// /', 'home/me/a'].join('')],
     ['work put off', rules.putOff, ['// TO', 'DO later'].join('')],
   ])('%s', (_, rule, text) => {
@@ -302,6 +312,8 @@ describe('the rules see', () => {
     ['names like globals', rules.impurities, 'const a = job.process({ process: 1, crypto: 2 })'],
     ['a server', rules.callsOut, "import { createServer } from 'node:http'"],
     ['an error in the log', rules.errorKeys, "log.warn({ err: error, problem: failure.message, reason }, 'x')"],
+    ['a long limit of a test', shortLimits, "test('a', run)\ntest('b', run, 240_000)\nvi.waitFor(run, 30_000)"],
+    ['other numbers', shortLimits, "test.each([1, 2])('%d', run)\nsetTimeout(run, 20)\nrun(a, { timeout: 2 })"],
     ['a route', rules.machinePaths, "const a = 'http://host/root/a'"],
   ])('nothing wrong in %s', (_, rule, text) => {
     expect(rule(module('src/core/a.ts', text))).toEqual([])

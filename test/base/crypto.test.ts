@@ -37,7 +37,7 @@ const FULL = { random: systemRandom, passwordCost: PASSWORD_COST }
 const CHEAP = { random: systemRandom, passwordCost: CHEAP_PASSWORDS }
 
 /** Hashing is slow by design, and the machine may be busy with other tests. */
-describe('a password', { timeout: 60_000 }, () => {
+describe('a password', { timeout: 120_000 }, () => {
   test('is verified by its hash, which contains the parameters', async () => {
     const stored = await hashPassword('café', FULL)
     expect(stored).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/)

@@ -50,7 +50,7 @@ describe('the key file', () => {
     const keys = await Promise.all(Array.from({ length: 6 }, start))
     expect(new Set(keys.map(({ stdout }) => stdout)).size).toBe(1)
     expect(keys[0]?.stdout).toMatch(/^[0-9a-f]{64}$/)
-  }, 20_000)
+  })
 
   test('takes the key of the process that was first, even between the check and the creation', () => {
     const path = newPath()

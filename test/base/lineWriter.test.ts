@@ -27,15 +27,15 @@ describe('lines', () => {
       writer.write(line)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    await vi.waitUntil(() => written() === lines.join(''))
+    await vi.waitUntil(() => written() === lines.join(''), 30_000)
   })
 
   test('without room are counted, and the count precedes the next line', async () => {
     const writer = new LineWriter(fd, { ...OPTIONS, maxBytes: 10 })
     for (const line of ['12345\n', '123\n', 'too much\n', 'too much\n']) writer.write(line)
-    await vi.waitUntil(() => written() === '12345\n123\n')
+    await vi.waitUntil(() => written() === '12345\n123\n', 30_000)
     writer.write('later\n')
-    await vi.waitUntil(() => written() === '12345\n123\ndropped 2\nlater\n')
+    await vi.waitUntil(() => written() === '12345\n123\ndropped 2\nlater\n', 30_000)
   })
 
   test('that wait are written at exit', () => {
@@ -58,7 +58,7 @@ describe('lines', () => {
     await vi.waitUntil(() => {
       writer.write('line\n')
       return counts.some((count) => count >= 5)
-    })
+    }, 30_000)
     writer.flush()
     // A write may still be in progress: if its descriptor is closed now, the number may already belong to another file.
     await new Promise((resolve) => setTimeout(resolve, 50))

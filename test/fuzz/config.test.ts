@@ -47,7 +47,7 @@ const acceptable = fc.oneof(
 )
 
 /** These are many runs, and the machine may be busy with other tests. */
-describe('reading configuration', { timeout: 60_000 }, () => {
+describe('reading configuration', { timeout: 120_000 }, () => {
   test('never throws for any file', () => {
     fc.assert(
       fc.property(yaml, (text) => {

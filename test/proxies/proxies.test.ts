@@ -166,9 +166,9 @@ function proxied(program: Program, command: Proxy['command']): void {
       const answer = await whip(`/api/whep/${app.accountId}/show`, await viewer.offer(), '')
       expect(answer.status).toBe(201)
       return answer
-    }, 20_000)
+    }, 30_000)
     await viewer.accept(await watched.text())
-    await vi.waitFor(() => expect(viewer.packets.length).toBeGreaterThan(0), 20_000)
+    await vi.waitFor(() => expect(viewer.packets.length).toBeGreaterThan(0), 30_000)
     const resource = new URL(watched.headers.get('location') ?? '', base)
     expect(resource.origin).toBe(base)
     const ended = await call(resource.pathname, { method: 'DELETE' })
@@ -211,7 +211,7 @@ function proxied(program: Program, command: Proxy['command']): void {
     let text = ''
     response.on('data', (chunk: Buffer) => (text += chunk.toString()))
     expect(response.statusCode).toBe(200)
-    await vi.waitFor(() => expect(text).not.toBe(''), 20_000)
+    await vi.waitFor(() => expect(text).not.toBe(''), 30_000)
     expect(response.complete).toBe(false)
     request.destroy()
   })

@@ -144,7 +144,7 @@ test('a read of the changes that began before a change does not count as having 
   })
   const before = reads
   poll()
-  await vi.waitUntil(() => reads > before)
+  await vi.waitUntil(() => reads > before, 30_000)
   await disable(other)
   clock.advance(10)
   const found = isActive()

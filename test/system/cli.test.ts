@@ -38,7 +38,7 @@ describe('beside a server', () => {
     const refreshed = await at('secret', 'refresh', '1', '--json')
     const { secret: second, ...record } = parsed(refreshed.stdout) as Listed & { secret: string }
     expect(record).toMatchObject({ id: 1, name: 'ci', hint: second.slice(-4) })
-    await expect.poll(() => statusWith(server.url, first), { timeout: 2000 }).toBe(401)
+    await expect.poll(() => statusWith(server.url, first)).toBe(401)
     expect(await statusWith(server.url, second)).toBe(200)
 
     const list = await at('secret', 'list', '--json')
@@ -46,7 +46,7 @@ describe('beside a server', () => {
     expect(list.stdout).not.toContain(second)
 
     expect(await at('secret', 'delete', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
-    await expect.poll(() => statusWith(server.url, second), { timeout: 2000 }).toBe(401)
+    await expect.poll(() => statusWith(server.url, second)).toBe(401)
   })
 })
 

@@ -50,7 +50,7 @@ describe('a database outage', () => {
     expect((await ask()).status).toBe(503)
 
     await database.start()
-    await vi.waitFor(async () => expect((await ask()).status).toBe(200), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(async () => expect((await ask()).status).toBe(200), { timeout: 30_000, interval: 100 })
     expect((await ask()).json.data.allowed).toBe(true)
     const list = await app.call('GET', '/api/publish_token/list')
     expect(list.headers.get('x-total-count')).toBe('1')
@@ -75,6 +75,6 @@ describe('a database outage', () => {
     await database.stop('immediate')
     await expect(publish()).rejects.toMatchObject({ name: 'StoreUnavailable' })
     await database.start()
-    await vi.waitFor(async () => expect((await publish()).decision.allowed).toBe(true), { timeout: 20_000 })
+    await vi.waitFor(async () => expect((await publish()).decision.allowed).toBe(true), { timeout: 30_000 })
   })
 })

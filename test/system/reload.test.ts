@@ -37,7 +37,7 @@ test('sluice reload --check says what would change, and sluice reload does it', 
   ])
   expect(server.log()).not.toContain('the configuration was reloaded')
   expect((await reload()).lines[0]).toBe('applied log.level: "info" is "debug" now')
-  await vi.waitFor(() => expect(server.log()).toContain('the configuration was reloaded'))
+  await vi.waitFor(() => expect(server.log()).toContain('the configuration was reloaded'), 30_000)
   expect((await reload()).lines).toEqual(['needs a restart: server.demo: true is false now'])
 })
 
@@ -52,7 +52,7 @@ test('a wrong file changes nothing, and the answer and one error line name key a
     const found = errorLines()
     expect(found).not.toEqual([])
     return found
-  })
+  }, 30_000)
   expect(errors).toHaveLength(1)
   expect(errors[0]).toContain('log.level')
 })
@@ -64,7 +64,7 @@ test.skipIf(process.platform === 'win32')('SIGHUP reloads, and the server goes o
     const ran = await reload('--check', '--json')
     expect(JSON.parse(ran.stdout)).toMatchObject([{ ok: true, applied: [], needRestart: [] }])
     return ran
-  }, 20_000)
+  }, 30_000)
   expect(checked.status).toBe(0)
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
 })

@@ -11,7 +11,7 @@ import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 
 /** Often, and however busy the machine is. */
-const POLL = { interval: 2, timeout: 20_000 }
+const POLL = { interval: 2, timeout: 30_000 }
 
 let identity: Identity
 const closers: (() => void)[] = []

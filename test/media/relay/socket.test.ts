@@ -6,7 +6,7 @@ import { openPort } from '../../../src/media/relay/transport/port.ts'
 import { preferredAddresses, onOnePort, openUdp } from '../../../src/media/relay/transport/socket.ts'
 
 /** Often, and however busy the machine is. */
-const POLL = { interval: 2, timeout: 20_000 }
+const POLL = { interval: 2, timeout: 30_000 }
 
 /** Sockets that are numbers. `isTaken` says which port cannot be bound at which address. */
 function binder(isTaken: (address: string, port: number) => boolean) {
