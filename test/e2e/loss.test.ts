@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freeUdpPort, lossyLink, type LossyLink } from '../support/lossyUdp.ts'
-import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { whipEncoder } from './whipEncoder.ts'
 
 const SEED = 20
-const ENOUGH = 5
+const ENOUGH = 10
 const SOON = { timeout: 60_000, interval: 100 }
 
+/** The simulcast layers of a browser, as `sendEncodings` takes them. */
+const LAYERS = [
+  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
+  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
+  { rid: 'f', maxBitrate: 900_000 },
+]
+/** The width of the layer `q`: a quarter of 960 pixels. */
+const SMALLEST = 240
 /** Bits per second: enough for the smallest layer and audio, and for no other layer. */
 const NARROW = 220_000
 
@@ -33,8 +40,11 @@ async function farPeer(): Promise<Peer> {
   return peer
 }
 
-/** Freezes in a stretch with enough losses and repairs in both directions to be significant. */
-async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
+/**
+ * How often a viewer asked for a keyframe in a stretch with enough losses and repairs in both directions to be
+ * significant. It does when a packet is missing for good. Freezes are no measure: a busy machine causes them, too.
+ */
+async function keyframesAsked(publisher: Peer, viewer: Peer): Promise<number> {
   const look = () => Promise.all([publisher.quality(), viewer.quality(), viewer.figures()])
   const [sent, seen, { frames }] = await look()
   const isEnough = async (): Promise<boolean> => {
@@ -43,19 +53,12 @@ async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
       up.retransmittedPacketsSent - sent.retransmittedPacketsSent,
       down.retransmittedPacketsReceived - seen.retransmittedPacketsReceived,
     ]
-    return Math.min(...repairs) >= ENOUGH && now.frames >= frames + 100
+    return Math.min(...repairs) >= ENOUGH && now.frames >= frames + 200
   }
-  await expect.poll(isEnough, { timeout: 60_000, interval: 200 }).toBe(true)
-  const { freezeCount, packetsLost } = await viewer.quality()
+  await expect.poll(isEnough, SOON).toBe(true)
+  const { pliCount, packetsLost } = await viewer.quality()
   expect(packetsLost).toBeGreaterThan(seen.packetsLost)
-  return freezeCount - seen.freezeCount
-}
-
-/** A busy machine causes freezes too. The best of six stretches counts, and may have one freeze. */
-async function fewestOf(freezes: () => Promise<number>): Promise<number> {
-  let fewest = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < 6 && fewest > 0; tries++) fewest = Math.min(fewest, await freezes())
-  return fewest
+  return pliCount - seen.pliCount
 }
 
 /** A publisher and its viewer, both behind the lossy link. */
@@ -69,14 +72,13 @@ async function onAir(codec: string): Promise<[Peer, Peer]> {
 }
 
 test.each(['vp8', 'h264'])(
-  '%s with 3% packet loss in each direction: no freeze, repaired in both directions',
+  '%s with 3% packet loss in each direction: every lost packet is repaired, in both directions',
   async (codec) => {
     link.lose(0.03)
     const [publisher, viewer] = await onAir(codec)
-    expect(await fewestOf(() => stretch(publisher, viewer))).toBeLessThanOrEqual(1)
+    expect(await keyframesAsked(publisher, viewer)).toBe(0)
     await Promise.all([publisher.close(), viewer.close()])
   },
-  300_000,
 )
 
 interface Session {
@@ -129,19 +131,18 @@ test('a publisher and a viewer continue from new ports when their router forgets
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('an encoder such as OBS, which retransmits on the same SSRC: no freeze', async () => {
+test('an encoder such as OBS, which retransmits on the same SSRC: every lost packet is repaired', async () => {
   link.lose(0.03)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
   const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: link.port })
   const viewer = await stage.peer()
   await viewer.watchSoon({ url: stage.whep('encoder') })
   expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
-  const stretchOfViewer = async (): Promise<number> => {
-    const [{ frames }, { freezeCount }] = [await viewer.figures(), await viewer.quality()]
-    await expect.poll(async () => (await viewer.figures()).frames, SOON).toBeGreaterThan(frames + 150)
-    return (await viewer.quality()).freezeCount - freezeCount
-  }
-  expect(await fewestOf(stretchOfViewer)).toBeLessThanOrEqual(1)
+  const [{ frames }, { pliCount, nackCount }] = [await viewer.figures(), await viewer.quality()]
+  await expect.poll(async () => (await viewer.figures()).frames, SOON).toBeGreaterThan(frames + 300)
+  const later = await viewer.quality()
+  expect(later.nackCount).toBeGreaterThan(nackCount)
+  expect(later.pliCount).toBe(pliCount)
   await encoder.stop()
   await viewer.stands()
   await viewer.close()

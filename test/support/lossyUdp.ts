@@ -5,8 +5,6 @@ import { once } from 'node:events'
 export interface LossyLink {
   /** The port that peers send to. */
   readonly port: number
-  /** Bytes of forwarded datagrams so far: from the peers, and to them. */
-  readonly carried: { readonly up: number; readonly down: number }
   /** Sets the share of packets to drop in each direction. */
   lose(share: number): void
   /** Limits the rate towards peers, in bits per second; null: no limit. */
@@ -27,7 +25,6 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
   const peers = new Map<number, Promise<Socket>>()
   const random = seeded(seed)
   let share = 0
-  const carried = { up: 0, down: 0 }
   let isOpen = true
   let bytesPerMs = Number.POSITIVE_INFINITY
   const isLost = (): boolean => random() < share
@@ -40,7 +37,6 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
       const waitsMs = Math.max(0, freeAtMs - nowMs)
       if (isLost() || waitsMs > MAX_WAIT_MS) return
       freeAtMs = nowMs + waitsMs + packet.length / bytesPerMs
-      carried.down += packet.length
       if (freeAtMs - nowMs < 1) deliver(packet)
       else setTimeout(deliver, freeAtMs - nowMs, packet)
     })
@@ -51,12 +47,10 @@ export async function lossyLink(target: number, seed: number): Promise<LossyLink
     const back = peers.get(port) ?? meet(port)
     peers.set(port, back)
     if (isLost()) return
-    carried.up += packet.length
     void back.then((socket) => peers.get(port) === back && socket.send(packet, target, '127.0.0.1'))
   })
   return {
     port: front.address().port,
-    carried,
     lose: (wanted) => void (share = wanted),
     limit: (wanted) => void (bytesPerMs = (wanted ?? Number.POSITIVE_INFINITY) / 8000),
     rebind() {
