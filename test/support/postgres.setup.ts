@@ -1,11 +1,25 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { freePort } from './freePort.ts'
+import { removeUnused } from './program.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -14,11 +28,15 @@ declare module 'vitest' {
   }
 }
 
+/** New clusters, to copy: initdb takes ten times as long. */
+const CLUSTERS = fileURLToPath(new URL('../../build/test-postgres', import.meta.url))
+
 /** PostgreSQL refuses to run as root; this is `nobody`. */
 const UNPRIVILEGED = 65534
 
 /** One server for the whole run: `PG_TEST_URL`, else a server of our own from the installed binaries. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  removeUnused(CLUSTERS)
   const given = process.env['PG_TEST_URL']
   if (given) {
     project.provide('postgresUrl', given)
@@ -73,8 +91,7 @@ export async function startPostgres(bin: string): Promise<TestServer> {
   const user = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
   if (isRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   const data = join(folder, 'data')
-  const flags = ['-D', data, '-A', 'trust', '-U', 'sluice', '--no-sync', '--locale=C', '-E', 'UTF8']
-  await promisify(execFile)(join(bin, 'initdb'), flags, { ...user, cwd: folder })
+  await createCluster(join(bin, 'initdb'), data, { ...user, cwd: folder })
   const port = await freePort()
   const server = new ServerProcess(join(bin, 'postgres'), data, folder, port, user)
   await server.start()
@@ -86,6 +103,45 @@ export async function startPostgres(bin: string): Promise<TestServer> {
       await server.stop('immediate')
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+const run = promisify(execFile)
+
+/** As whom and where initdb runs. */
+interface Around {
+  readonly cwd: string
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** A copy keeps its owner, because PostgreSQL refuses to run as root. */
+async function createCluster(initdb: string, data: string, around: Around): Promise<void> {
+  const flags = ['-A', 'trust', '-U', 'sluice', '--no-sync', '--locale=C', '-E', 'UTF8']
+  const version = execFileSync(initdb, ['--version'], { encoding: 'utf8' })
+  const key = createHash('sha256')
+    .update(JSON.stringify([version, flags, around.uid]))
+    .digest('hex')
+  const kept = join(CLUSTERS, key.slice(0, 32))
+  if (existsSync(kept)) {
+    utimesSync(kept, new Date(), new Date())
+    await run('cp', ['-a', kept, data])
+    return
+  }
+  await run(initdb, ['-D', data, ...flags], around)
+  await keepCluster(data, kept)
+}
+
+/** Copied beside its place and moved there when it is whole. Another run may have been quicker. */
+async function keepCluster(data: string, kept: string): Promise<void> {
+  mkdirSync(CLUSTERS, { recursive: true })
+  const copy = `${kept}.${randomUUID()}`
+  await run('cp', ['-a', data, copy])
+  try {
+    renameSync(copy, kept)
+  } catch (error) {
+    rmSync(copy, { recursive: true })
+    if (!existsSync(kept)) throw error
   }
 }
 
