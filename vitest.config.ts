@@ -8,7 +8,7 @@ import { type Lane, LANES } from './test/lanes.ts'
 const LONG = [
   /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
   /\/test\/(system\/(churn|cli|delivery|sessions|provision)|e2e)/,
-  /\/test\/(system\/(recordings|hls|sessionBytes|streamUpdates|cluster)|crash)/,
+  /\/test\/(system\/(recordings|hls|sessionBytes|streamUpdates)|crash)/,
 ]
 
 /**
@@ -38,14 +38,16 @@ const PROCESSES = [
 ]
 
 const lanes = Object.entries<Lane>(LANES).filter(([, { config }]) => config === undefined)
-/** What `npm test` leaves to a lane. Files of `postgres` run in both, each on its own store. */
-const IN_LANES = lanes.flatMap(([name, { files }]) => (name === 'postgres' ? [] : files))
+const IN_LANES = lanes.flatMap(([, { files }]) => files)
 
 // Hundreds of processes start from the same sources, which the first one compiles for the others.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
+
+/** As long as a slow machine may need: what passes does not wait for it. */
+const TIMEOUT_MS = 120_000
 
 /** Builds the program that processes of tests run. */
 const PROGRAM = 'test/support/program.setup.ts'
@@ -56,9 +58,8 @@ const WITH_SERVERS = {
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
-  // As long as a slow machine may need, for a test and for a condition in it.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: TIMEOUT_MS,
+  hookTimeout: TIMEOUT_MS,
   expect: { poll: { timeout: 30_000 } },
 }
 
@@ -68,7 +69,7 @@ const POSTGRES = { globalSetup: ['test/support/postgres.setup.ts', PROGRAM] }
 const projectOf = ([name, lane]: [string, Lane], at: number): TestProjectInlineConfiguration => ({
   test: {
     name,
-    include: [...lane.files],
+    include: [...lane.files, ...(lane.shared ?? [])],
     ...WITH_SERVERS,
     ...(lane.postgres ? POSTGRES : {}),
     ...(lane.env ? { env: lane.env } : {}),
@@ -96,8 +97,8 @@ export default defineConfig({
           exclude: [...PROCESSES, ...IN_LANES],
           pool: 'threads',
           isolate: false,
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
           // They wait for nothing, and each thread loads the program anew.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },

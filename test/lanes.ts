@@ -1,7 +1,9 @@
 /** Tests beside those of `npm test`: `npm run test:NAME`. */
 export interface Lane {
-  /** Globs of its files. A lane with a `config` of its own has them there. */
+  /** Globs of its files, which `npm test` leaves to it. A lane with a `config` of its own has them there. */
   readonly files: readonly string[]
+  /** Globs of files that `npm test` runs as well, in another environment. */
+  readonly shared?: readonly string[]
   /** What `scripts/setup.mjs --for=` brings. */
   readonly needs: 'test' | 'interop' | 'packages'
   /** What it mostly does: two lanes run at once, one that computes beside one that waits. */
@@ -20,8 +22,7 @@ export interface Lane {
 }
 
 /**
- * The most telling first: `.ci/run` begins them in this order until its time is over. A file is in one lane, except that
- * `postgres` runs files of `npm test` on another store.
+ * The most telling first: `.ci/run` begins them in this order until its time is over.
  */
 export const LANES = {
   // The full number of kills: `.ci/run --all` sets CRASH_ROUNDS to 200.
@@ -46,16 +47,20 @@ export const LANES = {
     workers: 2,
     postgres: true,
   },
-  // What `npm test` runs on SQLite alone.
+  // Several nodes on one database, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
+      'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',
+      'test/system/{monitoringNodes,streamUpdates}.test.ts',
+    ],
+    shared: [
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
       'test/commands/{accessLog,binding,forget,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
       'test/system/{delivery,leases,provision,sessions}.test.ts',
     ],
     needs: 'test',
     mostly: 'computes',
-    seconds: 60,
+    seconds: 90,
     workers: 3,
     postgres: true,
     env: { TEST_STORES: 'postgres' },
@@ -145,3 +150,9 @@ export const LANE_NAMES = Object.keys(LANES) as LaneName[]
 
 /** `npm test`: projects of vitest.config.ts. */
 export const GATE = ['unit', 'system'] as const
+
+/** The globs of all files that a lane runs. */
+export function globsOf(name: LaneName): readonly string[] {
+  const { files, shared = [] }: Lane = LANES[name]
+  return [...files, ...shared]
+}

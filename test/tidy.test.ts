@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { matchesGlob } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { LANE_NAMES, LANES } from './lanes.ts'
+import { globsOf, LANE_NAMES, LANES } from './lanes.ts'
 import { AREAS, lanesOf } from './tidy/areas.ts'
 import { circles } from './tidy/circles.ts'
 import { shortLimits } from './tidy/limits.ts'
@@ -92,7 +92,7 @@ describe('the house', () => {
       expect(scripts[`test:${name}`]).toBe(
         `node scripts/setup.mjs --for=${LANES[name].needs} && node scripts/lane.ts ${name}`,
       )
-      for (const glob of LANES[name].files)
+      for (const glob of globsOf(name))
         expect(
           paths.some((path) => matchesGlob(path, glob)),
           glob,
@@ -101,9 +101,9 @@ describe('the house', () => {
   })
 
   test('each suite that npm test runs on SQLite alone runs on PostgreSQL in a lane', () => {
-    const lanes: readonly string[] = [...LANES.postgres.files, ...LANES.crash.files, ...LANES.streams.files]
+    const globs = (['postgres', 'crash', 'streams'] as const).flatMap(globsOf)
     const suites = readSources(['test'], /\.test\.ts$/).filter(({ text }) => /import {[^}]*\btestedStores\b/.test(text))
-    const left = suites.filter(({ path }) => !lanes.some((glob) => matchesGlob(path, glob)))
+    const left = suites.filter(({ path }) => !globs.some((glob) => matchesGlob(path, glob)))
     expect(left.map(({ path }) => path)).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 import { matchesGlob } from 'node:path'
-import { LANE_NAMES, LANES, type LaneName } from '../lanes.ts'
+import { globsOf, LANE_NAMES, type LaneName } from '../lanes.ts'
 
 /**
  * Which lanes of tests a change concerns beyond `npm test`, by the longest prefix of the path that stands here. A file of a
@@ -71,7 +71,7 @@ export function lanesOf(paths: readonly string[]): LaneName[] {
 }
 
 function lanesOfPath(path: string): readonly LaneName[] {
-  const holding = LANE_NAMES.filter((name) => LANES[name].files.some((glob) => matchesGlob(path, glob)))
+  const holding = LANE_NAMES.filter((name) => globsOf(name).some((glob) => matchesGlob(path, glob)))
   if (holding.length > 0) return holding
   const prefix = PREFIXES.find((each) => path.startsWith(each))
   return (prefix === undefined ? undefined : AREAS[prefix]) ?? LANE_NAMES
