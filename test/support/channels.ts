@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readlink } from 'node:fs/promises'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
+import { clipFile } from './clips.ts'
 
 /** The load of a machine that can encode anything. */
 export const plentyOfRoom = (): EncodingLoad =>
@@ -8,11 +9,30 @@ export const plentyOfRoom = (): EncodingLoad =>
 
 const children = new Set<ChildProcess>()
 
-/** An encoder that pushes two small tracks in real time to `rtmp://…`; its errors are on its `stderr`. */
-export function pushTo(url: string): ChildProcess {
-  const video = '-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
-  const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -f flv'
-  const args = `-hide_banner -loglevel error -re ${video} ${codecs} ${url}`.split(' ')
+/** Two small tracks of ten seconds. */
+const SOURCES =
+  '-f lavfi -i testsrc2=size=320x180:rate=25:duration=10 -f lavfi -i sine=frequency=440:sample_rate=48000:duration=10'
+const CODECS = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac'
+
+/**
+ * An encoder that pushes two small tracks to `rtmp://…`, in real time or `speed` times as fast. They were encoded before. Its
+ * errors are on its `stderr`.
+ */
+export function pushTo(url: string, speed = 1): ChildProcess {
+  const input = ['-stream_loop', '-1', '-f', 'flv', '-i', clipFile(`${SOURCES} ${CODECS}`, 'flv')]
+  const args = [
+    '-hide_banner',
+    '-loglevel',
+    'error',
+    '-readrate',
+    String(speed),
+    ...input,
+    '-c',
+    'copy',
+    '-f',
+    'flv',
+    url,
+  ]
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 

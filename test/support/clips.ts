@@ -18,6 +18,12 @@ export function clip(args: string, extension: string): Buffer {
   return read(path) ?? keep(path, made(args, extension))
 }
 
+/** The same, as the path of a file whose name has no extension. */
+export function clipFile(args: string, extension: string): string {
+  clip(args, extension)
+  return pathOf(['clip', args, extension])
+}
+
 /** The same for what is computed of a clip. `key` has all that it depends on. */
 export async function keptOf(key: unknown, make: () => Promise<Buffer>): Promise<Buffer> {
   const path = pathOf(key)

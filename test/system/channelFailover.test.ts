@@ -2,13 +2,18 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { FastClock } from '../support/fastClock.ts'
 
+const clock = new FastClock()
 let live: ChannelsClient
 beforeAll(async () => {
-  live = await runChannels()
+  live = await runChannels({ clock })
 })
 afterEach(endChildren)
-afterAll(() => live.close())
+afterAll(async () => {
+  await live.close()
+  clock.close()
+})
 
 interface Stage {
   key: string
@@ -97,7 +102,7 @@ test('viewers continue on the other engine when the preferred one fails repeated
   const stage = await newStage()
   const { channelId, mainId, spareId, key } = stage
   await live.v2('POST', `/channels/${channelId}/start`)
-  pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`)
+  pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`, clock.speed)
   await lists(stage, mainId, spareId)
   expect((await media(stage, mainId)).status).toBe(200)
 
