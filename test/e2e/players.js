@@ -4,8 +4,7 @@ const { default: Hls } = await import('/hls.js')
 const { shaka, videojs } = globalThis
 
 const BITS = 14
-/** By player: its element, and the frames that it has shown. */
-const videos = {}
+/** Shown frames, by player. */
 const shown = {}
 const errors = {}
 /** Seconds behind the encoder, as the player says. */
@@ -23,14 +22,20 @@ function numberOf(video) {
   return number
 }
 
+/** The start of the buffered piece at this time. */
+function pieceAt({ buffered }, time) {
+  const starts = Array.from({ length: buffered.length }, (_, at) => buffered.start(at))
+  return starts.findLast((start) => start <= time) ?? time
+}
+
 function observe(name) {
   const video = document.querySelector(`#${name}`)
   const frames = []
-  videos[name] = video
   shown[name] = frames
   errors[name] = []
   const look = (_now, { mediaTime: time }) => {
-    frames.push({ number: numberOf(video), time, decoded: video.getVideoPlaybackQuality().totalVideoFrames })
+    const { totalVideoFrames: decoded } = video.getVideoPlaybackQuality()
+    frames.push({ number: numberOf(video), time, pieceFrom: pieceAt(video, time), decoded })
     video.requestVideoFrameCallback(look)
   }
   video.requestVideoFrameCallback(look)
@@ -89,14 +94,6 @@ globalThis.players = {
   /** @param settings of hls.js */
   play: (name, url, settings) => PLAYERS[name](url, settings),
   latency: (name) => latency[name](),
-  /** What a player has shown and was given so far, see `smoothness.ts`. */
-  seen(name) {
-    const { buffered, currentTime } = videos[name]
-    const starts = Array.from({ length: buffered.length }, (_, at) => buffered.start(at))
-    return {
-      frames: shown[name],
-      wholeFrom: starts.findLast((start) => start <= currentTime) ?? null,
-      errors: errors[name],
-    }
-  },
+  /** What a player has shown so far, see `smoothness.ts`. */
+  seen: (name) => ({ frames: shown[name], errors: errors[name] }),
 }

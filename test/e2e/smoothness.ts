@@ -11,15 +11,15 @@ interface Shown {
   number: number
   /** Its time in the stream, in seconds of the player. */
   time: number
+  /** The start of the piece of the buffer that it is in: a gap begins another piece. */
+  pieceFrom: number
   /** The number of frames that the browser had decoded by then. */
   decoded: number
 }
 
-/** What a player has shown and was given so far. */
+/** What a player has shown so far. */
 interface Seen {
   frames: Shown[]
-  /** It has all of the stream from this time on; a gap begins another piece. Null: it has nothing. */
-  wholeFrom: number | null
   errors: string[]
 }
 
@@ -36,7 +36,8 @@ const over = (frames: readonly Shown[], of: 'number' | 'decoded'): number =>
 function isWhole(seen: Seen): boolean {
   const judged = judgedOf(seen)
   const isInOrder = judged.every(({ number }, at) => number >= (judged[at - 1]?.number ?? 0))
-  const hasNoGap = seen.wholeFrom !== null && seen.wholeFrom <= (judged[0]?.time ?? 0)
+  // Players remove what they have shown, so each frame is compared with the one before it.
+  const hasNoGap = judged.every(({ time, pieceFrom }, at) => pieceFrom <= (judged[at - 1]?.time ?? time))
   return isInOrder && hasNoGap && over(judged, 'decoded') / over(judged, 'number') > 0.95
 }
 
@@ -65,7 +66,7 @@ export async function playsThrough(watching: Watching, expect: ExpectStatic): Pr
 
 async function playsOn(page: Page, { name, url }: Watching, expect: ExpectStatic): Promise<string[]> {
   await page.evaluate(`players.play('${name}', '${url}')`)
-  let seen: Seen = { frames: [], wholeFrom: null, errors: [] }
+  let seen: Seen = { frames: [], errors: [] }
   const look = async () => {
     seen = await page.evaluate<Seen>(`players.seen('${name}')`)
     return over(judgedOf(seen), 'number')
