@@ -205,6 +205,6 @@ it('a server that stops ends its event streams at once', async () => {
   await stream.next('reset')
   // The grace for answers under way is much longer than this test may take.
   const closed = stopping.close()
-  await until(() => stream.isOver(), 5000)
+  await until(() => stream.isOver())
   await closed
 })

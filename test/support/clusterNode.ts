@@ -1,12 +1,12 @@
-// A node of a cluster that a test stops and continues: `node clusterNode.ts <store> <lease in milliseconds>`. It prints
+// A node of a cluster that a test stops and continues: `node clusterNode.ts <store>`. It prints
 // its events, one JSON object per line, and puts one more stream on the air on a command on standard input.
 import { createInterface } from 'node:readline'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startJobs } from '../../src/jobs/timers.ts'
 import { admit, makeToken, publish, silentMedia, startTestNode, view } from './testNode.ts'
 
-const [, , url = '', leaseMs = ''] = process.argv
-const at = await startTestNode({ url, leaseMs: Number(leaseMs), renewed: true })
+const [, , url = ''] = process.argv
+const at = await startTestNode({ url, renewed: true })
 const { token } = await makeToken(at, 'publish')
 const say = (line: object): unknown => process.stdout.write(`${JSON.stringify(line)}\n`)
 

@@ -71,46 +71,18 @@ export async function connected<T>(url: string, work: (client: Client) => Promis
   }
 }
 
-/**
- * Makes the whole server commit one end of a session in `ms` milliseconds, for any number of connections: as slow as a
- * busy server, and the same on every machine. Every tenth commit waits for ten, because a server cannot sleep for less
- * than some milliseconds.
- */
-export const slowDown = (url: string, ms: number): Promise<unknown> =>
-  connected(url, (client) =>
-    client.query(`
-      create sequence slow_ends;
-      create function slow() returns trigger language plpgsql as $$ begin
-        if nextval('slow_ends') % 10 = 0 then
-          perform pg_advisory_lock(4242);
-          perform pg_sleep(${(10 * ms) / 1000});
-          perform pg_advisory_unlock(4242);
-        end if;
-        return new;
-      end $$;
-      create trigger slow before update on sessions for each row
-        when (old.ended_at_ms is null and new.ended_at_ms is not null) execute function slow();
-    `),
-  )
-
-/** Records how long each lease went without renewal, by the database's clock. */
-export const watchLeases = (url: string): Promise<unknown> =>
-  connected(url, (client) =>
-    client.query(`
-      create table lease_gaps (node text, gap_ms bigint);
-      create function note_gap() returns trigger language plpgsql as $$ begin
-        insert into lease_gaps values (old.id, extract(epoch from clock_timestamp()) * 1000 - old.seen_at_ms);
-        return null;
-      end $$;
-      create trigger note_gap after update or delete on serving_nodes for each row execute function note_gap();
-    `),
-  )
-
-/** The longest time without renewal of any lease. */
-export const longestGapMs = (url: string): Promise<number> =>
-  connected(url, async (client) => {
-    const { rows } = await client.query<{ gap: string }>(`
-      select greatest((select max(gap_ms) from lease_gaps),
-        (select max(extract(epoch from clock_timestamp()) * 1000 - seen_at_ms)::bigint from serving_nodes)) as gap`)
-    return Number(rows[0]?.gap)
-  })
+/** Lets no end of a session be committed until `release`, as on a server that is too busy for them. */
+export async function holdEnds(url: string): Promise<{ release: () => Promise<void> }> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(`
+    create function held_up() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock_shared(4242);
+      return new;
+    end $$;
+    create trigger held_up before update on sessions for each row
+      when (old.ended_at_ms is null and new.ended_at_ms is not null) execute function held_up();
+    select pg_advisory_lock(4242);
+  `)
+  return { release: () => client.end() }
+}

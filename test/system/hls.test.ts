@@ -185,7 +185,7 @@ describe('access', () => {
     const leaving = await follow(`?auth=${taken.token}`)
     expect((await get(leaving.segments[0]!)).status).toBe(200)
     await sluice.call('DELETE', `/api/subscribe_token/${taken.id}`)
-    await until(async () => (await get(leaving.mediaUrl)).status === 401, 1000)
+    await until(async () => (await get(leaving.mediaUrl)).status === 401)
     expect((await get(leaving.segments[0]!)).status).toBe(401)
     expect((await get(leaving.initUrl)).status).toBe(401)
     expect((await get(staying.mediaUrl)).status).toBe(200)

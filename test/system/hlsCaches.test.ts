@@ -78,13 +78,11 @@ describe.each([
     if (isMissing) return
     cache = await caches.start(program)
     port = cache.port
-    await until(
-      () =>
-        getFrom('127.0.0.9', port, '/healthz').then(
-          ({ status }) => status < 500,
-          () => false,
-        ),
-      30_000,
+    await until(() =>
+      getFrom('127.0.0.9', port, '/healthz').then(
+        ({ status }) => status < 500,
+        () => false,
+      ),
     )
   })
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
@@ -115,10 +116,10 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
 
   it('are renewed while the process is busy for longer than they last', async () => {
     const leases = await started()
-    const startMs = await store.time()
-    // Like a long computation: it blocks this thread.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LEASE_MS)
-    expect((await seenAtMs()) - startMs).toBeGreaterThan(LEASE_MS)
+    const lastMs = (await seenAtMs()) + LEASE_MS
+    // Like a long computation this blocks the thread, until another process has seen that the lease outlasts its time.
+    const code = watcherOf(place.url, `select 1 from serving_nodes where id = '${lease.id}' and seen_at_ms > ${lastMs}`)
+    execFileSync(process.execPath, ['--input-type=module', '--eval', code])
     await leases.close()
   })
 
@@ -166,6 +167,18 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
     await leases.close()
   })
 })
+
+/** The code of a process that ends with 0 when the query finds a row, and fails after at least a minute. */
+const watcherOf = (url: string, query: string): string => `
+  import { setTimeout } from 'node:timers/promises'
+  import pg from ${JSON.stringify(import.meta.resolve('pg'))}
+  const client = new pg.Client({ connectionString: ${JSON.stringify(url)} })
+  await client.connect()
+  for (let turns = 6000; (await client.query(${JSON.stringify(query)})).rows.length === 0; turns -= 1) {
+    if (turns === 0) throw new Error('no row')
+    await setTimeout(10)
+  }
+  await client.end()`
 
 const cutConnections = (url: string): Promise<unknown> =>
   connected(url, (client) =>

