@@ -45,3 +45,17 @@ test('a deleted viewer leaves no trace', () => {
   const school = arrive(viewers, 1000, () => 'school')
   expect(school.every((viewer) => isKnown(viewers, viewer))).toBe(true)
 })
+
+test('a pause of the process ends no viewer; one that asks for nothing afterwards is idle', () => {
+  const own = new ManualClock()
+  const viewers = new HlsViewers(own)
+  const [viewer] = arrive(viewers, 1, () => 'school')
+  own.advance(60_000)
+  expect(viewers.idle(6000)).toEqual([])
+  for (let second = 0; second < 6; second++) {
+    own.advance(1000)
+    expect(viewers.idle(6000)).toEqual([])
+  }
+  own.advance(1000)
+  expect(viewers.idle(6000)).toEqual([viewer])
+})

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { LateLooks } from '../../base/lateLooks.ts'
 
 export interface HandshakeLimits {
   /** From the connection on. Node's own limit begins again with each byte. */
@@ -28,8 +29,7 @@ export class PendingHandshakes<T extends { readonly socket: Socket }> {
     const key = keyOf(socket)
     const [oldest] = this.#pending.size >= this.#limits.max ? this.#pending : []
     if (oldest) this.#drop(oldest[0], oldest[1].held, 'gaveWay')
-    const timer = setTimeout(() => this.#drop(key, held, 'timedOut'), this.#limits.handshakeMs).unref()
-    this.#pending.set(key, { held, timer })
+    this.#limitTime(key, held)
     socket.once('close', () => {
       if (this.#take(key, held)) this.counts.failed += 1
     })
@@ -47,6 +47,17 @@ export class PendingHandshakes<T extends { readonly socket: Socket }> {
   /** Ends all of them. */
   close(): void {
     for (const [key, { held }] of this.#pending) this.#drop(key, held, 'gaveWay')
+  }
+
+  /** A timer that comes late is one of a process that was paused: then the time begins again. */
+  #limitTime(key: string, held: T): void {
+    const { handshakeMs } = this.#limits
+    const looks = new LateLooks(handshakeMs, performance.now())
+    const timer = setTimeout(() => {
+      if (looks.look(performance.now()) > 0) this.#limitTime(key, held)
+      else this.#drop(key, held, 'timedOut')
+    }, handshakeMs).unref()
+    this.#pending.set(key, { held, timer })
   }
 
   #drop(key: string, held: T, why: 'timedOut' | 'gaveWay'): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { SegmentMemory } from '../../base/segmentMemory.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -31,6 +32,7 @@ export interface HlsOptions {
 
 /** A keyframe interval of ten seconds, and five more for a busy machine. */
 const STALL_MS = 15_000
+const SWEEP_EVERY_MS = 1000
 
 /** How many successive feeds of a source still lead to its stream, for viewers of the earlier ones. */
 const FOLLOWED_MAX = 100
@@ -47,12 +49,14 @@ interface Packaged {
 export class Hls {
   readonly #options: HlsOptions
   readonly #store: MemoryStore
+  readonly #looks: LateLooks
   readonly #packaged = new Set<Packaged>()
   /** By the id of each of its feeds. */
   readonly #streams = new Map<string, FeedStream>()
 
   constructor(options: HlsOptions) {
     this.#options = options
+    this.#looks = new LateLooks(SWEEP_EVERY_MS, options.clock.monotonic())
     this.#store = new MemoryStore(options.memory)
   }
 
@@ -107,12 +111,14 @@ export class Hls {
     return stream
   }
 
-  /** Stops idle streams and kills processes that hang. Call it about every second. */
+  /** Stops idle streams and kills processes that hang. Call it about every `SWEEP_EVERY_MS`. */
   async sweep(): Promise<void> {
     const { clock, limits } = this.#options
+    const nowMs = clock.monotonic()
+    this.#looks.look(nowMs)
     for (const { stream } of this.#packaged) stream.checkProgress()
     const idle = [...this.#packaged].filter(
-      ({ stream }) => !stream.hls.isAwaited && clock.monotonic() - stream.lastRequestMs > limits.idleMs,
+      ({ stream }) => !stream.hls.isAwaited && this.#looks.lastedMs(stream.lastRequestMs, nowMs) > limits.idleMs,
     )
     for (const packaged of idle) {
       this.#packaged.delete(packaged)

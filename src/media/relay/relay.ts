@@ -1,3 +1,4 @@
+import { LateLooks } from '../../base/lateLooks.ts'
 import type { EndReason, MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSink, TrackInfo } from '../frame.ts'
 import type { Fanout } from './forward/fanout.ts'
@@ -51,9 +52,11 @@ export class Relay {
   readonly #createFanout: () => Fanout
   #slowAtMs = 0
   #bytesAtMs = 0
+  readonly #looks: LateLooks
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#looks = new LateLooks(SLOW_TICK_MS, options.now())
     this.#server = new WebRtcServer(options)
     this.#createFanout = fanoutsOf(options.native?.addon ?? null)
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
@@ -165,13 +168,14 @@ export class Relay {
     this.#feeds.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
+    this.#looks.look(nowMs)
     for (const session of this.#sessions.values()) {
       session.tick(nowMs)
-      const reason = session.timedOut(nowMs)
+      const reason = session.timedOut(nowMs, this.#looks)
       if (reason !== null) this.#endSession(session.id, reason)
     }
     this.#reconcileFeeds()
-    for (const id of this.#rooms.withoutSource(nowMs)) this.end(id, 'source_gone')
+    for (const id of this.#rooms.withoutSource(nowMs, this.#looks)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#reportBytes(session)

@@ -1,3 +1,4 @@
+import type { LateLooks } from '../../base/lateLooks.ts'
 import type { EndReason, MediaEngineEvent } from '../engine.ts'
 import type { Publisher } from './inbound/publisher.ts'
 import type { Viewer } from './outbound/viewer.ts'
@@ -66,10 +67,10 @@ export class RelaySession {
   }
 
   /** Why the session is over; null while it is not. */
-  timedOut(nowMs: number): EndReason | null {
+  timedOut(nowMs: number, looks: LateLooks): EndReason | null {
     const { isConnected, seenAtMs } = this.transport
-    if (!isConnected) return nowMs - this.#begunAtMs > CONNECT_TIMEOUT_MS ? 'never_connected' : null
-    return nowMs - seenAtMs > this.#silenceTimeoutMs ? 'lost' : null
+    if (isConnected) return looks.lastedMs(seenAtMs, nowMs) > this.#silenceTimeoutMs ? 'lost' : null
+    return looks.lastedMs(this.#begunAtMs, nowMs) > CONNECT_TIMEOUT_MS ? 'never_connected' : null
   }
 
   /** The bytes so far; null when there are no more than in the last report. */

@@ -1,3 +1,4 @@
+import type { LateLooks } from '../../base/lateLooks.ts'
 import type { Source } from './forward/source.ts'
 import type { Viewer } from './outbound/viewer.ts'
 
@@ -63,8 +64,9 @@ export class Room {
   }
 
   /** The viewers' sessions to end: their source is gone for too long, or has codecs that they did not negotiate. */
-  withoutSource(nowMs: number): string[] {
-    const isOver = (sinceMs: number | null): boolean => sinceMs !== null && nowMs - sinceMs > SOURCE_TIMEOUT_MS
+  withoutSource(nowMs: number, looks: LateLooks): string[] {
+    const isOver = (sinceMs: number | null): boolean =>
+      sinceMs !== null && looks.lastedMs(sinceMs, nowMs) > SOURCE_TIMEOUT_MS
     return [...this.#subscriptions]
       .filter(([, { withoutSourceSinceMs, isIncompatible }]) => isIncompatible || isOver(withoutSourceSinceMs))
       .map(([sessionId]) => sessionId)

@@ -1,3 +1,4 @@
+import type { LateLooks } from '../../base/lateLooks.ts'
 import { Room } from './room.ts'
 
 /** The rooms of a process, by name. A room exists while it has a source or a viewer. */
@@ -20,7 +21,7 @@ export class Rooms {
   }
 
   /** See `Room.withoutSource`. */
-  withoutSource(nowMs: number): string[] {
-    return [...this.#rooms.values()].flatMap((room) => room.withoutSource(nowMs))
+  withoutSource(nowMs: number, looks: LateLooks): string[] {
+    return [...this.#rooms.values()].flatMap((room) => room.withoutSource(nowMs, looks))
   }
 }

@@ -85,8 +85,12 @@ export class RtmpConnection {
     return this.#state === 'talking' || this.#state === 'lingering'
   }
 
-  /** Called every second: reports the byte count, and ends the connection after a timeout. */
-  tick(now: number): void {
+  /**
+   * Called every second: reports the byte count, and ends the connection after a timeout.
+   * @param missedMs of `LateLooks`
+   */
+  tick(now: number, missedMs: number): void {
+    this.#deadline += missedMs
     this.#publication?.reportBytes(this.#bytesIn)
     this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return

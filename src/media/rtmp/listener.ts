@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat } from '../../base/repeat.ts'
@@ -63,8 +64,11 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
     void connection.closed.then(() => connections.delete(connection))
   }
 
+  const looks = new LateLooks(TICK_MS, clock.monotonic())
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
-    for (const connection of connections) connection.tick(clock.monotonic())
+    const nowMs = clock.monotonic()
+    const missedMs = looks.look(nowMs)
+    for (const connection of connections) connection.tick(nowMs, missedMs)
   })
   return {
     port: portOf(plain),

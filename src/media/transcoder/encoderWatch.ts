@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
 import type { Logger } from '../../base/log.ts'
 import { processorTimeOf } from '../../base/processors.ts'
 import { repeat } from '../../base/repeat.ts'
@@ -30,14 +31,17 @@ const LOOK_EVERY_MS = 1000
 export async function watchEncoder({ clock, log, encoder, fed, load, found }: EncoderWatchOptions): Promise<void> {
   const { process } = encoder
   load.begun()
+  const looks = new LateLooks(LOOK_EVERY_MS, clock.monotonic())
+  let missedMs = 0
   const looking = repeat(
     { clock, log, name: 'watch an encoder', everyMs: LOOK_EVERY_MS, pausesFirst: true },
     async (signal) => {
+      missedMs += looks.look(clock.monotonic())
       const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
       if (signal.aborted) return 'done'
       const { inMs, droppedFrames, droppedMs } = fed?.() ?? { inMs: null, droppedFrames: 0, droppedMs: 0 }
       const { encodedMs: outMs } = encoder
-      const verdict = load.look({ atMs: clock.monotonic(), inMs, outMs, droppedFrames, droppedMs, cpuMs })
+      const verdict = load.look({ atMs: clock.monotonic() - missedMs, inMs, outMs, droppedFrames, droppedMs, cpuMs })
       found(verdict)
       return verdict.restart ? 'done' : undefined
     },

@@ -1,3 +1,4 @@
+import { LateLooks } from '../../../src/base/lateLooks.ts'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
@@ -5,6 +6,9 @@ import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
 import type { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import { RelaySession, type Role } from '../../../src/media/relay/relaySession.ts'
 import type { WebRtcTransport } from '../../../src/media/relay/transport/webRtcTransport.ts'
+
+/** No look was late. */
+const IN_TIME = new LateLooks(0, 0)
 
 const START_MS = 1_750_000_000_000
 const agreed = negotiatePublish(
@@ -40,7 +44,10 @@ function session(kind: 'publisher' | 'viewer', accepted = [true, true]) {
 test('a session that is not connected after ten seconds never will be', () => {
   const { made, transport } = session('viewer')
   transport.isConnected = false
-  expect([made.timedOut(START_MS + 10_000), made.timedOut(START_MS + 10_001)]).toEqual([null, 'never_connected'])
+  expect([made.timedOut(START_MS + 10_000, IN_TIME), made.timedOut(START_MS + 10_001, IN_TIME)]).toEqual([
+    null,
+    'never_connected',
+  ])
 })
 
 test.each([
@@ -50,7 +57,15 @@ test.each([
   const { made, transport } = session(kind)
   transport.seenAtMs = START_MS + 60_000
   const at = transport.seenAtMs + silentMs
-  expect([made.timedOut(at), made.timedOut(at + 1)]).toEqual([null, 'lost'])
+  expect([made.timedOut(at, IN_TIME), made.timedOut(at + 1, IN_TIME)]).toEqual([null, 'lost'])
+})
+
+test('a pause of the process ends no session; then the time begins again', () => {
+  const { made } = session('publisher')
+  const looks = new LateLooks(250, START_MS)
+  const resumedMs = START_MS + 60_000
+  looks.look(resumedMs)
+  expect([made.timedOut(resumedMs, looks), made.timedOut(resumedMs + 15_001, looks)]).toEqual([null, 'lost'])
 })
 
 test('bytes are reported when there are more, with the silence and the frames of a publisher', () => {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { LateLooks } from '../../../src/base/lateLooks.ts'
 import type { Source } from '../../../src/media/relay/forward/source.ts'
 import { Room } from '../../../src/media/relay/room.ts'
 import { Rooms } from '../../../src/media/relay/rooms.ts'
+
+/** No look was late. */
+const IN_TIME = new LateLooks(0, 0)
 
 const sourceOf = (sessionId: string, sourceId: string | null = null): Source => ({
   sessionId,
@@ -47,8 +51,8 @@ describe('a room', () => {
     room.addSource(sourceOf('first'), 0)
     room.join('v', viewer, null, 0)
     room.removeSource('first', 1000)
-    expect(room.withoutSource(1000 + 10_000)).toEqual([])
-    expect(room.withoutSource(1000 + 10_001)).toEqual(['v'])
+    expect(room.withoutSource(1000 + 10_000, IN_TIME)).toEqual([])
+    expect(room.withoutSource(1000 + 10_001, IN_TIME)).toEqual(['v'])
     expect(viewer.shown).toEqual(['first', null])
   })
 
@@ -58,10 +62,10 @@ describe('a room', () => {
     room.join('v', viewerOf(), null, 0)
     room.removeSource('first', 1000)
     room.addSource(sourceOf('second'), 9000)
-    expect(room.withoutSource(60_000)).toEqual([])
+    expect(room.withoutSource(60_000, IN_TIME)).toEqual([])
     room.removeSource('second', 60_000)
-    expect(room.withoutSource(70_000)).toEqual([])
-    expect(room.withoutSource(70_001)).toEqual(['v'])
+    expect(room.withoutSource(70_000, IN_TIME)).toEqual([])
+    expect(room.withoutSource(70_001, IN_TIME)).toEqual(['v'])
   })
 
   it('does not count the time again when another source comes and goes', () => {
@@ -71,14 +75,14 @@ describe('a room', () => {
     room.removeSource('first', 1000)
     room.addSource(sourceOf('other', 'b'), 5000)
     room.removeSource('other', 6000)
-    expect(room.withoutSource(11_001)).toEqual(['v'])
+    expect(room.withoutSource(11_001, IN_TIME)).toEqual(['v'])
   })
 
   it('gives up at once on a viewer that negotiated no codec of the new source', () => {
     const room = new Room()
     room.addSource(sourceOf('first'), 0)
     room.join('v', viewerOf({ canDecode: false }), null, 0)
-    expect(room.withoutSource(0)).toEqual(['v'])
+    expect(room.withoutSource(0, IN_TIME)).toEqual(['v'])
   })
 
   it('is empty without sources and viewers, and is forgotten then only', () => {
@@ -89,7 +93,7 @@ describe('a room', () => {
     room.removeSource('first', 0)
     rooms.closeIfEmpty('a/show')
     expect(rooms.open('a/show')).toBe(room)
-    expect(rooms.withoutSource(10_001)).toEqual(['v'])
+    expect(rooms.withoutSource(10_001, IN_TIME)).toEqual(['v'])
     room.leave('v')
     rooms.closeIfEmpty('a/show')
     expect(rooms.at('a/show')).toBeUndefined()

@@ -20,9 +20,7 @@ import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRoute, type HlsRouteOption
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
-import { HlsViewers } from './viewers.ts'
-
-const SWEEP_MS = 1000
+import { HlsViewers, SWEEP_MS } from './viewers.ts'
 
 /** What both kinds of viewers need, once for a server. */
 export function sharedHls(ctx: Pick<Context, 'clock'>, options: HlsRouteOptions): SharedHls {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../base/clock.ts'
+import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Address } from '../../../core/access/address.ts'
 import { TicketBudget } from '../../../core/hls/ticketBudget.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
@@ -113,10 +114,12 @@ export function takeBytes(socket: Socket): Passed {
 const ANSWER_MAX_MS = 60_000
 /** Ended viewers whose late requests still get the reason. */
 const ENDED_MAX = 10_000
+export const SWEEP_MS = 1000
 
 /** All HLS viewers of this node: those with a session, bounded by the limit on sessions, and those without one yet. */
 export class HlsViewers {
   readonly #clock: Clock
+  readonly #looks: LateLooks
   readonly #viewers = new Map<string, HlsViewer>()
   readonly #waiting = new Waiting<HlsViewer>()
   /** Why viewers were ended, by the session of their ticket; the oldest first. */
@@ -124,6 +127,7 @@ export class HlsViewers {
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#looks = new LateLooks(SWEEP_MS, clock.monotonic())
   }
 
   /** Adds a viewer that gets a master playlist and has no session yet. */
@@ -166,11 +170,12 @@ export class HlsViewers {
     this.#viewers.delete(viewer.ticketId)
   }
 
-  /** Viewers without a request in this time, or with an answer that they read too slowly to watch. */
+  /** Call it every `SWEEP_MS`. Viewers without a request in this time, or with an answer that they read too slowly to watch. */
   idle(ms: number): HlsViewer[] {
-    const since = this.#clock.monotonic() - ms
+    const nowMs = this.#clock.monotonic()
+    this.#looks.look(nowMs)
     return [...this.#viewers.values()].filter(
-      ({ isServed, lastAskedMs }) => lastAskedMs < (isServed ? since - ANSWER_MAX_MS : since),
+      ({ isServed, lastAskedMs }) => this.#looks.lastedMs(lastAskedMs, nowMs) > (isServed ? ms + ANSWER_MAX_MS : ms),
     )
   }
 }

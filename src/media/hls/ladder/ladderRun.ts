@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
+import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
 import type { LoadControl, LoadVerdict } from '../../../core/channels/runs/load.ts'
 import type { Rung } from '../../../core/channels/runs/rungs.ts'
@@ -32,6 +33,7 @@ const BACKOFF_MAX_MS = 4000
 const HEALTHY_MS = 30_000
 /** A process that takes frames without output for this long is killed. */
 const SILENT_MS = 4000
+const CHECK_EVERY_MS = 1000
 /** The media of which it should have made something. */
 const SILENT_MEDIA_US = 1_000_000
 /** A run that is further behind its source has to catch up in this time, or it is lost. A source may begin with ten seconds. */
@@ -56,6 +58,7 @@ export class LadderRun {
   #failures = 0
   /** Monotonic; null: no process has begun. */
   #startedAtMs: number | null = null
+  readonly #looks: LateLooks
   /** Where the encoder was when it last made something, and when that was, monotonic. */
   #progress: { readonly us: number; readonly atMs: number } | null = null
   /** Since when it is too far behind its source, monotonic; null: it is not. */
@@ -65,6 +68,7 @@ export class LadderRun {
 
   constructor(options: LadderRunOptions) {
     this.#options = options
+    this.#looks = new LateLooks(CHECK_EVERY_MS, options.clock.monotonic())
   }
 
   /** The next frame of the source. The first one is a keyframe of video. */
@@ -92,15 +96,17 @@ export class LadderRun {
 
   /** Kills a process that hangs. Call it about every second. */
   check(): void {
+    const atMs = this.#options.clock.monotonic()
+    this.#looks.look(atMs)
     const before = this.#progress
     if (before === null) return
-    const atMs = this.#options.clock.monotonic()
     const us = this.#encodedUs ?? before.us
     if (us > before.us) this.#progress = { us, atMs }
     const behindUs = this.#latestUs - us
     this.#behindSinceMs = behindUs > BEHIND_US ? (this.#behindSinceMs ?? atMs) : null
-    if (atMs - (this.#behindSinceMs ?? atMs) > CATCH_UP_MS) return this.#lose('ffmpeg is too far behind')
-    if (us > before.us || atMs - before.atMs < SILENT_MS || behindUs < SILENT_MEDIA_US) return
+    if (this.#looks.lastedMs(this.#behindSinceMs ?? atMs, atMs) > CATCH_UP_MS)
+      return this.#lose('ffmpeg is too far behind')
+    if (us > before.us || this.#looks.lastedMs(before.atMs, atMs) < SILENT_MS || behindUs < SILENT_MEDIA_US) return
     this.#progress = { us, atMs }
     this.#replace()
   }

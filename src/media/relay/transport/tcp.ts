@@ -104,7 +104,13 @@ async function closeAll(servers: readonly Server[]): Promise<void> {
 function limitTime(socket: Socket, unknownMs: number, silentMs: number): void {
   const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), unknownMs)
   socket.once('close', () => clearTimeout(timer))
-  socket.setTimeout(silentMs, () => socket.destroy())
+  // After a pause of this process the first timeout comes before what waits in the socket is read.
+  let readBytes = -1
+  socket.setTimeout(silentMs / 2).on('timeout', () => {
+    if (socket.bytesRead === readBytes) socket.destroy()
+    else socket.setTimeout(silentMs / 2)
+    readBytes = socket.bytesRead
+  })
 }
 
 function serve(socket: Socket, via: number, receive: (message: Buffer, from: Endpoint) => void): void {
