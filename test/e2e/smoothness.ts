@@ -33,12 +33,13 @@ const over = (frames: readonly Shown[], of: 'number' | 'decoded'): number =>
  * Judges the stream by what the player made of it, and not by the time that took: on a busy machine a page sees fewer
  * frames, and later. Of a slideshow, a stream that players cannot decode, a sixth of the frames is decoded.
  */
-function isWhole(seen: Seen): boolean {
+function expectWhole(seen: Seen, expect: ExpectStatic): void {
   const judged = judgedOf(seen)
-  const isInOrder = judged.every(({ number }, at) => number >= (judged[at - 1]?.number ?? 0))
+  const outOfOrder = judged.filter(({ number }, at) => number < (judged[at - 1]?.number ?? 0))
   // Players remove what they have shown, so each frame is compared with the one before it.
-  const hasNoGap = judged.every(({ time, pieceFrom }, at) => pieceFrom <= (judged[at - 1]?.time ?? time))
-  return isInOrder && hasNoGap && over(judged, 'decoded') / over(judged, 'number') > 0.95
+  const afterGaps = judged.filter(({ time, pieceFrom }, at) => pieceFrom > (judged[at - 1]?.time ?? time))
+  expect({ outOfOrder, afterGaps }).toEqual({ outOfOrder: [], afterGaps: [] })
+  expect(over(judged, 'decoded') / over(judged, 'number')).toBeGreaterThan(0.95)
 }
 
 export interface Watching {
@@ -72,7 +73,7 @@ async function playsOn(page: Page, { name, url }: Watching, expect: ExpectStatic
     return over(judgedOf(seen), 'number')
   }
   await expect.poll(look, { timeout: 60_000, interval: 500 }).toBeGreaterThan(WATCHED)
-  expect(seen).toSatisfy(isWhole)
+  expectWhole(seen, expect)
   return seen.errors
 }
 
