@@ -3,7 +3,13 @@
  */
 
 export type VideoCodec = 'h264' | 'vp8' | 'vp9' | 'av1'
-export type AudioCodec = 'opus' | 'aac'
+/** Codecs of audio that WebRTC carries. `pcma` and `pcmu` are G.711, of telephones and IP cameras. */
+export type RtpAudioCodec = 'opus' | 'pcma' | 'pcmu'
+export type AudioCodec = RtpAudioCodec | 'aac'
+
+const VIDEO_CODECS: readonly string[] = ['h264', 'vp8', 'vp9', 'av1'] satisfies VideoCodec[]
+
+export const isVideoCodec = (codec: VideoCodec | AudioCodec): codec is VideoCodec => VIDEO_CODECS.includes(codec)
 
 interface Track {
   /** What its encoder says that it keeps to, bits per second. Absent: it does not say. */
@@ -23,12 +29,21 @@ export interface VideoTrack extends Track {
 export interface AudioTrack extends Track {
   readonly kind: 'audio'
   readonly codec: AudioCodec
-  /** Hertz: 48000 for Opus. */
+  /** Hertz: 48000 for Opus, 8000 for G.711. */
   readonly sampleRate: number
   readonly channels: number
-  /** AAC: the AudioSpecificConfig (ISO/IEC 14496-3); empty for Opus. */
+  /** AAC: the AudioSpecificConfig (ISO/IEC 14496-3); empty for the others. */
   readonly config: Uint8Array
 }
+
+/** What WebRTC carries: Opus is stereo, whatever a packet has; G.711 is mono. @param sampleRate hertz */
+export const rtpAudioTrack = (codec: RtpAudioCodec, sampleRate: number): AudioTrack => ({
+  kind: 'audio',
+  codec,
+  sampleRate,
+  channels: codec === 'opus' ? 2 : 1,
+  config: new Uint8Array(),
+})
 
 export type TrackInfo = VideoTrack | AudioTrack
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { DtlsClient, type Transport } from 'werift'
+import { DtlsClient, DtlsServer, type Transport } from 'werift'
 import { systemRandom } from '../../src/base/random.ts'
 import type { MediaEngineEvent, Negotiated } from '../../src/media/engine.ts'
 import { createIdentity, createTransport } from '../../src/media/relay/transport/dtls.ts'
@@ -111,6 +111,8 @@ export class WirePeer {
   readonly ssrc = 0x1234
   /** The address that it sends from and receives at. */
   at: Endpoint
+  /** Its role in DTLS; a passive one waits for the relay, as FFmpeg does. */
+  setup: 'active' | 'passive' = 'active'
   /** Whether it answers the relay's connectivity checks. */
   answersChecks = true
   /** Ports at which it does not answer them. */
@@ -127,7 +129,7 @@ export class WirePeer {
   ssrcs: number[] = []
   readonly #net: Wire
   #transport: Transport | null = null
-  #dtls: DtlsClient | null = null
+  #dtls: DtlsClient | DtlsServer | null = null
   #reader: SrtpReader | null = null
   #writer: SrtpWriter | null = null
   #sent = 0
@@ -159,7 +161,7 @@ export class WirePeer {
       `a=ice-ufrag:${this.names.ufrag}`,
       `a=ice-pwd:${this.names.pwd}`,
       `a=fingerprint:${algorithm} ${value}`,
-      'a=setup:active',
+      `a=setup:${this.setup}`,
       `a=rtpmap:${PAYLOAD_TYPE} VP8/90000`,
       `a=rtcp-fb:${PAYLOAD_TYPE} nack`,
       `a=rtcp-fb:${PAYLOAD_TYPE} nack pli`,
@@ -195,27 +197,29 @@ export class WirePeer {
 
   /** Sends a check and does the DTLS handshake, from its address. */
   async connect(): Promise<void> {
+    if (this.setup === 'passive') await this.shakeHands()
     this.check()
-    await this.shakeHands()
+    if (this.setup === 'active') await this.shakeHands()
     await until(() => this.#reader !== null)
   }
 
   async shakeHands(): Promise<void> {
     const { certPem, privateKey, signatureHash } = identity.certificate
     this.#transport = createTransport((datagram) => this.#net.send(datagram, this.at))
-    const dtls = new DtlsClient({
+    const options = {
       cert: certPem,
       key: privateKey,
       signatureHash,
       transport: this.#transport,
       srtpProfiles: [GCM, CM],
       extendedMasterSecret: true,
-    })
+    }
+    const dtls = this.setup === 'active' ? new DtlsClient(options) : new DtlsServer(options)
     this.#dtls = dtls
     dtls.onConnect.once(() => this.#agree(dtls))
     dtls.onError.subscribe(() => undefined)
     // It gives up after half a minute without an answer.
-    dtls.connect().catch(() => undefined)
+    if (dtls instanceof DtlsClient) dtls.connect().catch(() => undefined)
   }
 
   take(datagram: Buffer, at: Endpoint): void {
@@ -262,7 +266,7 @@ export class WirePeer {
     this.#net.send(bindingSuccess(request.transactionId, '198.51.100.1', 8081, this.names.pwd), at)
   }
 
-  #agree(dtls: DtlsClient): void {
+  #agree(dtls: DtlsClient | DtlsServer): void {
     const profile = profileOf(dtls.srtp.srtpProfile)
     if (profile === undefined) return
     const { localKey, localSalt, remoteKey, remoteSalt } = dtls.extractSessionKeys(profile.keyBytes, profile.saltBytes)

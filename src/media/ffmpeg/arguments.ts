@@ -35,8 +35,11 @@ const X264_LIVE = [
   ...KEYFRAMES,
 ]
 
-/** `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. */
-const AAC = ['-c:a', 'aac', '-b:a', '128k', '-af', 'aresample=async=1']
+/**
+ * `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. Opus has 48 kHz, and players do not all
+ * take AAC with the 8 kHz of G.711.
+ */
+const AAC = words('-c:a aac -b:a 128k -ar 48000 -af aresample=async=1')
 
 /** Copies H.264 and encodes everything else as H.264, which every HLS player supports. */
 const liveVideo = ({ codec }: VideoTrack): readonly string[] => (codec === 'h264' ? ['-c:v', 'copy'] : X264_LIVE)

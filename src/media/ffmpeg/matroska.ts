@@ -52,6 +52,8 @@ const CODEC_IDS: Readonly<Record<TrackInfo['codec'], string>> = {
   av1: 'V_AV1',
   opus: 'A_OPUS',
   aac: 'A_AAC',
+  pcma: 'A_MS/ACM',
+  pcmu: 'A_MS/ACM',
 }
 
 /**
@@ -141,7 +143,7 @@ function headOf(tracks: readonly TrackInfo[]): Uint8Array {
 }
 
 function entryOf(track: TrackInfo, index: number): Uint8Array {
-  const codecPrivate = track.codec === 'opus' ? opusHead(track) : track.config
+  const codecPrivate = privateOf(track)
   return element(
     ID.trackEntry,
     uint(ID.trackNumber, index + 1),
@@ -154,6 +156,11 @@ function entryOf(track: TrackInfo, index: number): Uint8Array {
     ...(track.codec === 'opus' ? [uint(ID.codecDelay, 0), uint(ID.seekPreRoll, OPUS_PRE_ROLL_NS)] : []),
     track.kind === 'video' ? videoOf(track) : audioOf(track),
   )
+}
+
+function privateOf(track: TrackInfo): Uint8Array {
+  if (track.codec === 'opus') return opusHead(track)
+  return track.codec === 'pcma' || track.codec === 'pcmu' ? waveFormat(track) : track.config
 }
 
 /** Whether the video says how many frames a second has. Only H.264 does, and not that of browsers. */
@@ -172,6 +179,22 @@ function videoOf({ width, height }: VideoTrack): Uint8Array {
 
 const audioOf = ({ sampleRate, channels }: AudioTrack): Uint8Array =>
   element(ID.audio, float(ID.samplingFrequency, sampleRate), uint(ID.channels, channels))
+
+const WAVE_A_LAW = 6
+const WAVE_MU_LAW = 7
+
+/** WAVEFORMATEX, as A_MS/ACM has it: format, channels, rate, bytes a second, bytes of a sample of all channels, bits, no more. */
+function waveFormat({ codec, channels, sampleRate }: AudioTrack): Uint8Array {
+  const format = new Uint8Array(18)
+  const view = new DataView(format.buffer)
+  view.setUint16(0, codec === 'pcma' ? WAVE_A_LAW : WAVE_MU_LAW, true)
+  view.setUint16(2, channels, true)
+  view.setUint32(4, sampleRate, true)
+  view.setUint32(8, sampleRate * channels, true)
+  view.setUint16(12, channels, true)
+  view.setUint16(14, 8, true)
+  return format
+}
 
 /** The identification header (RFC 7845 section 5.1): no pre-skip, no gain, channel mapping family 0. */
 function opusHead({ channels, sampleRate }: AudioTrack): Uint8Array {

@@ -33,7 +33,7 @@ const encodeVideo = (size: Size | null): string[] => [
   ...(size === null ? [] : ['-vf', fitted(size)]),
 ]
 
-const encodeAudio = (): string[] => [...ENCODE_AUDIO, ...words('-af aresample=async=1')]
+const encodeAudio = (): string[] => [...ENCODE_AUDIO, ...words('-ar 48000 -af aresample=async=1')]
 
 /** Converts parts of different formats to one size and joins them; missing video is black, missing audio silent. */
 function convertSeveral(parts: readonly RecordingPart[]): string[] {

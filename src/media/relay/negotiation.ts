@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Negotiated } from '../engine.ts'
-import type { VideoCodec } from '../frame.ts'
+import { isVideoCodec, type VideoCodec } from '../frame.ts'
 import type { Source } from './forward/source.ts'
 import type { PublisherLine } from './inbound/publisher.ts'
 import type { DownTrackOptions } from './outbound/downTrack.ts'
@@ -47,7 +47,7 @@ export function negotiatePublish(text: string, codec: string | null): Result<Pub
 const publishAnswer = (chosen: ChosenCodec, media: OfferedMedia | undefined): AnsweredMedia => ({
   direction: 'recvonly',
   chosen,
-  rids: chosen.name === 'opus' ? [] : (media?.rids ?? []),
+  rids: isVideoCodec(chosen.name) ? (media?.rids ?? []) : [],
 })
 
 /** The accepted m-lines. */
@@ -100,9 +100,10 @@ export function idleAnswer(media: OfferedMedia | undefined, wanted: WantedTracks
 /** What the viewers of a source must be able to decode. */
 function wantedTracksOf({ layers, audio, profileLevelId }: Source): WantedTracks {
   const codec = layers[0]?.track.shape.codec
-  const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
+  const video = codec !== undefined && isVideoCodec(codec) ? codec : null
+  const sent = audio?.shape.codec
   return {
     video: video && { codec: video, profileLevelId },
-    audio: audio && { codec: 'opus', profileLevelId: null },
+    audio: sent === undefined ? null : { codec: sent, profileLevelId: null },
   }
 }

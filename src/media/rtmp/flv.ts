@@ -12,7 +12,8 @@ export type FlvPayload =
   | { readonly kind: 'track'; readonly track: VideoTrack; readonly lengthBytes: number }
   | { readonly kind: 'track'; readonly track: AudioTrack }
   | { readonly kind: 'video'; readonly key: boolean; readonly compositionMs: number; readonly data: Buffer }
-  | { readonly kind: 'audio'; readonly data: Buffer }
+  /** G.711 has no configuration: `track` is what the message says itself. */
+  | { readonly kind: 'audio'; readonly data: Buffer; readonly track?: AudioTrack }
   | { readonly kind: 'ignored' }
 
 /** What is wrong with a message, in a sentence for the operator of the encoder. */
@@ -29,6 +30,7 @@ const unsupported = (text: string): Result<never, FlvProblem> => err({ kind: 'un
 
 const AVC = 7
 const AAC = 10
+const G711: Readonly<Record<number, 'pcma' | 'pcmu'>> = { 7: 'pcma', 8: 'pcmu' }
 const COMMAND_FRAME = 5
 /** Enhanced RTMP: a fourcc names the codec instead of four bits. */
 const ENHANCED_VIDEO = 0x80
@@ -56,8 +58,6 @@ const AUDIO_NAMES: Readonly<Record<number, string>> = {
   4: 'Nellymoser',
   5: 'Nellymoser',
   6: 'Nellymoser',
-  7: 'G.711 A-law',
-  8: 'G.711 mu-law',
   11: 'Speex',
   13: 'Opus',
   14: 'MP3',
@@ -86,11 +86,20 @@ export function parseAudio(payload: Buffer): Result<FlvPayload, FlvProblem> {
   if (first === undefined) return ok(IGNORED)
   const codec = first >> 4
   if (codec === ENHANCED_AUDIO) return err(enhanced(payload, 'audio', 'AAC'))
+  const g711 = G711[codec]
+  if (g711 !== undefined) return ok(readG711(payload, g711))
   if (codec !== AAC) return unsupported(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
   if (payload.length < 2) return damaged('An audio message is cut short')
   const data = payload.subarray(2)
   if (data.length === 0) return ok(IGNORED)
   return payload[1] === 0 ? parseAacConfig(data) : ok({ kind: 'audio', data })
+}
+
+/** Always 8 kHz, whatever the bits of the sample rate say; the last bit means stereo. */
+function readG711(payload: Buffer, codec: 'pcma' | 'pcmu'): FlvPayload {
+  const [channels, data] = [(payload.readUInt8(0) & 1) + 1, payload.subarray(1)]
+  if (data.length === 0) return IGNORED
+  return { kind: 'audio', data, track: { kind: 'audio', codec, sampleRate: 8000, channels, config: new Uint8Array() } }
 }
 
 /** A message of enhanced RTMP. Sluice takes no media of it, and goes on without tracks beside the first ones. */

@@ -79,6 +79,7 @@ export class RtmpIngest {
       case 'video':
         return this.#videoFrame(media, this.#timeOf('video', timestamp))
       case 'audio':
+        if (media.track) this.#configure({ kind: 'track', track: media.track })
         return this.#audioFrame(media.data, this.#timeOf('audio', timestamp))
       case 'ignored':
         return 'media'
@@ -95,7 +96,7 @@ export class RtmpIngest {
   #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
     const { track } = media
     const before = track.kind === 'video' ? this.#video : this.#audio
-    if (before !== null && Buffer.compare(before.config, track.config) === 0) return
+    if (before !== null && isSame(before, track)) return
     this.#tracksAreNew = true
     if (track.kind === 'audio') this.#audio = track
     else this.#video = track
@@ -137,6 +138,11 @@ export class RtmpIngest {
     const tracks = [this.#video, this.#audio].filter((track) => track !== null)
     this.#sink.tracks(tracks.map((track) => withBitrate(track, this.#declared[track.kind])))
   }
+}
+
+function isSame(a: TrackInfo, b: TrackInfo): boolean {
+  const isAlike = a.codec === b.codec && Buffer.compare(a.config, b.config) === 0
+  return isAlike && (a.kind === 'video' || b.kind === 'video' || a.channels === b.channels)
 }
 
 const withBitrate = (track: TrackInfo, declaredBitrate: number | undefined): TrackInfo =>

@@ -38,6 +38,8 @@ const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
 const AUDIO_ARGS: Record<AudioCodec, string[]> = {
   aac: ['-c:a', 'aac', '-ar', '44100', '-ac', '2'],
   opus: ['-c:a', 'libopus', '-ar', '48000', '-ac', '2'],
+  pcma: ['-c:a', 'pcm_alaw', '-ar', '8000', '-ac', '1'],
+  pcmu: ['-c:a', 'pcm_mulaw', '-ar', '8000', '-ac', '1'],
 }
 
 /** A test video and a tone that ffmpeg encodes, packet by packet, as ffprobe reads them. */
@@ -69,6 +71,9 @@ async function encode(args: readonly string[]): Promise<Recorded> {
   }
 }
 
+/** By the names that ffmpeg has for them. */
+const G711: Readonly<Record<string, AudioCodec>> = { pcm_alaw: 'pcma', pcm_mulaw: 'pcmu' }
+
 interface Probed {
   streams: {
     codec_type: 'video' | 'audio'
@@ -99,7 +104,7 @@ async function read(file: string): Promise<Recorded> {
         config: keeps ? config : new Uint8Array(),
       }
     }
-    const codec = stream.codec_name as AudioCodec
+    const codec = (G711[stream.codec_name] ?? stream.codec_name) as AudioCodec
     const { sample_rate = '0', channels = 0 } = stream
     return {
       kind: 'audio',

@@ -28,6 +28,7 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
   const problems: string[] = []
   const ours = new DtlsHandshake({
     identity,
+    role: 'server',
     fingerprints,
     send: (datagram) => {
       sentByUs.push(Buffer.from(datagram))
@@ -159,6 +160,7 @@ it('a handshake takes a bounded number of records, and no hello without the cook
   const records = (count: number, hello: Buffer): number => {
     const ours = new DtlsHandshake({
       identity,
+      role: 'server',
       fingerprints: [identity.fingerprint],
       send: (datagram) => void sent.push(datagram),
       connected: nothing,

@@ -37,7 +37,7 @@ function open(over: Partial<TransportEvents> = {}, fingerprint = identity.finger
   }
   const peer = new WirePeer(wire, addressOf(1))
   const { ufrag, pwd } = peer.names
-  const offered = { iceUfrag: ufrag, icePwd: pwd, fingerprint }
+  const offered = { iceUfrag: ufrag, icePwd: pwd, fingerprint, dtlsRole: 'server' as const }
   const transport = server.open(offered, wire.nowMs)
   transport.listen({
     connected: () => happened.push('connected'),

@@ -122,6 +122,13 @@ describe('media', () => {
     expect(taken(videoFrame(0), videoFrame(4999)).leftOut).toEqual([])
   })
 
+  test('may be G.711, which has no configuration', () => {
+    const g711 = (first: number, at: number) => message(MESSAGE.audio, at, [first], Buffer.alloc(160, 0xd5))
+    const { order, lists } = taken(g711(0x72, 0), g711(0x72, 500), g711(0x83, 520), message(MESSAGE.audio, 540, [0x72]))
+    expect(order).toEqual(['pcma', 'audio 500000', 'pcmu', 'audio 520000'])
+    expect(lists).toMatchObject([[{ sampleRate: 8000, channels: 1 }], [{ sampleRate: 8000, channels: 2 }]])
+  })
+
   test('may have an explicit sampling rate', () => {
     // AAC LC, index 15, 44100 in 24 bits, two channels.
     const bits = `000101111${(44_100).toString(2).padStart(24, '0')}0010000`

@@ -1,4 +1,4 @@
-import type { AudioCodec, VideoCodec } from '../../frame.ts'
+import type { RtpAudioCodec, VideoCodec } from '../../frame.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
 import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
 import { Timeline } from './timeline.ts'
@@ -16,7 +16,7 @@ const KEYFRAME_INTERVAL_MS = 500
 
 export interface RtpTrackShape {
   readonly kind: 'video' | 'audio'
-  readonly codec: VideoCodec | AudioCodec
+  readonly codec: VideoCodec | RtpAudioCodec
   /** Ticks of the RTP clock per second. */
   readonly rate: number
 }

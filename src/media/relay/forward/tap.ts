@@ -1,4 +1,11 @@
-import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../../frame.ts'
+import {
+  type AudioTrack,
+  type Frame,
+  type FrameSink,
+  isVideoCodec,
+  rtpAudioTrack,
+  type VideoTrack,
+} from '../../frame.ts'
 import type { MediaPacket } from './packet.ts'
 import type { Source } from './source.ts'
 import type { RtpTrack } from './rtpTrack.ts'
@@ -10,7 +17,6 @@ const WAIT_FOR_VIDEO_MS = 3000
 /** Packagers need a keyframe this often to start a segment, and browsers send keyframes only on request. */
 const KEYFRAME_MS = 1900
 const NO_CONFIG = new Uint8Array(0)
-const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: NO_CONFIG }
 
 /**
  * Assembles the frames of a source from its packets, with one clock for audio and video. With simulcast it takes the first layer
@@ -18,7 +24,11 @@ const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, cha
  */
 export function tap(source: Source, sink: FrameSink, nowMs: number): () => void {
   const video = source.layers.find(({ meter }) => meter.bitrate > 0)?.track ?? source.layers[0]?.track ?? null
-  const taken = new Tap(sink, { hasVideo: video !== null, hasAudio: source.audio !== null, startedAtMs: nowMs })
+  const taken = new Tap(sink, {
+    hasVideo: video !== null,
+    audio: source.audio && audioOf(source.audio),
+    startedAtMs: nowMs,
+  })
   const stops = [
     video === null ? null : listenToVideo(video, taken, nowMs),
     source.audio && listenToAudio(source.audio, taken),
@@ -28,9 +38,13 @@ export function tap(source: Source, sink: FrameSink, nowMs: number): () => void 
   }
 }
 
+function audioOf({ shape: { codec, rate } }: RtpTrack): AudioTrack | null {
+  return isVideoCodec(codec) ? null : rtpAudioTrack(codec, rate)
+}
+
 function listenToVideo(track: RtpTrack, taken: Tap, nowMs: number): () => void {
   const { codec } = track.shape
-  if (codec === 'opus' || codec === 'aac') return () => undefined
+  if (!isVideoCodec(codec)) return () => undefined
   const assembler = new FrameAssembler(videoReader(codec))
   const times = new Times(track)
   let arrivesMs: number | null = null
@@ -52,7 +66,7 @@ function listenToAudio(track: RtpTrack, taken: Tap): () => void {
 
 interface TapOptions {
   readonly hasVideo: boolean
-  readonly hasAudio: boolean
+  readonly audio: AudioTrack | null
   readonly startedAtMs: number
 }
 
@@ -97,7 +111,10 @@ class Tap {
 
   #notify(): void {
     this.#isOpen = true
-    this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...(this.#options.hasAudio ? [AUDIO] : [])])
+    this.#sink.tracks([
+      ...(this.#video === null ? [] : [this.#video]),
+      ...(this.#options.audio === null ? [] : [this.#options.audio]),
+    ])
   }
 
   #frame(frame: Pick<Frame, 'kind' | 'key' | 'data'>, wallMs: number): void {

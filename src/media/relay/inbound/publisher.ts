@@ -1,5 +1,5 @@
 import { videoReader } from '../../codecs/videoReader.ts'
-import type { TrackInfo } from '../../frame.ts'
+import { isVideoCodec, rtpAudioTrack, type TrackInfo } from '../../frame.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, type Layer, type Source } from '../forward/source.ts'
@@ -80,7 +80,7 @@ export class Publisher {
       layers: ofKind('video')?.layers ?? [],
       profileLevelId: profileOf(ofKind('video')?.chosen),
     }
-    this.#tracks = this.#lines.map(({ media, chosen }) => infoOf(media, chosen))
+    this.#tracks = this.#lines.map(({ chosen }) => infoOf(chosen))
     const [video] = this.#tracks.filter((track) => track.kind === 'video')
     this.#video = video ? new SentVideo(this.source.layers, videoReader(video.codec)) : null
   }
@@ -176,7 +176,7 @@ export class Publisher {
     if (layer === undefined) return undefined
     for (const [ssrc, receiver] of this.#receivers) if (receiver.track === layer.track) this.#receivers.delete(ssrc)
     const { name } = line.chosen
-    const receiver = new RtpReceiver(header.ssrc, layer.track, name === 'opus' ? null : videoReader(name))
+    const receiver = new RtpReceiver(header.ssrc, layer.track, isVideoCodec(name) ? videoReader(name) : null)
     this.#receivers.set(header.ssrc, receiver)
     return receiver
   }
@@ -251,8 +251,7 @@ const textOf = (packet: Buffer, header: RtpHeader, id: number | null): string | 
 const profileOf = (chosen: ChosenCodec | undefined): string | null =>
   (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id') : null) ?? null
 
-function infoOf({ kind }: OfferedMedia, { name, codec }: ChosenCodec): TrackInfo {
-  if (name === 'opus' || kind === 'audio')
-    return { kind: 'audio', codec: 'opus', sampleRate: codec.clockRate, channels: 2, config: NO_CONFIG }
-  return { kind: 'video', codec: name, width: 0, height: 0, config: NO_CONFIG }
+function infoOf({ name, codec }: ChosenCodec): TrackInfo {
+  if (isVideoCodec(name)) return { kind: 'video', codec: name, width: 0, height: 0, config: NO_CONFIG }
+  return rtpAudioTrack(name, codec.clockRate)
 }

@@ -1,4 +1,5 @@
 import type { Random } from '../../../base/random.ts'
+import { isVideoCodec } from '../../frame.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'
 import { DownTrack } from './downTrack.ts'
@@ -16,7 +17,7 @@ export function newDownTrack(
   const { payloadType } = codec
   return new DownTrack({
     ssrc,
-    kind: name === 'opus' ? 'audio' : 'video',
+    kind: isVideoCodec(name) ? 'video' : 'audio',
     payloadTypes: new Map([[name, payloadType]]),
     rtx: rtxPayloadType === null ? null : { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, rtxPayloadType]]) },
     transport,

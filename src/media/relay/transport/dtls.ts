@@ -1,5 +1,5 @@
 import { createHash, verify, X509Certificate } from 'node:crypto'
-import { DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
+import { DtlsClient, DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
 import { HandshakeOrder } from './dtlsOrder.ts'
 import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
@@ -26,6 +26,8 @@ export async function createIdentity(): Promise<Identity> {
 
 export interface HandshakeOptions {
   readonly identity: Identity
+  /** Ours: `client` for a peer that only waits (`a=setup:passive` in its offer). */
+  readonly role: 'server' | 'client'
   /** The fingerprints of the peer's SDP: its certificate must match one of them. */
   readonly fingerprints: readonly CertificateFingerprint[]
   send(datagram: Buffer): void
@@ -48,38 +50,53 @@ export interface AddressProof {
 const MAX_RECORDS = 200
 const DTLS_1_2 = 0xfefd
 const FATAL = 2
+const SERVER_KEY_EXCHANGE = 12
 const CERTIFICATE_VERIFY = 15
-/** werift's name for our side. */
-const SERVER = 2
+/** werift's names for our side. */
+const SIDES = { client: 1, server: 2 } as const
+/** Past the last flight of a handshake: what waits to be sent again gives up. */
+const NO_FLIGHT = 99
 
 /**
- * The DTLS server for one peer (`a=setup:passive`). werift does the handshake. It leaves two checks to its user, which are done
- * here: the certificate is the one of the offer, and the peer holds its private key.
+ * Our side of DTLS with one peer: the server, or the client of a peer that waits for us. werift does the handshake. It leaves two
+ * checks to its user, which are done here: the certificate is the one of the offer, and the peer holds its private key.
  */
 export class DtlsHandshake {
   readonly #options: HandshakeOptions
-  readonly #server: DtlsServer
+  readonly #peer: DtlsServer | DtlsClient
   readonly #order = new HandshakeOrder()
   #records = 0
   #isOver = false
   #isConnected = false
+  #hasStarted = false
   readonly #transport: Transport
 
   constructor(options: HandshakeOptions) {
     this.#options = options
-    this.#transport = createTransport((datagram) => options.send(datagram))
+    this.#transport = createTransport((datagram) => {
+      if (!this.#isOver) options.send(datagram)
+    })
     const { certPem, privateKey, signatureHash } = options.identity.certificate
-    this.#server = new DtlsServer({
+    const Peer = options.role === 'server' ? DtlsServer : DtlsClient
+    this.#peer = new Peer({
       cert: certPem,
       key: privateKey,
       signatureHash,
       transport: this.#transport,
       srtpProfiles: PROFILES.map(({ id }) => id),
       extendedMasterSecret: true,
-      certificateRequest: true,
+      certificateRequest: options.role === 'server',
     })
-    this.#server.onConnect.once(() => this.#finish())
-    this.#server.onError.subscribe((error: unknown) => this.#fail(String(error)))
+    this.#peer.onConnect.once(() => this.#finish())
+    this.#peer.onError.subscribe((error: unknown) => this.#fail(String(error)))
+  }
+
+  /** The peer can be reached. The client says hello, until it is answered; a server waits. */
+  start(): void {
+    const { role } = this.#options
+    if (this.#hasStarted || this.#isOver || role === 'server' || !(this.#peer instanceof DtlsClient)) return
+    this.#hasStarted = true
+    this.#peer.connect().catch((error: unknown) => this.#fail(String(error)))
   }
 
   /** Handles a datagram of DTLS records. `proof`: null when its address needs none. */
@@ -95,7 +112,8 @@ export class DtlsHandshake {
   close(): void {
     if (this.#isConnected && !this.#isOver) this.#options.send(this.#closeNotify())
     this.#isOver = true
-    for (const event of [this.#server.onConnect, this.#server.onError, this.#server.onClose]) event.allUnsubscribe()
+    this.#peer.dtls.flight = NO_FLIGHT
+    for (const event of [this.#peer.onConnect, this.#peer.onError, this.#peer.onClose]) event.allUnsubscribe()
   }
 
   #receiveHandshake(record: Buffer, proof: AddressProof | null): void {
@@ -117,7 +135,7 @@ export class DtlsHandshake {
 
   /** werift compares the cookie of a ClientHello with one cookie for all addresses. This sets the cookie of the address. */
   #expectCookie(cookie: Buffer | null, proof: AddressProof | null): void {
-    const { dtls } = this.#server
+    const { dtls } = this.#peer
     if (cookie === null) return
     if (proof !== null) {
       dtls.cookie = proof.cookie
@@ -138,7 +156,7 @@ export class DtlsHandshake {
   #isCloseNotify(record: Buffer): boolean {
     const header = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber: record.readUIntBE(5, 6) }
     try {
-      const alert = this.#server.cipher.cipher.decrypt(SERVER, record.subarray(RECORD_HEADER), header)
+      const alert = this.#peer.cipher.cipher.decrypt(SIDES[this.#options.role], record.subarray(RECORD_HEADER), header)
       return alert.length === 2 && (alert[0] === FATAL || alert[1] === 0)
     } catch {
       return false
@@ -147,11 +165,11 @@ export class DtlsHandshake {
 
   /** An encrypted alert of level 1 and description 0 (RFC 5246 section 7.2.1). */
   #closeNotify(): Buffer {
-    const { dtls, cipher } = this.#server
+    const { dtls, cipher } = this.#peer
     dtls.recordSequenceNumber += 1
     const sequenceNumber = dtls.recordSequenceNumber
     const plain = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber }
-    const body = cipher.cipher.encrypt(SERVER, Buffer.from([1, 0]), plain)
+    const body = cipher.cipher.encrypt(SIDES[this.#options.role], Buffer.from([1, 0]), plain)
     const header = Buffer.alloc(RECORD_HEADER)
     header[0] = ALERT
     header.writeUInt16BE(DTLS_1_2, 1)
@@ -163,13 +181,13 @@ export class DtlsHandshake {
 
   #finish(): void {
     const problem = this.#findProblem()
-    const profile = profileOf(this.#server.srtp.srtpProfile)
+    const profile = profileOf(this.#peer.srtp.srtpProfile)
     if (problem !== undefined || profile === undefined) {
       this.#fail(problem ?? 'no SRTP profile in common')
       return
     }
     this.#isConnected = true
-    const keys = this.#server.extractSessionKeys(profile.keyBytes, profile.saltBytes)
+    const keys = this.#peer.extractSessionKeys(profile.keyBytes, profile.saltBytes)
     this.#options.connected({
       inbound: { profile, key: keys.remoteKey, salt: keys.remoteSalt },
       outbound: { profile, key: keys.localKey, salt: keys.localSalt },
@@ -177,31 +195,41 @@ export class DtlsHandshake {
   }
 
   #findProblem(): string | undefined {
-    const certificate = this.#server.remoteCertificate
+    const certificate = this.#peer.remoteCertificate
     if (certificate === undefined) return 'the peer showed no certificate'
     if (!hasFingerprint(certificate, this.#options.fingerprints)) return 'the certificate is not the one of the offer'
-    return this.#holdsKeyOf(certificate) ? undefined : 'the peer does not hold the key of its certificate'
+    const holdsKey =
+      this.#options.role === 'server' ? this.#signedByClient(certificate) : this.#signedByServer(certificate)
+    return holdsKey ? undefined : 'the peer does not hold the key of its certificate'
   }
 
   /** Checks CertificateVerify, a signature of all handshake messages before it (RFC 5246 section 7.4.8). */
-  #holdsKeyOf(certificate: Buffer): boolean {
-    const messages = this.#server.dtls.sortedHandshakeCache
+  #signedByClient(certificate: Buffer): boolean {
+    const messages = this.#peer.dtls.sortedHandshakeCache
     const at = messages.findIndex(({ msg_type }) => msg_type === CERTIFICATE_VERIFY)
     const body = messages[at]?.fragment
-    if (body === undefined || body.length < 4) return false
-    const signed = Buffer.concat(messages.slice(0, at).map((message) => message.serialize()))
-    const hash = { 4: 'sha256', 5: 'sha384', 6: 'sha512' }[body.readUInt8(0)]
-    if (hash === undefined) return false
-    try {
-      return verify(
-        hash,
-        signed,
-        new X509Certificate(certificate).publicKey,
-        body.subarray(4, 4 + body.readUInt16BE(2)),
+    return (
+      body !== undefined &&
+      isSigned(
+        certificate,
+        messages.slice(0, at).map((one) => one.serialize()),
+        body,
       )
-    } catch {
-      return false
-    }
+    )
+  }
+
+  /**
+   * Checks the signature of the server's half of the key exchange (RFC 8422 section 5.4). The extended master secret binds the
+   * keys to all messages (RFC 7627), so that Finished, which werift does not compare, cannot be from another handshake.
+   */
+  #signedByServer(certificate: Buffer): boolean {
+    const { dtls, cipher } = this.#peer
+    const body = dtls.sortedHandshakeCache.find(({ msg_type }) => msg_type === SERVER_KEY_EXCHANGE)?.fragment
+    if (!dtls.remoteExtendedMasterSecret || body === undefined || body.length < 4) return false
+    // Type and name of the curve, then the public key with its length.
+    const end = 4 + body.readUInt8(3)
+    const randoms = [cipher.localRandom.serialize(), cipher.remoteRandom.serialize()]
+    return isSigned(certificate, [...randoms, body.subarray(0, end)], body.subarray(end))
   }
 
   #fail(problem: string): void {
@@ -213,6 +241,18 @@ export class DtlsHandshake {
   #endedByPeer(): void {
     this.close()
     this.#options.closed()
+  }
+}
+
+/** Whether `signature` (hash, algorithm, length, bytes; RFC 5246 section 4.7) is one of `parts` by this certificate. */
+function isSigned(certificate: Buffer, parts: readonly Buffer[], signature: Buffer): boolean {
+  const hash = { 4: 'sha256', 5: 'sha384', 6: 'sha512' }[signature[0] ?? 0]
+  if (hash === undefined || signature.length < 4) return false
+  const bytes = signature.subarray(4, 4 + signature.readUInt16BE(2))
+  try {
+    return verify(hash, Buffer.concat(parts), new X509Certificate(certificate).publicKey, bytes)
+  } catch {
+    return false
   }
 }
 

@@ -26,6 +26,8 @@ export interface RemoteParameters {
   readonly iceUfrag: string
   readonly icePwd: string
   readonly fingerprint: CertificateFingerprint
+  /** Ours in DTLS, as the peer leaves it to us. */
+  readonly dtlsRole: 'server' | 'client'
 }
 
 /** Our side of ICE. */
@@ -44,7 +46,7 @@ export class WebRtcServer {
   }
 
   /** Opens a transport for the peer of an offer. Its first check may come as soon as the peer has the answer. */
-  open({ iceUfrag, icePwd, fingerprint }: RemoteParameters, nowMs: number): WebRtcTransport {
+  open({ iceUfrag, icePwd, fingerprint, dtlsRole }: RemoteParameters, nowMs: number): WebRtcTransport {
     const { identity, random, native = null } = this.#options
     const transport = new WebRtcTransport(
       {
@@ -52,6 +54,7 @@ export class WebRtcServer {
         remote: { ufrag: iceUfrag, pwd: icePwd },
         identity,
         fingerprint,
+        dtlsRole,
         native,
         random,
         send: (datagram, to) => this.#options.send(datagram, to),

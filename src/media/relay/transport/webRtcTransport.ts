@@ -23,6 +23,8 @@ export interface TransportOptions {
   readonly identity: Identity
   /** The fingerprint in the peer's offer. */
   readonly fingerprint: CertificateFingerprint
+  /** Ours; the peer has the other one. */
+  readonly dtlsRole: 'server' | 'client'
   readonly native: NativeBackEnd | null
   readonly random: Random
   send(datagram: Uint8Array, to: Endpoint): void
@@ -69,17 +71,21 @@ export class WebRtcTransport implements RtpSender {
     this.mediaAtMs = nowMs
     this.#nowMs = nowMs
     this.#cookieKey = options.random.bytes(32)
-    const { credentials, remote, random, identity, fingerprint } = options
+    const { credentials, remote, random, identity, fingerprint, dtlsRole } = options
     this.#ice = new IceLiteAgent({
       credentials,
       remote,
       random,
       send: (datagram, to) => options.send(datagram, to),
       located: (from, isProved) => this.#located(from, isProved),
-      moved: (to) => this.native?.route(to),
+      moved: (to) => {
+        this.native?.route(to)
+        this.#handshake.start()
+      },
     })
     this.#handshake = new DtlsHandshake({
       identity,
+      role: dtlsRole,
       fingerprints: [fingerprint],
       send: (datagram) => this.#sendHandshake(datagram),
       connected: ({ inbound, outbound }) => {

@@ -66,26 +66,27 @@ const PUBLISH_EXTENSIONS: readonly string[] = Object.values(EXTENSION)
 const VIEW_EXTENSIONS: readonly string[] = [EXTENSION.mid, EXTENSION.transportCc, EXTENSION.absSendTime]
 
 /**
- * The answer of an ICE-lite server with a passive DTLS role (RFC 8829 section 5.3, RFC 9725 section 4.4): one entry of
+ * The answer of an ICE-lite server, passive in DTLS unless the offer is (RFC 8829 section 5.3, RFC 9725 section 4.4): one entry of
  * `answers` for each m-line of the offer, in its order. All that is accepted is bundled on the one transport.
  */
 export function buildAnswer(offer: SdpOffer, transport: AnswerTransport, answers: readonly AnsweredMedia[]): string {
   const accepted = offer.media.filter((_, index) => hasAnswer(answers[index]))
   const tagged = accepted[0]
+  const setup = offer.dtlsRole === 'client' ? 'active' : 'passive'
   const lines = [
     'v=0',
     `o=- ${transport.sdpId} 1 IN IP4 127.0.0.1`,
     's=-',
     't=0 0',
     'a=ice-lite',
-    `a=group:BUNDLE${accepted.map(({ mid }) => ` ${mid}`).join('')}`,
+    ...(offer.isBundled ? [`a=group:BUNDLE${accepted.map(({ mid }) => ` ${mid}`).join('')}`] : []),
     'a=extmap-allow-mixed',
     'a=msid-semantic: WMS *',
     ...offer.media.flatMap((media, index) => {
       const answer = answers[index]
       return hasAnswer(answer)
-        ? acceptedLines(media, answer, transport, media === tagged)
-        : rejectedLines(media, transport)
+        ? acceptedLines(media, answer, { ...transport, setup }, media === tagged)
+        : rejectedLines(media, { ...transport, setup })
     }),
   ]
   return `${lines.join('\r\n')}\r\n`
@@ -97,34 +98,37 @@ const hasAnswer = (answer: AnsweredMedia | undefined): answer is AnsweredLine =>
  * Port 0 and the formats of the offer (RFC 3264 section 6). The rest means nothing there, but aiortc takes no answer in which
  * an m-line has none of it.
  */
-const rejectedLines = ({ media, protocol, formats, mid, kind }: OfferedMedia, transport: AnswerTransport): string[] => [
+const rejectedLines = ({ media, protocol, formats, mid, kind }: OfferedMedia, transport: LineTransport): string[] => [
   `m=${media} 0 ${protocol} ${formats.join(' ')}`,
   'c=IN IP4 0.0.0.0',
   'a=inactive',
-  `a=mid:${mid}`,
+  ...(mid === '' ? [] : [`a=mid:${mid}`]),
   ...transportLines(transport),
   ...(kind === 'other' ? [] : ['a=rtcp-mux']),
 ]
 
-const transportLines = ({ iceUfrag, icePwd, fingerprint }: AnswerTransport): string[] => [
+/** With our role in DTLS. */
+type LineTransport = AnswerTransport & { readonly setup: 'active' | 'passive' }
+
+const transportLines = ({ iceUfrag, icePwd, fingerprint, setup }: LineTransport): string[] => [
   `a=ice-ufrag:${iceUfrag}`,
   `a=ice-pwd:${icePwd}`,
   'a=ice-options:trickle ice2',
   `a=fingerprint:sha-256 ${fingerprint}`,
-  'a=setup:passive',
+  `a=setup:${setup}`,
 ]
 
 function acceptedLines(
   media: OfferedMedia,
   answer: AnsweredLine,
-  transport: AnswerTransport,
+  transport: LineTransport,
   isTagged: boolean,
 ): string[] {
   const payloadTypes = [answer.chosen.codec.payloadType, rtxOf(answer)].filter((type) => type !== null)
   return [
     `m=${media.media} 9 ${media.protocol} ${payloadTypes.join(' ')}`,
     'c=IN IP4 0.0.0.0',
-    `a=mid:${media.mid}`,
+    ...(media.mid === '' ? [] : [`a=mid:${media.mid}`]),
     `a=${answer.direction}`,
     ...transportLines(transport),
     'a=rtcp-mux',
@@ -155,11 +159,11 @@ function extensionLines(media: OfferedMedia, { direction }: AnsweredLine, transp
 
 function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
   const { codec, name } = answer.chosen
-  const { payloadType, clockRate, fmtpText } = codec
+  const { payloadType, clockRate, channels, fmtpText } = codec
   const feedback = FEEDBACK.filter((kind) => codec.feedback.includes(kind) && (transportCc || kind !== 'transport-cc'))
   const rtx = rtxOf(answer)
   return [
-    `a=rtpmap:${payloadType} ${name === 'opus' ? 'opus' : name.toUpperCase()}/${clockRate}${name === 'opus' ? '/2' : ''}`,
+    `a=rtpmap:${payloadType} ${name === 'opus' ? 'opus' : name.toUpperCase()}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
     ...(fmtpText === '' ? [] : [`a=fmtp:${payloadType} ${fmtpText}`]),
     ...feedback.map((kind) => `a=rtcp-fb:${payloadType} ${kind}`),
     ...(rtx === null ? [] : [`a=rtpmap:${rtx} rtx/${clockRate}`, `a=fmtp:${rtx} apt=${payloadType}`]),

@@ -1,18 +1,18 @@
-import type { VideoCodec } from '../../../frame.ts'
+import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
 import { type Flow, formatProblem, modeOf, codecNameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** Which of the offered codecs an m-line is answered with. */
 export interface ChosenCodec {
   readonly codec: OfferedCodec
-  readonly name: VideoCodec | 'opus'
+  readonly name: VideoCodec | RtpAudioCodec
   /** The payload type of its retransmissions (RFC 4588); null when the offer has none. */
   readonly rtxPayloadType: number | null
 }
 
 /** A track that a viewer shall receive. */
 export interface WantedTrack {
-  readonly codec: VideoCodec | 'opus'
+  readonly codec: VideoCodec | RtpAudioCodec
   /** H.264: `profile-level-id` of what is sent, 6 hex digits; null when it is not known. */
   readonly profileLevelId: string | null
 }
@@ -25,14 +25,14 @@ export interface WantedTracks {
 
 /**
  * For what a publisher will send: `wanted`, or the first known of the offer. H.264 is taken in packetization mode 1 if that
- * is offered, and in constrained baseline before other profiles, because every viewer decodes it.
+ * is offered, and in constrained baseline before other profiles, because every viewer decodes it; Opus before G.711.
  */
 export function chooseForPublisher(media: OfferedMedia, wanted: VideoCodec | null): ChosenCodec | null {
   if (!media.isOpen || !isSending(media)) return null
   const usable = served(media, 'publish').filter(
     ({ name }) => media.kind === 'audio' || wanted === null || name === wanted,
   )
-  const chosen = usable[0]
+  const chosen = usable.find(({ name }) => name === 'opus') ?? usable[0]
   if (chosen?.name !== 'h264') return chosen ?? null
   const rank = ({ codec }: ChosenCodec): number =>
     2 * modeRank(codec) + (profileOf(profileLevelId(codec)) === CONSTRAINED_BASELINE ? 0 : 1)

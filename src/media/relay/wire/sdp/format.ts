@@ -1,11 +1,12 @@
-import type { VideoCodec } from '../../../frame.ts'
+import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 const VIDEO = ['h264', 'vp8', 'vp9', 'av1'] as const
+const AUDIO = ['opus', 'pcma', 'pcmu'] as const
 
 /** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
-export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | 'opus' | null => {
-  if (kind === 'audio') return name === 'opus' ? 'opus' : null
+export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | RtpAudioCodec | null => {
+  if (kind === 'audio') return AUDIO.find((known) => known === name) ?? null
   return VIDEO.find((known) => known === name) ?? null
 }
 
@@ -25,15 +26,19 @@ export interface SdpFormatProblem {
 export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], flow: Flow): SdpFormatProblem | null {
   const { clockRate, channels, fmtp } = codec
   const name = codecNameOf(codec, kind)
-  if (name === 'opus') {
-    if (clockRate === 48_000 && channels === 2) return null
-    return { offered: `opus/${clockRate}/${channels}`, served: 'opus/48000/2' }
-  }
+  if (kind === 'audio') return audioProblem(name, clockRate, channels)
   if (clockRate !== 90_000) return { offered: `a clock rate of ${clockRate}`, served: 'a clock rate of 90000' }
   if (name === 'h264') return modeProblem(codec, flow)
   if (name === 'vp9') return parameterProblem('profile-id', fmtp.get('profile-id') ?? '0', ['0'])
   if (name === 'av1') return parameterProblem('profile', fmtp.get('profile') ?? '0', ['0'])
   return null
+}
+
+/** RFC 7587 wants `opus/48000/2`. Without the channels it can mean nothing else. G.711 has one channel of 8 kHz. */
+function audioProblem(name: string | null, clockRate: number, channels: number): SdpFormatProblem | null {
+  const [rate, most] = name === 'opus' ? [48_000, 2] : [8000, 1]
+  if (clockRate === rate && channels <= most) return null
+  return { offered: `${clockRate}/${channels}`, served: `${rate}/${most}` }
 }
 
 /** `packetization-mode` of H.264 as it was offered; null when it was left out, which means 0 (RFC 6184 section 8.1). */

@@ -86,14 +86,17 @@ export function readMedia(section: SdpSection, isBundled: boolean): Result<Offer
   })
 }
 
-/** Those with an rtpmap, in the order of the m-line. Static payload types without one are none that we serve. */
+/** Static payload types that we serve (RFC 3551 section 6): they need no rtpmap. */
+const STATIC: Readonly<Record<string, string>> = { 0: 'PCMU/8000', 8: 'PCMA/8000' }
+
+/** Those with an rtpmap, or a payload type that needs none, in the order of the m-line. */
 function readCodecs(section: SdpSection, formats: readonly string[]): OfferedCodec[] {
   const maps = byPayloadType(attributesOf(section, 'rtpmap'))
   const fmtps = byPayloadType(attributesOf(section, 'fmtp'))
   const feedback = attributesOf(section, 'rtcp-fb').map(splitAtSpace)
   return [...new Set(formats)].slice(0, MAX_CODECS).flatMap((format) => {
     const payloadType = /^\d{1,3}$/.test(format) ? Number(format) : 128
-    const match = /^([\w.-]{1,32})\/(\d{1,6})(?:\/(\d{1,2}))?$/.exec(maps.get(format) ?? '')
+    const match = /^([\w.-]{1,32})\/(\d{1,6})(?:\/(\d{1,2}))?$/.exec(maps.get(format) ?? STATIC[format] ?? '')
     if (match === null || payloadType > 127) return []
     const fmtpText = fmtps.get(format) ?? ''
     return {
@@ -137,13 +140,19 @@ function readExtensions(section: SdpSection): OfferedExtension[] {
     })
 }
 
-/** `a=simulcast:send h;m,n;~l` names them in order; alternatives count by their first, a paused one counts. */
+/**
+ * `a=simulcast:send h;m,n;~l` names them in order; alternatives count by their first, a paused one counts. Drafts before
+ * RFC 8853 wrote `a=simulcast: send rid=h;m;l`.
+ */
 function readRids(section: SdpSection): string[] {
   const declared = new Set(
     attributesOf(section, 'rid').flatMap((value) => /^([A-Za-z0-9_-]{1,32}) send(?: |$)/.exec(value)?.[1] ?? []),
   )
   const list = /(?:^| )send (\S+)/.exec(first(section, 'simulcast') ?? '')?.[1] ?? ''
-  const names = list.split(';').map((layer) => (layer.split(',')[0] ?? '').replace(/^~/, ''))
+  const names = list
+    .replace(/^rid=/, '')
+    .split(';')
+    .map((layer) => (layer.split(',')[0] ?? '').replace(/^~/, ''))
   return [...new Set(names)].filter((name) => declared.has(name)).slice(0, MAX_RIDS)
 }
 

@@ -16,6 +16,10 @@ export interface SdpOffer {
   readonly iceUfrag: string
   readonly icePwd: string
   readonly fingerprint: Fingerprint
+  /** Ours: the server, unless the peer waits for us (RFC 8842 section 5). */
+  readonly dtlsRole: 'server' | 'client'
+  /** Whether it has a BUNDLE group. A single m-line needs none. */
+  readonly isBundled: boolean
   /** Every m-line, in order; those outside of the bundle too, because each needs its answer. */
   readonly media: readonly OfferedMedia[]
 }
@@ -34,11 +38,12 @@ export function parseOffer(text: string): Result<SdpOffer, SdpRefusal> {
   if (!sections.ok) return sections
   const { session, media } = sections.value
   if (media.length === 0) return malformed('The offer has no media: there is no m-line in it.')
-  const bundle = readBundle(session)
-  if (bundle === null)
+  const group = readBundle(session)
+  if (group === null && media.length > 1)
     return malformed('The offer must bundle its media: there is no a=group:BUNDLE in it that names m-lines.')
-  const problem = checkBundle(bundle, media)
+  const problem = group === null ? null : checkMids(media)
   if (problem !== null) return malformed(problem)
+  const bundle = group ?? media.map(midOf)
   const read = media.map((section) => readMedia(section, bundle.includes(midOf(section))))
   const bad = read.find((one) => !one.ok)
   if (bad !== undefined && !bad.ok) return bad
@@ -59,13 +64,13 @@ function readBundle(session: SdpSection): string[] | null {
 
 const midOf = (section: SdpSection): string => first(section, 'mid') ?? ''
 
-function checkBundle(bundle: readonly string[], media: readonly SdpSection[]): string | null {
+/** A mid that no m-line has does not matter: FFmpeg 8.0 names one for audio and one for video, whatever it sends. */
+function checkMids(media: readonly SdpSection[]): string | null {
   const mids = media.map(midOf)
   if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid)))
     return 'Every m-line must have an a=mid of 1 to 64 letters, digits and characters of "_.+~-".'
   if (new Set(mids).size !== mids.length) return 'Two m-lines of the offer have the same a=mid.'
-  const unknown = bundle.find((mid) => !mids.includes(mid))
-  return unknown === undefined ? null : `The BUNDLE group names ${unknown.slice(0, 64)}, which no m-line has.`
+  return null
 }
 
 /** ICE and DTLS of the bundle: of its first m-line or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
@@ -75,7 +80,7 @@ function withTransport(
   bundle: readonly string[],
   media: readonly OfferedMedia[],
 ): Result<SdpOffer, SdpRefusal> {
-  const tagged = sections.find((section) => midOf(section) === bundle[0]) ?? session
+  const tagged = bundle.flatMap((mid) => sections.find((section) => midOf(section) === mid) ?? [])[0] ?? session
   const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
   if (!isUfrag(iceUfrag) || !isPwd(icePwd))
@@ -86,10 +91,12 @@ function withTransport(
     return malformed('The offer must have a valid a=fingerprint in sha-256, sha-384 or sha-512.')
   }
   const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
-  if (setup !== 'actpass' && setup !== 'active')
-    return malformed('The offer must have a=setup:actpass or a=setup:active.')
+  if (setup !== 'actpass' && setup !== 'active' && setup !== 'passive')
+    return malformed('The offer must have a=setup:actpass, a=setup:active or a=setup:passive.')
+  const dtlsRole = setup === 'passive' ? 'client' : 'server'
+  const isBundled = readBundle(session) !== null
   const problem = mediaProblem(media)
-  return problem === null ? ok({ iceUfrag, icePwd, fingerprint, media }) : unservable(problem)
+  return problem === null ? ok({ iceUfrag, icePwd, fingerprint, dtlsRole, isBundled, media }) : unservable(problem)
 }
 
 function mediaProblem(media: readonly OfferedMedia[]): string | null {

@@ -18,27 +18,30 @@ export type SdpPlan = readonly (ChosenCodec | null)[]
 
 /**
  * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
- * whose video is not served is refused: a broadcast without video would not explain why.
+ * whose video or audio is not served is refused: a broadcast without one of them would not explain why.
  */
 export function planPublish(offer: SdpOffer, wanted: VideoCodec | null): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
   const needsVideo = wanted !== null || hasOpen(offer, 'video', isSending)
-  const isTaken = needsVideo ? answers(offer, plan, 'video') : answers(offer, plan, 'audio')
-  return isTaken ? ok(plan) : unservable(publishProblem(offer, wanted))
+  const needsAudio = !needsVideo || hasOpen(offer, 'audio', isSending)
+  if (needsVideo && !answers(offer, plan, 'video')) return unservable(publishProblem(offer, wanted, 'video'))
+  return needsAudio && !answers(offer, plan, 'audio') ? unservable(publishProblem(offer, null, 'audio')) : ok(plan)
 }
 
 /**
- * A viewer gets the wanted video and audio, each in the first m-line that accepts it. If the viewer requests video but supports
- * none of the stream's codecs, its offer is refused: audio with a black frame would not explain why.
+ * A viewer gets the wanted video and audio, each in the first m-line that accepts it. If the viewer requests one of them but
+ * does not support its codec, the offer is refused: a black frame, or silence, would not explain why.
  */
 export function planView(offer: SdpOffer, wanted: WantedTracks): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => {
     const track = media.kind === 'video' ? wanted.video : wanted.audio
     return track === null ? null : chooseForViewer(media, track)
   })
-  const needsVideo = wanted.video !== null && hasOpen(offer, 'video', isReceiving)
-  const isTaken = answers(offer, plan, 'video') || (!needsVideo && answers(offer, plan, 'audio'))
-  return isTaken ? ok(plan) : unservable(viewProblem(offer, wanted, answers(offer, plan, 'audio')))
+  const isWhole = (['video', 'audio'] as const).every(
+    (kind) => wanted[kind] === null || !hasOpen(offer, kind, isReceiving) || answers(offer, plan, kind),
+  )
+  const taken = (['video', 'audio'] as const).filter((kind) => answers(offer, plan, kind))
+  return isWhole && taken.length > 0 ? ok(plan) : unservable(viewProblem(offer, wanted, taken[0] ?? null))
 }
 
 function firstOfEachKind(offer: SdpOffer, choose: (media: OfferedMedia) => ChosenCodec | null): SdpPlan {

@@ -1,27 +1,47 @@
-import type { VideoCodec } from '../../../frame.ts'
+import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
 import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
 import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf } from './format.ts'
 import type { OfferedMedia } from './media.ts'
 import type { SdpOffer } from './offer.ts'
 
 type Kind = 'video' | 'audio'
-type Name = VideoCodec | 'opus'
+type Name = VideoCodec | RtpAudioCodec
 
 /** As RFCs and people write them. */
-const TITLES: Readonly<Record<Name, string>> = { h264: 'H264', vp8: 'VP8', vp9: 'VP9', av1: 'AV1', opus: 'Opus' }
-const SERVED: Readonly<Record<Kind, string>> = { video: 'H264, VP8, VP9 or AV1', audio: 'Opus' }
+const TITLES: Readonly<Record<Name, string>> = {
+  h264: 'H264',
+  vp8: 'VP8',
+  vp9: 'VP9',
+  av1: 'AV1',
+  opus: 'Opus',
+  pcma: 'PCMA',
+  pcmu: 'PCMU',
+}
+const SERVED: Readonly<Record<Kind, string>> = { video: 'H264, VP8, VP9 or AV1', audio: 'Opus, PCMA or PCMU' }
 
 /** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
-export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null): string {
+export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null, kind: Kind): string {
   const sends = offer.media.filter((media) => media.kind !== 'other' && isSending(media))
   if (sends.length === 0) return 'The offer sends nothing: no audio or video of it is sendonly or sendrecv.'
   const open = sends.filter(({ isOpen }) => isOpen)
   if (open.length === 0) return `The offer sends nothing: ${CLOSED}.`
   if (wanted !== null) return notPublished(open, wanted)
-  const kind = open.some((media) => media.kind === 'video') ? 'video' : 'audio'
   const wrong = wrongFormat(open, kind, 'publish', null)
   if (wrong !== null) return `The offer sends ${wrong}.`
-  return `The offer sends no ${kind} codec that is served; send ${SERVED[kind]}.`
+  const names = namesOf(open, kind)
+  const what = names === '' ? `no ${kind} codec that is served` : `${kind} as ${names}, which is not served`
+  return `The offer sends ${what}; send ${SERVED[kind]}.`
+}
+
+/** Formats that are no codecs: they repeat, repair or mark what another one has. */
+const BESIDE = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'telephone-event', 'cn'])
+const MAX_NAMES = 4
+
+/** The codecs that an offer names. */
+function namesOf(open: readonly OfferedMedia[], kind: Kind): string {
+  const codecs = open.filter((media) => media.kind === kind).flatMap((media) => media.codecs)
+  const names = new Set(codecs.filter(({ name }) => !BESIDE.has(name)).map(({ name }) => name.toUpperCase()))
+  return [...names].slice(0, MAX_NAMES).join(', ')
 }
 
 const CLOSED = 'its audio and video are switched off (port 0) or outside of its BUNDLE group'
@@ -31,14 +51,15 @@ function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string
   return `The offer ${wrong === null ? `does not send ${TITLES[wanted]} video` : `sends ${wrong}`}.`
 }
 
-/** Why an offer gets nothing of a stream, or not the video that it asks for; `hasAudio`: it would get the audio. */
-export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, hasAudio: boolean): string {
+/** Why an offer gets nothing of a stream, or not all that it asks for. `rest`: what it would get. */
+export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, rest: Kind | null): string {
   if (video === null && audio === null) return 'The stream has no audio or video that WebRTC can carry.'
   const receives = offer.media.filter((media) => media.kind !== 'other' && isReceiving(media))
   if (receives.length === 0) return 'The offer receives nothing: no audio or video of it is recvonly or sendrecv.'
   const open = receives.filter(({ isOpen }) => isOpen)
   if (open.length === 0) return `The offer receives nothing: ${CLOSED}.`
-  if (hasAudio) return `${notWatched(open, 'video', video)} To receive the audio only, omit the video.`
+  if (rest === 'audio') return `${notWatched(open, 'video', video)} To receive the audio only, omit the video.`
+  if (rest === 'video') return `${notWatched(open, 'audio', audio)} To receive the video only, omit the audio.`
   return [notWatched(open, 'video', video), notWatched(open, 'audio', audio)].filter(Boolean).join(' ')
 }
 
