@@ -17,7 +17,8 @@ import { createSecureContext } from 'node:tls'
 import { Client } from 'undici'
 import { createEgress } from '../src/net/egress.ts'
 import { Authority } from '../test/delivery/support/certificates.ts'
-import { addWebhook, emit, Node, until } from '../test/support/delivery.ts'
+import { addWebhook, emit, Node } from '../test/support/delivery.ts'
+import { until } from '../test/support/until.ts'
 import { median, report } from './lib/report.ts'
 
 const RECEIVERS = 50

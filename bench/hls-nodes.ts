@@ -12,9 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { encoded } from '../test/media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../test/support/app.ts'
 import { broadcast } from '../test/support/broadcast.ts'
-import { freePort } from '../test/support/freePort.ts'
+import { ownPort } from '../test/support/ownPort.ts'
 import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
-import { makeToken, until } from '../test/support/testNode.ts'
+import { makeToken } from '../test/support/testNode.ts'
+import { until } from '../test/support/until.ts'
 import { play } from './lib/hlsPlayer.ts'
 import { report } from './lib/report.ts'
 
@@ -36,14 +37,14 @@ try {
 process.exit()
 
 async function startNode(): Promise<RunningApp> {
-  const port = await freePort()
+  const port = await ownPort()
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}`, trustedProxies: ['127.0.0.1'] }
   return runApp({ flags: { storage: { url: postgres.url }, secrets, server } })
 }
 
 async function startBalancer(ports: readonly string[]): Promise<{ port: number; stop(): void }> {
-  const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-bench-nodes-')), await freePort()]
+  const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-bench-nodes-')), await ownPort()]
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((each) => `${each}_temp_path ${dir}/${each};`)
   const conf = `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; master_process off; pid ${dir}/pid;
 events { worker_connections 4096; }

@@ -14,7 +14,7 @@ import { runChannels } from '../test/support/channelsClient.ts'
 import { StagedEngine } from '../test/support/stagedEngine.ts'
 import { fetchBytes, type Fetch } from './lib/fetch.ts'
 import { median, report } from './lib/report.ts'
-import { freePort } from '../test/support/freePort.ts'
+import { ownPort } from '../test/support/ownPort.ts'
 
 const CONNECTIONS = 16
 const SLICE_MS = 1500
@@ -179,7 +179,7 @@ interface Nginx {
 /** One worker without a master process: it is our child, so nothing is left when it ends. */
 async function startNginx(root: string): Promise<Nginx> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-nginx-'))
-  const port = await freePort()
+  const port = await ownPort()
   writeFileSync(join(dir, 'nginx.conf'), nginxConf(dir, root, port))
   const child = spawn(NGINX, ['-p', dir, '-e', join(dir, 'error.log'), '-c', join(dir, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'inherit'],

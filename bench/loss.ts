@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openBrowser } from '../test/e2e/browser.ts'
 import { servePages } from '../test/e2e/pages.ts'
 import { Peer } from '../test/e2e/peer.ts'
-import { freeUdpPort, lossyLink } from '../test/support/lossyUdp.ts'
+import { lossyLink } from '../test/support/lossyUdp.ts'
+import { ownPort } from '../test/support/ownPort.ts'
 import { report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
@@ -20,7 +21,7 @@ const CODECS = ['vp8', 'h264']
 /** Share of lost packets. The first gives the freezes of the machine itself; the second must not freeze more. */
 const LOSSES = [0, 0.03, 0.08] as const
 
-const port = await freeUdpPort()
+const port = await ownPort()
 const settings = { SLUICE_WEBRTC_HOST: '127.0.0.1', SLUICE_WEBRTC_PORT: String(port), SLUICE_WEBRTC_PROCESSES: '1' }
 const [link, server, browser, pages] = await Promise.all([
   lossyLink(port, 20),

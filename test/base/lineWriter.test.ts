@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LineWriter } from '../../src/base/lineWriter.ts'
+import { until } from '../support/until.ts'
 
 let folder: string
 let fd: number
@@ -17,6 +18,8 @@ afterEach(() => {
 })
 
 const OPTIONS = { maxBytes: 1000, droppedLine: (count: number) => `dropped ${count}\n` }
+/** No write of this process is in progress, and the callback of each was called. */
+const writesEnded = () => until(() => !process.getActiveResourcesInfo().includes('FSReqCallback'))
 const written = () => readFileSync(join(folder, 'log'), 'utf8')
 
 describe('lines', () => {
@@ -60,8 +63,8 @@ describe('lines', () => {
       return counts.some((count) => count >= 5)
     }, 30_000)
     writer.flush()
-    // A write may still be in progress: if its descriptor is closed now, the number may already belong to another file.
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    // If the descriptor were closed during a write, its number could already belong to another file.
+    await writesEnded()
     closeSync(full)
   })
 
@@ -69,10 +72,13 @@ describe('lines', () => {
     const writer = new LineWriter(fd, OPTIONS)
     closeSync(fd)
     writer.write('line\n')
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await writesEnded()
+    // The next file gets the number of the closed descriptor.
+    expect(openSync(join(folder, 'log'), 'w')).toBe(fd)
     writer.write('line\n')
     writer.flush()
     expect(written()).toBe('')
+    closeSync(fd)
   })
 })
 

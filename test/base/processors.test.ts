@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { expect, test } from 'vitest'
 import { ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
+import { until } from '../support/until.ts'
 
 test('idle processors are the average of the last ten seconds, from the second sample on', () => {
   let [idleMs, allMs] = [0, 0]
@@ -22,9 +23,10 @@ test('idle processors are the average of the last ten seconds, from the second s
 
 test('this machine has some idle processors, and without elapsed time there is no answer', async () => {
   const load = new ProcessorLoad()
-  load.look()
-  await new Promise((done) => setTimeout(done, 50))
-  load.look()
+  await until(() => {
+    load.look()
+    return load.idle !== null
+  })
   expect(load.idle).toBeGreaterThanOrEqual(0)
   expect(load.idle).toBeLessThanOrEqual(cpus().length)
   const still = new ProcessorLoad(() => ({ processors: 1, idleMs: 5, allMs: 5 }))

@@ -15,7 +15,7 @@ import { authorityFile } from '../../src/config/places.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { issueAuthority, issueLeaf } from '../../src/tls/issue.ts'
 import { lasting, leafOf } from '../support/certificates.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -68,7 +68,7 @@ test.each([
 })
 
 test('an address that nothing answers at may be right for others, and a name that does not exist is not', async () => {
-  const [refused] = await check(`http://127.0.0.1:${await freePort()}`)
+  const [refused] = await check(`http://127.0.0.1:${await ownPort()}`)
   expect(refused).toMatchObject({
     outcome: 'warn',
     detail: expect.stringMatching(/refuses.*another network/) as string,

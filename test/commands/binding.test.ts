@@ -5,7 +5,7 @@ import { cliActor } from '../../src/commands/context.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { newPlace, type Place, type StoreEngine, testedStores } from '../support/place.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const NODES = 2
 const ADDRESSES = 50

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { followEngine } from '../../src/commands/sessions/mediaEngineEvents.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { admit, eventsOf, type TestNode, makeToken, startTestNode, until, view } from '../support/testNode.ts'
+import { admit, eventsOf, type TestNode, makeToken, startTestNode, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 

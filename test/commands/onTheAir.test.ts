@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { admit, type TestNode, makeToken, publish, startTestNode, until, view } from '../support/testNode.ts'
+import { admit, type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { until } from '../support/until.ts'
 
 const LEASE_MS = 15_000
 

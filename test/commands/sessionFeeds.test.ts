@@ -16,9 +16,9 @@ import {
   silentMedia,
   startTestNode,
   tryToView,
-  until,
   view,
 } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { ending } from '../conformance/store.samples.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 

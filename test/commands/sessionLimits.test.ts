@@ -10,9 +10,9 @@ import {
   publish,
   startTestNode,
   tryToView,
-  until,
   view,
 } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const MAX = 20

@@ -18,9 +18,9 @@ import {
   silentMedia,
   startTestNode,
   tryToView,
-  until,
   view,
 } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { unrenewed } from '../support/leases.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'

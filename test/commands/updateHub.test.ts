@@ -2,7 +2,8 @@ import { expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { UpdateHub } from '../../src/commands/streams/updateHub.ts'
 import { newPlace } from '../support/place.ts'
-import { startTestNode, until } from '../support/testNode.ts'
+import { startTestNode } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 it('reads an account once for all of its open dashboards, and nothing when none has been open for a minute', async () => {
   const place = await newPlace('SQLite')

@@ -3,7 +3,7 @@ import type { MediaEngine, MediaEngineEvent } from '../../src/media/engine.ts'
 import type { Frame, TrackInfo } from '../../src/media/frame.ts'
 import { encoded, Player } from '../media/ffmpeg/frames.ts'
 import { vp8 } from '../../src/media/codecs/vp8.ts'
-import { until } from '../support/delivery.ts'
+import { until } from '../support/until.ts'
 import { publishTo, TestPublisher, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
 /** An engine under test. */

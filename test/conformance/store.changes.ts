@@ -8,9 +8,13 @@ export function changesSuite(stores: Stores): void {
   const append = (store: Store, change: Change, atMs = 1_000_000) =>
     store.transaction((tx) => tx.changes.append({ ...change, atMs }))
 
-  /** Follows the changes of one account until `stop`; returns the ids that it saw. */
-  const follow = async (store: Store, accountId: string, isOver: () => boolean): Promise<Set<number>> => {
-    let { cursor } = await store.changesSince(null)
+  /** Follows the changes of one account after a position, until it is over; returns the ids that it saw. */
+  const follow = async (
+    store: Store,
+    { accountId, from }: { accountId: string; from: string },
+    isOver: () => boolean,
+  ): Promise<Set<number>> => {
+    let cursor = from
     const seen = new Set<number>()
     for (let last = false; ; ) {
       const answer = await store.changesSince(cursor)
@@ -56,8 +60,8 @@ export function changesSuite(stores: Stores): void {
     test('a reader misses no change while two stores commit', async () => {
       const accountId = newAccount()
       let writing = true
-      const reader = follow(stores.other, accountId, () => !writing)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      const { cursor: from } = await stores.other.changesSince(null)
+      const reader = follow(stores.other, { accountId, from }, () => !writing)
       const ids = Array.from({ length: 300 }, (_, n) => n + 1)
       await Promise.all(ids.map((id) => append(id % 2 ? stores.store : stores.other, { kind: 'token', accountId, id })))
       writing = false

@@ -3,11 +3,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { removeLeftSources } from '../../src/commands/channels/leftSources.ts'
 import { openStore } from '../../src/store/open.ts'
+import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { until } from '../support/until.ts'
 import {
   expectAccessLogUpgrade,
   expectEngineStatesUpgrade,
@@ -115,18 +117,21 @@ describe('a SQLite file', () => {
     const store = await openStore({ url: file, log: quiet })
     const holder = new DatabaseSync(file)
     holder.exec('begin immediate')
+    const begins = vi.spyOn(SqliteConnection.prototype, 'runSync')
     let written = false
     const writing = store.ping().then(() => {
       written = true
     })
-    for (let n = 0; n < 20; n += 1) {
+    // It has tried to begin three times, with reads in between.
+    await until(async () => {
       expect(await store.read.accounts.list()).toEqual([])
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+      return begins.mock.results.filter(({ type }) => type === 'throw').length >= 3
+    })
     expect(written).toBe(false)
     holder.exec('rollback')
     holder.close()
     await writing
+    begins.mockRestore()
     await store.close()
   })
 

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { endChildren, pushTo, workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 
 const dir = newDirectory()
@@ -75,7 +76,7 @@ test('a server that is killed while a channel plays leaves no process; the next 
     channel.ingests[0],
     channel.distributions[0],
   ]
-  const reaches = (client: Client, status: string): Promise<void> =>
+  const reaches = (client: Client, status: string): Promise<true> =>
     until(async () => (await client.v2('GET', `/channels/${channel.id}`)).status === status, status)
   await first.v2('POST', `/channels/${channel.id}/start`)
   first.push(streamKey)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { anyMoment } from '../support/until.ts'
 
 /** The keys of one account in each of the three tables, read in one snapshot. */
 export interface Written {
@@ -68,7 +68,7 @@ async function writeAndKill(child: ChildProcess, accountId: string, round: numbe
   child.once('close', () => allSpoke.resolve())
   child.stdin?.write(`${accountId}\n`)
   if (round % 5 !== 0) await allSpoke.promise
-  await sleep(Math.random() * (round % 5 === 0 ? 80 : 10))
+  await anyMoment(round % 5 === 0 ? 80 : 10)
   await kill(child)
   // The kill truncated a last line without its end: the transaction was committed, but not acknowledged.
   return said.split('\n').slice(0, -1)

@@ -8,7 +8,7 @@ import { renderPayload } from '../../src/core/webhooks/events.ts'
 import { exampleEvent } from '../../src/core/webhooks/examples.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { headerProfile, signatureHeaders } from '../../src/delivery/signature.ts'
-import { httpReceiver } from './support/receivers.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 /** Runs the receivers of docs/guides/webhook-receiver.md unchanged and sends them a real callback. */
 const page = readFileSync(new URL('../../docs/guides/webhook-receiver.md', import.meta.url), 'utf8')
@@ -34,16 +34,10 @@ function codeOf(language: string): string {
   return code ?? ''
 }
 
-async function freePort(): Promise<number> {
-  const receiver = await httpReceiver()
-  await receiver.stop()
-  return receiver.port
-}
-
 /** Starts the example and waits until it accepts connections. */
 async function start(command: string, file: string, language: string): Promise<number> {
   writeFileSync(join(dir, file), codeOf(language))
-  const port = await freePort()
+  const port = await ownPort()
   const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
   running.push(spawn(command, [join(dir, file)], { env, stdio: 'ignore' }))
   await expect.poll(() => send(port, 'nothing')).toBe(400)

@@ -1,9 +1,10 @@
 import { appendFile } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createEgress, type Egress, type EgressOptions } from '../../src/net/egress.ts'
 import { egressFailureOf } from '../../src/net/outcome.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
 
 const BODY = Buffer.from('{"type":"feeds"}')
@@ -203,7 +204,7 @@ describe('an answer', () => {
   ])('that is %s fails as a value', async (_what, bytes, code) => {
     const receiver = await opened(
       tcpReceiver((socket) => {
-        socket.once('data', () => socket.write(bytes, () => setTimeout(() => socket.resetAndDestroy(), 20)))
+        socket.once('data', () => socket.write(bytes, () => code === 'reset' && socket.resetAndDestroy()))
       }),
     )
     expect(await post(egress(), receiver.port)).toMatchObject({ kind: 'failed', stage: 'answer', code })
@@ -219,10 +220,7 @@ describe('an answer', () => {
 describe('time', () => {
   let usedPort = 0
   beforeAll(async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    usedPort = (server.address() as { port: number }).port
-    server.close()
+    usedPort = await ownPort()
   })
 
   test('to connect covers a name server that never answers', async () => {

@@ -2,7 +2,8 @@ import { expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { StoredWebhook } from '../../src/store/store.ts'
 import { emit } from '../support/delivery.ts'
-import { eventually, isSettled, ok, runners } from './support/runners.ts'
+import { eventually } from '../support/until.ts'
+import { isSettled, ok, runners } from './support/runners.ts'
 
 const { write, webhook, channelWebhook, get, rows, begunBy, store, runnerWith, storeThat, signal, stateOf, quiet } =
   runners()

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { emit } from '../support/delivery.ts'
-import { eventually, ok, runners } from './support/runners.ts'
+import { eventually } from '../support/until.ts'
+import { ok, runners } from './support/runners.ts'
 
 const { webhook, channelWebhook, rows, begunBy, store, runnerWith, storeThat, signal, stateOf, quiet } = runners()
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { type CountedEncoder, countedEncoder, RATE } from './countedEncoder.ts'
 import { isMissing, NATIVE, playNatively } from './nativePlayers.ts'
 import { setStage, type Stage } from './sluice.ts'

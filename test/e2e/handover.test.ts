@@ -1,6 +1,5 @@
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownPort } from '../support/ownPort.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -20,10 +19,7 @@ afterAll(async () => {
 })
 
 async function node(): Promise<Stage> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
+  const port = await ownPort()
   return setStage({
     SLUICE_STORAGE_URL: place.url,
     SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freeUdpPort, lossyLink, type LossyLink } from '../support/lossyUdp.ts'
+import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { whipEncoder } from './whipEncoder.ts'
@@ -23,7 +24,7 @@ let stage: Stage
 let link: LossyLink
 
 beforeAll(async () => {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   link = await lossyLink(port, SEED)
   const webrtc = { HOST: '127.0.0.1', PORT: String(port), PROCESSES: '1' }
   const settings = Object.entries(webrtc).map(([name, value]) => [`SLUICE_WEBRTC_${name}`, value])

@@ -4,14 +4,14 @@ import { keepPushing } from '../hls/scenarios.ts'
 import { endChildren } from '../support/channels.ts'
 import { buildPlayer, PlayerPage } from './playerPage.ts'
 import { setStage, type Stage } from './sluice.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const SOON = { timeout: 90_000, interval: 100 }
 
 let stage: Stage
 beforeAll(async () => {
   buildPlayer()
-  stage = await setStage({ SLUICE_RTMP_PORT: String(await freePort()) })
+  stage = await setStage({ SLUICE_RTMP_PORT: String(await ownPort()) })
 })
 afterAll(async () => {
   endChildren()

@@ -1,5 +1,5 @@
 import { createServer } from 'turn-server'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 /** A TURN server on this machine, which relays to this machine too. */
 export interface Turn {
@@ -14,7 +14,7 @@ export async function startTurn(): Promise<Turn> {
     relay: { ip: '127.0.0.1', externalIp: '127.0.0.1' },
     allowLoopback: true,
   })
-  const port = await freeUdpPort()
+  const port = await ownPort()
   await new Promise<void>((resolve) => server.listen([{ port, address: '127.0.0.1', transport: 'udp' }], resolve))
   return {
     entry: `turn:127.0.0.1:${port}?transport=udp guest secret`,

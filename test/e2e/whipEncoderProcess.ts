@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import * as library from 'node-datachannel'
 import type { Track } from 'node-datachannel'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../support/until.ts'
 import type { WhipRequest } from './whipEncoder.ts'
 
 // The process that `whipEncoder` starts, so that a crash of the native library does not end the tests. A message of its
@@ -13,7 +13,6 @@ const [AUDIO, VIDEO] = [
   { payloadType: 96, ssrc: 0x71de0, clockRate: 90_000 },
 ]
 const RTP_HEAD = 12
-const CONNECT_MS = 30_000
 /** ffmpeg ends after this number of seconds in any case. */
 const LONGEST = 600
 const FRAMES_PER_SECOND = 30
@@ -55,13 +54,6 @@ async function encode(request: WhipRequest): Promise<void> {
     void fetch(resource, { method: 'DELETE' }).finally(() => process.exit())
   })
   process.send?.('on the air')
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  for (let waited = 0; !isTrue(); waited += 20) {
-    if (waited > CONNECT_MS) throw new Error('the encoder did not connect in time')
-    await sleep(20)
-  }
 }
 
 /**

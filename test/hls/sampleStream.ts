@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { ownPort } from '../support/ownPort.ts'
 import { FRAME_SECONDS, sampleInit, samplePart } from './sampleMedia.ts'
 
 /** A segment lasts a second and has five parts. */
@@ -86,9 +88,16 @@ export type Tamper = (sent: Sent, path: string, viewer: string) => void
 
 export interface SampleServer {
   readonly url: string
-  /** Refuses connections for this long. The stream goes on. */
-  restart(pauseMs: number): Promise<void>
+  /** Refuses two connections. The stream goes on. */
+  restart(): Promise<void>
   close(): Promise<void>
+}
+
+/** Ends this number of connections at once. */
+async function refuse(port: number, connections: number): Promise<void> {
+  const refusing = createTcpServer((socket) => void socket.resetAndDestroy()).listen(port, '127.0.0.1')
+  for (let left = connections; left > 0; left -= 1) await once(refusing, 'connection')
+  await once(refusing.close(), 'close')
 }
 
 /** A stream that goes on by a part every 50 ms. */
@@ -125,13 +134,13 @@ export async function sampleServer(tamper: Tamper = () => undefined): Promise<Sa
     server.closeAllConnections()
     await stopped
   }
-  await listen(0)
-  const { port } = server.address() as AddressInfo
+  const port = await ownPort()
+  await listen(port)
   return {
     url: `http://127.0.0.1:${port}/index.m3u8`,
-    async restart(pauseMs) {
+    async restart() {
       await stop()
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      await refuse(port, 2)
       await listen(port)
     },
     async close() {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { until } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import type { HlsServer } from './server.ts'
 import { isSource, pushSource, type SourceName, SOURCES } from './sources.ts'
 

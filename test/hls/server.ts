@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { workingIn } from '../support/channels.ts'
 import { command, newDirectory, serve } from '../system/cliProcess.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 /** A server in a process of its own, which can be ended in any way and started again at its ports. */
 export interface HlsServer {
@@ -20,7 +20,7 @@ export interface HlsServer {
 
 export async function startHlsServer(): Promise<HlsServer> {
   const dir = newDirectory()
-  const [port, rtmpPort] = [String(await freePort()), String(await freePort())]
+  const [port, rtmpPort] = [String(await ownPort()), String(await ownPort())]
   const env = { SLUICE_SERVER_PORT: port, SLUICE_RTMP_PORT: rtmpPort, SLUICE_WEBRTC_PORT: '0' }
   const start = () => serve(['--data', dir], env)
   let running = await start()

@@ -107,7 +107,7 @@ describe('a running stream', () => {
     const leave = (): void => {
       if (states.isAway) return
       states.isAway = true
-      void server.restart(200).then(() => (states.isBack = true))
+      void server.restart().then(() => (states.isBack = true))
     }
     const isEnough = ({ seen }: Report): boolean => {
       if (states.before === 0 && seen.segments > 2) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { clip } from '../support/clips.ts'
 import { credential, type ChannelsClient, runChannels } from '../support/channelsClient.ts'

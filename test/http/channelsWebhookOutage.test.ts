@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { until } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { credential, type ChannelsClient, runChannels, strangerOf } from '../support/channelsClient.ts'
 
 interface Received {

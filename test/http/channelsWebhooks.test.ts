@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type ChannelsClient, runChannels, WHOLE_CHANNEL } from '../support/channelsClient.ts'
+import { until } from '../support/until.ts'
 
 interface Received {
   headers: IncomingMessage['headers']
@@ -41,15 +42,6 @@ afterAll(async () => {
   receiver.close()
 })
 
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  for (let tries = 0; tries < 400; tries += 1) {
-    const found = await look()
-    if (found !== undefined) return found
-    await new Promise((done) => setTimeout(done, 20))
-  }
-  throw new Error(`never: ${what}`)
-}
-
 const make = (body: object) => live.made('POST', '/webhooks', { name: 'Hook', url, active: true, ...body })
 const logs = async (id: string, query = '') => (await live.v2('GET', `/webhooks/${id}/logs${query}`)).json
 const channel = (name: string) => live.made('POST', '/channels', { name })
@@ -57,6 +49,15 @@ const channel = (name: string) => live.made('POST', '/channels', { name })
 async function refuse(method: string, path: string, body?: unknown): Promise<[number, string]> {
   const { status, json } = await live.v2(method, path, body)
   return [status, json.code]
+}
+
+/** What the server finds when it looks for due retries the next two times. When it looks again, it has sent what was due. */
+async function looksForRetries(): Promise<unknown[]> {
+  const looks = vi.spyOn(live.running.app.ctx.store.read.deliveries, 'isRetryDue')
+  await until(() => looks.mock.settledResults.filter(({ type }) => type === 'fulfilled').length >= 2, 'two looks')
+  const found = looks.mock.settledResults.slice(0, 2).map(({ value }) => value as unknown)
+  looks.mockRestore()
+  return found
 }
 
 describe('a webhook of the channels interface', () => {
@@ -126,7 +127,7 @@ describe('a webhook of the channels interface', () => {
       }, `${n} entries`)
     await entries(1)
     ahead += 4000
-    await new Promise((done) => setTimeout(done, 1100))
+    expect(await looksForRetries()).toEqual([false, false])
     expect((await logs(hook.id)).data).toHaveLength(1)
     ahead += 2000
     await entries(2)
@@ -155,8 +156,10 @@ describe('a webhook of the channels interface', () => {
     expect(entry).toMatchObject({ statusCode: 0, attempt: 1, error: expect.any(String) })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
     ahead += 60_000
-    await new Promise((done) => setTimeout(done, 1200))
-    const { data } = await logs(hook.id)
+    const data = await until(async () => {
+      const log = await logs(hook.id)
+      return log.data.length === 2 && log.data
+    }, 'the retry')
     expect(data.map(({ state, error }: { state: string; error: string }) => [state, error])).toEqual([
       ['skipped', 'the webhook was deactivated'],
       ['failed', entry.error],

@@ -1,6 +1,5 @@
-import { connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { dialOwnServer } from '../support/acceptedSocket.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
 let sluice: RunningApp
@@ -55,16 +54,13 @@ it('accepts U+FFFD that the client itself has sent', async () => {
   expect([status, json.data.code]).toEqual([200, 'stream_name_not_allowed'])
 })
 
-/** Writes these packets, with time for the server to read each. */
+/** Writes these packets. The server has read each before the next is sent. */
 async function exchange(packets: readonly (string | Buffer)[], answers: number): Promise<string[]> {
-  const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1').setNoDelay()
+  const { socket, send } = await dialOwnServer(Number(new URL(sluice.base).port))
   try {
     let received = ''
     socket.setEncoding('utf8').on('data', (text) => (received += text))
-    for (const packet of packets) {
-      socket.write(packet)
-      await setTimeout(20)
-    }
+    for (const packet of packets) await send(packet)
     const bodies = () => [...received.matchAll(/\r\n\r\n(\{.*?\})(?=HTTP|$)/gs)].map(([, body]) => body ?? '')
     await vi.waitFor(() => expect(bodies()).toHaveLength(answers), { timeout: 30_000 })
     return bodies()

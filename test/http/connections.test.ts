@@ -5,7 +5,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { connectionsWithin } from '../../src/config/openFiles.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const MAX = 20

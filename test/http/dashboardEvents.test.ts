@@ -12,7 +12,8 @@ import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf } from '../support/dashboard.ts'
 import { openEventStream, type OpenStream } from '../support/eventStream.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
-import { makeToken, publish, until, view } from '../support/testNode.ts'
+import { makeToken, publish, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const NONE = new Uint8Array()
 const VIDEO = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: NONE } as const

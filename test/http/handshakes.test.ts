@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { PendingHandshakes } from '../../src/edge/http/handshakes.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const open: { close(): void }[] = []
 afterEach(() => {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const FLAGS = { server: { trustedProxies: ['127.0.0.1'] }, hls: { reportingCaches: ['127.0.0.1'] } }
 let sluice: RunningApp

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { setImmediate as afterPoll, setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { dialOwnServer } from '../support/acceptedSocket.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { credential } from '../support/channelsClient.ts'
 
@@ -14,25 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-/** The server is in this process: after these turns of the event loop it has accepted, and read what was sent. */
-async function letServerRead(): Promise<void> {
-  await sleep(20)
-  for (let turn = 0; turn < 5; turn += 1) await afterPoll()
-}
-
-/** The answer to these bytes, sent unchanged in this many pieces. */
+/** The answer to these bytes, sent unchanged in pieces of which the server has read each before the next is sent. */
 async function raw(...pieces: string[]) {
-  const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
+  const { socket, send } = await dialOwnServer(Number(new URL(sluice.base).port))
   let answer = ''
   socket.on('data', (data) => (answer += data.toString()))
-  socket.on('error', () => undefined)
   const closed = once(socket, 'close')
-  await once(socket, 'connect')
-  socket.setTimeout(5000, () => socket.destroy())
-  for (const piece of pieces) {
-    socket.write(piece)
-    await letServerRead()
-  }
+  for (const piece of pieces) await send(piece)
   await closed
   const [head = '', body = ''] = answer.split('\r\n\r\n')
   const [first = '', ...lines] = head.split('\r\n')

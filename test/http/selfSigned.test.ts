@@ -11,7 +11,7 @@ import { ServedCertificate } from '../../src/tls/served.ts'
 import { runApp } from '../support/app.ts'
 import { shakeHands } from '../support/certificates.ts'
 import { silentLog } from '../support/log.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-self-'))
 afterAll(() => rmSync(dir, { recursive: true }))

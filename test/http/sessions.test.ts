@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
-import { type TestNode, makeToken, publish, startTestNode, until, view } from '../support/testNode.ts'
+import { type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 let place: Place

@@ -11,7 +11,7 @@ import { loadSplice, type Splice } from '../../src/base/splice.ts'
 import { endWith } from '../../src/edge/http/hls/sendAtOnce.ts'
 import { leafOf, trustedAuthority } from '../support/certificates.ts'
 import { collectGarbage, dial, fakeSplice, segmentOf } from '../support/splice.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const native = loadSplice()
 

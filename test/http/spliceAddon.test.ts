@@ -7,7 +7,7 @@ import { SegmentMemory, SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.t
 import { loadSplice, type Splice, type Watch } from '../../src/base/splice.ts'
 import { openSplice } from '../../src/edge/http/hls/spliceProof.ts'
 import { collectGarbage, dial, fakeSplice, segmentOf } from '../support/splice.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const native = loadSplice()
 

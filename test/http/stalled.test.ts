@@ -10,7 +10,7 @@ import { sharesBody } from '../../src/edge/http/unsent.ts'
 import { WatchedConnections, type WatchedPath } from '../../src/edge/http/watchedConnections.ts'
 import { leafOf, shakeHands, trustedAuthority } from '../support/certificates.ts'
 import { RawConnection, requestFor } from '../support/rawConnection.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 /** More than the buffers of a connection whose client does not read. */
 const LARGE = Buffer.alloc(16 * 1024 * 1024)

@@ -11,8 +11,8 @@ import { cliActor } from '../../src/commands/context.ts'
 import { firstSetupCode } from '../../src/commands/users/setup.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { certificateFiles, leafOf, serialAt, shakeHands, trustedAuthority, writePair } from '../support/certificates.ts'
-import { freePort } from '../support/freePort.ts'
-import { until } from '../support/testNode.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { until } from '../support/until.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
 let authority: PemPair
@@ -22,7 +22,7 @@ let port: number
 beforeAll(async () => {
   authority = await trustedAuthority()
   const tls = { ...writePair(dir, await leafOf(authority)), hstsSeconds: 3600 }
-  sluice = await runApp({ flags: { tls, rtmp: { tlsPort: await freePort(), handshakeSeconds: 1 } } })
+  sluice = await runApp({ flags: { tls, rtmp: { tlsPort: await ownPort(), handshakeSeconds: 1 } } })
   port = Number(new URL(sluice.base).port)
 })
 afterAll(async () => {
@@ -154,7 +154,7 @@ describe('a server with certificate files', () => {
     const other = await leafOf(authority)
     const files = writePair(mkdtempSync(join(dir, 'other-')), other)
     const before = await serialAt(port)
-    const [first, second] = [await freePort(), await freePort()]
+    const [first, second] = [await ownPort(), await ownPort()]
     const redirect = async (from: number) => {
       const answer = await fetch(`http://127.0.0.1:${from}/demo`, { redirect: 'manual' }).catch(() => null)
       return answer?.headers.get('location') ?? null

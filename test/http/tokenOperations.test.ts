@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
 
@@ -53,7 +54,8 @@ describe.each(testedStores())('tokens on %s', (name) => {
     await publish(at, { presented: broadcast.token })
     for (const token of [first, last]) {
       await view(at, { presented: token.token })
-      await at.ctx.clock.sleep(2)
+      const usedAtMs = Date.now()
+      await until(() => Date.now() > usedAtMs)
     }
     await at.ctx.lastUses.flush(at.ctx.store)
     const { json } = await at.call('GET', `/api/subscribe_token/${first.id}`)

@@ -12,7 +12,7 @@ import type { ViewerAnswer } from '../../src/edge/http/viewerRequest.ts'
 import { WatchedConnections, type WatchedPath } from '../../src/edge/http/watchedConnections.ts'
 import { RawConnection, requestFor } from '../support/rawConnection.ts'
 import { collectGarbage, segmentOf } from '../support/splice.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const native = loadSplice() ?? undefined
 
@@ -32,7 +32,7 @@ interface Served {
   /** Answers that the addon began, in their order. */
   readonly answers: ViewerAnswer[]
   /** Resolves when Node has no answer under way: only then does the addon read again. */
-  readonly quiet: () => Promise<void>
+  readonly quiet: () => Promise<true>
 }
 
 interface Options {

@@ -5,7 +5,8 @@ import type { Encoder } from '../../src/media/encoder/encoder.ts'
 import { watchEncoder } from '../../src/media/transcoder/encoderWatch.ts'
 import { RtmpClient } from './rtmp/client.ts'
 import { avcConfig, videoFrame } from './rtmp/media.ts'
-import { listenFor, until } from './rtmp/publications.ts'
+import { listenFor } from './rtmp/publications.ts'
+import { until } from '../support/until.ts'
 import { silentLog } from '../support/log.ts'
 
 // The process is suspended for a minute: then timers come before what waits in its sockets is read.

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { run as runHere } from '../../scripts/packages.mjs'
 import { Chroot, INSIDE } from './debian.ts'
-import { expectMedia, freePorts, isReady, settingsOf } from './media.ts'
+import { expectMedia, ownPorts, isReady, settingsOf } from './media.ts'
 
 const { debs, debian } = inject('packages')
 const PRIVATE_NODE = '/usr/lib/sluice/node_modules/.bin/node'
@@ -62,7 +62,7 @@ if (debian !== null) {
     })
 
     test('it serves media without a Node of the system, and stops on SIGTERM', async () => {
-      const ports = await freePorts()
+      const ports = await ownPorts()
       const [program, args] = inside.command(['sluice', 'serve'])
       const server = spawn(program, args, {
         env: { ...INSIDE, ...settingsOf(ports) },

@@ -9,7 +9,7 @@ import { debianArchitecture, GLIBC, run as runHere } from '../../scripts/package
 import type { FromRelay, RelaySettings, ToRelay } from '../../src/media/relay/processes/messages.ts'
 import { emulatedNode } from './emulator.ts'
 import { missingForForeign } from './machine.ts'
-import { freePorts, settingsOf, statusOf } from './media.ts'
+import { ownPorts, settingsOf, statusOf } from './media.ts'
 import { architectureOf, minor, newestGlibc, programsIn } from './programs.ts'
 
 const run = promisify(execFile)
@@ -79,7 +79,7 @@ if (missing === null && arch === 'arm64') {
 
     test('it serves on SQLite with its addons, and ends on SIGTERM', async () => {
       expect(await cli('token', 'create', '--label', 'studio', '--stream', 'show')).toMatch(/^[0-9a-f]{64}$/)
-      const ports = await freePorts()
+      const ports = await ownPorts()
       const args = [sluice, 'serve', '--host', '127.0.0.1']
       const settings = { ...env, ...settingsOf(ports) }
       const server = spawn(node, args, { cwd, env: settings, stdio: ['ignore', 'pipe', 'inherit'] })

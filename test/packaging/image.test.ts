@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { buildImage, run } from '../../scripts/packages.mjs'
 import { missingForContainers } from './machine.ts'
-import { expectMedia, freePorts, isReady, settingsOf, statusOf } from './media.ts'
+import { expectMedia, ownPorts, isReady, settingsOf, statusOf } from './media.ts'
 import { podOf } from './pod.ts'
 
 const { app, debian } = inject('packages')
@@ -66,7 +66,7 @@ if (debian !== null && missingForContainers() === null) {
     })
 
     test('serves media with a read-only root and no rights, stops cleanly, and keeps its tokens', async () => {
-      const ports = await freePorts()
+      const ports = await ownPorts()
       const locked = ['--read-only', '--tmpfs', '/tmp', '--cap-drop=all', '--security-opt=no-new-privileges']
       const env = Object.entries(settingsOf(ports)).flatMap(([name, value]) => ['--env', `${name}=${value}`])
       podman(
@@ -100,7 +100,7 @@ if (debian !== null && missingForContainers() === null) {
     })
 
     test('runs as the pod of our manifest for Kubernetes, with its rights, its secret and its volumes', async () => {
-      const ports = await freePorts()
+      const ports = await ownPorts()
       const { name, manifest, probes } = podOf(IMAGE, ports)
       const [file, secret] = [join(folder, 'pod.yaml'), join(folder, 'secret.json')]
       const key = randomBytes(32).toString('base64')

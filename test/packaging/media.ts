@@ -1,8 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
+import { ownPort } from '../support/ownPort.ts'
 
 const run = promisify(execFile)
 
@@ -19,13 +18,11 @@ export interface Ports {
   readonly webrtc: number
 }
 
-export async function freePorts(): Promise<Ports> {
-  const servers = [createServer(), createServer(), createServer()]
-  await Promise.all(servers.map((server) => once(server.listen(0, '127.0.0.1'), 'listening')))
-  const [http = 0, rtmp = 0, webrtc = 0] = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return { http, rtmp, webrtc }
-}
+export const ownPorts = async (): Promise<Ports> => ({
+  http: await ownPort(),
+  rtmp: await ownPort(),
+  webrtc: await ownPort(),
+})
 
 export const settingsOf = ({ http, rtmp, webrtc }: Ports): Record<string, string> => ({
   SLUICE_SERVER_PORT: String(http),

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { GLIBC, run, writeSbom } from '../../scripts/packages.mjs'
 import { missingCompiler } from './machine.ts'
-import { expectMedia, freePorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
+import { expectMedia, ownPorts, isReady, type Ports, settingsOf, statusOf } from './media.ts'
 import { architectureOf, filesIn, minor, newestGlibc, programsIn } from './programs.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -124,7 +124,7 @@ test('installed globally it works from any directory, and writes nothing into it
   expect(await cli('--version')).toMatch(/^\d+\.\d+\.\d+$/)
 
   const token = await cli('token', 'create', '--label', 'studio', '--stream', 'show')
-  const ports = await freePorts()
+  const ports = await ownPorts()
   const { server, log } = await serve(sluice, [], cwd, ports)
   for (const path of [
     '/dashboard/',
@@ -155,7 +155,7 @@ test.each(['22.23.3', '24.21.0'])('installed with Node %s it serves media, and e
   const prefix = newFolder()
   const install = ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', tarball]
   run('npm', install, at(place, { PATH: path }))
-  const [sluice, cwd, ports] = [join(prefix, 'bin/sluice'), newFolder(), await freePorts()]
+  const [sluice, cwd, ports] = [join(prefix, 'bin/sluice'), newFolder(), await ownPorts()]
   const cli = async (...argv: string[]): Promise<string> => run(sluice, argv, at(cwd, { PATH: path })).trim()
   const token = await cli('token', 'create', '--label', 'studio', '--stream', 'show')
   const { server } = await serve(sluice, [], cwd, ports, path)
@@ -169,7 +169,7 @@ test('installed in a project npx starts it, and takes it along when it ends', as
   run('npm', ['install', '--prefix', project, '--no-audit', '--no-fund', tarball], at(project))
   // npm puts the packages beside one another here, the pinned Node too.
   expect(existsSync(join(project, 'node_modules/sluice/node_modules/fastify'))).toBe(false)
-  const ports = await freePorts()
+  const ports = await ownPorts()
   const { server } = await serve('npx', ['sluice'], project, ports)
   server.kill('SIGTERM')
   await once(server, 'close')

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { findProgram, type Program } from './programs.ts'
 
 const LIBRARIES = [
@@ -23,7 +23,7 @@ describe.skipIf(coturn === null)('coturn with the published file', () => {
   let log = ''
 
   beforeAll(async () => {
-    port = await freeUdpPort()
+    port = await ownPort()
     const published = readFileSync(new URL('../../packaging/coturn/turnserver.conf', import.meta.url), 'utf8')
     const here = published
       .replaceAll(/203\.0\.113\.[78]/g, '127.0.0.1')

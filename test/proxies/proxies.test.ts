@@ -12,7 +12,7 @@ import { type RunningApp, runApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { findProgram, type Program } from './programs.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-proxies-'))
 const file = (name: string) => fileURLToPath(new URL(`../../packaging/proxies/${name}`, import.meta.url))
@@ -128,7 +128,7 @@ function proxied(program: Program, command: Proxy['command']): void {
     })
 
   beforeAll(async () => {
-    const port = await freePort()
+    const port = await ownPort()
     child = spawn(program.path, command(port), {
       env: { ...program.env, XDG_CONFIG_HOME: folder },
       stdio: ['ignore', 'ignore', 'inherit'],

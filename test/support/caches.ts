@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './freePort.ts'
+import { ownPort } from './ownPort.ts'
 import { builtProgram } from './program.ts'
 
 export const isInstalled = (program: string): boolean => spawnSync(program, ['-V']).error === undefined
@@ -43,7 +43,7 @@ export class Caches {
   }
 
   async #startNginx(): Promise<Cache> {
-    const [dir, port] = [this.#directory(), await freePort()]
+    const [dir, port] = [this.#directory(), await ownPort()]
     const conf = packaged('nginx-hls.conf', [
       ['127.0.0.1:8080', `127.0.0.1:${new URL(this.#base).port}`],
       ['listen 80;', `listen 127.0.0.1:${port};`],
@@ -62,7 +62,7 @@ export class Caches {
   }
 
   async #startVarnish(): Promise<Cache> {
-    const [dir, port] = [this.#directory(), await freePort()]
+    const [dir, port] = [this.#directory(), await ownPort()]
     const vcl = packaged('varnish.vcl', [['.port = "8080";', `.port = "${new URL(this.#base).port}";`]])
     writeFileSync(join(dir, 'hls.vcl'), vcl)
     // Without its jail, because the directory is the test's.

@@ -47,15 +47,6 @@ export function endChildren(): void {
   for (const child of children) child.kill('SIGKILL')
 }
 
-/** Polls every 50 ms, for 30 seconds or longer. */
-export async function until(check: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  for (let tries = 0; tries < 600; tries += 1) {
-    if (await check()) return
-    await new Promise((done) => setTimeout(done, 50))
-  }
-  throw new Error(`never: ${what}`)
-}
-
 /** Processes with this working folder. */
 export async function workingIn(folder: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ManualClock, systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { createEgress, type Egress } from '../../src/net/egress.ts'
@@ -9,6 +8,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { Delivery, Store, StoredWebhook } from '../../src/store/store.ts'
 import { newWebhook, quiet } from '../conformance/store.samples.ts'
 import { evenTime, unrenewed } from './leases.ts'
+import { until } from './until.ts'
 
 /** No key seals the webhooks of these tests: the stored bytes are the secret. */
 export const SECRET = Buffer.alloc(32, 7).toString('base64')
@@ -85,11 +85,6 @@ export async function logOf(store: Store, webhookId: number): Promise<Delivery[]
 }
 
 const firstPage = (store: Store, webhookId: number) => store.read.deliveries.page({ webhookId, limit: 1000 })
-
-/** Waits until `holds` is true; the test's own timeout ends the wait. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(10)
-}
 
 export const isOver = ({ state }: Delivery): boolean => state !== 'pending' && state !== 'started'
 

@@ -1,4 +1,4 @@
-import { until } from './testNode.ts'
+import { until } from './until.ts'
 
 /** An event of a stream of Server-Sent Events. */
 export interface SentEvent {

@@ -72,15 +72,6 @@ async function bound(): Promise<Socket> {
   return socket
 }
 
-/** A free UDP port. */
-export async function freeUdpPort(): Promise<number> {
-  const socket = await bound()
-  const { port } = socket.address()
-  socket.close()
-  await once(socket, 'close')
-  return port
-}
-
 /** From 0 to 1, the same for the same seed (xorshift, Marsaglia 2003). */
 export function seeded(seed: number): () => number {
   let state = seed | 1

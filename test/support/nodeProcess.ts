@@ -1,8 +1,8 @@
 // A server with live sessions that a test kills: opens the store in the first argument, goes live, counts, and prints
 // its progress.
-import { setTimeout } from 'node:timers/promises'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { makeToken, publish, startTestNode, view } from './testNode.ts'
+import { pace } from './until.ts'
 
 const [, , url = '', hostKey = '', feeds = '3'] = process.argv
 const at = await startTestNode({ url, hostKey, leaseMs: 1_000 })
@@ -17,5 +17,5 @@ for (let bytes = 1000; ; bytes += 1000) {
   for (const id of sessions) countBytes(at.ctx, id, { bytesIn: bytes, bytesOut: bytes })
   await at.node.count()
   process.stdout.write(`${JSON.stringify({ pid: process.pid, sessions, bytes })}\n`)
-  await setTimeout(20)
+  await pace(20)
 }

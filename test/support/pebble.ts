@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PemPair } from '../../src/tls/certificate.ts'
 import { leafOf, writePair } from './certificates.ts'
-import { until } from './testNode.ts'
-import { freePort } from './freePort.ts'
+import { until } from './until.ts'
+import { ownPort } from './ownPort.ts'
 
 /** Debian has it as a package. */
 export const hasPebble = (): boolean =>
@@ -27,7 +27,7 @@ export async function openPebble(dir: string, authority: PemPair, httpPort: numb
   const { certFile, keyFile } = writePair(dir, await leafOf(authority))
   const caFile = join(dir, 'ca.pem')
   writeFileSync(caFile, authority.cert)
-  const [api, management, dns, control] = [await freePort(), await freePort(), await freePort(), await freePort()]
+  const [api, management, dns, control] = [await ownPort(), await ownPort(), await ownPort(), await ownPort()]
   const config = join(dir, 'pebble.json')
   const pebble = {
     listenAddress: `127.0.0.1:${api}`,

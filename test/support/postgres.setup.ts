@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
-import { freePort } from './freePort.ts'
+import { ownPort } from './ownPort.ts'
 import { removeUnused } from './program.ts'
 
 declare module 'vitest' {
@@ -92,7 +92,7 @@ export async function startPostgres(bin: string): Promise<TestServer> {
   if (isRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   const data = join(folder, 'data')
   await createCluster(join(bin, 'initdb'), data, { ...user, cwd: folder })
-  const port = await freePort()
+  const port = await ownPort()
   const server = new ServerProcess(join(bin, 'postgres'), data, folder, port, user)
   await server.start()
   return {

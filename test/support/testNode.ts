@@ -214,15 +214,3 @@ export async function eventsOf({ ctx }: Pick<TestNode, 'ctx'>) {
     data: JSON.parse(row.data) as Record<string, unknown>,
   }))
 }
-
-const TURN_MS = 5
-/** A minute on an idle machine. A busy one takes longer for each, as for the awaited work. */
-const MOST_TURNS = 12_000
-
-/** Resolves when `holds` is true. Fails after so long that no machine is slow enough for it. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turns = MOST_TURNS; !(await holds()); turns -= 1) {
-    if (turns <= 0) throw new Error(`it does not become true: ${holds.toString()}`)
-    await new Promise((resolve) => setTimeout(resolve, TURN_MS))
-  }
-}

@@ -10,7 +10,7 @@ import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
 import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingRequest, bindingSuccess, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
-import { until } from './delivery.ts'
+import { until } from './until.ts'
 
 /** The certificate of both ends. */
 export const identity = await createIdentity()

@@ -10,9 +10,9 @@ import type { PartialConfig } from '../../src/config/schema.ts'
 import { acmeId } from '../../src/tls/acme/values.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { shakeHands, trustedAuthority } from '../support/certificates.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { hasPebble, openPebble, type Pebble } from '../support/pebble.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 const YEAR_MS = 365 * 86_400_000
 const HOUR_MS = 3_600_000
@@ -61,7 +61,7 @@ const attention = async (): Promise<string> => {
 
 describe.runIf(hasPebble())('a certificate of an ACME authority', () => {
   beforeAll(async () => {
-    redirectPort = await freePort()
+    redirectPort = await ownPort()
     pebble = await openPebble(dir, await trustedAuthority(), redirectPort)
     await pebble.start()
     const { directoryUrl, caFile } = pebble
@@ -84,7 +84,7 @@ describe.runIf(hasPebble())('a certificate of an ACME authority', () => {
   test('is served by another node of the same store without asking the authority', async () => {
     await pebble.stop()
     const other = await runApp({
-      flags: { ...flags, tls: { ...flags.tls, redirectPort: await freePort() } },
+      flags: { ...flags, tls: { ...flags.tls, redirectPort: await ownPort() } },
       dataDir: sluice.dataDir,
       clock,
     })

@@ -84,7 +84,7 @@ describe('a backup of a server at work', () => {
     const secret = (await at(source, 'secret', 'create', '--name', 'test')).stdout.trim()
     const server = await serve(['--data', source])
     const creating = load(server, secret)
-    const waiting = { interval: 20, timeout: 60_000 }
+    const waiting = { timeout: 60_000 }
     await vi.waitFor(() => expect(creating.acknowledged.length).toBeGreaterThan(300), waiting)
     before = [...creating.acknowledged]
     expect(await at(source, 'backup', file)).toMatchObject({ status: 0 })
@@ -204,7 +204,7 @@ describe('a restored server', () => {
     await run(target, 'webhook', 'test', '--type', 'Feeds')
     // The receiver rejects the signature of another secret; what counts is what came.
     const came = () => query(join(target, 'sluice.db'), "select id, state from deliveries where id not like 'old-%'")
-    await expect.poll(() => came().map((row) => row['state']), { interval: 20 }).toEqual(['failed'])
+    await expect.poll(() => came().map((row) => row['state'])).toEqual(['failed'])
     server.signal('SIGTERM')
     await server.ended
     receiver.signal('SIGTERM')

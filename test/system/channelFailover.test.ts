@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { endChildren, pushTo, workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { FastClock } from '../support/fastClock.ts'
 

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SPLICED_MIN_BYTES } from '../../src/base/segmentMemory.ts'
-import { endChildren, until } from '../support/channels.ts'
+import { endChildren } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { servedBy } from '../support/served.ts'
 import { pushSource } from '../hls/sources.ts'
 import { alike, RawConnection } from '../support/rawConnection.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const SECRET = 'a shared secret of this test'
 const VIDEO = [
@@ -48,7 +49,7 @@ afterAll(async () => {
 })
 
 async function node(): Promise<ChannelsClient> {
-  const port = await freePort()
+  const port = await ownPort()
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
   return runChannels({ flags: { storage: { url: place.url }, secrets, server } })

@@ -6,7 +6,8 @@ import { readMediaPlaylist } from '../hls/playlist.ts'
 import { recordingOf } from '../hls/sources.ts'
 import { validateHls } from '../hls/validator.ts'
 import { lineOf } from '../hls/violation.ts'
-import { until, workingIn } from '../support/channels.ts'
+import { workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { clip } from '../support/clips.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { FastClock } from '../support/fastClock.ts'
@@ -72,7 +73,7 @@ async function staged(slate: Buffer, type = 'image/png'): Promise<Stage> {
 }
 
 /** Resolves when viewers get a slate. It is made for the first one, who is told to try again if that takes long. */
-const isShown = ({ url }: Stage): Promise<void> => until(async () => (await fetch(url)).ok, 'the slate')
+const isShown = ({ url }: Stage): Promise<true> => until(async () => (await fetch(url)).ok, 'the slate')
 
 /** The media playlist of the first variant. */
 async function playlistOf({ url }: Stage) {

@@ -4,8 +4,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { endChildren, ended, pushTo, workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { servedBy } from '../support/served.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
@@ -249,7 +250,7 @@ describe('a channel', () => {
 
 describe('a pulled source', () => {
   test('plays when it answers, and is pulled again after it was lost', async () => {
-    const port = await freeUdpPort()
+    const port = await ownPort()
     const { channelId, engineId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'waiting')

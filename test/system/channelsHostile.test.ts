@@ -5,7 +5,8 @@ import { systemRandom } from '../../src/base/random.ts'
 import { writeMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
-import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { endChildren, pushTo, workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 let live: ChannelsClient

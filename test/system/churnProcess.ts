@@ -1,6 +1,5 @@
 import { queryObjects } from 'node:v8'
 import { DtlsServer } from 'werift'
-import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { MediaEngineEvent } from '../../src/media/engine.ts'
 import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
@@ -11,6 +10,7 @@ import { Relay, TICK_MS } from '../../src/media/relay/relay.ts'
 import { DownTrack } from '../../src/media/relay/outbound/downTrack.ts'
 import { RtpTrack } from '../../src/media/relay/forward/rtpTrack.ts'
 import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
+import { pace, until } from '../support/until.ts'
 
 /**
  * Lets clients of a relay come and go, and then sends the classes of which objects are left, with their number, until it
@@ -52,10 +52,6 @@ const engine = {
 const has = (kind: MediaEngineEvent['kind'], sessionId: string): boolean =>
   events.some((event) => event.kind === kind && 'sessionId' in event && event.sessionId === sessionId)
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await systemClock.sleep(20)
-}
-
 async function comeAndGo(): Promise<void> {
   const publishers = [await publishTo(engine, 'first')]
   await until(() => has('connected', 'first'))
@@ -87,5 +83,5 @@ await comeAndGo()
 // A handshake of werift holds its transport until its timer has seen that it is over.
 for (;;) {
   process.send?.(left())
-  await systemClock.sleep(LOOK_MS)
+  await pace(LOOK_MS)
 }

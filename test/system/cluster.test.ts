@@ -19,9 +19,9 @@ import {
   makeToken,
   publish,
   startTestNode,
-  until,
   view,
 } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 

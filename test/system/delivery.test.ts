@@ -6,7 +6,8 @@ import { type Delivery, type Store, type StoredWebhook, StoreUnavailable, type T
 import { newAccount } from '../conformance/store.samples.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { httpReceiver, type Received, type Receiver } from '../delivery/support/receivers.ts'
-import { addWebhook, emit, LEASE_MS, logOf, Node, SECRET, settled, until } from '../support/delivery.ts'
+import { addWebhook, emit, LEASE_MS, logOf, Node, SECRET, settled } from '../support/delivery.ts'
+import { until } from '../support/until.ts'
 import { passingStore } from '../support/passingStore.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 

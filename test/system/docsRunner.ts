@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Block, blocksOf, type Page } from '../support/markdown.ts'
 import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { type BuiltProgram, builtProgram } from '../support/program.ts'
+import { pace } from '../support/until.ts'
 
 /** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
 const TIMEOUT_MS = 30_000
@@ -27,7 +27,7 @@ export interface DocsServer {
 
 export async function startDocsServer(): Promise<DocsServer> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
-  const [rtmp, webRtc, receiver] = await Promise.all([freePort(), freePort(), freePort()])
+  const [rtmp, webRtc, receiver] = await Promise.all([ownPort(), ownPort(), ownPort()])
   const built = await builtProgram()
   const settings = {
     SLUICE_DATA_DIR: join(dir, 'data'),
@@ -136,7 +136,7 @@ class PageRun {
       const wrong = await this.#try(block, stated)
       if (wrong === null) return
       if (Date.now() >= this.#repeatUntil) throw new Error(wrong)
-      await sleep(200)
+      await pace(200)
     }
   }
 

@@ -6,12 +6,12 @@ import { lineOf } from '../hls/violation.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { until } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { FastClock } from '../support/fastClock.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken } from '../support/testNode.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 /** The sources have 180 lines. */
 const hlsRenditions = [
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 async function node(): Promise<RunningApp> {
-  const port = await freePort()
+  const port = await ownPort()
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, nodeUrl: `http://127.0.0.1:${port}` }
   return runApp({ clock, flags: { storage: { url: place.url }, secrets, server, hls: { idleSeconds: 6 } } })

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
+import { until } from '../support/until.ts'
 import { endServers, newDirectory, serve, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -50,10 +51,4 @@ it('a fresh start prints one link outside the log, which makes the first user; l
 })
 
 /** The link comes right after the line that says that the server is ready. */
-async function printed(errors: () => string): Promise<string[]> {
-  for (;;) {
-    const links = errors().match(/\S+code=\S+/g)
-    if (links) return links
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
+const printed = (errors: () => string): Promise<string[]> => until(() => errors().match(/\S+code=\S+/g))

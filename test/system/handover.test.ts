@@ -4,10 +4,11 @@ import { signSubscribeToken } from '../../src/sign.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast as play } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
-import { freePort } from '../support/freePort.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 let place: Place
 /** Has the feed. */
@@ -18,8 +19,8 @@ let other: RunningApp
 
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
-  owner = await node(await freePort(), engine)
-  other = await node(await freePort())
+  owner = await node(await ownPort(), engine)
+  other = await node(await ownPort())
 })
 afterAll(async () => {
   for (const one of [owner, other]) await one.close()

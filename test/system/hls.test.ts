@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { readPlaylist } from '../media/hls/readPlaylist.ts'
 

@@ -7,7 +7,8 @@ import { readPlaylist } from '../media/hls/readPlaylist.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
 import { type Cache, Caches, isInstalled } from '../support/caches.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 // The configurations in `packaging/`, in the real programs. Viewers have addresses of their own on loopback.
 

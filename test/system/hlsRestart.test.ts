@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openStream } from '../hls/scenarios.ts'
 import { type HlsServer, startHlsServer } from '../hls/server.ts'
 import { endChildren } from '../support/channels.ts'
+import { pace } from '../support/until.ts'
 
 /** After a failure. More often would look like several players. */
 const AGAIN_MS = 250
@@ -61,7 +61,7 @@ function reloading(playlist: string): { readonly statuses: number[]; stop(): Pro
       const [status, following] = await load(next).catch((): [number, string] => [0, next])
       if (status !== statuses.at(-1)) statuses.push(status)
       next = following
-      if (status !== 200) await delay(AGAIN_MS)
+      if (status !== 200) await pace(AGAIN_MS)
     }
   })()
   return {

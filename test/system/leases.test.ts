@@ -13,8 +13,8 @@ import { openStore } from '../../src/store/open.ts'
 import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { connected } from '../support/crowd.ts'
-import { until } from '../support/testNode.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { until } from '../support/until.ts'
 
 const LEASE_MS = 600
 

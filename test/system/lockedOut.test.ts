@@ -3,7 +3,8 @@ import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/testNode.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const MAX = 20

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endChildren, pushTo, until } from '../support/channels.ts'
+import { endChildren, pushTo } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
 import { isRunning } from '../../src/base/processes.ts'
+import { until } from '../support/until.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -44,7 +44,7 @@ async function npmStart(program = 'npm', argv: readonly string[] = ['start']): P
   })
   let log = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text))
-  const ready = await found(() => line(log, 'ready'))
+  const ready = await until(() => line(log, 'ready'))
   const ports = [line(log, 'taking RTMP')?.port, new URL(String(ready.url)).port].map(Number)
   // The process id in this namespace: in its own one it has another number.
   const own = { child, serverPid: serverOf(child.pid ?? 0), ports, log: () => log }
@@ -55,14 +55,6 @@ async function npmStart(program = 'npm', argv: readonly string[] = ['start']): P
 function line(log: string, message: string): Record<string, unknown> | undefined {
   const text = log.split('\n').find((one) => one.includes(`"message":"${message}"`))
   return text === undefined ? undefined : (JSON.parse(text.slice(text.indexOf('{'))) as Record<string, unknown>)
-}
-
-async function found<T>(look: () => T | undefined): Promise<T> {
-  for (;;) {
-    const value = look()
-    if (value !== undefined) return value
-    await systemClock.sleep(20)
-  }
 }
 
 /** The descendant that runs the program. */
@@ -99,7 +91,7 @@ async function isTaken(port: number): Promise<boolean> {
 }
 
 async function hasStopped({ serverPid, ports }: Started): Promise<void> {
-  await found(() => (isRunning(serverPid) ? undefined : true))
+  await until(() => (isRunning(serverPid) ? undefined : true))
   expect(await Promise.all(ports.map(isTaken))).toEqual([false, false])
 }
 

@@ -22,8 +22,9 @@ import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
-import { endChildren, ended, plentyOfRoom, until, workingIn } from '../support/channels.ts'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { endChildren, ended, plentyOfRoom, workingIn } from '../support/channels.ts'
+import { until } from '../support/until.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -195,7 +196,7 @@ const givenTo = async (pid: number): Promise<string> =>
   `${await readFile(`/proc/${pid}/cmdline`, 'latin1')} ${await readFile(`/proc/${pid}/environ`, 'latin1')}`
 
 test('no arguments and no environment of ffmpeg and its guard contain the source or our secrets', async () => {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   sendSrt(port)
   vi.stubEnv('SLUICE_SECRETS_SEALING_KEY', 'sealing-key-of-this-test')
   stops.push(() => vi.unstubAllEnvs())
@@ -222,7 +223,7 @@ test('the message about a source that does not answer has no address, key or que
 })
 
 test('a source whose timestamps jump is dialled again, so that its playlists stay correct', async () => {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
   const seen = (kind: string): number => events.filter((event) => event.kind === kind).length
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])

@@ -9,11 +9,13 @@ import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
 import { type EventReceiver, receiveEvents, subscribeTo } from '../support/eventReceiver.ts'
-import { until } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-recordings-'))
 const allowPrivate = { webhooks: { allowPrivateTargets: true } }
+/** Less than `recordings.minFreeMegabytes`, and room for the file. */
+const NEARLY_FULL_BYTES = 50_000_000
 let receiver: EventReceiver
 let sluice: RunningApp
 let h264: Recorded
@@ -67,7 +69,7 @@ async function expectEvents(streamName: string, ...names: string[]): Promise<voi
   expect(recordingEvents(streamName).map(({ name }) => name)).toEqual(names.map((name) => `recording ${name}`))
 }
 
-/** Records a stream for some time (of media) and waits for the file. */
+/** Records two seconds of media and more, and waits for the file. */
 async function record(
   streamName: string,
   media: Recorded,
@@ -75,7 +77,7 @@ async function record(
 ): Promise<Entry> {
   const live = await broadcast(sluice, media, { streamName, speed: 4, token: { record: true } })
   await until(async () => (await list(`?streamName=${streamName}`)).length === 1)
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await live.player.plays(2)
   await during?.(live)
   await live.end()
   await until(async () => (await one(streamName)).state !== 'recording')
@@ -149,7 +151,7 @@ test("a browser's broadcast becomes a file that every browser plays", async () =
 test('a broadcast that changes its format still becomes one file', async () => {
   const entry = await record('changing', h264, async ({ player }) => {
     player.change(h264.tracks.filter((track) => track.kind === 'video').map((track) => ({ ...track, width: 322 })))
-    await new Promise((resolve) => setTimeout(resolve, 700))
+    await player.plays(3)
   })
   expect(entry).toMatchObject({ state: 'completed' })
   const { codecs, streams, seconds } = probe((await fetchFile(entry.url!)).bytes)
@@ -159,12 +161,23 @@ test('a broadcast that changes its format still becomes one file', async () => {
 })
 
 test('a nearly full disk ends recordings, and the media so far becomes a file', async () => {
-  const full = await runApp({ flags: { recordings: { minFreeMegabytes: 1_000_000_000 } } })
-  const live = await broadcast(full, h264, { token: { record: true } })
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  expect((await list('', full)).map(({ state }) => state)).not.toContain('recording')
-  await live.end()
-  await full.close()
+  const free = vi.spyOn(RecordingFiles.prototype, 'free')
+  try {
+    const live = await broadcast(sluice, h264, { streamName: 'nearly', token: { record: true } })
+    await until(async () => (await list('?streamName=nearly')).length === 1)
+    await live.player.plays(1)
+    free.mockResolvedValue(NEARLY_FULL_BYTES)
+    // The space is looked at when another recording begins.
+    const other = await broadcast(sluice, h264, { streamName: 'other', token: { record: true } })
+    // Does not wait for the end of the broadcast, which continues.
+    await until(async () => (await one('nearly')).state === 'completed')
+    const problem = 'the disk is full: less is free than recordings.minFreeMegabytes asks for'
+    expect(await one('nearly')).toMatchObject({ problem, bytes: expect.any(Number) })
+    await live.end()
+    await other.end()
+  } finally {
+    free.mockRestore()
+  }
 })
 
 test('a recording that a full disk ends reports it at once, with the time of its last media, though the store was full too', async () => {
@@ -332,9 +345,9 @@ describe('when a process dies', () => {
   test('a stop of the server finishes recordings under way', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-stop-'))
     const first = await runApp({ dataDir })
-    await broadcast(first, h264, { token: { record: true }, speed: 4 })
+    const { player } = await broadcast(first, h264, { token: { record: true }, speed: 4 })
     await until(async () => (await list('', first)).length === 1)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await player.plays(1)
     await first.close()
     const next = await runApp({ dataDir })
     const [entry] = await list('', next)

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Frame } from '../../src/media/frame.ts'
 import { RtmpClient, opening } from '../media/rtmp/client.ts'
-import { listenFor, type Place, type Publication, until } from '../media/rtmp/publications.ts'
+import { listenFor, type Place, type Publication } from '../media/rtmp/publications.ts'
+import { until } from '../support/until.ts'
 
 let place: Place
 beforeEach(async () => {

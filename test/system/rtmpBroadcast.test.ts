@@ -7,7 +7,8 @@ import { commandMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { eventsOf, makeToken, until } from '../support/testNode.ts'
+import { eventsOf, makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 
 let sluice: RunningApp
 let token: string

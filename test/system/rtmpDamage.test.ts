@@ -6,7 +6,8 @@ import { createLogger } from '../../src/base/log.ts'
 import { MESSAGE } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aggregateOf, audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
-import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
+import { listenFor, type Place } from '../media/rtmp/publications.ts'
+import { until } from '../support/until.ts'
 
 let place: Place
 afterEach(() => place.stop())

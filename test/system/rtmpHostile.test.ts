@@ -15,7 +15,8 @@ import {
 } from '../../src/media/rtmp/messages.ts'
 import { connectMessage, handshake, opening, publishMessage, RtmpClient } from '../media/rtmp/client.ts'
 import { audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
-import { LIMITS, listenFor, type Place, Publication, until } from '../media/rtmp/publications.ts'
+import { LIMITS, listenFor, type Place, Publication } from '../media/rtmp/publications.ts'
+import { until } from '../support/until.ts'
 import type { RtmpLimits } from '../../src/media/rtmp/types.ts'
 import { silentLog } from '../support/log.ts'
 

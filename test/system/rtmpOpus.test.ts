@@ -7,7 +7,8 @@ import { Hub } from '../../src/media/hub.ts'
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
 import { webRtcMedia } from '../../src/media/convert/opus.ts'
-import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
+import { listenFor, type Place } from '../media/rtmp/publications.ts'
+import { pace, until } from '../support/until.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
 
@@ -70,7 +71,7 @@ async function converted(video: string, { transcodeBFrames = true, shiftUs = 0 }
   for (const [at, frame] of source.frames.entries()) {
     hub.frame({ ...frame, timeUs: frame.timeUs + shiftUs, decodeTimeUs: frame.decodeTimeUs + shiftUs })
     // Four times as fast as real time: audio that is converted before the first frame has no viewer.
-    if (at % 8 === 0) await clock.sleep(25)
+    if (at % 8 === 0) await pace(25)
   }
   return { source, out, hub, stop: () => conversion.stop() }
 }

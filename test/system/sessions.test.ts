@@ -3,16 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
-import {
-  eventsOf,
-  type TestNode,
-  makeToken,
-  publish,
-  startTestNode,
-  tryToView,
-  until,
-  view,
-} from '../support/testNode.ts'
+import { eventsOf, type TestNode, makeToken, publish, startTestNode, tryToView, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'

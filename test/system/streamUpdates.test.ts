@@ -5,7 +5,8 @@ import { type RunningApp, runApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { openEventStream, type OpenStream } from '../support/eventStream.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
-import { makeToken, publish, until, view } from '../support/testNode.ts'
+import { makeToken, publish, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const NONE = new Uint8Array()

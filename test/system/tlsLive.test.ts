@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PemPair } from '../../src/tls/certificate.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { leafOf, serialAt, trustedAuthority, writePair } from '../support/certificates.ts'
-import { freePort } from '../support/freePort.ts'
-import { makeToken, until } from '../support/testNode.ts'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { makeToken } from '../support/testNode.ts'
+import { pace, until } from '../support/until.ts'
 import { TestViewer } from '../support/rtcPeer.ts'
 
 const VIEWERS = 20
@@ -20,9 +20,9 @@ let encoder: ChildProcess
 
 beforeAll(async () => {
   authority = await trustedAuthority()
-  const webrtc = { host: '127.0.0.1', port: await freeUdpPort(), processes: 1 }
+  const webrtc = { host: '127.0.0.1', port: await ownPort(), processes: 1 }
   const tls = writePair(dir, await leafOf(authority))
-  sluice = await runApp({ flags: { webrtc, tls, rtmp: { tlsPort: await freePort() } } })
+  sluice = await runApp({ flags: { webrtc, tls, rtmp: { tlsPort: await ownPort() } } })
 })
 afterAll(async () => {
   encoder.kill()
@@ -50,7 +50,7 @@ class HlsViewer {
       } catch {
         this.failures += 1
       }
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await pace(200)
     }
   }
 

@@ -18,9 +18,10 @@ import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import { ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
-import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom } from '../support/channels.ts'
+import { until } from '../support/until.ts'
 import { FastClock } from '../support/fastClock.ts'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
 
 const TINY = { id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }
 const LADDER = { video: [TINY], audioKbps: 64, audioOnly: false }
@@ -232,7 +233,7 @@ test('an encoder without video is reported once when the ladder has no audio, an
 })
 
 test('an engine that pulls a source without video plays its audio at the second attempt, without a warning', async () => {
-  const url = `udp://127.0.0.1:${await freeUdpPort()}`
+  const url = `udp://127.0.0.1:${await ownPort()}`
   const tone = '-readrate 4 -f lavfi -i sine=frequency=440:sample_rate=48000 -c:a aac'
   ended(spawn('ffmpeg', `-loglevel error ${tone} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
   launch('en_5', { kind: 'pull', ingestId: 'in_5', url }, LADDER)
@@ -335,7 +336,7 @@ const variants = () =>
     .join()
 
 test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   const url = `udp://127.0.0.1:${port}`
   const inputs =
     '-readrate 4 -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'

@@ -2,11 +2,11 @@ import { createSocket } from 'node:dgram'
 import { connect, type Socket } from 'node:net'
 import { RtpHeader } from 'werift'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
 import { bindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken, until } from '../support/testNode.ts'
-import { freeUdpPort } from '../support/lossyUdp.ts'
+import { makeToken } from '../support/testNode.ts'
+import { pace, until } from '../support/until.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
 let sluice: RunningApp
@@ -18,7 +18,7 @@ const viewer = new TestViewer()
 let username: string
 
 beforeAll(async () => {
-  udpPort = await freeUdpPort()
+  udpPort = await ownPort()
   const webrtc = { host: '127.0.0.1', port: udpPort, processes: 1 }
   sluice = await runApp({ flags: { webrtc, server: { requestTimeoutSeconds: 1 } } })
   token = (await makeToken(sluice, 'publish')).token
@@ -122,10 +122,10 @@ test('packets with a payload type or SSRC that was not negotiated reach no viewe
     at += 1
   }
   // Until many have arrived, as genuine as the others: a buffer of the network may overflow.
-  await until(async () => {
+  while (!sluice.app.ctx.sessions.all().some(({ bytes }) => bytes.bytesIn > 1_000_000)) {
     for (let times = 0; times < 5; times++) await send()
-    return sluice.app.ctx.sessions.all().some(({ bytes }) => bytes.bytesIn > 1_000_000)
-  })
+    await pace(5)
+  }
   await expectUndisturbed()
   expect(viewer.packets.some((packet) => packet.payload.equals(payload))).toBe(false)
 })
@@ -142,7 +142,7 @@ test('a client that sends a request byte by byte is cut off, and others get answ
       for (const [at, socket] of sockets.entries())
         if (socket.writable) socket.write((at % 2 ? head : head + head)[sent] ?? 'v')
       // After the writes, so that they leave time for other requests, however slow this machine is.
-      await systemClock.sleep(20)
+      await pace(20)
     }
   }
   const trickling = trickle()

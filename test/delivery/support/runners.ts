@@ -1,4 +1,4 @@
-import { afterEach, vi } from 'vitest'
+import { afterEach } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { Tally } from '../../../src/base/tally.ts'
 import { createRunner, type RunnerOptions } from '../../../src/delivery/runner.ts'
@@ -6,6 +6,7 @@ import type { Egress, EgressRequest } from '../../../src/net/egress.ts'
 import type { EgressOutcome } from '../../../src/net/outcome.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { evenTime } from '../../support/leases.ts'
+import { eventually } from '../../support/until.ts'
 import { outgoing, random, sender } from './outgoing.ts'
 
 export const ok = { kind: 'answered', status: 200, durationMs: 1, answer: '', truncated: false } as const
@@ -35,10 +36,6 @@ class Held {
     for (const { answer } of this.waiting.splice(0)) answer(ok)
   }
 }
-
-/** However busy the machine is. */
-export const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 30_000, interval: 5 })
 
 export async function isSettled(promise: Promise<unknown>): Promise<void> {
   const late = new Promise((_, reject) => setImmediate(() => reject(new Error('it goes on'))))

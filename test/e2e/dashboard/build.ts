@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { until } from '../../support/until.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const LOCK = join(root, 'build/dashboard.lock')
@@ -17,7 +17,7 @@ export const buildDashboard = (): Promise<void> => (built ??= build())
 
 async function build(): Promise<void> {
   mkdirSync(join(root, 'build'), { recursive: true })
-  while (!take()) await wait(100)
+  await until(take)
   try {
     await promisify(execFile)(process.execPath, ['scripts/build-dashboard.mjs'], { cwd: root })
   } finally {

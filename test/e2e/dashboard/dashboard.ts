@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { until } from '../../support/testNode.ts'
+import { until } from '../../support/until.ts'
 import { setStage, type Stage } from '../sluice.ts'
 import { buildDashboard } from './build.ts'
 

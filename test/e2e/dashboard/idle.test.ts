@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pace } from '../../support/until.ts'
 import { type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
@@ -39,7 +39,7 @@ test('an open page asks its server only now and then', async () => {
       requests.delete(path)
     }
     // What is measured is a rate, so the time is part of the question.
-    await wait(IDLE_SECONDS * 1000)
+    await pace(IDLE_SECONDS * 1000)
     await context.close()
   }
   expect([...requests].filter(([, count]) => count > REQUESTS_MAX)).toEqual([])

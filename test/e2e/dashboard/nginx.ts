@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../../support/testNode.ts'
+import { ownPort } from '../../support/ownPort.ts'
+import { until } from '../../support/until.ts'
 
 export const isNginxInstalled = spawnSync('nginx', ['-v']).status === 0
 
@@ -17,12 +18,7 @@ export class Nginx {
 
   /** @param prefix such as `/tv/live` */
   static async open(prefix: string): Promise<Nginx> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    server.close()
-    await once(server, 'close')
-    return new Nginx(port, prefix)
+    return new Nginx(await ownPort(), prefix)
   }
 
   private constructor(port: number, prefix: string) {

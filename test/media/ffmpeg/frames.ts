@@ -4,6 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { AudioCodec, Frame, FrameSink, RestingSource, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
 import { keptOf } from '../../support/clips.ts'
+import { until } from '../../support/until.ts'
 
 const run = promisify(execFile)
 
@@ -148,6 +149,7 @@ export class Player implements RestingSource {
   readonly #startedAt: number
   readonly #lengthUs: number
   #next = 0
+  #playedUs = 0
   #tracks: readonly TrackInfo[]
   #cache: Frame[] = []
   #ended = false
@@ -190,6 +192,12 @@ export class Player implements RestingSource {
     for (const sink of this.#sinks.keys()) sink.tracks(tracks)
   }
 
+  /** Resolves when this much more media was played, in seconds of the media. */
+  async plays(seconds: number): Promise<void> {
+    const fromUs = this.#playedUs
+    await until(() => this.#playedUs >= fromUs + seconds * 1e6)
+  }
+
   end(): void {
     clearInterval(this.#timer)
     if (this.#ended) return
@@ -204,6 +212,7 @@ export class Player implements RestingSource {
       const frame = this.#frameAt(this.#next)
       if (frame === undefined || frame.decodeTimeUs > untilUs) return
       this.#next += 1
+      this.#playedUs = frame.decodeTimeUs
       this.#emit(frame)
     }
   }

@@ -15,6 +15,7 @@ import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
+import { pace } from '../../support/until.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
@@ -235,7 +236,7 @@ async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Fr
   const startedAt = performance.now()
   for (const frame of frames.toSorted((a, b) => a.decodeTimeUs - b.decodeTimeUs)) {
     const aheadMs = frame.decodeTimeUs / 4000 - (performance.now() - startedAt)
-    if (aheadMs > 5) await new Promise((resolve) => setTimeout(resolve, aheadMs))
+    if (aheadMs > 5) await pace(aheadMs)
     if (takes(frame)) sink.frame(frame)
   }
 }

@@ -10,7 +10,7 @@ import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { RecordingFiles } from '../../../src/media/recordings/recordingFiles.ts'
 import { type RecordingBook, Recordings } from '../../../src/media/recordings/recordings.ts'
 import { silentLog } from '../../support/log.ts'
-import { until } from '../../support/delivery.ts'
+import { until } from '../../support/until.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-recorder-'))
 const stops: (() => Promise<void>)[] = []

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createRelayEngine, type RelayConfig } from '../../../src/media/relay/processes/engine.ts'
 import { silentLog } from '../../support/log.ts'
+import { eventually } from '../../support/until.ts'
 import { addressOf, WirePeer } from '../../support/wirePeer.ts'
 
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
 const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 const offline = { nowMs: 0, listen: () => undefined, send: () => undefined }
 const offerTo = (direction: 'sendonly' | 'recvonly'): string => new WirePeer(offline, addressOf(1)).offer(direction)
-const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000, interval: 5 })
 
 const stops: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))

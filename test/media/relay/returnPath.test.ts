@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingSuccess, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
-import { until } from '../../support/delivery.ts'
+import { until } from '../../support/until.ts'
 import { onAir } from './onAir.ts'
 import { addressOf, isAnswer, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
 

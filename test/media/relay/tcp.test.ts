@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { openPorts } from '../../../src/media/relay/transport/port.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { isTcp, messageReader, openTcp, type TcpOptions, type TcpPort } from '../../../src/media/relay/transport/tcp.ts'
-import { freeUdpPort } from '../../support/lossyUdp.ts'
+import { ownPort } from '../../support/ownPort.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
 /** Often, and however busy the machine is. */
@@ -46,7 +46,7 @@ test('a stream that announces more than any datagram holds is none of ours', () 
 
 /** A port, what came to it, and how to connect. */
 async function portOf(maxConnections: number, over: Partial<TcpOptions> = {}) {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   const came: { text: string; from: Endpoint }[] = []
   const receive = (message: Buffer, from: Endpoint): void => void came.push({ text: message.toString(), from })
   const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxConnections, ...over }, receive)
@@ -174,7 +174,7 @@ test('a media process kept a port that was free over UDP alone, and peers withou
 })
 
 test('a port that was chosen and is taken over TCP serves UDP, and the log says what cannot connect', async () => {
-  const port = await freeUdpPort()
+  const port = await ownPort()
   const { udp, tcp, note } = await openPorts({ host: '127.0.0.1', port }, false, () => undefined, takesFirst())
   open.push(udp)
   expect([udp.port, tcp]).toEqual([port, null])

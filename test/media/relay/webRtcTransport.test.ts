@@ -7,7 +7,7 @@ import { WebRtcServer } from '../../../src/media/relay/transport/webRtcServer.ts
 import type { TransportEvents } from '../../../src/media/relay/transport/transportEvents.ts'
 import { bindingRequest, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
-import { until } from '../../support/delivery.ts'
+import { until } from '../../support/until.ts'
 import { addressOf, identity, isAnswer, turn, type Wire, WirePeer } from '../../support/wirePeer.ts'
 
 const START_MS = 1_750_000_000_000

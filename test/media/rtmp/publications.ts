@@ -81,8 +81,3 @@ export async function listenFor(
   })
   return { ...listener, publications }
 }
-
-/** Waits until `condition` holds; the test's own timeout ends it otherwise. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await systemClock.sleep(10)
-}
