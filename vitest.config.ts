@@ -2,12 +2,12 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestProjectInlineConfiguration, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { type Lane, LANES } from './test/lanes.ts'
+import { type Lane, LANES, TEST_MS, WAIT_MS } from './test/lanes.ts'
 
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = [
   /\/test\/(fuzz\/|tidy\.|cli\/sign\.|media\/relay\/(amplification|returnPath|silence)\.)/,
-  /\/test\/(system\/(churn|cli|delivery|sessions|provision)|e2e)/,
+  /\/test\/(system\/(cli|delivery|sessions|provision)|e2e)/,
   /\/test\/(system\/(recordings|hls|sessionBytes|streamUpdates)|crash)/,
 ]
 
@@ -46,8 +46,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4
 
-/** As long as a slow machine may need: what passes does not wait for it. */
-const TIMEOUT_MS = 120_000
+/** As long as a slow machine may need: what passes does not wait for them. */
+const LIMITS = { testTimeout: TEST_MS, hookTimeout: TEST_MS, expect: { poll: { timeout: WAIT_MS } } }
 
 /** Builds the program that processes of tests run. */
 const PROGRAM = 'test/support/program.setup.ts'
@@ -58,9 +58,7 @@ const WITH_SERVERS = {
   pool: 'forks' as const,
   // To load the program takes longer than most of these files: each process does it once.
   isolate: false,
-  testTimeout: TIMEOUT_MS,
-  hookTimeout: TIMEOUT_MS,
-  expect: { poll: { timeout: 30_000 } },
+  ...LIMITS,
 }
 
 const POSTGRES = { globalSetup: ['test/support/postgres.setup.ts', PROGRAM] }
@@ -97,8 +95,7 @@ export default defineConfig({
           exclude: [...PROCESSES, ...IN_LANES],
           pool: 'threads',
           isolate: false,
-          testTimeout: TIMEOUT_MS,
-          hookTimeout: TIMEOUT_MS,
+          ...LIMITS,
           // They wait for nothing, and each thread loads the program anew.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },

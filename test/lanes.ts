@@ -21,6 +21,11 @@ export interface Lane {
   readonly program?: string
 }
 
+/** The limit of each test, milliseconds. No test has a shorter one of its own. */
+export const TEST_MS = 120_000
+/** The limit of each wait in a test, milliseconds. A condition that holds ends it at once, so a long one costs nothing. */
+export const WAIT_MS = 30_000
+
 /**
  * The most telling first: `.ci/run` begins them in this order until its time is over.
  */

@@ -1,9 +1,5 @@
+import { TEST_MS, WAIT_MS } from '../lanes.ts'
 import { finding, isNode, type Module, nameOf, type SyntaxNode } from './source.ts'
-
-/** The limit of a test in the projects with servers; `vitest.config.ts` has it. No test has a shorter one of its own. */
-const TEST_MS = 120_000
-/** The limit of `expect.poll` in these projects. A condition that holds ends a wait at once, so a long limit costs nothing. */
-const WAIT_MS = 30_000
 
 const TESTS = new Set(['test', 'it', 'describe', 'beforeAll', 'beforeEach', 'afterAll', 'afterEach'])
 
