@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { createAccount } from '../../src/commands/accounts/accounts.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { dialOwnServer } from '../support/acceptedSocket.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
@@ -124,4 +127,17 @@ it('counts the answers of the fast path like those of the framework', async () =
     await sluice.call('POST', path, '{')
   }
   expect([await count(200), await count(400)]).toEqual([fine + 2, bad + 2])
+})
+
+it('a token of another account looks like one that does not exist', async () => {
+  const other = await createAccount(sluice.app.ctx, 'other')
+  if (!other.ok) return expect.fail()
+  const theirs = await createSecret(sluice.app.ctx, cliActor(other.value.id), 'other')
+  if (!theirs.ok) return expect.fail()
+  const authorization = `Bearer ${theirs.value.value}`
+  const check = async (presented: string) =>
+    (await sluice.call('POST', '/api/access/check', { ...question, token: presented }, { authorization })).json
+  const answer = await check(token)
+  expect(answer.data).toMatchObject({ allowed: false, code: 'invalid_token' })
+  expect(answer).toEqual(await check('0'.repeat(64)))
 })

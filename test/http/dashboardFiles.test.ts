@@ -58,7 +58,7 @@ test('the page is asked for each time, and may run no inline code, no code from 
     'content-security-policy':
       "default-src 'none'; style-src 'self'; img-src 'self' blob:; script-src 'self'; connect-src 'self'; " +
       "media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-      "require-trusted-types-for 'script'",
+      "require-trusted-types-for 'script'; trusted-types 'none'",
   })
   const again = await get('/dashboard/', { 'if-none-match': String(page.headers.etag) })
   expect([again.statusCode, again.body]).toEqual([304, ''])

@@ -101,6 +101,7 @@ describe.each([true, false])('with splice: %s,', (splice) => {
       "HTTP/1.1 200 OK
       Access-Control-Allow-Origin: *
       Access-Control-Expose-Headers: Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id
+      Cross-Origin-Resource-Policy: cross-origin
       Referrer-Policy: no-referrer
       Accept-Ranges: bytes
       Content-Type: video/mp4

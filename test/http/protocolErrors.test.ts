@@ -38,7 +38,7 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
       'the same under /v2',
       431,
       [startOf('/v2/channels') + LONG],
-      { code: 'headers_too_large', message: expect.any(String) },
+      { ...envelope(/16 KiB/), code: 'headers_too_large', message: expect.any(String) },
     ],
     [
       'the same where the path came before',
@@ -65,14 +65,45 @@ describe("a request that the HTTP parser refuses gets the interface's own error,
     expect(answer.json()).toMatchObject(body as object)
   })
 
-  test('under WHIP and HLS it is plain text that pages of every origin can read', async () => {
-    for (const path of ['/api/whip/show', '/hls/a1b2c3/show/index.m3u8']) {
-      const answer = await raw(startOf(path) + LONG)
-      expect([answer.status, answer.headers['content-type']]).toEqual([431, 'text/plain; charset=utf-8'])
-      expect(answer.headers['access-control-allow-origin']).toBe('*')
-      expect(answer.body).toMatch(/16 KiB/)
-    }
+  test.each(['/api/whip/show', '/hls/a1b2c3/show/index.m3u8', '/v2/channels', '/api/sessions'])(
+    'it is the same for %s wherever a packet ends, and pages of every origin can read it',
+    async (path) => {
+      const [whole, split] = await Promise.all([raw(startOf(path) + LONG), raw(startOf(path), LONG)])
+      const { 'x-request-id': _, ...headers } = whole.headers
+      expect(split).toMatchObject({ status: whole.status, headers, body: whole.body })
+      expect(headers['access-control-allow-origin']).toBe('*')
+    },
+  )
+
+  test.each<[string, number, string]>([
+    ['two Hosts', 400, `${startOf('/healthz')}Host: y\r\nConnection: close\r\n\r\n`],
+    ['two Hosts in HTTP/1.0', 400, 'GET /healthz HTTP/1.0\r\nHost: x\r\nhost: x\r\n\r\n'],
+    ['one Host', 200, `${startOf('/healthz')}Connection: close\r\n\r\n`],
+  ])('%s: %i', async (_name, status, request) => {
+    expect((await raw(request)).status).toBe(status)
   })
+
+  test.each([
+    '/api/publish_token/list_by_name?name=%ff',
+    '/api/publish_token/list_by_name?name=%C3',
+    '/api/publish_token/list_by_name?name=a&%ed%a0%80=b',
+    '/v2/channels?cursor=%ff',
+    '/watch/%ff/show',
+    '/hls/a1b2c3/%c3%28/index.m3u8',
+    '/dashboard/%fe',
+    '/nothing/%ff',
+  ])('bytes in an address that are not UTF-8 are a 400: %s', async (path) => {
+    expect((await sluice.call('GET', path, undefined, path.startsWith('/v2/') ? { authorization } : {})).status).toBe(
+      400,
+    )
+  })
+
+  test.each(['name=%F0%9F%8E%A5', 'name=100%', 'name=%zz'])(
+    'what is UTF-8, or encodes nothing, is taken: %s',
+    async (query) => {
+      expect((await sluice.call('GET', `/api/publish_token/list_by_name?${query}`)).status).toBe(200)
+    },
+  )
 
   test('each request id is unique, and the answer is counted', async () => {
     const answers = await Promise.all([0, 1, 2].map(() => raw('GARBAGE\r\n\r\n')))

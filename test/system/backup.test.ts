@@ -297,6 +297,18 @@ describe('sluice restore refuses', () => {
     expect(await at(dir, 'backup', 'verify', file)).toMatchObject({ status: 0 })
   })
 
+  test('a file with a second manifest, and so does backup verify', async () => {
+    const twice = changed((content) => {
+      const at = content.indexOf('manifest.json\0')
+      // The size is octal, in the header of 512 bytes; content fills blocks of 512.
+      const size = Number.parseInt(content.toString('latin1', at + 124, at + 135), 8)
+      const entry = content.subarray(at, at + 512 + Math.ceil(size / 512) * 512)
+      return Buffer.concat([content.subarray(0, at), entry, content.subarray(at)])
+    })
+    expect(await refusal(twice, newTarget(dir))).toContain('damaged')
+    expect(await at(dir, 'backup', 'verify', twice)).toMatchObject({ status: 1 })
+  })
+
   test('a backup of a newer version', async () => {
     const newer = join(root, 'newer.tar')
     const db = new DatabaseSync(join(dir, 'sluice.db'))

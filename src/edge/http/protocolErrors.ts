@@ -19,6 +19,8 @@ const MALFORMED: ProtocolError = {
   message: 'The request is not valid HTTP',
 }
 const NO_HOST: ProtocolError = { ...MALFORMED, message: 'A request of HTTP/1.1 needs a Host header' }
+const TWO_HOSTS: ProtocolError = { ...MALFORMED, message: 'A request has one Host header' }
+const NOT_UTF8: ProtocolError = { ...MALFORMED, message: 'The percent-encoded bytes of the address are not UTF-8' }
 const EXPECTATION: ProtocolError = {
   code: 'expectation_failed',
   channelCode: 'expectation_failed',
@@ -44,8 +46,6 @@ const BY_CODE: Readonly<Record<string, ProtocolError>> = {
 /** An error from Node's HTTP parser. */
 interface ParserError {
   readonly code?: string | undefined
-  /** The last received bytes. */
-  readonly rawPacket?: unknown
 }
 
 /** How long the connection stays open after the answer. A client that still sends would lose the answer to a reset. */
@@ -61,12 +61,12 @@ export interface ProtocolErrorOptions {
 
 /**
  * Answers a request that the parser refuses, and closes the connection, because the start of the next request is
- * unknown. Node passes no request, only the last received bytes. When they do not contain the path, the answer has the
- * members of both interfaces.
+ * unknown. Node passes no request, only the last received bytes, and its path may have come before these. So every such
+ * answer has the members of both interfaces.
  */
 export function parserErrorHandler(options: ProtocolErrorOptions) {
   const seen = new WeakSet<Duplex>()
-  return ({ code, rawPacket }: ParserError, socket: Duplex): void => {
+  return ({ code }: ParserError, socket: Duplex): void => {
     // Later bytes are another error on the same connection.
     if (seen.has(socket) || socket.destroyed) return
     seen.add(socket)
@@ -75,9 +75,7 @@ export function parserErrorHandler(options: ProtocolErrorOptions) {
       socket.destroy()
       return
     }
-    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
-    const [, path = null] = /^[A-Z]{1,20} (\/[^ \r\n]{0,2048})/.exec(packet) ?? []
-    socket.end(whole(BY_CODE[code ?? ''] ?? MALFORMED, path, options))
+    socket.end(whole(BY_CODE[code ?? ''] ?? MALFORMED, options))
     socket.resume()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
@@ -85,10 +83,38 @@ export function parserErrorHandler(options: ProtocolErrorOptions) {
 
 /** True: Sluice has refused the request. */
 export function refuseHead(request: IncomingMessage, response: ServerResponse, options: ProtocolErrorOptions): boolean {
-  // RFC 9112 section 3.2. Node would check it too, but with its own text.
-  if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false
-  respond(NO_HOST, request, response, options)
+  const error = errorOf(request)
+  if (error === null) return false
+  respond(error, request, response, options)
   return true
+}
+
+/** RFC 9112 section 3.2. Node would look for no Host too, but with its own text. */
+function errorOf({ url = '', rawHeaders, httpVersion }: IncomingMessage): ProtocolError | null {
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return TWO_HOSTS
+  if (hosts === 0 && httpVersion === '1.1') return NO_HOST
+  return isUtf8(url) ? null : NOT_UTF8
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
+}
+
+/** Whether the percent-encoded bytes of an address are UTF-8 (RFC 3986 section 2.5). A sign that encodes nothing may stay. */
+function isUtf8(url: string): boolean {
+  if (!url.includes('%')) return true
+  try {
+    for (const [bytes] of url.matchAll(/(?:%[\da-f]{2})+/gi)) decodeURIComponent(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The request has an unknown expectation (RFC 9110 section 10.1.1). */
@@ -109,8 +135,8 @@ function respond(
   response.end(body)
 }
 
-function whole(error: ProtocolError, path: string | null, options: ProtocolErrorOptions): string {
-  const { status, headers, body } = answerTo(error, path, options)
+function whole(error: ProtocolError, options: ProtocolErrorOptions): string {
+  const { status, headers, body } = answerTo(error, null, options)
   const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
@@ -122,7 +148,7 @@ function answerTo(error: ProtocolError, path: string | null, { requestId, answer
   const id = requestId()
   answered(id, status)
   const head = ['Connection', 'close', 'Content-Type', `${type}; charset=utf-8`, 'Content-Length', `${body.length}`]
-  const open = path !== null && isMediaPath(path) ? OPEN_HEAD : []
+  const open = path === null || isMediaPath(path) ? OPEN_HEAD : []
   return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
 }
 

@@ -100,6 +100,7 @@ function isListed({ engine, files }: Manifest, entries: readonly TarEntry[]): bo
   const content = entries.filter(({ name }) => name !== MANIFEST)
   return (
     DATA_FILE[engine] in files &&
+    content.length === entries.length - 1 &&
     content.length === Object.keys(files).length &&
     content.length === new Set(content.map(({ name }) => name)).size &&
     content.every(({ name, bytes }) => known.has(name) && files[name]?.bytes === bytes) &&

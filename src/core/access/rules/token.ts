@@ -8,7 +8,9 @@ const PASS_TOKEN = pass('token', 'the token is known')
 const PASS_SELF_SIGNED = pass('token', 'the token was signed with the value of a known subscribe token')
 const WRONG_KIND_PUBLISH = fail('token', 'invalid_token', 'a subscribe token cannot publish')
 const WRONG_KIND_VIEW = fail('token', 'invalid_token', 'a publish token cannot view')
-const FOREIGN = fail('token', 'invalid_token', 'the token belongs to another account than the stream')
+// As for tokens that do not exist: it is not for one account to know which ones another has.
+const FOREIGN = fail('token', 'invalid_token', 'no token has this value')
+const FOREIGN_PARENT = fail('token', 'invalid_token', 'the parent token does not exist')
 const OTHER_PARENT = fail('token', 'invalid_token', 'the self-signed token names another parent')
 const REVOKED_JTI = fail('token', 'token_revoked', 'this self-signed token (jti) was revoked')
 const REVOKED_ISSUE = fail('token', 'token_revoked', 'self-signed tokens issued before a later time were revoked')
@@ -22,9 +24,11 @@ const FROM_THE_FUTURE = fail('token', 'invalid_token', 'iat lies more than 60 s 
  * for it.
  */
 export function checkToken({ request, token, claims, nowMs }: Question): Verdict {
+  if (request.accountId !== null && request.accountId !== token.accountId) {
+    return claims === null ? FOREIGN : FOREIGN_PARENT
+  }
   if (request.action === 'publish' && token.kind !== 'publish') return WRONG_KIND_PUBLISH
   if (request.action === 'view' && token.kind !== 'subscribe') return WRONG_KIND_VIEW
-  if (request.accountId !== null && request.accountId !== token.accountId) return FOREIGN
   return claims === null ? PASS_TOKEN : checkClaims(token, claims, nowMs)
 }
 

@@ -6,7 +6,7 @@ import { admit, type Grant, type PlaybackRules } from '../../../core/channels/pl
 import { bearer } from '../auth.ts'
 import { queryOf, wantedPartOf } from '../hls/requestedPart.ts'
 import { PLAYLIST } from '../hls/sending.ts'
-import { preflight } from '../media/cors.ts'
+import { sendPreflight } from '../media/cors.ts'
 import { nameInDistribution } from './distributionAdmissions.ts'
 import { distributionMaster, masterForNode, NOT_LIVE } from './distributionMaster.ts'
 import { JPEG, THUMBNAIL_FOR_NODE, remoteThumbnail, localThumbnail } from './distributionThumbnail.ts'
@@ -33,7 +33,7 @@ export async function playbackRoutes(app: FastifyInstance, parts: PlaybackParts)
   await app.register(async (scope) => {
     scope.setErrorHandler(channelErrorHandler(parts.ctx.sampled.refusals))
     for (const path of [MASTER, OLD_PLAYLIST, THUMBNAIL]) {
-      scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
+      scope.options(path, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
     }
     scope.get<PlaybackRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
     scope.get<OldRequest>(OLD_PLAYLIST, (request, reply) => redirectOld(parts, request, reply))

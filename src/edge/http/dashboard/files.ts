@@ -28,6 +28,7 @@ const policy = (nodes: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join('; ')
 
 export interface FileOptions {

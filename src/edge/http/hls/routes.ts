@@ -4,7 +4,7 @@ import { err } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import { RequestAccess } from '../../../commands/sessions/requestAccess.ts'
-import { preflight } from '../media/cors.ts'
+import { sendPreflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { plainErrorHandler } from '../media/refusal.ts'
 import type { FastPathOptions } from '../fastPath.ts'
@@ -54,7 +54,7 @@ export async function hlsRoutes(
   await app.register(async (scope) => {
     scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, HLS_MEDIA])
-      scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
+      scope.options(path, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
     scope.get<MasterRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
     scope.post(CACHE_LOG, (request, reply) => countLog(parts, options.distributions, request, reply))
     scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(route, request, reply))

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Media paths. Pages of any origin may read them, because the token's own list of origins decides. */
 const MEDIA = /^\/((api\/(whip|whep)|hls)(\/|\?|$)|v2\/distributions\/[^/?]+\/(hls|thumbnails)\/)/
@@ -16,6 +17,9 @@ export const OPEN_HEAD: readonly string[] = [
   '*',
   'Access-Control-Expose-Headers',
   EXPOSED,
+  // For pages that are cross-origin isolated, such as those with ffmpeg.wasm.
+  'Cross-Origin-Resource-Policy',
+  'cross-origin',
   'Referrer-Policy',
   'no-referrer',
 ]
@@ -28,14 +32,31 @@ export function openToPages(request: IncomingMessage, response: ServerResponse):
   if (!isMediaPath(request.url)) return
   response.setHeader('Access-Control-Allow-Origin', '*')
   response.setHeader('Access-Control-Expose-Headers', EXPOSED)
+  response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
   response.setHeader('Referrer-Policy', 'no-referrer')
 }
 
+const USUAL = 'Authorization, Content-Type, If-Match'
+
+/** Names of headers (RFC 9110 section 5.1), separated by commas. */
+const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
+const NAMES_MAX_LENGTH = 1024
+
 /**
- * The headers of a preflight answer (Fetch, section 3.3). A preflight never needs a token: browsers send none with it.
+ * Answers a preflight (Fetch, section 3.3). It never needs a token: browsers send none with it. A page may send any
+ * headers: players add those of CMCD, and tracing adds its own to every request of a page. `*` would not cover
+ * `Authorization`, and some browsers do not know it.
  */
-export const preflight = (methods: string): Record<string, string> => ({
-  'Access-Control-Allow-Methods': methods,
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-Match',
-  'Access-Control-Max-Age': '86400',
-})
+export function sendPreflight({ headers }: FastifyRequest, reply: FastifyReply, methods: string): FastifyReply {
+  const names = headers['access-control-request-headers'] ?? ''
+  const isTaken = names.length <= NAMES_MAX_LENGTH && NAMES.test(names)
+  return reply
+    .code(204)
+    .headers({
+      'Access-Control-Allow-Methods': methods,
+      'Access-Control-Allow-Headers': isTaken ? `${USUAL}, ${names}` : USUAL,
+      'Access-Control-Max-Age': '86400',
+      Vary: 'Access-Control-Request-Headers',
+    })
+    .send()
+}

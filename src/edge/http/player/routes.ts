@@ -51,7 +51,12 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
       presented: typeof token === 'string' && token !== '' ? token : null,
       address: peerOf(request.socket.remoteAddress, request.headers),
     })
-    reply.header('Content-Security-Policy', watchPolicies(hasNodes, embedding))
+    // A page that is cross-origin isolated shows only frames that are, too.
+    reply.headers({
+      'Content-Security-Policy': watchPolicies(hasNodes, embedding),
+      'Cross-Origin-Embedder-Policy': 'require-corp',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+    })
     return sendBuilt(request, reply, built('player/watch.html'), 'html')
   })
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
-import { preflight } from '../media/cors.ts'
+import { sendPreflight } from '../media/cors.ts'
 import { iceLinks } from './iceLinks.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
 import type { SignalingEndpoint, SignalingParts } from './parts.ts'
@@ -13,18 +13,12 @@ import { quotedTag } from './resources.ts'
 export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingParts, endpoint: SignalingEndpoint): void {
   const { stream, prefix } = endpoint
   const types = { 'Accept-Post': SDP }
-  app.options(stream, (_request, reply) =>
-    reply
-      .code(204)
-      .headers({ ...preflight('POST, OPTIONS'), ...types })
-      .send(),
-  )
+  app.options(stream, (request, reply) => sendPreflight(request, reply.headers(types), 'POST, OPTIONS'))
   app.post(stream, { bodyLimit: MAX_OFFER_BYTES }, (request, reply) => answerOffer(parts, endpoint, request, reply))
 
-  app.options('/resource/:id', (_request, reply) => {
-    const allowed = { ...preflight('PATCH, DELETE, OPTIONS'), 'Accept-Patch': FRAGMENT }
-    return reply.code(204).headers(allowed).send()
-  })
+  app.options('/resource/:id', (request, reply) =>
+    sendPreflight(request, reply.header('Accept-Patch', FRAGMENT), 'PATCH, DELETE, OPTIONS'),
+  )
   patchRoute(app, parts)
   app.delete<{ Params: { id: string } }>('/resource/:id', async (request, reply) => {
     const resource = parts.resources.find(request.params.id)
