@@ -79,7 +79,8 @@ describe('whatever is sent', () => {
       const rule = parseOriginRule(text)
       if (rule.ok) expect(parseOriginRule(rule.value.text)).toEqual(rule)
       for (const header of [text, `https://${text}`, `http://${text}/`]) {
-        if (rule.ok && matchesOrigin([rule.value], header)) expect(header).toMatch(/^https?:\/\/[^/\s,@?#]+$/i)
+        if (rule.ok && matchesOrigin([rule.value], header))
+          expect(header).toMatch(/^[a-z][a-z0-9+.-]*:\/\/[^/\s,@?#]+$/i)
       }
     })
   })

@@ -95,7 +95,14 @@ describe('the page at /watch', () => {
 
   it('may be embedded by the sites that its token allows, with the port and scheme of the rule', async () => {
     expect(await ancestors('club', (await subscribe({})).token)).toEqual(['*'])
-    const allowedOrigins = ['site.test', '*.example.com', 'https://one.test', 'http://two.test:8000', 'three.test:81']
+    const allowedOrigins = [
+      'site.test',
+      '*.example.com',
+      'https://one.test',
+      'http://two.test:8000',
+      'three.test:81',
+      'capacitor://localhost',
+    ]
     const { token, id } = await subscribe({ allowedOrigins })
     const expected = [
       'http://site.test:* https://site.test:*',
@@ -103,6 +110,7 @@ describe('the page at /watch', () => {
       'https://one.test:443',
       'http://two.test:8000',
       'http://three.test:81 https://three.test:81',
+      'capacitor://localhost',
     ]
     expect(await ancestors('club', token)).toEqual([expected.join(' ')])
     const options = { token, tokenId: id, streamName: 'club', allowedOrigins: ['four.test'] }

@@ -8,29 +8,33 @@ export interface OriginRule {
   readonly host: string
   /** `*.host`: any depth of subdomain, not the host itself. */
   readonly subdomains: boolean
-  /** Null: both http and https. */
-  readonly scheme: Scheme | null
-  /** Null: any port. A rule with a scheme always has a port; without an explicit one it is the scheme's default. */
+  /** Lower case. Null: both http and https, and no other. */
+  readonly scheme: string | null
+  /**
+   * Without a scheme, null is any port. With http or https it is never null: without an explicit port it is the scheme's
+   * default. Other schemes have no default, so null is an origin without a port.
+   */
   readonly port: number | null
 }
 
-export type Scheme = 'http' | 'https'
-
 /** The parts of an `Origin` header (RFC 6454 section 7) that rules are compared with. */
 interface Origin {
-  readonly scheme: Scheme
+  readonly scheme: string
   readonly host: string
-  readonly port: number
+  readonly port: number | null
 }
 
 const MAX_LENGTH = 255
 const MAX_HOST_LENGTH = 253
-const DEFAULT_PORT: Readonly<Record<Scheme, number>> = { http: 80, https: 443 }
+const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
+  ['http', 80],
+  ['https', 443],
+])
 const FORM = 'host, *.host, scheme://host or scheme://host:port is allowed'
 
 /** Scheme, wildcard, host and port. `canonicalHost` decides which hosts are valid. */
 const RULE = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d{1,5}))?$/i
-const ORIGIN = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d{1,5}))?$/i
+const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d{1,5}))?$/i
 
 /** Hosts that IDNA leaves unchanged: plain lower-case names whose last label no URL parser takes for a number. */
 const PLAIN_HOST = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/
@@ -39,26 +43,27 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/
 
 /**
  * Parses one allowed origin. A rule without a scheme matches http and https. Without scheme and port it matches any
- * port. With a scheme but no port it matches only that scheme's default port.
+ * port. With a scheme but no port it matches only that scheme's default port. Apps and extensions have schemes of their
+ * own (`capacitor://localhost`): such a rule matches exactly one origin.
  */
 export function parseOriginRule(text: string): Result<OriginRule, string> {
   if (text.length === 0 || text.length > MAX_LENGTH) return err(`must have 1 to ${MAX_LENGTH} characters`)
   const match = RULE.exec(text)
   if (match === null) return err(whyNoRule(text))
   const scheme = match[1]?.toLowerCase() ?? null
-  if (scheme !== null && scheme !== 'http' && scheme !== 'https') return err('the scheme must be http or https')
   const host = canonicalHost(match[3] ?? '')
   if (host === null) return err(`the host is not a valid domain name or address; ${FORM}`)
   const subdomains = match[2] !== undefined
   if (subdomains && isIpLiteral(host)) return err('an IP address has no subdomains')
+  if (subdomains && scheme !== null && !isWeb(scheme)) return err('a wildcard is for http and https only')
   const port = parsePort(match[4])
   if (port === 'invalid') return err('the port must be a number from 1 to 65535 without leading zeros')
-  return finish({ scheme, subdomains, host, port: port ?? (scheme === null ? null : DEFAULT_PORT[scheme]) })
+  return finish({ scheme, subdomains, host, port: port ?? defaultPort(scheme) })
 }
 
 /**
  * Whether an `Origin` header, as sent, matches one of the rules. A missing header, `null`, several origins, and any
- * other text that is not exactly one http(s) origin match none.
+ * other text that is not exactly one origin match none.
  */
 export function matchesOrigin(rules: readonly OriginRule[], header: string | null): boolean {
   const origin = header === null ? null : cachedOrigin(header)
@@ -68,8 +73,9 @@ export function matchesOrigin(rules: readonly OriginRule[], header: string | nul
 }
 
 function matchesRule(rule: OriginRule, origin: Origin): boolean {
-  if (rule.scheme !== null && rule.scheme !== origin.scheme) return false
-  if (rule.port !== null && rule.port !== origin.port) return false
+  if (rule.scheme === null ? !isWeb(origin.scheme) : rule.scheme !== origin.scheme) return false
+  const anyPort = rule.scheme === null && rule.port === null
+  if (!anyPort && rule.port !== origin.port) return false
   return rule.subdomains ? isSubdomain(origin.host, rule.host) : origin.host === rule.host
 }
 
@@ -95,16 +101,20 @@ function cachedOrigin(header: string): Origin | null {
 function parseOrigin(header: string): Origin | null {
   const match = header.length <= MAX_LENGTH + 16 ? ORIGIN.exec(header) : null
   if (match === null) return null
-  const scheme = match[1]?.toLowerCase() === 'https' ? 'https' : 'http'
+  const scheme = (match[1] ?? '').toLowerCase()
   const host = canonicalHost(match[2] ?? '')
   const port = parsePort(match[3])
   if (host === null || port === 'invalid') return null
-  return { scheme, host, port: port ?? DEFAULT_PORT[scheme] }
+  return { scheme, host, port: port ?? defaultPort(scheme) }
 }
+
+const isWeb = (scheme: string): boolean => DEFAULT_PORTS.has(scheme)
+
+const defaultPort = (scheme: string | null): number | null => (scheme && DEFAULT_PORTS.get(scheme)) || null
 
 function finish(rule: Omit<OriginRule, 'text'>): Result<OriginRule, string> {
   const { scheme, host, subdomains } = rule
-  const port = scheme !== null && rule.port === DEFAULT_PORT[scheme] ? null : rule.port
+  const port = rule.port === defaultPort(scheme) ? null : rule.port
   const text = `${scheme === null ? '' : `${scheme}://`}${subdomains ? '*.' : ''}${host}${port === null ? '' : `:${port}`}`
   if (text === 'null') return err(`the null origin of sandboxed pages names no site, so it cannot be allowed; ${FORM}`)
   return text.length <= MAX_LENGTH ? ok({ ...rule, text }) : err(`is longer than ${MAX_LENGTH} characters after IDNA`)

@@ -29,7 +29,7 @@ const cases = loadDecisions()
 const byFile = Object.groupBy(cases, (test) => test.file)
 
 describe('the decision table', () => {
-  it('is not shorter than it was', () => expect(cases.length).toBeGreaterThanOrEqual(414))
+  it('is not shorter than it was', () => expect(cases.length).toBeGreaterThanOrEqual(417))
 
   for (const [file, tests] of Object.entries(byFile)) {
     describe(file, () => {

@@ -23,6 +23,8 @@ describe('parseOriginRule', () => {
     ['localhost', 'localhost'],
     ['192.0.2.1:8080', '192.0.2.1:8080'],
     ['[2001:DB8:0::1]', '[2001:db8::1]'],
+    ['Capacitor://Localhost', 'capacitor://localhost'],
+    ['app://player:80', 'app://player:80'],
   ])('stores %s as %s', (text, canonical) => expect(rule(text).text).toBe(canonical))
 
   it.each([
@@ -36,7 +38,8 @@ describe('parseOriginRule', () => {
     ['example.com?x', /path/],
     ['example.com#x', /path/],
     ['a@example.com', /user information/],
-    ['ftp://example.com', /http or https/],
+    ['app://*.example.com', /http and https only/],
+    ['tauri://', /not an origin/],
     ['javascript:alert(1)', /not an origin/],
     ['a,b', /not a valid domain/],
     ['a..b', /not a valid domain/],
@@ -78,6 +81,31 @@ describe('matchesOrigin', () => {
   it('matches nothing without rules or without a header', () => {
     expect(matchesOrigin([], 'https://example.com')).toBe(false)
     expect(matchesOrigin([rule('example.com')], null)).toBe(false)
+  })
+
+  it('matches the origin of an app only by a rule that writes out its scheme, and exactly', () => {
+    const apps = [
+      'capacitor://localhost',
+      'ionic://localhost',
+      'tauri://localhost',
+      'app://player',
+      'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+      'moz-extension://0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0',
+    ]
+    for (const app of apps) {
+      expect(apps.filter((origin) => matchesOrigin([rule(app)], origin))).toEqual([app])
+      const { host, port } = new URL(app)
+      expect(matchesOrigin([rule(host), rule(`http://${host}`), rule(`https://${host}`)], app)).toBe(false)
+      expect(matchesOrigin([rule(app)], `https://${host}`)).toBe(false)
+      expect([port, matchesOrigin([rule(app)], `${app}:80`), matchesOrigin([rule(`${app}:80`)], app)]).toEqual([
+        '',
+        false,
+        false,
+      ])
+      expect(matchesOrigin([rule(`${app}:80`)], `${app}:80`)).toBe(true)
+    }
+    expect(matchesOrigin([rule('*.example.com'), rule('example.com:80')], 'app://a.example.com')).toBe(false)
+    expect(matchesOrigin([rule('example.com:80')], 'app://example.com:80')).toBe(false)
   })
 
   it('matches the origin of every URL against a rule made of that origin', () => {

@@ -32,8 +32,12 @@ export function watchPolicies(hasNodes: boolean, embedding: Embedding): string[]
 
 const sourcesOf = (rules: Rules): string => rules.flatMap(sourceOf).join(' ')
 
-/** A rule without a scheme is for both, and without a port for any; in a policy both must be said (CSP 3, section 6.7.2). */
+/**
+ * A rule without a scheme is for http and https, and without a port for any; in a policy both must be said (CSP 3,
+ * section 6.7.2). The origin of an app may have no port.
+ */
 function sourceOf({ host, subdomains, scheme, port }: Rules[number]): string[] {
-  const schemes = scheme === null ? ['http', 'https'] : [scheme]
-  return schemes.map((each) => `${each}://${subdomains ? '*.' : ''}${host}:${port ?? '*'}`)
+  const site = `${subdomains ? '*.' : ''}${host}`
+  if (scheme !== null) return [`${scheme}://${site}${port === null ? '' : `:${port}`}`]
+  return ['http', 'https'].map((each) => `${each}://${site}:${port ?? '*'}`)
 }

@@ -543,7 +543,7 @@ export const de: Sentences = {
       site: (entry) => `${entry} ist keine Website, wie example.com oder *.example.com.`,
       sitePath: (entry) => `${entry}: schreiben Sie nur die Website, ohne Pfad.`,
       siteWildcard: (entry) => `${entry}: ein Stern kann nur vorn stehen, wie in *.example.com.`,
-      scheme: (entry) => `${entry}: nur http:// und https:// sind möglich.`,
+      scheme: (entry) => `${entry}: ein Platzhalter ist nur mit http:// und https:// möglich.`,
       port: (entry) => `${entry}: ein Port geht von 1 bis 65535.`,
       emptyPattern: 'Zwischen den Schrägstrichen steht nichts.',
       streamLength: (most) => `Der Name eines Streams hat 1 bis ${most} Zeichen.`,

@@ -537,7 +537,7 @@ export const en = {
       site: (entry: string) => `${entry} is not a site, such as example.com or *.example.com.`,
       sitePath: (entry: string) => `${entry}: write the site alone, without a path.`,
       siteWildcard: (entry: string) => `${entry}: a star can only stand first, as in *.example.com.`,
-      scheme: (entry: string) => `${entry}: only http:// and https:// are possible.`,
+      scheme: (entry: string) => `${entry}: a wildcard is possible only with http:// and https://.`,
       port: (entry: string) => `${entry}: a port goes from 1 to 65535.`,
       emptyPattern: 'There is nothing between the slashes.',
       streamLength: (most: number) => `A stream name has 1 to ${most} characters.`,

@@ -56,12 +56,12 @@ const isWhole = (digits: string, most: number): boolean => /^(0|[1-9]\d{0,2})$/.
 const SITE = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d+))?$/i
 const LABEL = /^[\p{L}\p{N}\p{M}_-]+$/u
 
-/** Checks an allowed site: host, `*.host`, optionally with scheme and port. */
+/** Checks an allowed site: host, `*.host`, optionally with scheme and port. Apps have schemes of their own. */
 export function checkSite(entry: string): string | null {
   const match = SITE.exec(entry)
   if (match === null) return whyNoSite(entry)
   const [, scheme, wildcard, host = '', port] = match
-  if (scheme && !/^https?$/i.test(scheme)) return text.scheme(entry)
+  if (wildcard && scheme && !/^https?$/i.test(scheme)) return text.scheme(entry)
   if (port !== undefined && (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535)) return text.port(entry)
   if (host.startsWith('[')) return null
   if (wildcard && /^\d+(\.\d+){3}$/.test(host)) return text.site(entry)
