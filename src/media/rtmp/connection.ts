@@ -173,12 +173,15 @@ export class RtmpConnection {
 
   /** Takes messages in order; pauses while `publish` is being decided. */
   #work(): void {
+    // A packet has room for 65,000 empty messages: to shift each out of the array would move all others.
+    let taken = 0
     while (this.#state === 'talking' || this.#state === 'publishing') {
-      const message = this.#inbox.shift()
-      if (message === undefined) return
+      const message = this.#inbox[taken++]
+      if (message === undefined) break
       const problem = this.#take(message)
       if (problem !== null) this.#reject('NetStream.Failed', problem)
     }
+    this.#inbox.splice(0, taken)
   }
 
   /** The problem with the message, or null. */
