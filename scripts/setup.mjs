@@ -87,6 +87,13 @@ const PROGRAMS = [
     without: 'Everything runs, except the tests on PostgreSQL; PG_TEST_URL may name a server for them instead.',
   },
   {
+    for: ['test'],
+    what: 'PgBouncer',
+    isThere: () => isOnPath('pgbouncer') || isProgram('/usr/sbin/pgbouncer'),
+    debian: 'pgbouncer',
+    without: 'Everything runs, except the tests of PgBouncer in front of PostgreSQL.',
+  },
+  {
     for: ['test', 'interop'],
     what: 'nginx',
     isThere: () => isOnPath('nginx'),

@@ -56,7 +56,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,streamUpdates}.test.ts',
+      'test/system/{monitoringNodes,pgbouncer,streamUpdates,switchover}.test.ts',
     ],
     shared: [
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',

@@ -1,4 +1,4 @@
-import { isPostgresUrl } from '../base/postgresUrl.ts'
+import { isPostgresUrl, postgresHosts } from '../base/postgresUrl.ts'
 import { isIP } from 'node:net'
 import type { TextRule } from './keys.ts'
 
@@ -27,9 +27,19 @@ export const hostToListenOn: TextRule = (value) => {
   return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) ? undefined : 'is not an address or a host name'
 }
 
+/** Whichever host takes writes is used, so other wishes than that cannot be met. */
+const SERVERS = [null, 'any', 'read-write', 'primary']
+
+function postgresUrlProblem(value: string): string | undefined {
+  const urls = postgresHosts(value).map((url) => URL.parse(url))
+  if (urls.some((url) => url === null || (urls.length > 1 && url.hostname === ''))) return 'is not a URL'
+  const wish = urls[0]?.searchParams.get('target_session_attrs') ?? null
+  return SERVERS.includes(wish) ? undefined : 'has a target_session_attrs other than read-write'
+}
+
 /** The location of the database: empty, a file path, or a PostgreSQL URL. */
 export const storageUrlRule: TextRule = (value) => {
-  if (isPostgresUrl(value)) return URL.canParse(value) ? undefined : 'is not a URL'
+  if (isPostgresUrl(value)) return postgresUrlProblem(value)
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }
 

@@ -112,9 +112,10 @@ const schema = {
     url: text({
       default: '',
       secret: true,
-      allowed: 'empty, a file path, or postgres://user:password@host:port/database',
+      allowed: 'empty, a file path, or postgres://user:password@host:port,host:port/database',
       rule: storageUrlRule,
-      about: 'The database; empty means SQLite in `<data.dir>/sluice.db`. May contain a password.',
+      about:
+        'The database; empty means SQLite in `<data.dir>/sluice.db`. Of several PostgreSQL hosts the one that takes writes is used.',
     }),
     poolSize: integer({
       default: 10,

@@ -105,6 +105,8 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
   /** Its disk is full. */
   readonly isDiskFull: boolean
+  /** Why, for clients too: an operator can mend it. Null: that it cannot be reached says enough. */
+  readonly publicReason: string | null = null
 
   constructor(message: string, { isDiskFull = false, ...options }: ErrorOptions & { isDiskFull?: boolean } = {}) {
     super(message, options)

@@ -125,6 +125,13 @@ describe('problems', () => {
     ['a key of a section written twice', 'server: {port: 1, port: 1}', 'is written twice'],
     ['text for a number', 'server: {port: "80"}', 'is text, not a number'],
     ['a number for text', 'data: {dir: 7}', 'is the number 7, not text (put it in quotes)'],
+    ['a host of several without a name', 'storage: {url: "postgres://u@a,,b/s"}', 'is not a URL'],
+    ['a port that is none', 'storage: {url: "postgres://u@a:1,b:x/s"}', 'is not a URL'],
+    [
+      'a wish for a standby',
+      'storage: {url: "postgres://a,b/s?target_session_attrs=standby"}',
+      'has a target_session_attrs other than read-write',
+    ],
     ['a fraction for a whole number', 'server: {port: 1.5}', '1.5 is not a whole number'],
     ['not a number at all', 'server: {port: .nan}', 'NaN is not a whole number'],
     ['a share above one', 'access: {log: {refusalRate: 1.01}}', '1.01 is out of range'],

@@ -12,6 +12,7 @@ import {
   renameSync,
   rmSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { tmpdir } from 'node:os'
@@ -31,7 +32,7 @@ declare module 'vitest' {
 /** New clusters, to copy: initdb takes ten times as long. */
 const CLUSTERS = fileURLToPath(new URL('../../build/test-postgres', import.meta.url))
 
-/** PostgreSQL refuses to run as root; this is `nobody`. */
+/** `nobody` */
 const UNPRIVILEGED = 65534
 
 /** One server for the whole run: `PG_TEST_URL`, else a server of our own from the installed binaries. */
@@ -81,29 +82,55 @@ export interface TestServer {
   start(): Promise<void>
   /** `immediate` looks like a crash to clients. */
   stop(how?: 'fast' | 'immediate'): Promise<void>
+  /** A new standby of this server, which is stopped while it is copied. */
+  standby(): Promise<TestServer>
+  /** Makes a stopped server the standby of another one from its next start on. */
+  follow(primary: TestServer): void
   remove(): Promise<void>
 }
 
-/** Creates a cluster in a temporary folder and starts it on a free loopback port, with fsync off for speed. */
+/** Creates a cluster in a temporary folder and starts it on a loopback port, with fsync off for speed. */
 export async function startPostgres(bin: string): Promise<TestServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
-  const isRoot = process.getuid?.() === 0
-  const user = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
-  if (isRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
-  const data = join(folder, 'data')
-  await createCluster(join(bin, 'initdb'), data, { ...user, cwd: folder })
+  return startCluster(bin, ({ data, around }) => createCluster(join(bin, 'initdb'), data, around))
+}
+
+/** @param create makes the cluster @param primary the URL of the server that it follows */
+async function startCluster(
+  bin: string,
+  create: (at: { data: string; around: Around }) => Promise<void>,
+  primary?: string,
+): Promise<TestServer> {
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
+  const around = { cwd, ...unprivileged() }
+  if (around.uid !== undefined) chownSync(cwd, around.uid, around.uid)
+  const data = join(cwd, 'data')
+  await create({ data, around })
   const port = await ownPort()
-  const server = new ServerProcess(join(bin, 'postgres'), data, folder, port, user)
-  await server.start()
-  return {
+  const process = new ServerProcess(join(bin, 'postgres'), data, port, around)
+  const server: TestServer = {
     url: `postgres://sluice@127.0.0.1:${port}/postgres`,
-    start: () => server.start(),
-    stop: (how) => server.stop(how),
+    start: () => process.start(),
+    stop: (how) => process.stop(how),
+    standby: () => startCluster(bin, (at) => copyStopped(process, data, at.data), server.url),
+    follow: ({ url }) => process.follow(url),
     remove: async () => {
-      await server.stop('immediate')
-      rmSync(folder, { recursive: true, force: true })
+      await process.stop('immediate')
+      rmSync(cwd, { recursive: true, force: true })
     },
   }
+  if (primary !== undefined) process.follow(primary)
+  await server.start()
+  return server
+}
+
+/** PostgreSQL refuses to run as root; this is `nobody`. */
+export const unprivileged = (): { uid?: number; gid?: number } =>
+  process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
+
+async function copyStopped(server: ServerProcess, data: string, copy: string): Promise<void> {
+  await server.stop()
+  await run('cp', ['-a', data, copy])
+  await server.start()
 }
 
 const run = promisify(execFile)
@@ -147,11 +174,12 @@ async function keepCluster(data: string, kept: string): Promise<void> {
 
 class ServerProcess {
   readonly #command: string
+  readonly #data: string
   readonly #args: string[]
-  readonly #options: { cwd: string; uid?: number; gid?: number }
+  readonly #options: Around
   #child: ReturnType<typeof spawn> | undefined
 
-  constructor(command: string, data: string, cwd: string, port: number, user: { uid?: number; gid?: number }) {
+  constructor(command: string, data: string, port: number, around: Around) {
     const settings = {
       port,
       listen_addresses: '127.0.0.1',
@@ -159,10 +187,18 @@ class ServerProcess {
       fsync: 'off',
       full_page_writes: 'off',
       max_connections: 200,
+      // What a standby needs that was away for a moment.
+      wal_keep_size: '64MB',
     }
     this.#command = command
+    this.#data = data
     this.#args = ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
-    this.#options = { cwd, ...user }
+    this.#options = around
+  }
+
+  follow(url: string): void {
+    writeFileSync(join(this.#data, 'standby.signal'), '')
+    this.#args.push('-c', `primary_conninfo=${url}`)
   }
 
   async start(): Promise<void> {
@@ -173,7 +209,7 @@ class ServerProcess {
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-4_000)
-        if (output.includes('ready to accept connections')) resolve()
+        if (/ready to accept (read-only )?connections/.test(output)) resolve()
       })
       child.on('error', reject)
       child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${output}`)))

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresEngine } from '../../src/store/engines.ts'
-import { connectPostgres } from '../../src/store/leases/connection.ts'
+import { postgresConnector } from '../../src/store/leases/connection.ts'
 import { type RunningLeases, startLeases } from '../../src/store/leases/leases.ts'
 import type { FromRenewer } from '../../src/store/leases/messages.ts'
 import { renewalOf } from '../../src/store/leases/renewal.ts'
@@ -127,7 +127,7 @@ describe.each(testedStores('PostgreSQL'))('leases on %s that other machines judg
     let isAlive = true
     const messages: FromRenewer[] = []
     const renewer = new Renewer({
-      open: () => connectPostgres(place.url),
+      open: await postgresConnector(place.url),
       say: (message) => messages.push(message),
       isHolderAlive: () => isAlive,
     })

@@ -53,11 +53,23 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
     return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     log.warn({ requestId, err: error }, 'answered 503: the store is unavailable')
-    return failure('unavailable')
+    return failure('unavailable', storeUnavailable(error))
   }
   log.error({ requestId, err: error }, 'answered 500')
   return failure('internal')
 }
+
+/** What a client reads about a store that cannot be used. */
+export const storeUnavailable = (error: Error): string => {
+  const reason = publicReason(error)
+  return reason === null ? ERRORS.unavailable.text : `Nothing was changed: ${reason}`
+}
+
+/** What an operator can mend about a store that cannot be used; null: nothing more than that it cannot be reached. */
+export const publicReason = (error: unknown): string | null =>
+  error instanceof Error && 'publicReason' in error && typeof error.publicReason === 'string'
+    ? error.publicReason
+    : null
 
 /** The client has aborted the request, so there is no one to answer. */
 export const isBrokenOff = (error: unknown): boolean =>

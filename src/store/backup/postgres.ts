@@ -8,7 +8,9 @@ import { partialOf } from '../../base/files.ts'
 import { KEY_ID_PLACE } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
+import { openClient } from '../postgres/client.ts'
 import { translatePostgresError } from '../postgres/errors.ts'
+import { Hosts } from '../postgres/hosts.ts'
 import { types } from '../postgres/pool.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
@@ -45,11 +47,11 @@ export async function postgresSource(url: string): Promise<Result<BackupSource, 
 
 /** Dumps the state of one moment, which the facts are of, too. */
 const dump = (url: string, file: string): Promise<Result<Facts, string>> =>
-  connected(url, async (client) => {
+  connected(url, async (client, host) => {
     await client.query('begin isolation level repeatable read read only')
     const { rows } = await client.query<{ id: string }>('select pg_export_snapshot() as id')
     const facts = await factsOf(client)
-    const { url: address, env } = targetOf(url)
+    const { url: address, env } = targetOf(host)
     const args = [...DUMP, `--snapshot=${rows[0]?.id ?? ''}`, `--file=${file}`, `--dbname=${address}`]
     const dumped = await finished('pg_dump', spawn('pg_dump', args, { env, stdio: ['ignore', 'ignore', 'pipe'] }))
     if (dumped.ok) return ok(facts)
@@ -111,8 +113,9 @@ export async function restorePostgres(
     if (problem !== null) return err(problem)
     const extracted = await backup.extract(data)
     if (!extracted.ok) return extracted
+    const host = await hostOf(url)
     const reset = resetStatements(nowMs, Date.parse(backup.manifest.createdAt))
-    return await pipeToPsql(targetOf(url), data, [`reset search_path`, COUNT_UNDER_WAY, ...reset])
+    return await pipeToPsql(targetOf(host), data, [`reset search_path`, COUNT_UNDER_WAY, ...reset])
   } catch (error) {
     return err(sentenceOf(error, data))
   } finally {
@@ -193,19 +196,33 @@ function tail(stream: Readable): () => string {
   return () => text
 }
 
+/** @param work gets the URL of the host that it is connected to, too */
 async function connected<T>(
   url: string,
-  work: (client: Client) => Promise<Result<T, string>>,
+  work: (client: Client, host: string) => Promise<Result<T, string>>,
 ): Promise<Result<T, string>> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, types: types() })
-  client.on('error', () => undefined)
+  let client: Client | undefined
   try {
+    const host = await hostOf(url)
+    client = new Client({ connectionString: host, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS, types: types() })
+    client.on('error', () => undefined)
     await client.connect()
-    return await work(client)
+    return await work(client, host)
   } catch (raw) {
     const error = translatePostgresError(raw)
     return err(error instanceof Error ? error.message : String(error))
   } finally {
-    await client.end().catch(() => undefined)
+    await client?.end().catch(() => undefined)
   }
+}
+
+const CONNECTION_TIMEOUT_MS = 5_000
+
+/** Of several hosts the one that takes writes. A single one may be a standby, which can be backed up, too. */
+async function hostOf(url: string): Promise<string> {
+  const hosts = new Hosts(url)
+  if (hosts.current === url) return url
+  const client = await openClient({ hosts, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS })
+  await client.end()
+  return hosts.current
 }

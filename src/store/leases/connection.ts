@@ -1,4 +1,5 @@
 import type { Query } from '../executor.ts'
+import type { StoreClient } from '../postgres/client.ts'
 
 /** A connection only for renewals. */
 export interface OwnConnection {
@@ -8,21 +9,20 @@ export interface OwnConnection {
 }
 
 /** Limits every wait; together they are shorter than a lease, so that a dead connection is replaced in time. */
-const LIMITS = {
-  connectionTimeoutMillis: 3_000,
-  query_timeout: 3_000,
-  statement_timeout: 3_000,
-  lock_timeout: 1_000,
-  keepAlive: true,
-} as const
+const TIMEOUTS = { connectionTimeoutMillis: 3_000, query_timeout: 3_000 } as const
+const LIMITS = { statement_timeout: 3_000, lock_timeout: 1_000 } as const
 
-/** Imports nothing else of the store, which saves memory in the thread. */
-export async function connectPostgres(connectionString: string): Promise<OwnConnection> {
-  const { Client } = await import('pg')
-  const client = new Client({ connectionString, ...LIMITS })
-  // The next statement reports an error that happens while the connection is idle.
-  client.on('error', () => undefined)
-  await client.connect()
+/** Opens connections to the host that takes writes. Imports little else of the store, which saves memory in the thread. */
+export async function postgresConnector(url: string): Promise<() => Promise<OwnConnection>> {
+  const [{ Hosts }, { openClient }] = await Promise.all([
+    import('../postgres/hosts.ts'),
+    import('../postgres/client.ts'),
+  ])
+  const hosts = new Hosts(url)
+  return async () => ownConnection(await openClient({ hosts, ...TIMEOUTS, limits: LIMITS }))
+}
+
+function ownConnection(client: StoreClient): OwnConnection {
   return {
     async run({ sql, parameters, name }) {
       const config = { text: sql, values: [...parameters] }

@@ -1,7 +1,7 @@
 // The thread that renews leases: `new Worker(thread.ts, { workerData: ThreadSettings })`. It has its own connection, timers
 // and event loop, so that other work of the process cannot delay a renewal.
 import { parentPort, workerData } from 'node:worker_threads'
-import { connectPostgres } from './connection.ts'
+import { postgresConnector } from './connection.ts'
 import type { ThreadSettings, ToRenewer } from './messages.ts'
 import { Renewer } from './renewer.ts'
 
@@ -20,7 +20,7 @@ function isHolderAlive(): boolean {
 }
 
 const renewer = new Renewer({
-  open: () => connectPostgres(url),
+  open: await postgresConnector(url),
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
   say: (message) => parentPort?.postMessage(message),
   isHolderAlive,

@@ -2,18 +2,50 @@ import { DatabaseError } from 'pg'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 
+const SHARED = 'PgBouncer in transaction mode? Sluice needs sessions: set pool_mode = session, or connect directly'
+
 /** The server aborted this transaction because of another one; a retry may succeed at once. */
 export class Retry extends StoreUnavailable {}
 
+/**
+ * A failure after which connections that are open may be at the wrong server, or are about to be closed. They are
+ * replaced; new ones are opened to the server that takes writes now.
+ */
+export class StaleConnections extends StoreUnavailable {}
+
+/** A standby, as the old primary is after a failover, or a database that was made read-only. */
+export class ReadOnlyServer extends StaleConnections {
+  override readonly publicReason = 'the database is read-only (a standby?)'
+
+  constructor(options: ErrorOptions = {}) {
+    super('the database is read-only (a standby?)', options)
+  }
+}
+
+/** The connections of this process share sessions of the server, so that statements and LISTEN get lost. */
+export class SharedSessions extends StaleConnections {
+  override readonly publicReason = SHARED
+
+  constructor(options: ErrorOptions = {}) {
+    super(SHARED, options)
+  }
+}
+
 const UNIQUE_VIOLATION = '23505'
+const READ_ONLY = '25006'
 const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
  * SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) of temporary errors: connection, resources,
- * administrator shutdown, I/O; then read-only server, lock timeout, statement timeout, idle transaction timeout.
+ * administrator shutdown, I/O; then lock timeout, statement timeout, idle transaction timeout.
  */
-const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
+const UNAVAILABLE = /^(08|53|57P|58|55P03|57014|25P03|XX001|XX002)/
+
+/** admin_shutdown, crash_shutdown, cannot_connect_now */
+const SHUTDOWN = /^57P0[123]$/
+/** invalid_sql_statement_name, duplicate_prepared_statement: another client has had the session meanwhile. */
+const SHARED_SESSION = new Set(['26000', '42P05'])
 
 /** The message of `pg-pool` for a timeout, whether its connections are busy or cannot be opened. */
 const WAITED = 'timeout exceeded when trying to connect'
@@ -44,6 +76,9 @@ export function translatePostgresError(error: unknown, pool?: PoolUse): unknown 
   const code = error.code ?? ''
   if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)
   if (RETRY.has(code)) return new Retry('the database gave up the transaction', { cause: error })
+  if (code === READ_ONLY) return new ReadOnlyServer({ cause: error })
+  if (SHARED_SESSION.has(code)) return new SharedSessions({ cause: error })
+  if (SHUTDOWN.test(code)) return new StaleConnections(error.message, { cause: error })
   if (!UNAVAILABLE.test(code)) return error
   return new StoreUnavailable(error.message, { cause: error, isDiskFull: code === DISK_FULL })
 }

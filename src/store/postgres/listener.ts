@@ -1,7 +1,8 @@
-import { Client } from 'pg'
 import type { StoreLog } from '../log.ts'
 import type { Executor } from '../executor.ts'
 import { CHANNEL } from '../tables/changes.ts'
+import { StoreClient } from './client.ts'
+import type { Hosts } from './hosts.ts'
 import { types } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
@@ -16,29 +17,28 @@ const ANSWER_MS = 5_000
  * delays neither. Reconnects by itself, and then rings once, because notifications in between are lost.
  */
 export class Listener {
-  readonly #url: string
+  readonly #hosts: Hosts
   readonly #ring: () => void
   readonly #log: StoreLog
-  #client: Client | undefined
+  #client: StoreClient | undefined
   /** The client once it listens. */
-  #ready: Client | undefined
+  #ready: StoreClient | undefined
   #timer: NodeJS.Timeout | undefined
   #retryMs = FIRST_RETRY_MS
   #closed = false
 
-  constructor(url: string, ring: () => void, log: StoreLog) {
-    this.#url = url
+  constructor(hosts: Hosts, ring: () => void, log: StoreLog) {
+    this.#hosts = hosts
     this.#ring = ring
     this.#log = log
   }
 
   /** Starts listening; retries while the server is unreachable. */
   async start(): Promise<void> {
-    const client = new Client({
-      connectionString: this.#url,
+    const client = new StoreClient({
+      hosts: this.#hosts,
       connectionTimeoutMillis: 5_000,
       query_timeout: ANSWER_MS,
-      keepAlive: true,
       types: types(),
     })
     this.#client = client
@@ -74,7 +74,7 @@ export class Listener {
     await this.#client?.end().catch(() => undefined)
   }
 
-  #lost(client: Client): void {
+  #lost(client: StoreClient): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
     this.#ready = undefined

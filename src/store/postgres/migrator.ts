@@ -1,18 +1,52 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import { DatabaseTooNew, migrate } from '../migrations/migrate.ts'
-import { translatePostgresError } from './errors.ts'
+import { StoreClient } from './client.ts'
+import { SharedSessions, translatePostgresError } from './errors.ts'
+import type { Hosts } from './hosts.ts'
+import { clientOf } from './pool.ts'
 
 /** Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout. */
-export async function migrateDatabase(url: string): Promise<void> {
-  const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 })
+export async function migrateDatabase(hosts: Hosts): Promise<void> {
+  try {
+    await hosts.each(() => migrateHost(hosts))
+  } catch (error) {
+    throw error instanceof DatabaseTooNew ? error : translatePostgresError(error)
+  }
+}
+
+async function migrateHost(hosts: Hosts): Promise<void> {
+  const connectionTimeoutMillis = 5_000
+  const pool = new Pool({ Client: clientOf({ hosts, connectionTimeoutMillis }), max: 2, connectionTimeoutMillis })
   pool.on('error', () => undefined)
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
+    await refuseSharedSessions(pool)
     await migrate(db, 'postgres')
-  } catch (error) {
-    throw error instanceof DatabaseTooNew ? error : translatePostgresError(error)
   } finally {
     await db.destroy()
   }
+}
+
+/**
+ * PgBouncer in transaction mode gives the session that one connection has just used to the next one that asks. In session
+ * mode a connection has its session for as long as it is open.
+ * @throws SharedSessions
+ */
+async function refuseSharedSessions(pool: Pool): Promise<void> {
+  const first = await pool.connect()
+  try {
+    if (!(first instanceof StoreClient) || !first.isPooled) return
+    const second = await pool.connect()
+    const isShared = (await pidOf(second)) === (await pidOf(first)) || (await pidOf(first)) !== first.serverPid
+    second.release()
+    if (isShared) throw new SharedSessions()
+  } finally {
+    first.release()
+  }
+}
+
+async function pidOf(client: PoolClient): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid
 }

@@ -1,5 +1,8 @@
-import { type CustomTypesConfig, Pool, type PoolConfig, TypeOverrides } from 'pg'
+import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, TypeOverrides } from 'pg'
 import type { StoreLog } from '../log.ts'
+import { type ClientSettings, type ServerLimits, StoreClient } from './client.ts'
+import { ReadOnlyServer, StaleConnections, translatePostgresError } from './errors.ts'
+import type { Hosts } from './hosts.ts'
 
 /** Object identifiers of the types for which Sluice replaces the parser of `pg`. */
 const INT8 = 20
@@ -13,40 +16,89 @@ export function types(): CustomTypesConfig {
   return overrides
 }
 
-/** Limits every wait: for a connection, a lock, a statement, an answer, and an idle transaction. */
-const LIMITS = {
-  connectionTimeoutMillis: 5_000,
+/** Limits every wait: for a connection, an answer, and on the server for a lock, a statement and an idle transaction. */
+const CONNECTION_TIMEOUT_MS = 5_000
+const IDLE_TIMEOUT_MS = 30_000
+const QUERY_TIMEOUT_MS = 15_000
+const LIMITS: ServerLimits = {
   lock_timeout: 5_000,
   statement_timeout: 10_000,
-  query_timeout: 15_000,
   idle_in_transaction_session_timeout: 10_000,
-  idleTimeoutMillis: 30_000,
-} as const
+}
 
-/** A pool that knows how many of its connections are in use. */
+/** A pool that knows how many of its connections are in use, and that replaces all of them after a failover. */
 export class StorePool extends Pool {
-  #inUse = 0
+  readonly #hosts: Hosts
+  readonly #lent = new Set<PoolClient>()
+  /** Connections that may be lent; one that is open but not here is closed instead. */
+  readonly #current = new Set<PoolClient>()
 
-  constructor(config: PoolConfig) {
+  constructor(hosts: Hosts, config: PoolConfig) {
     super(config)
-    this.on('acquire', () => (this.#inUse += 1))
-    this.on('release', () => (this.#inUse -= 1))
+    this.#hosts = hosts
+    this.on('connect', (client) => this.#current.add(client))
+    this.on('remove', (client) => this.#current.delete(client))
+    this.on('acquire', (client) => this.#lent.add(client))
+    this.on('release', (_, client) => this.#lent.delete(client))
   }
 
   /** Open connections that run a query or a transaction. One that is still being opened, or being closed, is not in use. */
   get inUse(): number {
-    return this.#inUse
+    return this.#lent.size
   }
 
   get size(): number {
     return this.options.max
   }
+
+  /** Lends a connection. `giveBack` returns it. @throws StoreUnavailable */
+  async lend(): Promise<PoolClient> {
+    try {
+      return await this.#hosts.each(() => this.#lendCurrent())
+    } catch (raw) {
+      const error = translatePostgresError(raw, this)
+      if (error instanceof ReadOnlyServer) this.#replaceAll()
+      throw error
+    }
+  }
+
+  /** @param error why its work failed; @param isBroken close it, whatever the error was */
+  giveBack(client: PoolClient, error?: unknown, isBroken = false): void {
+    if (error instanceof StaleConnections && this.#current.has(client)) this.#replaceAll()
+    client.release(isBroken || !this.#current.has(client))
+  }
+
+  async #lendCurrent(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.connect()
+      if (this.#current.has(client)) return client
+      client.release(true)
+    }
+  }
+
+  /** Closes idle connections now, and those in use when they are given back. */
+  #replaceAll(): void {
+    for (const client of this.#current) if (!this.#lent.has(client)) void client.end().catch(() => undefined)
+    this.#current.clear()
+  }
 }
 
-export function createPool(url: string, size: number, log: StoreLog): StorePool {
-  const pool = new StorePool({ connectionString: url, max: size, keepAlive: true, types: types(), ...LIMITS })
+export function createPool(hosts: Hosts, size: number, log: StoreLog): StorePool {
+  const settings = { hosts, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS }
+  const pool = new StorePool(hosts, {
+    Client: clientOf({ ...settings, limits: LIMITS, types: types() }),
+    max: size,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+  })
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
-  // A connection that breaks while it is lent out also rejects its query; without a listener it would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
+
+/** The class of a pool's connections: a pool makes them without arguments of ours. */
+export const clientOf = (settings: ClientSettings): (new () => StoreClient) =>
+  class extends StoreClient {
+    constructor() {
+      super(settings)
+    }
+  }

@@ -13,13 +13,26 @@ export class PgExecutor extends Executor {
     this.#target = target
   }
 
-  override async execute({ sql, parameters, name }: Query): Promise<QueryAnswer> {
+  override async execute(query: Query): Promise<QueryAnswer> {
+    if (!(this.#target instanceof StorePool)) return run(this.#target, query)
+    const client = await this.#target.lend()
     try {
-      const config = { text: sql, values: [...parameters] }
-      const result = await this.#target.query<object>(name === undefined ? config : { ...config, name })
-      return { rows: result.rows, changed: result.rowCount ?? 0 }
+      const answer = await run(client, query)
+      this.#target.giveBack(client)
+      return answer
     } catch (error) {
-      throw translatePostgresError(error, this.#target instanceof StorePool ? this.#target : undefined)
+      this.#target.giveBack(client, error, true)
+      throw error
     }
+  }
+}
+
+async function run(client: ClientBase, { sql, parameters, name }: Query): Promise<QueryAnswer> {
+  try {
+    const config = { text: sql, values: [...parameters] }
+    const result = await client.query<object>(name === undefined ? config : { ...config, name })
+    return { rows: result.rows, changed: result.rowCount ?? 0 }
+  } catch (error) {
+    throw translatePostgresError(error)
   }
 }

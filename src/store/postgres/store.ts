@@ -6,6 +6,7 @@ import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { readConnections } from './connections.ts'
+import { Hosts } from './hosts.ts'
 import { Listener } from './listener.ts'
 import { migrateDatabase } from './migrator.ts'
 import { createPool, type StorePool } from './pool.ts'
@@ -14,8 +15,9 @@ import { Transactions } from './transactions.ts'
 
 /** Connects, and migrates the database to the current schema. @throws StoreUnavailable, DatabaseTooNew */
 export async function openPostgres(url: string, poolSize: number, log: StoreLog): Promise<PostgresStore> {
-  await migrateDatabase(url)
-  return new PostgresStore(url, poolSize, log)
+  const hosts = new Hosts(url)
+  await migrateDatabase(hosts)
+  return new PostgresStore(hosts, poolSize, log)
 }
 
 /** A pool of connections; any number of nodes share the database. */
@@ -29,11 +31,11 @@ class PostgresStore implements Store {
   #listening = false
   #closing: Promise<void> | undefined
 
-  constructor(url: string, poolSize: number, log: StoreLog) {
-    this.#pool = createPool(url, poolSize, log)
+  constructor(hosts: Hosts, poolSize: number, log: StoreLog) {
+    this.#pool = createPool(hosts, poolSize, log)
     this.#session = new PgExecutor(this.#pool)
     this.#transactions = new Transactions(this.#pool)
-    this.#listener = new Listener(url, () => this.#watchers.ring(), log)
+    this.#listener = new Listener(hosts, () => this.#watchers.ring(), log)
     this.read = readsOf(this.#session)
   }
 

@@ -34,21 +34,18 @@ export class Transactions {
       await control(client, 'begin')
       const value = await runScoped(client, work)
       await control(client, 'commit')
-      client.release()
+      this.#pool.giveBack(client)
       return value
     } catch (error) {
-      await rollback(client)
+      const isBroken = !(await rollback(client))
+      this.#pool.giveBack(client, error, isBroken)
       throw error
     }
   }
 
   async #connect(): Promise<PoolClient> {
     if (this.#pool.waitingCount >= WAITING_MAX) throw new StoreUnavailable('too many transactions are waiting')
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      throw translatePostgresError(error, this.#pool)
-    }
+    return this.#pool.lend()
   }
 }
 
@@ -71,12 +68,9 @@ async function runScoped<T>(client: PoolClient, work: (executor: Executor) => Pr
   }
 }
 
-/** Discards a connection that cannot roll back. */
-async function rollback(client: PoolClient): Promise<void> {
-  try {
-    await client.query('rollback')
-    client.release()
-  } catch (error) {
-    client.release(error as Error)
-  }
-}
+/** False: the connection cannot be used any more. */
+const rollback = (client: PoolClient): Promise<boolean> =>
+  client.query('rollback').then(
+    () => true,
+    () => false,
+  )

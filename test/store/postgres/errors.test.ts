@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { translatePostgresError } from '../../../src/store/postgres/errors.ts'
+import { Hosts } from '../../../src/store/postgres/hosts.ts'
 import { StorePool } from '../../../src/store/postgres/pool.ts'
 import { StoreUnavailable } from '../../../src/store/store.ts'
 
@@ -24,9 +25,10 @@ test('a pool that is full does not hide that the server refuses or cuts connecti
 })
 
 test('a connection that is thrown away is not in use while it is being closed', () => {
-  const pool = new StorePool({ max: 2 })
-  pool.emit('acquire', undefined)
-  pool.emit('acquire', undefined)
-  pool.emit('release', new Error('broken'), undefined)
+  const pool = new StorePool(new Hosts('postgres://db.example.com/sluice'), { max: 2 })
+  const [one, other] = [{}, {}]
+  pool.emit('acquire', one)
+  pool.emit('acquire', other)
+  pool.emit('release', new Error('broken'), one)
   expect(pool.inUse).toBe(1)
 })

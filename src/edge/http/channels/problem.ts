@@ -3,7 +3,7 @@ import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
 import { CHANNEL_ERRORS, type ChannelFailure, refusal, validationFailed } from '../../../core/channels/errors.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
-import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
+import { BadBody, isBrokenOff, storeUnavailable, UnsupportedEncoding } from '../problem.ts'
 
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the channels interface. */
 export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
@@ -65,7 +65,7 @@ function failureOf(error: Error, log: Logger, requestId: string): ChannelFailure
   if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
   if (error.name === 'StoreUnavailable') {
     log.warn({ requestId, err: error }, 'answered 503: the store is unavailable')
-    return refusal('unavailable', 'The store cannot be reached now; nothing was changed. Try again.')
+    return refusal('unavailable', storeUnavailable(error))
   }
   log.error({ requestId, err: error }, 'answered 500')
   return refusal('internal', 'Internal error')

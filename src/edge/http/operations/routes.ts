@@ -9,7 +9,7 @@ import { apiPages } from '../docs/routes.ts'
 import type { PeerOf } from '../peer.ts'
 import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
-import { sendFailure } from '../problem.ts'
+import { publicReason, sendFailure } from '../problem.ts'
 import { serveDocument } from '../staticFile.ts'
 
 const READY_TIMEOUT_MS = 2000
@@ -37,12 +37,12 @@ export function operationRoutes(
     try {
       await Promise.race([ctx.store.ping(), giveUp(ctx)])
       return await reply.type('text/plain').send('ready\n')
-    } catch {
+    } catch (error) {
       return reply
         .code(503)
         .header('Retry-After', '1')
         .type('text/plain')
-        .send('not ready: the store cannot be reached\n')
+        .send(`not ready: ${publicReason(error) ?? 'the store cannot be reached'}\n`)
     }
   })
 

@@ -1,0 +1,89 @@
+import { Client, type ClientConfig } from 'pg'
+import { ReadOnlyServer } from './errors.ts'
+import type { Hosts } from './hosts.ts'
+
+/** Limits that the server keeps, milliseconds. */
+export type ServerLimits = Partial<
+  Record<'lock_timeout' | 'statement_timeout' | 'idle_in_transaction_session_timeout', number>
+>
+
+export interface ClientSettings extends Omit<ClientConfig, keyof ServerLimits | 'connectionString'> {
+  readonly hosts: Hosts
+  readonly limits?: ServerLimits
+}
+
+interface Opening {
+  readonly isReadOnly: boolean
+  readonly pid: number
+}
+
+/**
+ * A connection to a server that takes writes: a standby is refused. The limits are set by a query, because PgBouncer
+ * refuses them as parameters of the start. An error while the connection is idle is reported by its next query.
+ */
+export class StoreClient extends Client {
+  readonly #hosts: Hosts
+  readonly #url: string
+  readonly #opening: string
+  /** The server process behind this connection when it was opened. */
+  serverPid = 0
+
+  constructor({ hosts, limits = {}, ...config }: ClientSettings) {
+    const url = hosts.current
+    super({ ...config, connectionString: url, keepAlive: true })
+    this.#hosts = hosts
+    this.#url = url
+    this.#opening = openingOf(limits)
+    this.on('error', () => undefined)
+  }
+
+  /** A pooler such as PgBouncer stands between: it names another process than the server does. */
+  get isPooled(): boolean {
+    return 'processID' in this && this.processID !== this.serverPid
+  }
+
+  override connect(): Promise<this>
+  override connect(done: ((error: Error) => void) | ((error: null, client: Client) => void)): void
+  override connect(done?: (error: never, client: Client) => void): Promise<this> | void {
+    const opened = this.#open()
+    if (done === undefined) return opened
+    opened.then(
+      () => done(null as never, this),
+      (error: unknown) => done(error as never, this),
+    )
+  }
+
+  async #open(): Promise<this> {
+    try {
+      await super.connect()
+      await this.#begin()
+      return this
+    } catch (error) {
+      this.#hosts.failed(this.#url)
+      throw error
+    }
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      const { rows } = await this.query<Opening>(this.#opening)
+      const [{ isReadOnly, pid } = { isReadOnly: false, pid: 0 }] = rows
+      if (isReadOnly) throw new ReadOnlyServer()
+      this.serverPid = pid
+    } catch (error) {
+      void this.end().catch(() => undefined)
+      throw error
+    }
+  }
+}
+
+const openingOf = (limits: ServerLimits): string =>
+  `select ${[
+    ...Object.entries(limits).map(([name, ms]) => `set_config('${name}', '${ms}', false)`),
+    `current_setting('transaction_read_only')::bool as "isReadOnly"`,
+    'pg_backend_pid() as pid',
+  ].join(', ')}`
+
+/** A connection to the host that takes writes. */
+export const openClient = (settings: ClientSettings): Promise<StoreClient> =>
+  settings.hosts.each(() => new StoreClient(settings).connect())

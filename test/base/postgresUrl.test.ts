@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { postgresHosts } from '../../src/base/postgresUrl.ts'
+
+test.each([
+  ['postgres://db/sluice', ['postgres://db/sluice']],
+  ['postgres:///sluice?host=/run/postgresql', ['postgres:///sluice?host=/run/postgresql']],
+  ['postgres://u:a,b@db/sluice?x=1,2', ['postgres://u:a,b@db/sluice?x=1,2']],
+  ['postgresql://u:p@one,two:5433/s', ['postgresql://u:p@one/s', 'postgresql://u:p@two:5433/s']],
+  ['postgres://[::1]:5432,[::2]?a=b', ['postgres://[::1]:5432?a=b', 'postgres://[::2]?a=b']],
+])('the hosts of %s each get a URL', (url, urls) => {
+  expect(postgresHosts(url)).toEqual(urls)
+})
