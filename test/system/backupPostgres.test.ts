@@ -74,6 +74,15 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     return dir
   }
 
+  test('is made and restored where storage.url has several hosts', async () => {
+    const several = (one: string) => one.replace(/@([^/]+)/, '@$1,$1')
+    const [dir, target] = [newTarget(), await newDatabase()]
+    const other = join(root, 'several.tar')
+    expect(await at(source, several(url), 'backup', other)).toMatchObject({ status: 0 })
+    expect(await at(dir, several(target), 'restore', other)).toMatchObject({ status: 0 })
+    expect((await at(dir, target, 'token', 'show', '1')).stdout).toContain(token)
+  })
+
   test('admits the same tokens in another database, and has nothing left to send and no open session', async () => {
     const [dir, target] = [newTarget(), await newDatabase()]
     expect(await at(dir, target, 'backup', 'verify', file)).toMatchObject({ status: 0 })

@@ -22,7 +22,7 @@ export class Hosts {
 
   /**
    * Calls `open` until it succeeds, once for each host at most. It goes on only where the failure was that of a host.
-   * Of several errors it throws that of a read-only server, which says most, or else the last.
+   * Of several errors it throws the first, or that of a host that would take writes: a standby refuses at all times.
    */
   async each<T>(open: () => Promise<T>): Promise<T> {
     let told: unknown
@@ -31,7 +31,7 @@ export class Hosts {
       try {
         return await open()
       } catch (error) {
-        if (!(told instanceof ReadOnlyServer)) told = error
+        if (told === undefined || told instanceof ReadOnlyServer) told = error
         if (left === 1 || tried === this.current) throw told
       }
     }

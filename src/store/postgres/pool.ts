@@ -1,7 +1,7 @@
 import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, TypeOverrides } from 'pg'
 import type { StoreLog } from '../log.ts'
 import { type ClientSettings, type ServerLimits, StoreClient } from './client.ts'
-import { ReadOnlyServer, StaleConnections, translatePostgresError } from './errors.ts'
+import { StaleConnections, translatePostgresError } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 
 /** Object identifiers of the types for which Sluice replaces the parser of `pg`. */
@@ -55,10 +55,8 @@ export class StorePool extends Pool {
   async lend(): Promise<PoolClient> {
     try {
       return await this.#hosts.each(() => this.#lendCurrent())
-    } catch (raw) {
-      const error = translatePostgresError(raw, this)
-      if (error instanceof ReadOnlyServer) this.#replaceAll()
-      throw error
+    } catch (error) {
+      throw translatePostgresError(error, this)
     }
   }
 
