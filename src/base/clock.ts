@@ -10,6 +10,29 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** A moment on both clocks, milliseconds. */
+export interface Moment {
+  readonly wallMs: number
+  readonly monotonicMs: number
+}
+
+/** A smaller step of the wall clock is followed. So is slewing, as a share of the time since: it keeps to the true time. */
+const STEP_MS = 5_000
+const DRIFT = 0.001
+
+export const momentOf = (clock: Clock): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() })
+
+/**
+ * The date of a later moment, epoch milliseconds: that of the wall clock, unless it was set meanwhile. Then it is `since`
+ * and the time that has passed, so that a length stays right while a clock is wrong or is put right.
+ */
+export function dateSince(since: Moment, clock: Clock, monotonicMs = clock.monotonic()): number {
+  const passedMs = monotonicMs - since.monotonicMs
+  const steadyMs = since.wallMs + passedMs
+  const wallMs = clock.now() - (clock.monotonic() - monotonicMs)
+  return Math.round(Math.abs(wallMs - steadyMs) <= STEP_MS + passedMs * DRIFT ? wallMs : steadyMs)
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -21,6 +44,7 @@ export const systemClock: Clock = {
 /** A clock that moves only on `advance`. Sleepers wake in order when it passes their time. */
 export class ManualClock implements Clock {
   #now: number
+  #wallAheadMs = 0
   #sleepers: { at: number; wake: () => void }[] = []
 
   constructor(startMs = 1_750_000_000_000) {
@@ -28,7 +52,12 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#now
+    return this.#now + this.#wallAheadMs
+  }
+
+  /** Sets the wall clock this much ahead (behind: negative), as an operator or NTP does. No time passes. */
+  setWall(byMs: number): void {
+    this.#wallAheadMs += byMs
   }
 
   monotonic(): number {

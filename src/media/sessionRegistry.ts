@@ -54,7 +54,9 @@ export interface ActiveSession {
   tokenVersion: number | null
   /** Totals so far. */
   bytes: Bytes
-  /** Arrival of this publisher's last media, epoch milliseconds; null before the first, and for viewers. */
+  /** The time of its admission, `session.startedAtMs`, in monotonic milliseconds. */
+  readonly admittedAtMs: number
+  /** Arrival of this publisher's last media, monotonic milliseconds; null before the first, and for viewers. */
   mediaAtMs: number | null
   /** Null for viewers. */
   readonly media: PublishedMedia | null

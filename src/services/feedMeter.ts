@@ -51,7 +51,7 @@ export class FeedMeter {
     const nowMs = this.#clock.monotonic()
     const mark = this.#markOf(entry, nowMs)
     if (mark !== null) this.#add(mark)
-    const silentMs = entry.mediaAtMs === null ? 0 : this.#clock.now() - entry.mediaAtMs
+    const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
     this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health })
     this.count(count)
     this.#out = [...this.#out.slice(1 - MARKS), { atMs: nowMs, bytes: this.bytesOut }]

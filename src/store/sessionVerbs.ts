@@ -6,8 +6,8 @@ import {
   endFeedsOfSessions,
   remoteFeeds,
   remoteFeedsOf,
+  settleFeeds,
   insertFeed,
-  lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
   recentStreamNames,
@@ -74,7 +74,7 @@ export const sessionTxOf = (
   feeds: {
     insert: (feed) => insertFeed(executor, feed),
     lockOpen: (stream) => lockOpenFeeds(executor, stream),
-    lastEnd: (stream) => lastFeedEnd(executor, stream),
+    settle: (stream, latestMs, atMs) => settleFeeds(executor, stream, latestMs, atMs),
     end: (id, atMs) => endFeed(executor, id, atMs),
     report: (reports) => reportFeeds(executor, reports),
     endOfSessions: (ends) => endFeedsOfSessions(executor, ends),

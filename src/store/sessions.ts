@@ -341,8 +341,11 @@ export interface FeedTx {
   insert(feed: StoredFeed): Promise<void>
   /** The feeds of a stream on the air; locks the stream, so that no feed of it begins until the transaction ends. */
   lockOpen(stream: Stream): Promise<StoredFeed[]>
-  /** The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. */
-  lastEnd(stream: Stream): Promise<number | null>
+  /**
+   * The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. Feeds that ended later than
+   * `latestMs`, by a clock that was wrong, are moved to end at `atMs`, and keep their lengths.
+   */
+  settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
   /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
   report(reports: readonly FeedReport[]): Promise<void>

@@ -122,6 +122,44 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect(await names()).toHaveLength(3)
   })
 
+  it('have the length of the broadcast when the clock is set meanwhile, and the next one starts now', async () => {
+    const { token } = await makeToken(at, 'publish', { streams: [{ streamName: 'clocks' }] })
+    const stream = { presented: token, streamName: 'clocks' }
+    const hourMs = 3_600_000
+    /** A broadcast of ten seconds during which the clock is set. */
+    const broadcast = async (byMs: number) => {
+      const { session } = await publish(at, stream)
+      clock.advance(4000)
+      clock.setWall(byMs)
+      countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
+      clock.advance(6000)
+      countBytes(at.ctx, session.id, { bytesIn: 2000, bytesOut: 0 })
+      await close(session)
+      const [past] = await at.ctx.store.read.feeds.broadcasts({
+        accountId: at.accountId,
+        streamName: 'clocks',
+        limit: 1,
+      })
+      const stored = await at.ctx.store.read.sessions.get(session.id)
+      return { past, length: (past?.endedAtMs ?? 0) - (past?.startedAtMs ?? 0), session: stored }
+    }
+    const startedAtMs = clock.now()
+    const ahead = await broadcast(hourMs)
+    expect(ahead).toMatchObject({ past: { startedAtMs }, length: 10_000, session: { endedAtMs: startedAtMs + 10_000 } })
+    // It started by the wrong clock, which is put right.
+    const wrong = await broadcast(-hourMs)
+    expect(wrong).toMatchObject({ length: 10_000, past: { startedAtMs: startedAtMs + hourMs + 10_000 } })
+    const nowMs = clock.now()
+    const next = await broadcast(0)
+    expect(next).toMatchObject({ past: { startedAtMs: nowMs + 1 }, length: 9999 })
+    const all = await at.ctx.store.read.feeds.broadcasts({ accountId: at.accountId, streamName: 'clocks', limit: 9 })
+    expect(all.map((one) => [one.startedAtMs, one.endedAtMs])).toEqual([
+      [nowMs + 1, nowMs + 10_000],
+      [nowMs - 10_000, nowMs],
+      [startedAtMs, startedAtMs + 10_000],
+    ])
+  })
+
   it('end a replaced feed before the new one starts, also by their times', async () => {
     const { token } = await makeToken(at, 'publish')
     const connections: Connection[] = []

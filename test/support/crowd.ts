@@ -52,6 +52,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     tokenHash: null,
     tokenVersion: null,
     slot: { connected: () => undefined, release: () => undefined },
+    admittedAtMs: performance.now(),
     mediaAtMs: null,
     media: null,
     bytes: { bytesIn: 0, bytesOut: 0 },

@@ -261,6 +261,7 @@ function entryOf(
     tokenHash: null,
     tokenVersion: token?.version ?? null,
     bytes: NOTHING,
+    admittedAtMs: ctx.clock.monotonic(),
     mediaAtMs: null,
     media: request.action === 'publish' ? { tracks: [], frames: 0, countedAtMs: null } : null,
     written: NOTHING,

@@ -1,3 +1,4 @@
+import { type Clock, dateSince } from '../../base/clock.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
@@ -20,7 +21,7 @@ export async function closeSession(ctx: SessionContext, sessionId: string, reaso
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
     const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
-    const atMs = Math.max(endedAtMs(entry, ctx.clock.now()), feed?.startedAtMs ?? entry.session.startedAtMs)
+    const atMs = Math.max(endedAtMs(entry, ctx.clock), feed?.startedAtMs ?? entry.session.startedAtMs)
     ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
     ctx.sessions.remove(sessionId)
   }
@@ -36,8 +37,14 @@ const isOf =
 /**
  * When a session ends that is over now. If a publisher's media had stopped before, the session ended with its media.
  */
-export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs: number): number {
-  return mediaAtMs !== null && nowMs - mediaAtMs > PAUSE_MS ? mediaAtMs : nowMs
+export function endedAtMs(entry: ActiveSession, clock: Clock): number {
+  const [nowMs, { mediaAtMs }] = [clock.monotonic(), entry]
+  return sessionDate(entry, clock, mediaAtMs !== null && nowMs - mediaAtMs > PAUSE_MS ? mediaAtMs : nowMs)
+}
+
+/** The date of a moment of a session, by its start and the time since. Without `monotonicMs` that of now. */
+export function sessionDate({ session, admittedAtMs }: ActiveSession, clock: Clock, monotonicMs?: number): number {
+  return dateSince({ wallMs: session.startedAtMs, monotonicMs: admittedAtMs }, clock, monotonicMs)
 }
 
 /** Ends a session from our side: cuts it at its edge, then closes it. All callers wait for the same end. */

@@ -32,7 +32,8 @@ export function countBytes(
     entry.media.countedAtMs = ctx.clock.monotonic()
     entry.media.frames = Math.max(entry.media.frames, frames)
   }
-  if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn) entry.mediaAtMs = ctx.clock.now() - silentMs
+  if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn)
+    entry.mediaAtMs = ctx.clock.monotonic() - silentMs
   entry.bytes = now
 }
 

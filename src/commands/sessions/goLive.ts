@@ -5,7 +5,7 @@ import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { tokenOf } from './admit.ts'
-import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
+import { sessionDate, endedAtMs, endSession, feedData, emitEnd } from './close.ts'
 
 /**
  * Puts the feed of a publisher on the air, when its media begins. It replaces a feed of the same source: the old feed
@@ -46,7 +46,11 @@ interface Begun {
   readonly replaced: readonly StoredFeed[]
 }
 
-async function replace(ctx: SessionContext, tx: Tx, { session, request }: ActiveSession): Promise<Begun | undefined> {
+/** A clock of another node may be this much ahead, so that its ends are later than now. */
+const AHEAD_MS = 5_000
+
+async function replace(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promise<Begun | undefined> {
+  const { session, request } = entry
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
   // A node that stalled and was given up meanwhile must not put a feed on the air, or replace one.
@@ -58,7 +62,8 @@ async function replace(ctx: SessionContext, tx: Tx, { session, request }: Active
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
   const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   for (const old of replaced) await drop(tx, old, endOfReplaced(ctx, old))
-  const lastEnd = await tx.feeds.lastEnd(session)
+  const nowMs = sessionDate(entry, ctx.clock)
+  const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
   const feed: StoredFeed = {
     feedId,
     sessionId: session.id,
@@ -67,7 +72,7 @@ async function replace(ctx: SessionContext, tx: Tx, { session, request }: Active
     sourceId: session.sourceId,
     tokenId: session.tokenId,
     secured: token.subscribeRequiresAuth,
-    startedAtMs: Math.max(ctx.clock.now(), session.startedAtMs, (lastEnd ?? 0) + 1),
+    startedAtMs: Math.max(nowMs, session.startedAtMs, (lastEnd ?? 0) + 1),
     node: ctx.sessions.node,
   }
   await tx.feeds.insert(feed)
@@ -77,9 +82,8 @@ async function replace(ctx: SessionContext, tx: Tx, { session, request }: Active
 
 /** A replaced feed ended when its media stopped. Only the node that had it knows this time. */
 function endOfReplaced(ctx: SessionContext, { sessionId, startedAtMs }: StoredFeed): number {
-  const nowMs = ctx.clock.now()
   const entry = ctx.sessions.get(sessionId)
-  return Math.max(entry === undefined ? nowMs : endedAtMs(entry, nowMs), startedAtMs)
+  return Math.max(entry === undefined ? ctx.clock.now() : endedAtMs(entry, ctx.clock), startedAtMs)
 }
 
 /** Ends a replaced feed. The node with its session ends that session, with its last bytes. */

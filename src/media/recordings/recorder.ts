@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:fs'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, dateSince, type Moment, momentOf } from '../../base/clock.ts'
 import type { TrackInfo } from '../frame.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
@@ -16,12 +16,12 @@ export interface RecordingEnd {
 }
 
 export interface RecorderOptions {
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   readonly feed: ActiveFeed
   readonly files: RecordingFiles
   readonly id: string
-  /** Called with the first media. Rejects when the store cannot save the recording, which then ends. */
-  readonly begun: (tracks: readonly PartTrack[]) => Promise<void>
+  /** Called with the first media, and its date. Rejects when the store cannot save the recording, which then ends. */
+  readonly begun: (tracks: readonly PartTrack[], atMs: number) => Promise<void>
   /** Called once at the end, even when no media ever came. */
   readonly ended: (end: RecordingEnd) => void
 }
@@ -42,11 +42,14 @@ export class Recorder {
   #file: WriteStream | null = null
   #over = false
   #sink: MuxFeed | null = null
+  readonly #createdAt: Moment
+  /** Monotonic milliseconds. */
   #writtenAtMs: number
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    this.#writtenAtMs = options.clock.now()
+    this.#createdAt = momentOf(options.clock)
+    this.#writtenAtMs = this.#createdAt.monotonicMs
     this.#sink = new MuxFeed({
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
@@ -67,7 +70,8 @@ export class Recorder {
   }
 
   #ended(problem: string | null): void {
-    this.#options.ended({ atMs: this.#writtenAtMs, problem, dropped: this.#sink?.dropped ?? 0 })
+    const atMs = dateSince(this.#createdAt, this.#options.clock, this.#writtenAtMs)
+    this.#options.ended({ atMs, problem, dropped: this.#sink?.dropped ?? 0 })
   }
 
   #begin(tracks: readonly TrackInfo[]): void {
@@ -81,15 +85,18 @@ export class Recorder {
       return this.stop(`the recording cannot be written: ${(error as Error).message}`)
     }
     this.#file.on('error', (error) => this.stop(`the recording cannot be written: ${error.message}`))
-    if (isFirst)
-      this.#options.begun(this.#parts[0]?.tracks ?? []).catch(() => this.stop('the store could not save the recording'))
+    if (!isFirst) return
+    const atMs = dateSince(this.#createdAt, this.#options.clock)
+    this.#options
+      .begun(this.#parts[0]?.tracks ?? [], atMs)
+      .catch(() => this.stop('the store could not save the recording'))
   }
 
   #write(bytes: Uint8Array): boolean {
     const file = this.#file
     if (this.#over || file === null || file.destroyed) return false
     if (file.writableLength + bytes.length > BACKLOG_BYTES) return false
-    const atMs = this.#options.clock.now()
+    const atMs = this.#options.clock.monotonic()
     file.write(bytes, (error) => {
       if (!error) this.#writtenAtMs = atMs
     })

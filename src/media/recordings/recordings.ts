@@ -90,7 +90,7 @@ export class Recordings {
       feed,
       files,
       id,
-      begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
+      begun: (tracks, atMs) => (begun = this.#begin(feed, id, tracks, atMs)),
       ended: (end) => {
         const { problem, dropped } = end
         if (problem !== null) log.error({ recordingId: id, problem }, 'a recording ended early')
@@ -132,11 +132,11 @@ export class Recordings {
     await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishing])
   }
 
-  async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[]): Promise<void> {
-    const { book, clock, log } = this.#options
+  async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[], atMs: number): Promise<void> {
+    const { book, log } = this.#options
     this.#active.add(id)
     try {
-      await book.begin(feed, { id, atMs: clock.now(), tracks: tracks.map(trackOf) })
+      await book.begin(feed, { id, atMs, tracks: tracks.map(trackOf) })
     } catch (error) {
       log.error({ recordingId: id, err: error }, 'a recording could not be begun')
       throw error

@@ -94,6 +94,18 @@ const lastEnd = statement((db, p: Stream) =>
     .where('stream_name', '=', p.streamName),
 )
 
+const settle = statement((db, p: Stream & { latestMs: number; atMs: number }) =>
+  db
+    .updateTable('feeds')
+    .set((eb) => ({
+      started_at_ms: sql<number>`${eb.ref('started_at_ms')} - (${eb.ref('ended_at_ms')} - cast(${p.atMs} as bigint))`,
+      ended_at_ms: sql<number>`cast(${p.atMs} as bigint)`,
+    }))
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('ended_at_ms', '>', p.latestMs),
+)
+
 const endOne = statement((db, p: { id: string; atMs: number }) =>
   db
     .updateTable('feeds')
@@ -167,8 +179,16 @@ export async function lockOpenFeeds(executor: Executor, stream: Stream): Promise
   return (await executor.all(lockOpen, stream)).map(feedFromRow)
 }
 
-export async function lastFeedEnd(executor: Executor, stream: Stream): Promise<number | null> {
-  return (await executor.first(lastEnd, stream))?.at ?? null
+export async function settleFeeds(
+  executor: Executor,
+  stream: Stream,
+  latestMs: number,
+  atMs: number,
+): Promise<number | null> {
+  const last = (await executor.first(lastEnd, stream))?.at ?? null
+  if (last === null || last <= latestMs) return last
+  await executor.run(settle, { ...stream, latestMs, atMs })
+  return atMs
 }
 
 export async function endFeed(executor: Executor, id: string, atMs: number): Promise<StoredFeed | undefined> {

@@ -46,35 +46,41 @@ function recordings(clock: ManualClock, unfinished: string[] = []) {
   return { made, files, ended, begun }
 }
 
-test('a recording ended when its publisher was detected as lost, and not with its last frame', async () => {
-  const clock = new ManualClock()
-  const { made, ended, begun } = recordings(clock)
-  const media = new Hub()
-  const track = { kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) } as const
-  made.start({
-    feedId: 'feed',
-    sessionId: 's',
-    accountId: 'a1b2c3',
-    streamName: 'show',
-    sourceId: null,
-    tokenId: 1,
-    secured: false,
-    startedAtMs: clock.now(),
-    record: true,
-    thumbnails: false,
-    renditions: [],
-    media,
-  })
-  media.tracks([track])
-  for (const timeUs of [0, 40_000, 80_000])
-    media.frame({ kind: 'video', key: timeUs === 0, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(500) })
-  const lastMs = clock.now()
-  await until(() => begun.length === 1)
-  clock.advance(15_000)
-  media.end()
-  await until(() => ended.size === 1)
-  expect(ended.get(begun[0] ?? '')).toBe(lastMs)
-})
+const HOUR_MS = 3_600_000
+
+test.each([0, HOUR_MS, -HOUR_MS])(
+  'a recording ended when its publisher was detected as lost, and not with its last frame, nor by a clock that was set by %i ms',
+  async (byMs) => {
+    const clock = new ManualClock()
+    const { made, ended, begun } = recordings(clock)
+    const media = new Hub()
+    const track = { kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) } as const
+    made.start({
+      feedId: 'feed',
+      sessionId: 's',
+      accountId: 'a1b2c3',
+      streamName: 'show',
+      sourceId: null,
+      tokenId: 1,
+      secured: false,
+      startedAtMs: clock.now(),
+      record: true,
+      thumbnails: false,
+      renditions: [],
+      media,
+    })
+    media.tracks([track])
+    for (const timeUs of [0, 40_000, 80_000])
+      media.frame({ kind: 'video', key: timeUs === 0, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(500) })
+    const lastMs = clock.now()
+    await until(() => begun.length === 1)
+    clock.advance(15_000)
+    clock.setWall(byMs)
+    media.end()
+    await until(() => ended.size === 1)
+    expect(ended.get(begun[0] ?? '')).toBe(lastMs)
+  },
+)
 
 test('a recording that a crash interrupted ended with the next start, and not with its last write', async () => {
   const clock = new ManualClock()
