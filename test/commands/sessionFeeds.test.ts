@@ -75,6 +75,18 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect(await names()).toHaveLength(2)
   })
 
+  it('are not recorded when their publisher does not want it, whatever the token says', async () => {
+    const { token } = await makeToken(at, 'publish', { record: true })
+    for (const noRecord of [true, false]) {
+      const attempt = { ...attemptOf({ presented: token }), action: 'publish' as const }
+      const admitted = await admitPublisher(at.ctx, attempt, { sourceId: null, noRecord, cut: async () => undefined })
+      if (!admitted.ok) throw new Error(admitted.message)
+      const feed = await goLive(at.ctx, admitted.session.id, silentMedia)
+      expect(feed?.record).toBe(!noRecord)
+      await close(admitted.session)
+    }
+  })
+
   it('end a lost publisher at its last media, not when it was given up', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session } = await publish(at, { presented: token })

@@ -78,7 +78,7 @@ const publishBodies = fc.record(
     record: flag,
     enableThumbnails: flag,
     multisource: flag,
-    priority: fc.integer(),
+    priority: fc.constantFrom(0, null),
   },
   { requiredKeys: ['label', 'streams'] },
 )

@@ -1,6 +1,7 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
+import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import { type SessionSlot, SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, RemoteFeedRef, ActiveSession, ActiveFeed, Session } from '../../media/sessionRegistry.ts'
@@ -16,6 +17,8 @@ import { noteViewAttempt, noteViewer } from './viewing.ts'
 export interface SessionRequest {
   /** The source of the stream; null: the source without a name. */
   readonly sourceId: string | null
+  /** True: this broadcast is not recorded, whatever its token says. */
+  readonly noRecord?: boolean
   /** True: another node redirected this client here, so this node does not redirect it again. */
   readonly isHandedOver?: boolean
   /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
@@ -80,6 +83,16 @@ export async function admitPublisher(
     enter(ctx, evaluation, sessionRequest, reservation),
   )
   return 'entry' in admitted ? { ok: true, session: admitted.entry.session } : admitted
+}
+
+/** Says once in a broadcast which parameters of its address have no effect. */
+export function noteUnknownParameters(
+  { sampled }: Pick<SessionContext, 'sampled'>,
+  { id: sessionId, streamName }: Session,
+  { unknown }: PublishingParameters,
+): void {
+  if (unknown.length === 0) return
+  sampled.encoders.info({ sessionId, streamName, parameters: unknown }, 'parameters of a publisher have no effect')
 }
 
 /**
@@ -256,6 +269,7 @@ function entryOf(
   return {
     session,
     cut: sessionRequest.cut,
+    noRecord: sessionRequest.noRecord === true,
     slot,
     request,
     tokenHash: null,

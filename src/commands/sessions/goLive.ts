@@ -32,7 +32,7 @@ export async function goLive(
   const { node: _node, ...facts } = begun.feed
   const feed: ActiveFeed = {
     ...facts,
-    record: token?.record === true,
+    record: token?.record === true && !entry.noRecord,
     thumbnails: token?.enableThumbnails === true,
     renditions: token?.hlsRenditions ?? [],
     media,

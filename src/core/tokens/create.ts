@@ -43,7 +43,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
     record: body.value('record') ?? false,
     enableThumbnails: body.value('enableThumbnails') ?? false,
     multisource: body.value('multisource') ?? kind === 'publish',
-    priority: body.value('priority') ?? null,
+    priority: null,
     hlsRenditions: canonicalRenditions(body) ?? [],
     trackingId,
   }

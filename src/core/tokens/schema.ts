@@ -140,9 +140,7 @@ const publishFlags = () => ({
   record: flag('Record what is published. Default false.'),
   enableThumbnails: flag('Take a thumbnail of the published video periodically. Default false.'),
   multisource: flag('Several sources may publish under one stream name. Default true.'),
-  priority: Type.Optional(
-    nullable(int32(), 'Default priority of feeds; higher wins. On update null clears it. Default: none.'),
-  ),
+  priority: notBuilt('a new publisher of a source replaces the one before it, whatever their priorities', [0]),
   hlsRenditions: Type.Optional(nullable(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
 })
 

@@ -53,12 +53,11 @@ function clearsPriority(kind: TokenKind, body: unknown): boolean {
 
 function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes {
   const label = body.value('label')
-  const priority = clearPriority ? null : body.value('priority')
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
-    ...(priority === undefined ? {} : { priority }),
+    ...(clearPriority ? { priority: null } : {}),
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
   }

@@ -13,7 +13,7 @@ export interface NotBuilt extends TSchema {
  * @param why ready for a message
  * @param nothing values that request nothing, beside those that always do
  */
-export const notBuilt = (why: string, nothing: readonly string[] = []) =>
+export const notBuilt = (why: string, nothing: readonly (string | number)[] = []) =>
   Type.Optional(
     Type.Unknown({
       description: `Not built: ${why}. Leave it out, or send ${['false', 'null', ...nothing.map(quoted), 'nothing'].join(', ')}.`,
@@ -22,7 +22,7 @@ export const notBuilt = (why: string, nothing: readonly string[] = []) =>
     }),
   )
 
-const quoted = (text: string): string => `"${text}"`
+const quoted = (value: string | number): string => (typeof value === 'string' ? `"${value}"` : String(value))
 
 export const isNotBuilt = (schema: TSchema): schema is NotBuilt => 'x-not-built' in schema
 

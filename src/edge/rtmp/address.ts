@@ -1,3 +1,4 @@
+import { type PublishingParameters, readPublishing } from '../../core/sessions/publishing.ts'
 import type { PublishRequest } from '../../media/rtmp/types.ts'
 
 /** What an encoder wants to publish to. */
@@ -7,6 +8,7 @@ export type Destination =
       readonly streamName: string
       readonly presented: string | null
       readonly sourceId: string | null
+      readonly parameters: PublishingParameters
     }
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'none'; readonly why: string }
@@ -32,7 +34,21 @@ function streamOf(name: string, query: URLSearchParams): Destination {
   if (sourceId.length > MAX_SOURCE_ID || /\p{Cc}/u.test(sourceId)) {
     return { kind: 'none', why: `sourceId must have 1 to ${MAX_SOURCE_ID} printable characters` }
   }
-  return { kind: 'stream', streamName: decoded(name), presented: query.get('token'), sourceId: sourceId || null }
+  const parameters = readPublishing(query, READ_HERE)
+  const presented = presentedToken(query)
+  return { kind: 'stream', streamName: decoded(name), presented, sourceId: sourceId || null, parameters }
+}
+
+const READ_HERE = ['token', 't', 'sourceId']
+/** 32 bytes in base64url (RFC 4648 section 5) without padding. */
+const SHORT_TOKEN = /^[\w-]{43}$/
+
+/** `token`, or else `t`: the same value, or its bytes in base64url. */
+function presentedToken(query: URLSearchParams): string | null {
+  const token = query.get('token')
+  const short = query.get('t')
+  if (token !== null || short === null) return token
+  return SHORT_TOKEN.test(short) ? Buffer.from(short, 'base64url').toString('hex') : short
 }
 
 /** Decodes percent-encoding as in a URL. Text that is not valid percent-encoding is taken literally. */

@@ -1,5 +1,5 @@
 import type { Context } from '../../commands/context.ts'
-import { admitPublisher } from '../../commands/sessions/admit.ts'
+import { admitPublisher, noteUnknownParameters } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
@@ -64,7 +64,7 @@ const UNKNOWN: Address = { family: 6, text: '::' }
 async function broadcast(
   parts: RtmpParts,
   request: PublishRequest,
-  { streamName, presented, sourceId }: Extract<Destination, { kind: 'stream' }>,
+  { streamName, presented, sourceId, parameters }: Extract<Destination, { kind: 'stream' }>,
 ): Promise<PublishAnswer> {
   const { ctx } = parts
   const address = parseAddress(request.peer) ?? UNKNOWN
@@ -72,10 +72,11 @@ async function broadcast(
   const admitted = await admitPublisher(
     ctx,
     { ...attempt, action: 'publish', protocol: 'rtmp' },
-    { sourceId, cut: (_, reason) => request.cut(CUT_TEXTS[reason] ?? CUT) },
+    { sourceId, noRecord: parameters.noRecord, cut: (_, reason) => request.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
   const { session } = admitted
+  noteUnknownParameters(ctx, session, parameters)
   const sink = new Broadcast(parts, session, request)
   return {
     ok: true,

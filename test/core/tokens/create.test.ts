@@ -72,8 +72,7 @@ describe('accepted values', () => {
     ['label', '🎥'.repeat(128), 'label', '🎥'.repeat(128)],
     ['bindIpsOnUsage', 0, 'bindIpsOnUsage', 0],
     ['bindIpsOnUsage', 2_147_483_647, 'bindIpsOnUsage', 2_147_483_647],
-    ['priority', -2_147_483_648, 'priority', -2_147_483_648],
-    ['priority', 0, 'priority', 0],
+    ['priority', 0, 'priority', null],
     ['record', true, 'record', true],
     ['multisource', false, 'multisource', false],
     ['endSessionsOnUpdate', false, 'endSessionsOnUpdate', false],
@@ -126,7 +125,7 @@ describe('refused values, each named by its field', () => {
     ['expires', '60', 'expires'],
     ['bindIpsOnUsage', -1, 'bindIpsOnUsage'],
     ['bindIpsOnUsage', 2_147_483_648, 'bindIpsOnUsage'],
-    ['priority', 2_147_483_648, 'priority'],
+    ['priority', 1, 'priority'],
     ['record', 'true', 'record'],
     ['record', 0, 'record'],
     ['allowedOrigins', 'example.com', 'allowedOrigins'],
@@ -244,6 +243,7 @@ describe('features that are not built', () => {
   test.each<[name: string, nothing: unknown[], something: unknown[]]>([
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
+    ['priority', [0], [1, -1, '0', true]],
     ['displaySrtPassphrase', [], [true]],
     ['enableUTCInsertion', [], [true]],
     [

@@ -63,7 +63,6 @@ describe('an update', () => {
       record: true,
       enableThumbnails: true,
       multisource: false,
-      priority: 5,
       hlsRenditions: [{ height: 480, bitrate: 900_000 }],
       endSessionsOnUpdate: false,
     }
@@ -155,6 +154,7 @@ describe('an update', () => {
     { updateRestream: [{ key: '12345' }] },
     { updateGeoCascade: { isEnabled: true } },
     { updateOriginCluster: 'x' },
+    { priority: 5 },
   ])('refuses %j by name, because it is not built', (body) => {
     const [name = ''] = Object.keys(body)
     expect(errors(body)[name]?.[0]).toContain(`${name} is not built: `)

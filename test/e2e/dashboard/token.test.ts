@@ -68,7 +68,6 @@ test('a publish token is made with every rule, through the page alone', async ()
   await page.getByText('Record', { exact: true }).click()
   await page.getByText('Thumbnails', { exact: true }).click()
   await page.getByText('End sessions on change').click()
-  await field('Priority').locator('input').fill('7')
   await page.getByText('A client with this token may broadcast as').waitFor()
   expect(await page.locator('aside pre').textContent()).toContain("--regex 'press-[0-9]{1,3}'")
   expect(await axe(page)).toEqual([])
@@ -90,7 +89,6 @@ test('a publish token is made with every rule, through the page alone', async ()
     record: true,
     enableThumbnails: true,
     endSessionsOnUpdate: false,
-    priority: 7,
   })
   const week = Date.parse(String(made['expiresOn'])) - Date.parse(String(made['addedOn']))
   expect(week).toBe(604_800_000)
@@ -151,7 +149,7 @@ test('two people change different fields, and both changes hold', async () => {
   await page.getByRole('button', { name: 'Remove a', exact: true }).click()
   await add('Streams', '/c.*/')
   await page.getByText('All but these').click()
-  await dashboard.api('PUT', `/api/v2/publish_token/${id}`, { record: true, priority: 3 })
+  await dashboard.api('PUT', `/api/v2/publish_token/${id}`, { record: true, multisource: false })
   await button('Save').click()
   await toast('Studio 2: saved').waitFor()
   expect(await record('publish', id)).toMatchObject({
@@ -163,7 +161,7 @@ test('two people change different fields, and both changes hold', async () => {
     allowedCountries: [],
     deniedCountries: ['DE'],
     record: true,
-    priority: 3,
+    multisource: false,
   })
   await field('Label').locator('input').fill('Something else')
   await button('Discard').click()

@@ -21,3 +21,13 @@ test('an empty stream key leaves no slash behind the name', () => {
     expect(destinationOf('v2/pub', name)).toMatchObject({ kind: 'none' })
   }
 })
+
+test('the token may be called t, in hexadecimal digits or as its bytes in base64url', () => {
+  const hex = 'f8'.repeat(31) + '3e'
+  const short = Buffer.from(hex, 'hex').toString('base64url')
+  for (const query of [`token=${hex}`, `t=${hex}`, `t=${short}`, `token=${hex}&t=other`])
+    expect(destinationOf('v2/pub', `show?${query}&noRecord&fps=3`)).toMatchObject({
+      presented: hex,
+      parameters: { noRecord: true, unknown: ['fps'] },
+    })
+})

@@ -175,7 +175,6 @@ const FULL: TokenForm = {
   record: true,
   enableThumbnails: true,
   multisource: false,
-  priority: '-3',
   hlsRenditions: ['480p:1200', '360p:600'],
   trackingId: 'site 7',
   expires: 'week',
@@ -199,7 +198,6 @@ describe('the body', () => {
           record: true,
           enableThumbnails: true,
           multisource: false,
-          priority: -3,
           hlsRenditions: [
             { height: 480, bitrate: 1_200_000 },
             { height: 360, bitrate: 600_000 },
@@ -232,7 +230,6 @@ describe('the body', () => {
       deniedCountries: [],
       endSessionsOnUpdate: true,
       multisource: true,
-      priority: 4,
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     })
     expect(changesBody('publish', before, before)).toEqual({})
@@ -241,7 +238,6 @@ describe('the body', () => {
       streams: [name('a'), name('b')],
       bindIpsOnUsage: '',
       countryRule: 'denied',
-      priority: '',
       hlsRenditions: [],
       record: true,
     })
@@ -251,7 +247,6 @@ describe('the body', () => {
       bindIpsOnUsage: 0,
       allowedCountries: [],
       deniedCountries: ['DE'],
-      priority: null,
       hlsRenditions: [],
       record: true,
     })

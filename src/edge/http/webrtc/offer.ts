@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
+import { type PublishingParameters, readPublishing } from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
@@ -14,10 +15,12 @@ export interface SignalingOffer {
   readonly sourceId: string | null
   /** Lower case; null: none requested. */
   readonly codec: string | null
+  readonly parameters: PublishingParameters
 }
 
 const CODECS = ['h264', 'vp8', 'vp9', 'av1']
 const MAX_SOURCE_ID = 128
+const READ_HERE = ['auth', 'codec', 'sourceId']
 
 /** Reads the offer and the parameters that Sluice defines; it ignores others, which may belong to other servers. */
 export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpRefusal> {
@@ -34,8 +37,13 @@ export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpR
   if (codec !== '' && !CODECS.includes(codec)) {
     return err({ status: 400, text: `Bad request: codec must be one of ${CODECS.join(', ')}` })
   }
-  return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null })
+  const parameters = readPublishing(queryOf(request), READ_HERE)
+  return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null, parameters })
 }
+
+/** The query with the first value of each parameter. */
+const queryOf = (request: FastifyRequest): [string, string][] =>
+  Object.keys(request.query as object).map((name) => [name, parameter(request, name) ?? ''])
 
 /** Whether the body is of this media type, whatever its parameters. */
 export const hasType = (request: FastifyRequest, type: string): boolean =>

@@ -1,4 +1,4 @@
-import { admitPublisher } from '../../../commands/sessions/admit.ts'
+import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
@@ -9,10 +9,12 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
     prefix: '/api/whip',
     stream: '/:streamName',
     pendingShare: 1,
-    async admit(request, { sourceId }) {
+    async admit(request, { sourceId, parameters }) {
       const { streamName } = request.params as { streamName: string }
       const attempt = attemptOf(request, peerOf, { action: 'publish', protocol: 'whip', accountId: null, streamName })
-      const admitted = await admitPublisher(ctx, attempt, { sourceId, cut: ({ id }) => engine.end(id) })
+      const { noRecord } = parameters
+      const admitted = await admitPublisher(ctx, attempt, { sourceId, noRecord, cut: ({ id }) => engine.end(id) })
+      if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
       const { status, message: text, retryAfterSeconds } = admitted
       return { ok: false, status, text, retryAfterSeconds }

@@ -628,8 +628,6 @@ export const de: Sentences = {
       endSessionsNote: 'Eine Sitzung, die der geänderte Token nicht mehr zulässt, endet.',
       multisource: 'Mehrere Quellen',
       multisourceNote: 'Encoder mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
-      priority: 'Vorrang',
-      priorityHint: 'Von mehreren Quellen kommt die höhere zuerst.',
       renditions: 'Kleinere Renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

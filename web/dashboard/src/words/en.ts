@@ -621,8 +621,6 @@ export const en = {
       endSessionsNote: 'A session that the changed token no longer admits is ended.',
       multisource: 'Several sources',
       multisourceNote: 'Encoders with different source ids may broadcast under one name.',
-      priority: 'Priority',
-      priorityHint: 'Among several sources the higher one is shown first.',
       renditions: 'Smaller renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

@@ -7,7 +7,6 @@ import { type CountryRule, errorOf, type TokenForm, type TokenKind } from './tok
 
 const text = words.tokens.form
 const BIND_MOST = 2_147_483_647
-const PRIORITY_MOST = 2_147_483_647
 
 export interface FieldsProps {
   readonly kind: TokenKind
@@ -45,7 +44,6 @@ export function countWrong(form: TokenForm): number {
     form.countries.some((entry) => checkCountry(entry) !== null),
     form.hlsRenditions.some((entry) => checkRendition(entry) !== null),
     checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
-    checkWhole(form.priority, -PRIORITY_MOST - 1, PRIORITY_MOST) !== null,
   ]
   return checks.filter(Boolean).length
 }
@@ -243,7 +241,6 @@ export function SwitchFields(props: FieldsProps) {
         />
       </div>
       {kind === 'publish' && <RenditionsField {...props} />}
-      {kind === 'publish' && <PriorityField {...props} />}
     </>
   )
 }
@@ -271,21 +268,6 @@ function RenditionsField(props: FieldsProps) {
       error={errorOf(errors, 'hlsRenditions', form.hlsRenditions)}
       values={form.hlsRenditions}
       onValues={setter(props)('hlsRenditions')}
-    />
-  )
-}
-
-function PriorityField(props: FieldsProps) {
-  const { form, errors } = props
-  return (
-    <TextField
-      label={text.priority}
-      isOptional
-      hint={text.priorityHint}
-      inputMode="numeric"
-      error={errorOf(errors, 'priority') ?? checkWhole(form.priority, -PRIORITY_MOST - 1, PRIORITY_MOST) ?? undefined}
-      value={form.priority}
-      onValue={setter(props)('priority')}
     />
   )
 }

@@ -22,7 +22,6 @@ export interface TokenForm {
   readonly record: boolean
   readonly enableThumbnails: boolean
   readonly multisource: boolean
-  readonly priority: string
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
   readonly hlsRenditions: readonly string[]
   readonly trackingId: string
@@ -45,7 +44,6 @@ export interface StoredToken {
   readonly record?: boolean | undefined
   readonly enableThumbnails?: boolean | undefined
   readonly multisource?: boolean | undefined
-  readonly priority?: number | undefined
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
 }
@@ -63,7 +61,6 @@ export const emptyForm: TokenForm = {
   record: false,
   enableThumbnails: false,
   multisource: true,
-  priority: '',
   hlsRenditions: [],
   trackingId: '',
   expires: 'never',
@@ -87,7 +84,6 @@ export function formOf(token: StoredToken): TokenForm {
     record: token.record ?? false,
     enableThumbnails: token.enableThumbnails ?? false,
     multisource: token.multisource ?? true,
-    priority: token.priority === undefined ? '' : String(token.priority),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
     trackingId: token.tracking?.trackingId ?? '',
   }
@@ -126,7 +122,6 @@ const publishBody = (form: TokenForm) => ({
   record: form.record || undefined,
   enableThumbnails: form.enableThumbnails || undefined,
   multisource: form.multisource ? undefined : false,
-  priority: whole(form.priority),
   hlsRenditions: filled(form.hlsRenditions)?.map(renditionOf),
 })
 
@@ -165,8 +160,6 @@ const publishChanges = (before: TokenForm, now: TokenForm) => ({
   record: changed(before.record, now.record),
   enableThumbnails: changed(before.enableThumbnails, now.enableThumbnails),
   multisource: changed(before.multisource, now.multisource),
-  // Here null has a meaning: no priority.
-  priority: before.priority === now.priority ? undefined : (whole(now.priority) ?? null),
   hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
 })
 
@@ -220,7 +213,6 @@ const FIELDS = [
   'bindIpsOnUsage',
   'allowedCountries',
   'deniedCountries',
-  'priority',
   'hlsRenditions',
   'tracking',
 ]
