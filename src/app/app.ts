@@ -13,6 +13,7 @@ import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
+import { MediaProcesses } from '../services/mediaProcesses.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
@@ -177,10 +178,11 @@ const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' |
 const metersOf = (
   clock: Clock,
   sessions: SessionRegistry,
-): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes'> => ({
+): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'mediaProcesses'> => ({
   streamMeter: new StreamMeter({ clock, sessions }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
+  mediaProcesses: new MediaProcesses(clock),
 })
 
 const cacheOptions = (now: () => Config, sealer: Sealer) => ({

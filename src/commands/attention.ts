@@ -43,6 +43,7 @@ export async function readAttention(
       ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
     ],
     certificate,
+    mediaProcessEnd: ctx.mediaProcesses.latestEnd,
     unknownMigrations: await read.attention.unknownMigrations(),
   })
 }

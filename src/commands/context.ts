@@ -18,6 +18,7 @@ import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
+import type { MediaProcesses } from '../services/mediaProcesses.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
 import type { LastUses } from '../services/lastUses.ts'
@@ -82,6 +83,8 @@ export interface SessionContext extends AccessContext {
   readonly latestThumbnails: LatestThumbnails
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
+  /** What became of the media processes of this node. */
+  readonly mediaProcesses: MediaProcesses
 }
 
 /** What channels and their parts work with. */

@@ -9,6 +9,7 @@ export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 
 export const ATTENTION_KINDS = [
   'engine_error',
+  'media_process_ended',
   'disk_low',
   'certificate_expires',
   'certificate_kept',
@@ -59,10 +60,14 @@ export interface AttentionFacts {
   readonly disks: readonly { readonly what: string; readonly freeBytes: number; readonly totalBytes: number }[]
   /** Migrations in the database that this version does not know. */
   readonly unknownMigrations: readonly string[]
+  /** The latest media process that ended by itself or hung; null: none did. */
+  readonly mediaProcessEnd: { readonly atMs: number; readonly isHung: boolean; readonly sessions: number } | null
   /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
   readonly certificate: (Validity & { readonly problem: string | null }) | null
 }
 
+/** For so long a media process that ended is shown. */
+const ENDED_SHOWN_MS = 3_600_000
 export const EXPIRES_SOON_MS = 7 * 86_400_000
 /** Nearly full: less than this is free, or this share of a smaller disk. */
 const DISK_LOW_BYTES = 5_000_000_000
@@ -72,6 +77,7 @@ const DISK_LOW_SHARE = 0.05
 export function attentionOf(facts: AttentionFacts): AttentionItem[] {
   const items = [
     ...enginesOf(facts),
+    ...mediaProcessesOf(facts),
     ...disksOf(facts),
     ...certificateOf(facts),
     ...schemaOf(facts),
@@ -95,6 +101,14 @@ function enginesOf({ engines }: AttentionFacts): AttentionItem[] {
     if (message === null || status === 'waiting') return []
     return [{ kind: 'engine_notice', severity: 'warning', subject, text: `Engine ${name}: ${message}` }]
   })
+}
+
+function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): AttentionItem[] {
+  if (end === null || nowMs - end.atMs >= ENDED_SHOWN_MS) return []
+  const what = end.isHung ? 'hung, was killed' : 'died'
+  const lost = end.sessions === 1 ? '1 session' : `${end.sessions} sessions`
+  const text = `A WebRTC process ${what} and was replaced, which ended ${lost}. If it happens again, look into the log`
+  return [{ kind: 'media_process_ended', severity: 'warning', text, until: isoOf(end.atMs + ENDED_SHOWN_MS) }]
 }
 
 function disksOf({ disks }: AttentionFacts): AttentionItem[] {

@@ -92,5 +92,7 @@ export type MediaEngineEvent =
     }
   /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
-  /** A process of the engine ended by itself. The engine has reported its sessions as `ended` before. */
-  | { readonly kind: 'died'; readonly detail: string }
+  /**
+   * A process of the engine ended by itself, or hung and was killed. The engine has reported its `sessions` as `ended` before.
+   */
+  | { readonly kind: 'died'; readonly detail: string; readonly isHung: boolean; readonly sessions: number }

@@ -13,6 +13,7 @@ const NOTHING: AttentionFacts = {
   disks: [],
   unknownMigrations: [],
   certificate: null,
+  mediaProcessEnd: null,
 }
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })
 const texts = (facts: Partial<AttentionFacts>) => of(facts).map(({ text }) => text)
@@ -67,6 +68,21 @@ describe('what needs attention', () => {
     )
     expect(JSON.stringify(items)).not.toContain('key=1')
     expect(items.at(-1)?.until).toBe('2026-01-31T00:00:01.000Z')
+  })
+
+  it('names a media process that hung for an hour', () => {
+    const end = { atMs: NOW_MS - 3_599_999, isHung: true, sessions: 3 }
+    expect(of({ mediaProcessEnd: end })).toEqual([
+      {
+        kind: 'media_process_ended',
+        severity: 'warning',
+        text: 'A WebRTC process hung, was killed and was replaced, which ended 3 sessions. If it happens again, look into the log',
+        until: '2026-01-31T00:00:00.001Z',
+      },
+    ])
+    const died = { ...end, isHung: false, sessions: 1 }
+    expect(of({ mediaProcessEnd: died })[0]?.text).toContain('process died and was replaced, which ended 1 session.')
+    expect(of({ mediaProcessEnd: { ...end, atMs: NOW_MS - 3_600_000 } })).toEqual([])
   })
 
   it.each([

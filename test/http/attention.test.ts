@@ -7,8 +7,9 @@ import { makeToken } from '../support/testNode.ts'
 const DAY_MS = 86_400_000
 
 let sluice: RunningApp
+const engine = new ScriptedEngine()
 beforeAll(async () => {
-  sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
+  sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine })
 })
 afterAll(() => sluice.close())
 
@@ -34,4 +35,15 @@ it('GET /api/attention answers what needs attention, the same behind the session
   })
   const viewer = await browserOf(sluice, 'viewer')
   expect((await viewer.call('GET', '/attention')).json.data).toEqual(await read())
+})
+
+it('names a media process that hung, and counts it', async () => {
+  engine.emit({ kind: 'died', detail: 'SIGKILL', isHung: true, sessions: 2 })
+  expect(await read()).toContainEqual({
+    kind: 'media_process_ended',
+    severity: 'warning',
+    text: expect.stringContaining('hung, was killed and was replaced, which ended 2 sessions'),
+    until: expect.any(String),
+  })
+  expect((await sluice.call('GET', '/metrics')).text).toContain('sluice_media_processes_ended_total{cause="hung"} 1')
 })

@@ -129,6 +129,7 @@ it('counts open, admitted and refused sessions for Prometheus', async () => {
   expect(lines).toContain('sluice_refusals_total{code="invalid_token"} 1')
   // Each reason is a series from the start, so that its first occurrence shows as an increase.
   expect(lines).toContain('sluice_sessions_ended_total{reason="engine_died"} 0')
+  expect(lines).toContain('sluice_media_processes_ended_total{cause="hung"} 0')
   const admissions = lines.find((line) => line.startsWith('sluice_admissions_total{action="publish",protocol="whip"}'))
   expect(Number(admissions?.split(' ')[1])).toBeGreaterThan(0)
   expect(lines.some((line) => line.startsWith('sluice_media_bytes_total{direction="in"}'))).toBe(true)

@@ -1,4 +1,4 @@
-import type { MediaEngine } from '../../media/engine.ts'
+import type { MediaEngine, MediaEngineEvent } from '../../media/engine.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
 import { countBytes, noteTracks } from './count.ts'
@@ -20,11 +20,17 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
       case 'ended':
         return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
       case 'died':
-        return ctx.log.warn({ detail: event.detail }, 'a media process died and its sessions ended')
+        return died(ctx, event)
       case 'tracks':
         return noteTracks(ctx, event.sessionId, event.tracks)
     }
   })
+}
+
+function died(ctx: SessionContext, event: Extract<MediaEngineEvent, { kind: 'died' }>): void {
+  const { detail, sessions, isHung } = event
+  ctx.mediaProcesses.ended(event)
+  ctx.log.warn({ detail, sessions }, `a media process ${isHung ? 'hung' : 'died'} and its sessions ended`)
 }
 
 /** A feed that cannot be recorded is not on the air: Sluice ends its session, and the publisher will reconnect. */

@@ -4,6 +4,7 @@ import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import type { FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createRelayEngine, type RelayConfig } from '../../../src/media/relay/processes/engine.ts'
+import { Worker, type WorkerOptions } from '../../../src/media/relay/processes/worker.ts'
 import { silentLog } from '../../support/log.ts'
 import { eventually } from '../../support/until.ts'
 import { addressOf, WirePeer } from '../../support/wirePeer.ts'
@@ -17,11 +18,12 @@ const stops: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))
 
 /** An engine with real processes. No peer connects: what is tested is where sessions are, and what becomes of them. */
-function engineWith(over: Partial<RelayConfig> = {}) {
+function engineWith(over: Partial<RelayConfig> = {}, hungMs = 30_000) {
   const others = new Set(childPids())
   const base = { host: '127.0.0.1', udpPort: 0, processes: 2, maxBitrate: 1e6, maxSessions: 10 }
   const config = { ...base, publicAddresses: ['198.51.100.7'], publisherSilentMs: 15_000, ...over }
-  const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config })
+  const startProcess = (options: WorkerOptions) => new Worker({ ...options, hungMs })
+  const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config, startProcess })
   const events: MediaEngineEvent[] = []
   const unwatch = engine.watch((event) => events.push(event))
   stops.push(() => engine.stop())
@@ -92,7 +94,7 @@ test('of a process that dies only the sessions end, and the next session waits f
   await portOf('b1', 'x/b')
   process.kill(pid, 'SIGKILL')
   await eventually(() =>
-    expect(events.at(-1)).toEqual({ kind: 'died', detail: expect.stringContaining('SIGKILL') as string }),
+    expect(events.at(-1)).toMatchObject({ kind: 'died', detail: expect.stringContaining('SIGKILL'), isHung: false }),
   )
   expect([endOf('a1'), endOf('b1')]).toEqual([['engine_died'], []])
   expect(await engine.patch('a1', 'a=ice-ufrag:abcd', true)).toMatchObject({ ok: false, status: 404 })
@@ -100,6 +102,25 @@ test('of a process that dies only the sessions end, and the next session waits f
   expect([Number(again) > 0, again === first]).toEqual([true, false])
   await engine.stop()
   expect(events.filter(({ kind }) => kind === 'died')).toHaveLength(1)
+})
+
+test('a process that hangs is killed, its sessions end, and the next session gets another process', async () => {
+  const { portOf, pids, endOf, events } = engineWith({ processes: 1 }, 3000)
+  const first = await portOf('a1', 'x/a')
+  const [pid = 0] = pids()
+  process.kill(pid, 'SIGSTOP')
+  await eventually(() => expect(events.at(-1)).toMatchObject({ kind: 'died', isHung: true, sessions: 1 }))
+  expect(endOf('a1')).toEqual(['engine_died'])
+  const again = await portOf('a2', 'x/a')
+  expect([Number(again) > 0, again === first, pids().includes(pid)]).toEqual([true, false, false])
+})
+
+test('a pause of the main process ends no media process', async () => {
+  const { portOf, pids, events } = engineWith({ processes: 1 }, 4000)
+  const first = await portOf('a1', 'x/a')
+  const before = pids()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5500)
+  expect([await portOf('a2', 'x/a'), pids(), events]).toEqual([first, before, []])
 })
 
 test('a refused offer leaves no session, and requests for unknown sessions are answered', async () => {

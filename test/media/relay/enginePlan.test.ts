@@ -159,10 +159,10 @@ test('a process that dies takes its sessions with it, and another one is started
   const { engine, started, clock, events, publish } = engineWith()
   await publish('a1', 'a')
   await publish('b1', 'b')
-  started[0]?.options.died('exit 1')
+  started[0]?.options.died({ detail: 'exit 1', isHung: false })
   expect(events).toEqual([
     { kind: 'ended', sessionId: 'a1', reason: 'engine_died' },
-    { kind: 'died', detail: 'exit 1' },
+    { kind: 'died', detail: 'exit 1', isHung: false, sessions: 1 },
   ])
   // A feed does not wait.
   const { source } = restingSource()
@@ -179,7 +179,7 @@ test('a process that dies takes its sessions with it, and another one is started
 test('the wait for another process is short, and ends with a refusal while that may not be started', async () => {
   const { started, clock, publish } = engineWith({ processes: 1 })
   await publish('a1', 'a')
-  started[0]?.options.died('exit 1')
+  started[0]?.options.died({ detail: 'exit 1', isHung: false })
   clock.nowMs += PAUSE_MS - 2
   expect(await publish('a2', 'a')).toEqual(again)
   expect(started).toHaveLength(1)
@@ -195,13 +195,13 @@ test('an engine that stops ends each session, then its processes, and reports th
     ['end b1', true],
   ])
   ended(0, 'a1')
-  started[0]?.options.died('SIGTERM')
+  started[0]?.options.died({ detail: 'SIGTERM', isHung: false })
   expect(events).toEqual([{ kind: 'ended', sessionId: 'a1', reason: 'left' }])
   clock.nowMs += PAUSE_MS
   expect(await publish('a2', 'a')).toEqual(again)
   await engine.start()
-  started[1]?.options.died('SIGTERM')
-  expect(events.at(-1)).toEqual({ kind: 'died', detail: 'SIGTERM' })
+  started[1]?.options.died({ detail: 'SIGTERM', isHung: false })
+  expect(events.at(-1)).toMatchObject({ kind: 'died', detail: 'SIGTERM', sessions: 1 })
 })
 
 test('the frames of a publisher are asked for once, for all who want them, and no longer than that', async () => {

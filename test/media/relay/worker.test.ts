@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { FromRelay, ToRelay } from '../../../src/media/relay/processes/messages.ts'
-import { Worker } from '../../../src/media/relay/processes/worker.ts'
+import { type ProcessDeath, Worker } from '../../../src/media/relay/processes/worker.ts'
 
 const SETTINGS = { host: '', port: 0, publicAddresses: [], maxBitrate: 1, maxSessions: 1, publisherSilentMs: 1 }
 
@@ -29,15 +29,19 @@ class ScriptedChild extends EventEmitter {
   }
 }
 
+/** How long this process was paused: no timer of it ran. */
+let pausedMs = 0
+
 function worker() {
   const child = new ScriptedChild()
-  const [received, deaths, notes]: [FromRelay[], string[], unknown[]] = [[], [], []]
+  const [received, deaths, notes]: [FromRelay[], ProcessDeath[], unknown[]] = [[], [], []]
   const log = { info: (fields: object, note: string) => notes.push([fields, note]) }
   const made = new Worker({
     settings: SETTINGS,
     log: log as never,
     received: (message) => received.push(message),
-    died: (detail) => deaths.push(detail),
+    now: () => performance.now() + pausedMs,
+    died: (death) => deaths.push(death),
     start: () => child as unknown as ChildProcess,
   })
   const ready = () => child.say({ kind: 'ready', port: 9, note: null })
@@ -48,13 +52,22 @@ function worker() {
 
 /** Until promises and `setImmediate` have had their turn. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** Time passes, and what the process sent is read before each look. */
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await vi.advanceTimersByTimeAsync(1000)
+    await turn()
+  }
+}
+const dead = (detail: string, isHung = false): ProcessDeath => ({ detail, isHung })
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = {}
   return (await Promise.race([promise, turn().then(() => pending)])) === pending
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  pausedMs = 0
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -67,8 +80,7 @@ test('a process gets its settings, and is ready when it says so; its note is log
   child.say({ kind: 'ready', port: 9, note: 'without the native part' })
   expect(await made.ready).toBe(true)
   expect(notes).toEqual([[{ pid: 7 }, 'without the native part']])
-  await vi.advanceTimersByTimeAsync(20_000)
-  expect([child.signals, received, vi.getTimerCount()]).toEqual([[], [], 0])
+  expect([child.signals, received]).toEqual([[], []])
   const quiet = worker()
   quiet.ready()
   expect(quiet.notes).toEqual([])
@@ -76,14 +88,44 @@ test('a process gets its settings, and is ready when it says so; its note is log
 
 test('a process that does not listen after 15 s is killed', async () => {
   const { made, child, deaths } = worker()
-  await vi.advanceTimersByTimeAsync(14_999)
+  await pass(14)
   expect(child.signals).toEqual([])
-  await vi.advanceTimersByTimeAsync(1)
+  await pass(1)
   expect(child.signals).toEqual(['SIGKILL'])
   child.emit('exit', null, 'SIGKILL')
   expect(await made.ready).toBe(false)
   await turn()
-  expect(deaths).toEqual(['SIGKILL'])
+  expect(deaths).toEqual([dead('SIGKILL nothing came from it for 15 s', true)])
+})
+
+test('a process that is silent for 8 s hangs and is killed once, and any message is a sign of life', async () => {
+  const { child, deaths, ready, received } = worker()
+  ready()
+  for (const message of [{ kind: 'beat' }, { kind: 'answer', id: 99, value: null }] as const) {
+    await pass(7)
+    child.say(message)
+  }
+  await pass(7)
+  expect([child.signals, received]).toEqual([[], [{ kind: 'beat' }]])
+  await pass(2)
+  expect(child.signals).toEqual(['SIGKILL'])
+  child.emit('exit', null, 'SIGKILL')
+  await turn()
+  expect(deaths).toEqual([dead('SIGKILL nothing came from it for 8 s', true)])
+})
+
+test('a pause of this process is no fault of the other: nothing is judged before the channel was read', async () => {
+  const { child, ready, end, calls } = worker()
+  ready()
+  const answer = end('a')
+  await turn()
+  await pass(4)
+  pausedMs = 60_000
+  await pass(1)
+  expect([child.signals, await isPending(answer)]).toEqual([[], true])
+  child.say({ kind: 'answer', id: calls()[0]?.id ?? 0, value: 'of a' })
+  await pass(7)
+  expect([child.signals, await answer]).toEqual([[], 'of a'])
 })
 
 test('a call waits until the process is ready, and gets its own answer', async () => {
@@ -99,7 +141,7 @@ test('a call waits until the process is ready, and gets its own answer', async (
   expect(await isPending(answers[0] ?? Promise.resolve())).toBe(true)
   child.say({ kind: 'answer', id: first ?? 0, value: 'of a' })
   child.say({ kind: 'answer', id: first ?? 0, value: 'again' })
-  expect([await Promise.all(answers), vi.getTimerCount(), received]).toEqual([['of a', 'of b'], 0, []])
+  expect([await Promise.all(answers), received]).toEqual([['of a', 'of b'], []])
 })
 
 test('a call without an answer ends after 5 s', async () => {
@@ -107,9 +149,9 @@ test('a call without an answer ends after 5 s', async () => {
   ready()
   const answer = end('a')
   await turn()
-  await vi.advanceTimersByTimeAsync(4999)
+  await pass(4)
   expect(await isPending(answer)).toBe(true)
-  await vi.advanceTimersByTimeAsync(1)
+  await pass(1)
   expect(await answer).toBeUndefined()
   expect(() => child.say({ kind: 'answer', id: calls()[0]?.id ?? 0, value: 'late' })).not.toThrow()
 })
@@ -132,7 +174,7 @@ test('the death of a process is reported once, with its last words, and ends its
   child.stderr.emit('data', Buffer.from('the last words\n'))
   await turn()
   expect(await answer).toBeUndefined()
-  expect(deaths).toEqual([`exit 1 ${'x'.repeat(2000 - 15)}the last words`])
+  expect(deaths).toEqual([dead(`exit 1 ${'x'.repeat(2000 - 15)}the last words`)])
   child.emit('error', new Error('later'))
   let isSent = false
   made.post({ kind: 'untap', sessionId: 'a' }, () => (isSent = true))
@@ -144,14 +186,14 @@ test('the death of a process is reported once, with its last words, and ends its
 test('a process that cannot be started, or that refuses, says why', async () => {
   const missing = worker()
   missing.child.emit('error', new Error('no such program'))
-  expect([await missing.made.ready, missing.deaths]).toEqual([false, ['no such program']])
+  expect([await missing.made.ready, missing.deaths]).toEqual([false, [dead('no such program')]])
   expect(await missing.end('a')).toBeUndefined()
   const refusing = worker()
   refusing.child.say({ kind: 'failed', problem: 'the port is taken' })
   expect(refusing.child.signals).toEqual(['SIGKILL'])
   refusing.child.emit('exit', null, 'SIGKILL')
   await turn()
-  expect([refusing.deaths, refusing.received]).toEqual([['SIGKILL the port is taken'], []])
+  expect([refusing.deaths, refusing.received]).toEqual([[dead('SIGKILL the port is taken')], []])
 })
 
 test('a process is stopped by its channel, and killed if it does not exit within 2 s', async () => {

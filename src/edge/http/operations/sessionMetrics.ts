@@ -4,7 +4,8 @@ import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 
 /** Open sessions, bytes, and delivery results, read at each scrape. */
-export function registerSessionMetrics(registry: Registry, { sessions, deliveries, sampled, recorder }: Context): void {
+export function registerSessionMetrics(registry: Registry, ctx: Context): void {
+  const { sessions, deliveries, sampled, recorder, mediaProcesses } = ctx
   registry.registerMetric(
     new Gauge({
       name: 'sluice_sessions',
@@ -33,6 +34,12 @@ export function registerSessionMetrics(registry: Registry, { sessions, deliverie
       [['in'], counts.bytesIn],
       [['out'], counts.bytesOut],
     ]),
+  )
+  const ends = 'WebRTC processes that ended by themselves (died), or gave no sign of life and were killed (hung).'
+  registry.registerMetric(
+    counter('sluice_media_processes_ended_total', ends, ['cause'], () =>
+      (['died', 'hung'] as const).map((cause): Sample => [[cause], mediaProcesses.ends.get(cause)]),
+    ),
   )
   registerCacheMetrics(registry, counts)
   registry.registerMetric(

@@ -6,7 +6,7 @@ import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
-import { Worker, type WorkerOptions } from './worker.ts'
+import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
   /** UDP port of the first process; the others take those that follow. 0: any that are free. */
@@ -200,8 +200,9 @@ class RelayEngine implements MediaEngine {
     const worker = this.#startProcess({
       settings: { ...settings, port },
       log: this.#log,
+      now: this.#now,
       received: (message) => this.#received(message),
-      died: (detail) => this.#died(slot, detail),
+      died: (death) => this.#died(slot, death),
     })
     slot.worker = worker
     return worker
@@ -224,6 +225,7 @@ class RelayEngine implements MediaEngine {
       case 'ready':
       case 'failed':
       case 'answer':
+      case 'beat':
         return undefined
     }
   }
@@ -241,12 +243,14 @@ class RelayEngine implements MediaEngine {
   }
 
   /** Reports the end of each session of the process, then its death. The next session starts it again. */
-  #died(slot: Slot, detail: string): void {
+  #died(slot: Slot, death: ProcessDeath): void {
     slot.worker = null
     slot.notBeforeMs = this.#now() + PAUSE_MS
-    const lost = [...this.#sessions].filter(([, held]) => held.slot === slot).map(([sessionId]) => sessionId)
-    for (const sessionId of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
-    if (!this.#isStopped) this.#notify({ kind: 'died', detail })
+    const lost = [...this.#sessions].filter(([, held]) => held.slot === slot)
+    // A feed has its session in the main process, where it goes on.
+    const sessions = lost.filter(([, { pipe }]) => pipe === undefined).length
+    for (const [sessionId] of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
+    if (!this.#isStopped) this.#notify({ kind: 'died', sessions, ...death })
   }
 
   #tapOf(sessionId: string): Tapped {

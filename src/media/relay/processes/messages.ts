@@ -54,6 +54,8 @@ export type ToRelay =
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
   | Media
 
+export const BEAT_MS = 1000
+
 /** From a relay process to the main process. */
 export type FromRelay =
   /** `note`: why it forwards in JavaScript, if it does. */
@@ -61,6 +63,8 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
+  /** It works through its messages. Every `BEAT_MS` once it is ready. */
+  | { readonly kind: 'beat' }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */

@@ -6,7 +6,7 @@ import type { FrameSink } from '../../frame.ts'
 import { createIdentity } from '../transport/dtls.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
-import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
+import { BEAT_MS, type FromRelay, type Media, type RelayCall, type RelaySettings, type ToRelay } from './messages.ts'
 import { openPorts } from '../transport/port.ts'
 import { Relay, TICK_MS } from '../relay.ts'
 import type { Receive, UdpPort } from '../transport/socket.ts'
@@ -66,6 +66,7 @@ async function run(settings: RelaySettings): Promise<void> {
     want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
   })
   setInterval(() => relay.tick(), TICK_MS)
+  setInterval(() => post({ kind: 'beat' }), BEAT_MS)
   process.on('message', listener(relay))
   post({ kind: 'ready', port: udp.port, note })
 }

@@ -1,16 +1,28 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { childEnvironment } from '../../../base/childEnvironment.ts'
+import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
 import { programBeside } from '../../../base/programBeside.ts'
-import type { FromRelay, RelayCalls, RelaySettings, ToRelay } from './messages.ts'
+import { BEAT_MS, type FromRelay, type RelayCalls, type RelaySettings, type ToRelay } from './messages.ts'
+
+export interface ProcessDeath {
+  /** For the log. */
+  readonly detail: string
+  /** It gave no sign of life any more, and was killed. */
+  readonly isHung: boolean
+}
 
 export interface WorkerOptions {
   readonly settings: RelaySettings
   readonly log: Logger
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
   /** Called for each message that is not an answer. */
   readonly received: (message: FromRelay) => void
   /** The process has ended. Called once, also if it could not be started. */
-  readonly died: (detail: string) => void
+  readonly died: (death: ProcessDeath) => void
+  /** A process that is silent for this long is killed. Absent: `HUNG_MS`. */
+  readonly hungMs?: number
   /** Starts the program. Absent: forks the program beside this module. */
   readonly start?: () => ChildProcess
 }
@@ -19,6 +31,8 @@ const PROGRAM = programBeside('process', import.meta.url)
 /** How long a process may take to listen, and to answer. */
 const START_MS = 15_000
 const ANSWER_MS = 5000
+/** Eight beats. A process that is short of processor time still gets through its loop more often than that. */
+const HUNG_MS = 8000
 const TAIL_CHARACTERS = 2000
 /**
  * By default the young generation of the heap grows to 96 MB; 12 MB serve as well and cost no more CPU per packet. The old
@@ -35,22 +49,35 @@ function forkProgram(): ChildProcess {
 
 interface Waiting {
   readonly resolve: (value: unknown) => void
-  readonly timer: NodeJS.Timeout
+  readonly sinceMs: number
 }
 
-/** One relay process, from its start to its end. */
+/**
+ * One relay process, from its start to its end. It is *starting* until it says that it is ready, and has `START_MS` for that.
+ * Then every message is a sign of life. Without one for `HUNG_MS` it hangs: it is killed, as a stopped process can only be.
+ */
 export class Worker {
   readonly #options: WorkerOptions
   readonly #child: ChildProcess
   readonly #waiting = new Map<number, Waiting>()
   readonly #ready: Promise<boolean>
+  readonly #looks: LateLooks
+  readonly #looking: NodeJS.Timeout
+  #heardAtMs: number
+  /** How long it may be silent. */
+  #silentMs = START_MS
   #nextId = 1
   #tail = ''
+  #isHung = false
   #isDead = false
 
   constructor(options: WorkerOptions) {
     this.#options = options
     this.#child = (options.start ?? forkProgram)()
+    this.#heardAtMs = options.now()
+    this.#looks = new LateLooks(BEAT_MS, this.#heardAtMs)
+    // `setImmediate` comes after the channel was read: what waited there while we were busy counts.
+    this.#looking = setInterval(() => setImmediate(() => this.#look()), BEAT_MS)
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })
@@ -79,8 +106,7 @@ export class Worker {
     if (!(await this.#ready)) return undefined
     const id = this.#nextId++
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#answered(id, undefined), ANSWER_MS)
-      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, timer })
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, sinceMs: this.#options.now() })
       this.post({ kind: 'call', id, method, takes } as ToRelay)
     })
   }
@@ -102,26 +128,36 @@ export class Worker {
 
   #start(): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#child.kill('SIGKILL'), START_MS)
-      const settle = (isReady: boolean): void => {
-        clearTimeout(timer)
-        resolve(isReady)
-      }
       this.#child.on('message', (message: FromRelay) => {
-        if (message.kind === 'ready') this.#started(message.note, settle)
+        this.#heardAtMs = this.#options.now()
+        if (message.kind === 'ready') this.#started(message.note, resolve)
         else if (message.kind === 'failed') this.#refuse(message.problem)
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
         else this.#options.received(message)
       })
-      this.#child.once('exit', () => settle(false))
-      this.#child.once('error', () => settle(false))
+      this.#child.once('exit', () => resolve(false))
+      this.#child.once('error', () => resolve(false))
       this.post({ kind: 'start', settings: this.#options.settings })
     })
   }
 
-  #started(note: string | null, settle: (isReady: boolean) => void): void {
+  #started(note: string | null, resolve: (isReady: boolean) => void): void {
     if (note !== null) this.#options.log.info({ pid: this.pid }, note)
-    settle(true)
+    this.#silentMs = this.#options.hungMs ?? HUNG_MS
+    resolve(true)
+  }
+
+  /** Gives up calls without an answer, and a process without a sign of life. A pause of this process counts for neither. */
+  #look(): void {
+    if (this.#isDead) return
+    const nowMs = this.#options.now()
+    this.#looks.look(nowMs)
+    for (const [id, { sinceMs }] of this.#waiting)
+      if (this.#looks.lastedMs(sinceMs, nowMs) >= ANSWER_MS) this.#answered(id, undefined)
+    const silentMs = this.#looks.lastedMs(this.#heardAtMs, nowMs)
+    if (silentMs < this.#silentMs || this.#isHung) return
+    this.#isHung = true
+    this.#refuse(`nothing came from it for ${Math.round(silentMs / 1000)} s`)
   }
 
   #refuse(problem: string): void {
@@ -133,14 +169,14 @@ export class Worker {
     const waiting = this.#waiting.get(id)
     if (waiting === undefined) return
     this.#waiting.delete(id)
-    clearTimeout(waiting.timer)
     waiting.resolve(value)
   }
 
   #die(detail: string): void {
     if (this.#isDead) return
     this.#isDead = true
+    clearInterval(this.#looking)
     for (const id of this.#waiting.keys()) this.#answered(id, undefined)
-    this.#options.died(detail)
+    this.#options.died({ detail, isHung: this.#isHung })
   }
 }

@@ -238,6 +238,7 @@ export const de: Sentences = {
       nothingNote: 'Sluice prüft Webhooks, Tokens und Streams ständig.',
       titles: {
         engine_error: 'Eine Engine hat einen Fehler',
+        media_process_ended: 'Ein Medienprozess wurde ersetzt',
         disk_low: 'Die Festplatte ist fast voll',
         certificate_expires: 'Das Zertifikat läuft bald ab',
         certificate_kept: 'Das Zertifikat ließ sich nicht ersetzen',

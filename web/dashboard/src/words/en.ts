@@ -234,6 +234,7 @@ export const en = {
       nothingNote: 'Sluice checks webhooks, tokens and streams all the time.',
       titles: {
         engine_error: 'An engine has an error',
+        media_process_ended: 'A media process was replaced',
         disk_low: 'The disk is nearly full',
         certificate_expires: 'The certificate expires soon',
         certificate_kept: 'The certificate could not be replaced',

@@ -1,0 +1,31 @@
+import type { Clock } from '../base/clock.ts'
+import { Tally } from '../base/tally.ts'
+
+/** A media process that ended by itself, or hung. */
+export interface MediaProcessEnd {
+  readonly atMs: number
+  readonly isHung: boolean
+  /** Publishers and viewers who lost their sessions. */
+  readonly sessions: number
+}
+
+/** What became of the media processes of this node since it started. */
+export class MediaProcesses {
+  readonly #clock: Clock
+  readonly ends = new Tally()
+  #latest: MediaProcessEnd | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  ended({ isHung, sessions }: Omit<MediaProcessEnd, 'atMs'>): void {
+    this.ends.add(isHung ? 'hung' : 'died')
+    this.#latest = { atMs: this.#clock.now(), isHung, sessions }
+  }
+
+  /** The latest one that ended; null: none did. */
+  get latestEnd(): MediaProcessEnd | null {
+    return this.#latest
+  }
+}
