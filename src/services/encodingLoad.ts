@@ -1,6 +1,7 @@
 import type { ProcessorLoad } from '../base/processors.ts'
 import { coresPerMegapixel, LadderSteps } from '../core/channels/runs/ladderSteps.ts'
 import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../core/channels/runs/load.ts'
+import { HANG_TEXT, HangWatch } from '../core/channels/runs/hang.ts'
 import { overloadText, type Pace, type PaceSample, PaceWatch } from '../core/channels/runs/pace.ts'
 import { rungsOf, sumOf, weigh } from '../core/channels/runs/rungs.ts'
 import type { TranscodeJob } from '../core/channels/runs/transcoder.ts'
@@ -128,6 +129,7 @@ class EngineControl implements LoadControl {
   #copies = true
   readonly #frames = new Map<number, number>()
   #watch = new PaceWatch()
+  #hangs = new HangWatch()
   #last: Pace | null = null
   #isOverloaded = false
 
@@ -157,6 +159,7 @@ class EngineControl implements LoadControl {
 
   begun(): void {
     this.#watch = new PaceWatch()
+    this.#hangs = new HangWatch()
     this.#frames.clear()
   }
 
@@ -164,13 +167,21 @@ class EngineControl implements LoadControl {
     this.#frames.set(index, framesPerSecond)
   }
 
-  look(sample: Omit<PaceSample, 'idleCores'>): LoadVerdict {
-    const { idleCores, dropped, fits, learn, steppedUp } = this.#parts
-    const { steps } = this
-    const pace = this.#watch.look({ ...sample, idleCores: idleCores() })
-    const counted = (index: number): number | null => this.#frames.get(index) ?? null
-    dropped(pace.droppedFrames - (this.#last?.droppedFrames ?? 0))
+  look(of: Omit<PaceSample, 'idleCores'>): LoadVerdict {
+    const sample = { ...of, idleCores: this.#parts.idleCores() }
+    const pace = this.#watch.look(sample)
+    this.#parts.dropped(pace.droppedFrames - (this.#last?.droppedFrames ?? 0))
     this.#last = pace
+    const motion = this.#hangs.look(sample)
+    if (motion === 'hangs') return { restart: false, isHung: true, log: { level: 'warn', message: HANG_TEXT } }
+    if (motion === 'stands') return { restart: false, isHung: false, log: null }
+    return { ...this.#judge(sample, pace), isHung: false }
+  }
+
+  #judge(sample: PaceSample, pace: Pace): Pick<LoadVerdict, 'log' | 'restart'> {
+    const { fits, learn, steppedUp } = this.#parts
+    const { steps } = this
+    const counted = (index: number): number | null => this.#frames.get(index) ?? null
     const cost = coresPerMegapixel(pace, steps.rungs, counted)
     if (cost !== null) learn(cost)
     const restart = steps.look(pace, counted, sample.atMs, (megapixels) => fits(megapixels, sample.atMs))

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 import { Viewers } from '../../src/services/viewers.ts'
 import { defaultLadder } from '../../src/core/channels/ladder.ts'
+import { HANG_TEXT } from '../../src/core/channels/runs/hang.ts'
 import type { LoadControl } from '../../src/core/channels/runs/load.ts'
 
 const LADDER = defaultLadder('abc123')
@@ -21,6 +22,7 @@ function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fp
   return Array.from({ length: seconds }, (_, at) => {
     const media = {
       inMs: at * 1000,
+      leadMs: at * 1000,
       outMs: at * 1000 * speed,
       droppedFrames: at > 5 && speed < 1 ? 7 : 0,
       droppedMs: 0,
@@ -94,6 +96,7 @@ describe('an engine', () => {
     expect(verdicts.filter(({ log }) => log !== null)).toEqual([
       {
         restart: true,
+        isHung: false,
         log: { level: 'warn', message: expect.stringMatching(/cannot keep up.*7 frames\. To keep up.*720p/) },
       },
     ])
@@ -115,13 +118,29 @@ describe('an engine', () => {
         .filter(Boolean),
     ).toEqual(['warn'])
     expect(control.notice).toMatch(/^The machine cannot keep up/)
-    const after = { inMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
+    const after = { inMs: 0, leadMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
     const logs = Array.from({ length: 40 }, (_, at) => {
       const mediaMs = 20_000 + at * 1000
       return control.look({ ...after, atMs: 11_000 + at * 1000, inMs: mediaMs, outMs: mediaMs }).log
     })
     expect(logs.filter((log) => log !== null)).toEqual([{ level: 'info', message: 'The engine keeps up again' }])
     expect(control.notice).toBeNull()
+  })
+
+  test('whose process hangs keeps its ladder, though it makes nothing and loses frames', () => {
+    const { load } = machine()
+    const control = load.control({ engineId: 'en_1', ladder: LADDER })
+    run(control, 20)
+    const verdicts = [1, 2, 3, 4].map((second) => {
+      const atMs = (19 + second) * 1000
+      const input = { inMs: atMs, leadMs: atMs, droppedFrames: second * 25, droppedMs: 0 }
+      return control.look({ ...input, atMs, outMs: 19_000, cpuMs: 9500 })
+    })
+    expect(verdicts.map(({ isHung }) => isHung)).toEqual([false, false, true, true])
+    expect(verdicts[2]).toEqual({ isHung: true, restart: false, log: { level: 'warn', message: HANG_TEXT } })
+    expect([control.notice, control.rungs.length]).toEqual([null, LADDER.video.length])
+    control.over()
+    expect(run(control, 20).every(({ restart, isHung }) => !restart && !isHung)).toBe(true)
   })
 
   test('restores its whole ladder when processors are idle, and no two engines do so in the same minute', () => {

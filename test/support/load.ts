@@ -16,11 +16,17 @@ export class ScriptedLoad implements LoadControl {
     this.#wanted = rungs
   }
 
+  /** Its process hangs, once. */
+  hangs = false
+
   look(): LoadVerdict {
-    if (this.#wanted === null) return { log: null, restart: false }
+    const isHung = this.hangs
+    this.hangs = false
+    if (isHung) return { log: { level: 'warn', message: 'it hangs' }, restart: false, isHung }
+    if (this.#wanted === null) return { log: null, restart: false, isHung }
     this.rungs = this.#wanted
     this.#wanted = null
-    return { log: { level: 'info', message: 'other renditions' }, restart: true }
+    return { log: { level: 'info', message: 'other renditions' }, restart: true, isHung }
   }
 
   copies(): void {}

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { Measured } from '../../src/services/measured.ts'
+import { HANG_TEXT } from '../../src/core/channels/runs/hang.ts'
 import { rungsOf } from '../../src/core/channels/runs/rungs.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
 import { reachSources } from '../../src/net/reach.ts'
@@ -160,6 +161,18 @@ test('after a failure the next encoder is tried at once, and fifty in a row star
   expect(started.length).toBeGreaterThan(1)
   expect(started.length).toBeLessThanOrEqual(2 + seconds)
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
+})
+
+test('an encoder that hangs is killed, and the next one goes on with the same source and renditions', async () => {
+  play(wide, push())
+  await until(() => events.includes('manifest'), 'a manifest')
+  const hung = started[0]?.process
+  process.kill(hung?.pid ?? 0, 'SIGSTOP')
+  await until(() => times('manifest') === 2, 'a manifest of the next process')
+  expect((await hung?.exited)?.signal).toBe('SIGKILL')
+  expect(logs).toContain(HANG_TEXT)
+  expect(events).toEqual(['ready', 'source', 'manifest', 'notice', 'source', 'manifest'])
+  expect(started.map(({ beside }) => beside)).toEqual([0, 0])
 })
 
 /** The media playlist of a variant, as kinds of segments: `mp4a.40.2` or `avc1…`, with `|` at each discontinuity. */

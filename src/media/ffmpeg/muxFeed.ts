@@ -74,6 +74,11 @@ export class MuxFeed implements FrameSink {
     return this.#writer === null ? 0 : this.#latestUs - this.#beganUs
   }
 
+  /** The decode time of the latest frame of video, or of audio without video, microseconds. */
+  get leadUs(): number {
+    return this.#lastUs.get(this.#hasVideo ? 'video' : 'audio') ?? 0
+  }
+
   /** Media time since the latest frame, microseconds. */
   #pass({ decodeTimeUs }: Frame): number {
     const sinceUs = Math.max(0, decodeTimeUs - this.#latestUs)

@@ -5,15 +5,25 @@ import { processorTimeOf } from '../../base/processors.ts'
 import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { Encoder } from '../encoder/encoder.ts'
+import type { MuxFeed } from '../ffmpeg/muxFeed.ts'
 
 /** What a process received, and what it could not take. */
 export interface Fed {
   /** Media from the first frame to the latest, milliseconds. */
   readonly inMs: number
+  /** The time of the latest frame of video, or of audio without video, milliseconds. */
+  readonly leadMs: number
   readonly droppedFrames: number
   /** The media time of those, milliseconds. */
   readonly droppedMs: number
 }
+
+export const fedBy = ({ mediaUs, leadUs, dropped: droppedFrames, droppedUs }: MuxFeed): Fed => ({
+  inMs: mediaUs / 1000,
+  leadMs: leadUs / 1000,
+  droppedFrames,
+  droppedMs: droppedUs / 1000,
+})
 
 export interface EncoderWatchOptions {
   readonly clock: Clock
@@ -39,11 +49,11 @@ export async function watchEncoder({ clock, log, encoder, fed, load, found }: En
       missedMs += looks.look(clock.monotonic())
       const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
       if (signal.aborted) return 'done'
-      const { inMs, droppedFrames, droppedMs } = fed?.() ?? { inMs: null, droppedFrames: 0, droppedMs: 0 }
-      const { encodedMs: outMs } = encoder
-      const verdict = load.look({ atMs: clock.monotonic() - missedMs, inMs, outMs, droppedFrames, droppedMs, cpuMs })
+      const input = fed?.() ?? { inMs: null, leadMs: null, droppedFrames: 0, droppedMs: 0 }
+      const verdict = load.look({ ...input, atMs: clock.monotonic() - missedMs, outMs: encoder.encodedMs, cpuMs })
+      if (verdict.isHung) void process.stop(0)
       found(verdict)
-      return verdict.restart ? 'done' : undefined
+      return verdict.restart || verdict.isHung ? 'done' : undefined
     },
   )
   await process.exited

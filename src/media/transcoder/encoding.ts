@@ -147,11 +147,11 @@ export class Encoding {
     void watchEncoder({ clock, log, encoder, fed, load: this.#load, found })
   }
 
-  #found({ log, restart }: LoadVerdict): void {
+  #found({ log, restart, isHung }: LoadVerdict): void {
     if (log === null) return
     this.log(log.level, log.message)
     this.#notify({ kind: 'notice', message: this.#load.notice })
-    if (restart) this.restart()
+    if (restart || isHung) this.restart()
   }
 
   #measure(index: number, { frames, bytes, seconds }: MadeSegment, hasVideo: boolean): void {

@@ -3,7 +3,7 @@ import { type KeyframeVerdict, KeyframeWatch } from '../../core/hls/keyframes.ts
 import type { CopySink, Encoder } from '../encoder/encoder.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
-import type { Fed } from './encoderWatch.ts'
+import { type Fed, fedBy } from './encoderWatch.ts'
 
 /**
  * Why a source is detached from its process: the source is over, its tracks changed, the process failed, or it has to make
@@ -88,8 +88,7 @@ export class PushedInput implements FrameSink {
   }
 
   get fed(): Fed {
-    const { mediaUs, dropped: droppedFrames, droppedUs } = this.#mux
-    return { inMs: mediaUs / 1000, droppedFrames, droppedMs: droppedUs / 1000 }
+    return fedBy(this.#mux)
   }
 
   #begin(tracks: readonly TrackInfo[]): void {

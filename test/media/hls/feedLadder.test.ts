@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { HANG_TEXT } from '../../../src/core/channels/runs/hang.ts'
 import type { LoadControl } from '../../../src/core/channels/runs/load.ts'
 import type { SegmentFact } from '../../../src/core/hls/facts.ts'
 import { initName, segmentName } from '../../../src/core/hls/numbers.ts'
@@ -233,8 +234,9 @@ test('an ffmpeg that hangs is killed, and the renditions go on with the next fra
   await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 1)
   expect(signal('SIGSTOP')).toBe(1)
-  await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENT)
-  expect(warnings[0]).toMatch(/tried again: ffmpeg was killed/)
+  await vi.waitFor(() => expect(warnings).toHaveLength(2), PATIENT)
+  expect(warnings[0]).toContain(HANG_TEXT)
+  expect(warnings[1]).toMatch(/tried again: ffmpeg was killed/)
   const before = segmentsOf(stream, 'v144').length
   await expectAligned(stream, ['v144', 'v96'], before + 3)
   expectSameFrames(stream, 'v144')
@@ -320,7 +322,7 @@ test('when the machine is too slow, the largest rendition is left out and the ot
         begun: () => control.begun(),
         copies: (isCopied) => control.copies(isCopied),
         counted: (index, framesPerSecond) => control.counted(index, framesPerSecond),
-        look: () => ({ restart: isSlow, log: isSlow ? { level: 'warn', message: 'too slow' } : null }),
+        look: () => ({ restart: isSlow, isHung: false, log: isSlow ? { level: 'warn', message: 'too slow' } : null }),
         over: () => control.over(),
         ended: () => control.ended(),
       }

@@ -8,6 +8,8 @@ export interface LoadVerdict {
   readonly log: Omit<TranscodeLog, 'kind'> | null
   /** Restart the process, because `rungs` have changed. */
   readonly restart: boolean
+  /** The process hangs: kill it at once. The rungs stay. */
+  readonly isHung: boolean
 }
 
 /** Decides which rungs the processes of one engine encode, from its start to its end. */

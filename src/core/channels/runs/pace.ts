@@ -6,6 +6,8 @@ export interface PaceSample {
   readonly atMs: number
   /** Media that its source has sent since the process began, milliseconds; null: the process reads the source itself. */
   readonly inMs: number | null
+  /** The time of the latest frame that has to come out: of video, or of audio without video, milliseconds. Null as `inMs`. */
+  readonly leadMs: number | null
   /** Encoded media, milliseconds. */
   readonly outMs: number
   /** Frames of the source that were dropped so far because the process could not take them. */

@@ -35,13 +35,8 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       [['out'], counts.bytesOut],
     ]),
   )
-  const ends = 'WebRTC processes that ended by themselves (died), or gave no sign of life and were killed (hung).'
-  registry.registerMetric(
-    counter('sluice_media_processes_ended_total', ends, ['cause'], () =>
-      (['died', 'hung'] as const).map((cause): Sample => [[cause], mediaProcesses.ends.get(cause)]),
-    ),
-  )
   registerCacheMetrics(registry, counts)
+  registerMediaProcesses(registry, mediaProcesses)
   registry.registerMetric(
     counter('sluice_admissions_total', 'Sessions that were let in.', ['action', 'protocol'], () =>
       words(counts.admitted),
@@ -78,6 +73,15 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
 }
 
 const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
+
+function registerMediaProcesses(registry: Registry, { ends }: Context['mediaProcesses']): void {
+  const help = 'WebRTC processes that ended by themselves (died), or sent nothing any more and were killed (hung).'
+  registry.registerMetric(
+    counter('sluice_media_processes_ended_total', help, ['cause'], () =>
+      ['died', 'hung'].map((cause): Sample => [[cause], ends.get(cause)]),
+    ),
+  )
+}
 
 /** What caches report of their logs. */
 function registerCacheMetrics(registry: Registry, counts: Context['sessions']['counts']): void {

@@ -9,7 +9,7 @@ import { exitReason } from '../../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../../ffmpeg/muxFeed.ts'
 import type { Frame, VideoTrack } from '../../frame.ts'
-import { watchEncoder } from '../../transcoder/encoderWatch.ts'
+import { fedBy, watchEncoder } from '../../transcoder/encoderWatch.ts'
 import { FrameHistory, HISTORY_BYTES_MAX } from './frameHistory.ts'
 import type { RungTrack } from './rungTrack.ts'
 
@@ -158,8 +158,7 @@ export class LadderRun {
     this.#encoder = encoder
     this.#over = read.promise
     const mux = this.#newMux(encoder)
-    const fed = () => ({ inMs: mux.mediaUs / 1000, droppedFrames: mux.dropped, droppedMs: mux.droppedUs / 1000 })
-    void watchEncoder({ clock, log, encoder, fed, load, found: changed })
+    void watchEncoder({ clock, log, encoder, fed: () => fedBy(mux), load, found: changed })
     void this.#watchEnd(encoder)
     for (const frame of frames) this.#feed(frame)
   }

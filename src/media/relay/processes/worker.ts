@@ -8,7 +8,7 @@ import { BEAT_MS, type FromRelay, type RelayCalls, type RelaySettings, type ToRe
 export interface ProcessDeath {
   /** For the log. */
   readonly detail: string
-  /** It gave no sign of life any more, and was killed. */
+  /** It sent nothing any more, and was killed. */
   readonly isHung: boolean
 }
 
@@ -54,7 +54,7 @@ interface Waiting {
 
 /**
  * One relay process, from its start to its end. It is *starting* until it says that it is ready, and has `START_MS` for that.
- * Then every message is a sign of life. Without one for `HUNG_MS` it hangs: it is killed, as a stopped process can only be.
+ * Then it sends beats. If nothing comes from it for `HUNG_MS`, it hangs, and is killed.
  */
 export class Worker {
   readonly #options: WorkerOptions
@@ -147,7 +147,7 @@ export class Worker {
     resolve(true)
   }
 
-  /** Gives up calls without an answer, and a process without a sign of life. A pause of this process counts for neither. */
+  /** Gives up calls without an answer, and a process that sends nothing. A pause of this process counts for neither. */
   #look(): void {
     if (this.#isDead) return
     const nowMs = this.#options.now()

@@ -6,7 +6,7 @@ type Look = Partial<Omit<PaceSample, 'atMs'>>
 /** The paces after samples that are a second apart. */
 function watch(seconds: number, lookAt: (second: number) => Look): Pace[] {
   const pace = new PaceWatch()
-  const still = { inMs: null, outMs: 0, droppedFrames: 0, droppedMs: 0, cpuMs: null, idleCores: null }
+  const still = { inMs: null, leadMs: null, outMs: 0, droppedFrames: 0, droppedMs: 0, cpuMs: null, idleCores: null }
   return Array.from({ length: seconds + 1 }, (_, at) => pace.look({ ...still, atMs: 5000 + at * 1000, ...lookAt(at) }))
 }
 
