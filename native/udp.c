@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -22,8 +23,11 @@ enum {
   /* Datagrams in one read, and the bytes for each; longer ones are dropped. */
   SLOTS = 32,
   SLOT_BYTES = 2048,
-  /* Words that describe a datagram: its length, the port, and the address in one word or four. */
+  /* Words that describe a datagram: its length and how long it waited, the port, and the address in one word or four. */
   HEAD_WORDS = 6,
+  /* Bits of the length in the first word of a head; above them are the milliseconds that the datagram waited. */
+  LENGTH_BITS = 12,
+  MAX_WAITED_MS = (1 << (32 - LENGTH_BITS)) - 1,
   /* The largest payload of a UDP datagram. */
   MAX_DATAGRAM = 65507,
   /* One socket for each address of the machine. */
@@ -47,6 +51,8 @@ typedef struct {
   struct mmsghdr messages[SLOTS];
   struct iovec vectors[SLOTS];
   struct sockaddr_storage names[SLOTS];
+  /* Where the kernel writes when each datagram arrived. */
+  _Alignas(struct cmsghdr) unsigned char controls[SLOTS][CMSG_SPACE(sizeof(struct timespec))];
 } udp_socket;
 
 struct instance {
@@ -69,6 +75,7 @@ static int bound_socket(const unsigned char *address, size_t length, uint32_t po
   int on = 1, room = (int)buffer_bytes;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   if ((length == 4 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
       bind(fd, (struct sockaddr *)&local, local_length) == 0) {
     return fd;
@@ -133,9 +140,20 @@ static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
 
 /* ---- Reading ---- */
 
-static void describe(uint32_t *head, const struct mmsghdr *message, const struct sockaddr_storage *from) {
+/* How long a datagram has waited in the socket. 0 if the kernel does not say, or if the clock was set back meanwhile. */
+static uint32_t waited_ms(struct msghdr *message, const struct timespec *now) {
+  const struct cmsghdr *control = CMSG_FIRSTHDR(message);
+  struct timespec came;
+  if (control == NULL || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_TIMESTAMPNS) return 0;
+  memcpy(&came, CMSG_DATA(control), sizeof came);
+  int64_t ms = ((int64_t)now->tv_sec - came.tv_sec) * 1000 + (now->tv_nsec - came.tv_nsec) / 1000000;
+  return ms < 0 ? 0 : ms > MAX_WAITED_MS ? MAX_WAITED_MS : (uint32_t)ms;
+}
+
+static void describe(uint32_t *head, struct mmsghdr *message, const struct sockaddr_storage *from, const struct timespec *now) {
   /* Length 0 marks a datagram that was longer than its slot, and so was truncated. */
-  head[0] = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 0 : message->msg_len;
+  uint32_t length = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 0 : message->msg_len;
+  head[0] = length | waited_ms(&message->msg_hdr, now) << LENGTH_BITS;
   if (from->ss_family == AF_INET) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
     head[1] = ntohs(v4->sin_port);
@@ -160,16 +178,21 @@ static void prepare(udp_socket *socket) {
     message->msg_namelen = sizeof socket->names[i];
     message->msg_iov = &socket->vectors[i];
     message->msg_iovlen = 1;
+    message->msg_control = socket->controls[i];
+    message->msg_controllen = sizeof socket->controls[i];
   }
 }
 
 /* Reads waiting datagrams, SLOTS at most. Returns their number; 0 when there are none. */
 static unsigned read_some(udp_socket *socket) {
   int count = recvmmsg(socket->fd, socket->messages, SLOTS, MSG_DONTWAIT, NULL);
+  struct timespec now = {0};
+  if (count > 0) clock_gettime(CLOCK_REALTIME, &now);
   for (int i = 0; i < count; i++) {
-    describe(socket->heads + i * HEAD_WORDS, &socket->messages[i], &socket->names[i]);
-    /* The kernel replaced the size of the buffer with the length of the name; restore it for the next call. */
+    describe(socket->heads + i * HEAD_WORDS, &socket->messages[i], &socket->names[i], &now);
+    /* The kernel replaced the sizes of both buffers with what it wrote; restore them for the next call. */
     socket->messages[i].msg_hdr.msg_namelen = sizeof socket->names[i];
+    socket->messages[i].msg_hdr.msg_controllen = sizeof socket->controls[i];
   }
   return count > 0 ? (unsigned)count : 0;
 }

@@ -92,6 +92,14 @@ export type MediaEngineEvent =
     }
   /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
+  /** How long datagrams waited before a process read them, in the last second, and media packets that were too late. */
+  | {
+      readonly kind: 'waits'
+      readonly process: number
+      readonly meanMs: number
+      readonly mostMs: number
+      readonly late: number
+    }
   /**
    * A process of the engine ended by itself, or hung and was killed. The engine has reported its `sessions` as `ended` before.
    */

@@ -14,9 +14,18 @@ export class MediaProcesses {
   readonly #clock: Clock
   readonly ends = new Tally()
   #latest: MediaProcessEnd | null = null
+  /** By process: the longest wait of a datagram in the last second, milliseconds. */
+  readonly waits = new Map<number, number>()
+  /** Media packets that viewers did not get, because they waited too long before they were read. */
+  latePackets = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
+  }
+
+  waited({ process, mostMs, late }: { process: number; mostMs: number; late: number }): void {
+    this.waits.set(process, mostMs)
+    this.latePackets += late
   }
 
   ended({ isHung, sessions }: Omit<MediaProcessEnd, 'atMs'>): void {

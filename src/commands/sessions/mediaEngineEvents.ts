@@ -19,6 +19,8 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
         return countBytes(ctx, event.sessionId, event)
       case 'ended':
         return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
+      case 'waits':
+        return ctx.mediaProcesses.waited(event)
       case 'died':
         return died(ctx, event)
       case 'tracks':

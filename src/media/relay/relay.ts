@@ -13,6 +13,7 @@ import { newDownTrack } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
 import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
+import { Lateness, type Waits } from './transport/lateness.ts'
 import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
 import type { TransportEvents } from './transport/transportEvents.ts'
@@ -53,6 +54,9 @@ export class Relay {
   #slowAtMs = 0
   #bytesAtMs = 0
   readonly #looks: LateLooks
+  readonly #lateness = new Lateness()
+  /** Of the datagram that is being handled. */
+  #isLate = false
 
   constructor(options: RelayOptions) {
     this.#options = options
@@ -81,7 +85,10 @@ export class Relay {
           publisher.start()
           this.#replaceSource(room, publisher.source)
         },
-        rtp: (packet, index, atMs) => publisher.rtp(packet, index, atMs),
+        rtp: (packet, index, atMs) => {
+          if (this.#isLate) this.#lateness.dropped()
+          publisher.rtp(packet, index, atMs, this.#isLate)
+        },
         rtcp: (packets, atMs) => publisher.rtcp(packets, atMs),
       },
     )
@@ -156,9 +163,15 @@ export class Relay {
     return () => undefined
   }
 
-  /** A datagram arrived. It may be reused after this call. */
-  receive(datagram: Buffer, from: Endpoint): void {
+  /** A datagram arrived. It may be reused after this call. `waitedMs`: how long it waited in the socket. */
+  receive(datagram: Buffer, from: Endpoint, waitedMs = 0): void {
+    this.#isLate = this.#lateness.read(waitedMs)
     this.#server.receive(datagram, from, this.#options.now())
+  }
+
+  /** How long datagrams waited since the last call. */
+  waits(): Waits {
+    return this.#lateness.take()
   }
 
   /** Does the periodic work. Call it every `TICK_MS`. */

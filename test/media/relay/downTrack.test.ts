@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { RtpSender } from '../../../src/media/relay/transport/rtpSender.ts'
 import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
-import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+import { type RawPacket, RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 
 interface Sent {
   readonly head: RtpHead
@@ -30,7 +30,7 @@ const track = (ask: (() => void) | null = () => undefined): RtpTrack =>
 
 let count = 0
 /** A packet whose payload is unlike any other. */
-const packet = (index: number, over: { ssrc?: number; isKeyStart?: boolean; timestamp?: number } = {}) => {
+const packet = (index: number, over: Partial<RawPacket> = {}) => {
   const payload = Buffer.alloc(8)
   payload.writeUIntBE((count += 1), 0, 6)
   return { ssrc: 1, index, timestamp: index * 3000, marker: true, isKeyStart: false, payload, ...over }
@@ -57,6 +57,41 @@ test('a viewer that comes late begins with the last keyframe at once if the sour
   const { downTrack, sent } = viewer()
   downTrack.attach(source, 10_000)
   expect(sent).toHaveLength(50)
+})
+
+test('late packets go to no viewer, and each goes on at a keyframe in time, without a gap in its numbers', () => {
+  const asked: number[] = []
+  let nowMs = 0
+  const source = track(() => asked.push(nowMs))
+  const [watching, joining] = [viewer(), viewer()]
+  const heard: boolean[] = []
+  source.listen(() => heard.push(true))
+  const take = (index: number, over: Partial<RawPacket> = {}): void => {
+    nowMs = index * 1000
+    source.take(packet(index, over), nowMs)
+  }
+  watching.downTrack.attach(source, 0)
+  take(1, { isKeyStart: true })
+  take(2)
+  take(3, { isLate: true })
+  take(4, { isLate: true, isKeyStart: true })
+  joining.downTrack.attach(source, 4500)
+  const whileLate = asked.length
+  take(5, { isLate: true })
+  expect([watching, joining].map(({ sent }) => sent.length)).toEqual([2, 0])
+  expect(watching.downTrack.track).toBeNull()
+  // In time again, but what a decoder needs is missing: the publisher is asked for a keyframe.
+  take(6)
+  expect([asked.length > whileLate, watching.sent.length]).toEqual([true, 2])
+  take(7, { isKeyStart: true })
+  take(8)
+  expect(watching.sent.map(({ head }) => head.index)).toEqual([100, 101, 102, 103])
+  expect(watching.sent.map(({ head }) => head.timestamp)).toEqual([3000, 6000, 21_000, 24_000])
+  expect(joining.sent.map(({ head }) => head.index)).toEqual([100, 101])
+  // Packets before the gap are not sent again, nor any that were late; recordings have all of it.
+  watching.downTrack.resend([101, 102], 8500)
+  expect(watching.sent.slice(4).map(({ head }) => head.index)).toEqual([102])
+  expect(heard).toHaveLength(8)
 })
 
 test('another track goes on where the one before it ended: no gap in numbers, time as fast as the clock', () => {
@@ -112,6 +147,7 @@ const step = fc.oneof(
       /** From the packet before it: mostly the next, at times late or again. */
       ahead: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.integer({ min: -5, max: 3 })),
       key: fc.boolean(),
+      late: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('show' as const), which: fc.nat(1) }) },
@@ -131,7 +167,7 @@ test('no number of a viewer’s stream is ever used for two contents, whatever p
         if (one.kind === 'send') {
           const index = Math.max(0, (latest[one.which] ?? 0) + one.ahead)
           latest[one.which] = index
-          source?.take(packet(index, { ssrc: one.ssrc, isKeyStart: one.key }), nowMs)
+          source?.take(packet(index, { ssrc: one.ssrc, isKeyStart: one.key, isLate: one.late }), nowMs)
         } else if (one.kind === 'show' && source !== undefined) downTrack.attach(source, nowMs)
         else if (one.kind === 'resend') downTrack.resend([one.sequence % (sent.length + 200)], nowMs)
         else downTrack.detach()

@@ -176,6 +176,22 @@ test('a process that dies takes its sessions with it, and another one is started
   expect(started.map(({ calls }) => calls)).toEqual([['publish a1'], ['publish b1'], ['publish a2']])
 })
 
+test('a process that is behind for three beats takes no new viewers until it is in time again', async () => {
+  const { engine, started, publish, events } = engineWith({ processes: 1 })
+  await publish('a1', 'a')
+  const view = (sessionId: string) => engine.view({ sessionId, room: 'a', sourceId: null, offer: '' })
+  const beat = (meanMs: number) =>
+    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 } })
+  for (const meanMs of [200, 200, 100, 200, 200]) beat(meanMs)
+  expect(await view('v1')).toMatchObject({ ok: true })
+  beat(200)
+  expect(await view('v2')).toMatchObject({ ok: false, status: 503, problem: expect.stringContaining('behind') })
+  expect(await publish('a2', 'a')).toMatchObject({ ok: true })
+  beat(149)
+  expect(await view('v3')).toMatchObject({ ok: true })
+  expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, meanMs: 149, mostMs: 900, late: 2 })
+})
+
 test('the wait for another process is short, and ends with a refusal while that may not be started', async () => {
   const { started, clock, publish } = engineWith({ processes: 1 })
   await publish('a1', 'a')

@@ -74,6 +74,27 @@ describe('a session', () => {
 })
 
 describe('a publisher and its viewer', () => {
+  it('lose nothing but what waited for too long in the socket, up to the next keyframe', async () => {
+    const { net, publisher, viewer } = await broadcast()
+    const receive = net.relay.receive.bind(net.relay)
+    let waitedMs = 0
+    net.relay.receive = (datagram, from) => receive(datagram, from, waitedMs)
+    const send = async (isKey: boolean): Promise<number> => {
+      const before = viewer.media.length
+      publisher.sendFrame(3, isKey)
+      await net.pass(40)
+      return viewer.media.length - before
+    }
+    net.relay.waits()
+    expect(await send(false)).toBe(3)
+    waitedMs = 301
+    expect([await send(false), await send(true)]).toEqual([0, 0])
+    expect(net.relay.waits()).toMatchObject({ mostMs: 301, late: 6 })
+    waitedMs = 300
+    expect([await send(false), await send(true), await send(false)]).toEqual([0, 3, 3])
+    expect(net.relay.waits()).toMatchObject({ mostMs: 300, late: 0 })
+  })
+
   it('are reported with their addresses and tracks when they are connected', async () => {
     const { net, viewer } = await broadcast()
     expect(net.events.filter(({ kind }) => kind !== 'bytes')).toEqual([

@@ -45,6 +45,25 @@ if (!native.ok) {
   }
 
   describe('a native UDP port', () => {
+    it('says how long each datagram waited in the socket', async () => {
+      const waits: number[] = []
+      const host = '127.0.0.1'
+      const port = await openNativeUdp(addon, { host, port: 0 }, (_datagram, _from, waitedMs = -1) =>
+        waits.push(waitedMs),
+      )
+      const sender = await openNativeUdp(addon, { host, port: 0 }, () => undefined)
+      closers.push(
+        () => port.close(),
+        () => sender.close(),
+      )
+      sender.send(Buffer.from('a'), { address: host, port: port.port, via: 0 })
+      // Nothing is read meanwhile.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      await expect.poll(() => waits).toHaveLength(1)
+      expect(waits[0]).toBeGreaterThanOrEqual(99)
+      expect(waits[0]).toBeLessThan(60_000)
+    })
+
     it.each([
       ['udp4', '127.0.0.1'],
       ['udp6', '::1'],

@@ -59,6 +59,7 @@ async function pass(seconds: number): Promise<void> {
     await turn()
   }
 }
+const BEAT = { kind: 'beat', waits: { meanMs: 0, mostMs: 0, late: 0 } } as const
 const dead = (detail: string, isHung = false): ProcessDeath => ({ detail, isHung })
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = {}
@@ -101,12 +102,12 @@ test('a process that does not listen after 15 s is killed', async () => {
 test('a process that is silent for 8 s hangs and is killed once, and any message shows that it does not', async () => {
   const { child, deaths, ready, received } = worker()
   ready()
-  for (const message of [{ kind: 'beat' }, { kind: 'answer', id: 99, value: null }] as const) {
+  for (const message of [BEAT, { kind: 'answer', id: 99, value: null }] as const) {
     await pass(7)
     child.say(message)
   }
   await pass(7)
-  expect([child.signals, received]).toEqual([[], [{ kind: 'beat' }]])
+  expect([child.signals, received]).toEqual([[], [BEAT]])
   await pass(2)
   expect(child.signals).toEqual(['SIGKILL'])
   child.emit('exit', null, 'SIGKILL')

@@ -74,7 +74,22 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
 
 const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
 
-function registerMediaProcesses(registry: Registry, { ends }: Context['mediaProcesses']): void {
+function registerMediaProcesses(registry: Registry, processes: Context['mediaProcesses']): void {
+  const { ends, waits } = processes
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_media_wait_seconds',
+      help: 'The longest that a datagram waited before a WebRTC process read it, in the last second.',
+      labelNames: ['process'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const [process, ms] of waits) this.set({ process }, ms / 1000)
+      },
+    }),
+  )
+  const late = 'Media packets that viewers did not get, because they waited for more than 300 ms before they were read.'
+  registry.registerMetric(counter('sluice_media_late_packets_total', late, [], () => [[[], processes.latePackets]]))
   const help = 'WebRTC processes that ended by themselves (died), or sent nothing any more and were killed (hung).'
   registry.registerMetric(
     counter('sluice_media_processes_ended_total', help, ['cause'], () =>

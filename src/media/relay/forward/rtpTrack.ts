@@ -30,6 +30,8 @@ export interface RawPacket {
   readonly marker: boolean
   readonly payload: Buffer
   readonly isKeyStart: boolean
+  /** It waited so long before it was read that viewers get none of it. */
+  readonly isLate?: boolean
 }
 
 type PacketListener = (packet: MediaPacket, nowMs: number) => void
@@ -42,6 +44,9 @@ export class RtpTrack {
   readonly #ring: PacketRing
   readonly #memory = new PayloadMemory()
   readonly #listeners = new Set<PacketListener>()
+  readonly #lateListeners = new Set<() => void>()
+  /** The latest packet is too old for viewers. It is kept and goes to listeners, since recordings want all of it. */
+  isLate = false
   readonly #askForKeyframe: (() => void) | null
   /** Video frames so far: the last packet of each has the marker. */
   frames = 0
@@ -95,6 +100,7 @@ export class RtpTrack {
       payload: this.#memory.keep(raw.payload),
       isKeyStart: raw.isKeyStart,
     }
+    this.#noteLate(raw.isLate === true, nowMs)
     this.#ring.put(packet)
     if (raw.marker && raw.payload.length > 0) this.frames += 1
     this.timeline.seen(packet.timestamp, nowMs)
@@ -114,6 +120,15 @@ export class RtpTrack {
   listen(listener: PacketListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /**
+   * Calls `listener` when packets begin to be late. It must take its targets out of the fan-out, until a keyframe is in time.
+   * Returns a function that stops it.
+   */
+  whenLate(listener: () => void): () => void {
+    this.#lateListeners.add(listener)
+    return () => void this.#lateListeners.delete(listener)
   }
 
   /** How long ago the latest keyframe began, in milliseconds; infinite before the first. */
@@ -153,6 +168,14 @@ export class RtpTrack {
     if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
     this.#askedAtMs = nowMs
     this.#askForKeyframe?.()
+  }
+
+  /** A keyframe is asked for only when packets are in time again: before that it would be late too. */
+  #noteLate(isLate: boolean, nowMs: number): void {
+    if (isLate === this.isLate) return
+    this.isLate = isLate
+    if (isLate) for (const listener of this.#lateListeners) listener()
+    else this.requestKeyframe(nowMs)
   }
 
   /** The parameter sets and slices of a keyframe share a timestamp; the earliest packet with it is the start. */

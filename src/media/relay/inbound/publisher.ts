@@ -95,13 +95,14 @@ export class Publisher {
     this.#options.tracks(this.#tracks)
   }
 
-  rtp(packet: Buffer, index: number, nowMs: number): void {
+  /** `isLate`: the packet waited too long before it was read. */
+  rtp(packet: Buffer, index: number, nowMs: number, isLate = false): void {
     const header = parseRtp(packet)
     const line = header === null ? undefined : this.#lineFor(packet, header)
     if (header === null || line === undefined) return
     this.#noteTransportSequence(packet, header, line, nowMs)
     const payload = payloadOf(packet, header)
-    const arrival = { index, timestamp: header.timestamp, marker: header.marker, payload }
+    const arrival = { index, timestamp: header.timestamp, marker: header.marker, payload, isLate }
     if (header.payloadType === line.chosen.rtxPayloadType) {
       this.#repaired(packet, header, line)?.takeRetransmission(arrival, nowMs)
       return

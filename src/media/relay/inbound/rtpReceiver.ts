@@ -11,6 +11,8 @@ export interface RtpArrival {
   readonly timestamp: number
   readonly marker: boolean
   readonly payload: Buffer
+  /** It waited too long before it was read. */
+  readonly isLate?: boolean
 }
 
 /** A larger gap gets no NACKs: a keyframe is cheaper. */
@@ -47,19 +49,20 @@ export class RtpReceiver {
     this.#reception = new Reception(track.shape.rate)
   }
 
-  take({ index, timestamp, marker, payload }: RtpArrival, nowMs: number): void {
-    this.#reception.arrived(index, timestamp, nowMs)
-    this.#put({ index, timestamp, marker, payload }, nowMs)
+  take(arrival: RtpArrival, nowMs: number): void {
+    this.#reception.arrived(arrival.index, arrival.timestamp, nowMs)
+    this.#put(arrival, nowMs)
   }
 
   /** A retransmission (RFC 4588): the original sequence number is in front of the payload. */
-  takeRetransmission({ timestamp, marker, payload }: RtpArrival, nowMs: number): void {
+  takeRetransmission(arrival: RtpArrival, nowMs: number): void {
+    const { payload } = arrival
     if (payload.length < 2 || this.#highest < 0) return
     const index = unwrapSequence(this.#highest, payload.readUInt16BE(0))
     const missing = this.#missing.get(index)
     if (missing === undefined) return
     if (missing.tries > 0) this.#nackTimer.onRetransmission(nowMs - missing.firstNackAtMs)
-    this.#put({ index, timestamp, marker, payload: payload.subarray(2) }, nowMs)
+    this.#put({ ...arrival, index, payload: payload.subarray(2) }, nowMs)
   }
 
   /** The sequence numbers to NACK now, in order. Gives up on packets after too many NACKs. */
@@ -88,11 +91,11 @@ export class RtpReceiver {
     return { ssrc: this.ssrc, ...this.#reception.report(nowMs) }
   }
 
-  #put({ index, timestamp, marker, payload }: RtpArrival, nowMs: number): void {
+  #put({ index, timestamp, marker, payload, isLate }: RtpArrival, nowMs: number): void {
     this.#missing.delete(index)
     this.#noteGap(index, nowMs)
     const isKeyStart = this.#reader === null || this.#reader.isKeyStart(payload)
-    this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart }, nowMs)
+    this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart, isLate: isLate === true }, nowMs)
   }
 
   #giveUp(index: number, { firstNackAtMs }: Missing, nowMs: number): void {

@@ -37,6 +37,7 @@ export class DownTrack {
   #catchUp: { nextIndex: number; readonly untilMs: number } | null = null
   #nextTrack: RtpTrack | null = null
   #stopWaiting = (): void => undefined
+  #ignoreLate = (): void => undefined
   #nextIndex: number
   #lastTimestamp: number | null = null
   #packets = 0
@@ -74,7 +75,7 @@ export class DownTrack {
     if (track === this.#nextTrack) return true
     this.#wait(null)
     if (track === this.track) return true
-    const isFresh = this.track === null && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS
+    const isFresh = this.track === null && !track.isLate && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS
     const isCacheBest = isFresh || !track.isAskable
     const cached = isCacheBest ? track.sinceKeyframe() : []
     const [first] = cached
@@ -159,7 +160,7 @@ export class DownTrack {
     this.#nextTrack = track
     this.#stopWaiting =
       track?.listen((packet, nowMs) => {
-        if (!packet.isKeyStart) return
+        if (!packet.isKeyStart || track.isLate) return
         this.#wait(null)
         this.#begin(track, packet, nowMs)
         this.#segment?.track.fanout.add(this.#segment.target)
@@ -182,10 +183,18 @@ export class DownTrack {
     }
     this.#segment = { track, target }
     this.#isForwarding = true
+    this.#ignoreLate = track.whenLate(() => this.#pauseWhileLate(track))
+  }
+
+  /** What comes is old. The viewer goes on at a keyframe that is in time, of this track or of the one that it switches to. */
+  #pauseWhileLate(track: RtpTrack): void {
+    this.#leave()
+    if (this.#nextTrack === null) this.#wait(track)
   }
 
   #leave(): void {
     if (this.#isForwarding && this.#catchUp === null) this.#segment?.track.fanout.remove(this.#segment.target)
+    this.#ignoreLate()
     this.#catchUp = null
     this.#isForwarding = false
   }

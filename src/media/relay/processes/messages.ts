@@ -1,5 +1,6 @@
 import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
+import type { Waits } from '../transport/lateness.ts'
 
 /** The settings of a relay process. */
 export interface RelaySettings {
@@ -63,8 +64,8 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  /** It works through its messages. Every `BEAT_MS` once it is ready. */
-  | { readonly kind: 'beat' }
+  /** It works through its messages. Every `BEAT_MS` once it is ready. `waits`: since the last beat. */
+  | { readonly kind: 'beat'; readonly waits: Waits }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */

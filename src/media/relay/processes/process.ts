@@ -7,6 +7,7 @@ import { createIdentity } from '../transport/dtls.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import { BEAT_MS, type FromRelay, type Media, type RelayCall, type RelaySettings, type ToRelay } from './messages.ts'
+import { LoopTurns } from '../transport/lateness.ts'
 import { openPorts } from '../transport/port.ts'
 import { Relay, TICK_MS } from '../relay.ts'
 import type { Receive, UdpPort } from '../transport/socket.ts'
@@ -48,7 +49,9 @@ process.once('message', (message: ToRelay) => {
 async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
-  const receive: Receive = (datagram, from) => relay.receive(datagram, from)
+  const turns = new LoopTurns(now())
+  const receive: Receive = (datagram, from, waitedMs) =>
+    relay.receive(datagram, from, waitedMs ?? turns.waitedMs(now()))
   const { udp, tcp, native, note } = await openPorts(settings, settings.native !== false, receive)
   const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
   const relay = new Relay({
@@ -65,8 +68,11 @@ async function run(settings: RelaySettings): Promise<void> {
     emit,
     want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
   })
-  setInterval(() => relay.tick(), TICK_MS)
-  setInterval(() => post({ kind: 'beat' }), BEAT_MS)
+  setInterval(() => {
+    turns.turn(now())
+    relay.tick()
+  }, TICK_MS)
+  setInterval(() => post({ kind: 'beat', waits: relay.waits() }), BEAT_MS)
   process.on('message', listener(relay))
   post({ kind: 'ready', port: udp.port, note })
 }

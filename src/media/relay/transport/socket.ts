@@ -29,8 +29,11 @@ const MAX_WAITING = 64
 /** A port that is free at one address may be taken at another. */
 const ATTEMPTS = 10
 
-/** Handles a datagram. Its memory is reused after the call: keep a copy. */
-export type Receive = (datagram: Buffer, from: Endpoint) => void
+/**
+ * Handles a datagram. Its memory is reused after the call: keep a copy. `waitedMs`: how long it waited in the socket, where the
+ * system says so.
+ */
+export type Receive = (datagram: Buffer, from: Endpoint, waitedMs?: number) => void
 
 /**
  * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do

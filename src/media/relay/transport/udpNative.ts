@@ -22,6 +22,9 @@ export interface UdpAddon {
 const SLOTS = 32
 const SLOT_BYTES = 2048
 const HEAD_WORDS = 6
+/** The first word has the length in its lower bits, and the milliseconds that the datagram waited above them. */
+const LENGTH_BITS = 12
+const LENGTH_MASK = (1 << LENGTH_BITS) - 1
 
 /** A port whose sockets are the addon's. */
 export interface NativeUdpPort extends UdpPort {
@@ -92,9 +95,11 @@ class Inlet {
 
   each(count: number, receive: Receive): void {
     for (let slot = 0; slot < count; slot++) {
-      const length = this.#heads[slot * HEAD_WORDS] ?? 0
+      const word = this.#heads[slot * HEAD_WORDS] ?? 0
+      const length = word & LENGTH_MASK
       const at = slot * SLOT_BYTES
-      if (length > 0) receive(this.memory.subarray(at, at + length), this.#from(slot * HEAD_WORDS))
+      if (length > 0)
+        receive(this.memory.subarray(at, at + length), this.#from(slot * HEAD_WORDS), word >>> LENGTH_BITS)
     }
   }
 
