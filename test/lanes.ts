@@ -59,6 +59,7 @@ export const LANES = {
       'test/system/{monitoringNodes,pgbouncer,streamUpdates,switchover}.test.ts',
     ],
     shared: [
+      'test/conformance/lists.test.ts',
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
       'test/commands/{accessLog,binding,forget,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
       'test/system/{delivery,leases,provision,sessions}.test.ts',
@@ -98,6 +99,7 @@ export const LANES = {
   // Starts from the sources and of installed copies, and what a process takes.
   start: {
     files: [
+      'test/system/churn.test.ts',
       'test/system/{npmStart,warm,firstRun,mediaProcess,idleModules,openFiles,listen}.test.ts',
       'test/base/keyfile.test.ts',
     ],

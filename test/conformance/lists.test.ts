@@ -6,7 +6,8 @@ import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { credential } from '../support/channelsClient.ts'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { testedStores } from '../support/place.ts'
+import { freshDatabase } from '../support/postgres.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { type Ground, type Item, LISTS, type ListCase, newGround, REGIONS } from './lists.ts'
 
@@ -115,23 +116,21 @@ async function pageAndCompare(
   expect(seen).toEqual(expect.arrayContaining([...throughout]))
 }
 
-describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
-  const missing = engine === 'postgres' && postgresUrl() === null
+describe.each(testedStores())('every list on %s', (engine) => {
   let sluice: RunningApp
   let drop: (() => Promise<void>) | undefined
   beforeAll(async () => {
-    if (missing) return
-    const database = engine === 'postgres' ? await freshDatabase() : undefined
+    const database = engine === 'PostgreSQL' ? await freshDatabase() : undefined
     drop = database?.drop
     const channels = { regions: REGIONS }
     sluice = await runApp({ flags: database ? { channels, storage: { url: database.url } } : { channels } })
   })
   afterAll(async () => {
-    await sluice?.close()
+    await sluice.close()
     await drop?.()
   })
 
-  test.skipIf(missing).each(Object.keys(LISTS))(
+  test.each(Object.keys(LISTS))(
     '%s: each item that stays in the list is seen once, in order, while others come and go',
     async (name) => {
       const list = LISTS[name]
@@ -143,7 +142,7 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
     },
   )
 
-  test.skipIf(missing)('a cursor is valid only unchanged, for its own list, account and filters', async () => {
+  test('a cursor is valid only unchanged, for its own list, account and filters', async () => {
     const [mine, theirs] = [await newAsker(sluice), await newAsker(sluice)]
     const cursors = new Map<string, string>()
     for (const [name, list] of Object.entries(LISTS)) {
@@ -172,16 +171,13 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
     await refused(mine, LISTS['channels'] as ListCase, { cursor: channels, search: 'a' })
   })
 
-  test.skipIf(missing).each(['0', '101', '-1', '1.5', 'many', ''])(
-    'limit=%s is refused, not clamped',
-    async (limit) => {
-      const asker = await newAsker(sluice)
-      for (const list of Object.values(LISTS)) {
-        const { status, text } = await asker.get(list, { limit })
-        expect([status, text]).toEqual([400, expect.stringContaining('limit')])
-      }
-    },
-  )
+  test.each(['0', '101', '-1', '1.5', 'many', ''])('limit=%s is refused, not clamped', async (limit) => {
+    const asker = await newAsker(sluice)
+    for (const list of Object.values(LISTS)) {
+      const { status, text } = await asker.get(list, { limit })
+      expect([status, text]).toEqual([400, expect.stringContaining('limit')])
+    }
+  })
 })
 
 test('every list of the channels interface has a cursor, and is tested here', () => {

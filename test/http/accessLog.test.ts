@@ -183,6 +183,7 @@ it('folds and bounds a flood of refusals and reports it; records nothing for an 
     sluice.call('GET', `/hls/${account}/${stream}/index.m3u8`, undefined, { authorization: '', origin })
   const flood = (times: number, ask: (at: number) => Promise<{ status: number }>) =>
     Promise.all(Array.from({ length: times }, (_, at) => ask(at)))
+  const startMs = performance.now()
   const answers = await flood(200, () => watch(sluice.accountId, 'vip', 'https://same.example'))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
   await flood(300, (at) => watch(sluice.accountId, `vip-${at}`, `https://${at}.example`))
@@ -193,8 +194,9 @@ it('folds and bounds a flood of refusals and reports it; records nothing for an 
   expect(Date.parse(data[0].lastAt)).toBeGreaterThanOrEqual(Date.parse(data[0].at))
   const page = (accountId: string) => sluice.app.ctx.store.read.accessLog.page({ accountId, limit: 10_000 })
   const rows = await page(sluice.accountId)
-  // A quarter of `access.log.rowsPerMinute` for one address.
-  expect(rows.filter(({ address }) => address === '127.0.0.1').length).toBeLessThanOrEqual(65)
+  // A quarter of `access.log.rowsPerMinute` for one address, and a row more for each second that the requests took.
+  const mostRows = 60 + Math.ceil((performance.now() - startMs) / 1000)
+  expect(rows.filter(({ address }) => address === '127.0.0.1').length).toBeLessThanOrEqual(mostRows)
   expect(await page('nosuch')).toEqual([])
 
   const metrics = await (await fetch(`${sluice.base}/metrics`)).text()
