@@ -78,6 +78,7 @@ export const LANES = {
     mostly: 'waits',
     seconds: 90,
     workers: 2,
+    postgres: true,
   },
   // The dashboard in Chromium, page by page.
   dashboard: {
