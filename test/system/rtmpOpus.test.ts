@@ -168,6 +168,34 @@ describe('video with B-frames', () => {
   })
 })
 
+test('video whose frames are all shown equally late passes unchanged, without a process of its own', async () => {
+  const source = await recorded('-bf 0')
+  const names: string[] = []
+  const counted: Ffmpeg = {
+    ...ffmpeg,
+    run: (job) => {
+      names.push(job.name)
+      return ffmpeg.run(job)
+    },
+  }
+  const hub = new Hub()
+  const options = { ffmpeg: counted, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  const conversion = webRtcMedia(hub, options)
+  const out = new Collected()
+  conversion.media.subscribe(out)
+  // Profile main, in which there may be B-frames.
+  const main = (track: TrackInfo): TrackInfo =>
+    track.kind === 'video'
+      ? { ...track, config: Uint8Array.from(track.config, (byte, at) => (at === 1 ? 77 : byte)) }
+      : track
+  hub.tracks(source.tracks.map(main))
+  const video = source.frames.filter(({ kind }) => kind === 'video')
+  for (const frame of video) hub.frame({ ...frame, timeUs: frame.decodeTimeUs + 80_000 })
+  await conversion.stop()
+  expect(out.of('video').map(({ data }) => data)).toEqual(video.map(({ data }) => data))
+  expect(names).toEqual([])
+})
+
 test('without ffmpeg the video continues, without audio', async () => {
   const source = await recorded('-bf 0')
   ffmpeg = createFfmpeg({
