@@ -10,16 +10,22 @@ export function bindingsSuite(stores: Stores): void {
     (await stores.other.read.bindings.list(tokenId)).map((bound) => bound.address)
 
   describe('bindings', () => {
-    test('exactly N of 50 addresses are bound by 200 concurrent attempts through two stores', async () => {
+    test('exactly N of 50 addresses are bound by 200 attempts, 16 at once, through two stores', async () => {
       const { id } = await insert(stores.store, { accountId })
       const limit = 7
-      const attempts = Array.from({ length: 200 }, async (_, n) => {
+      const attempt = async (n: number) => {
         const store = n % 2 ? stores.store : stores.other
         const address = `192.0.2.${n % 50}`
         const input = { tokenId: id, version: 1, address, limit, atMs: n }
         return { address, answer: await store.transaction((tx) => tx.bindings.bind(input)) }
-      })
-      const answers = await Promise.all(attempts)
+      }
+      const answers: Awaited<ReturnType<typeof attempt>>[] = []
+      let next = 0
+      // No more than two stores have connections for: an attempt that waits for one gives up after a time.
+      const client = async () => {
+        while (next < 200) answers.push(await attempt(next++))
+      }
+      await Promise.all(Array.from({ length: 16 }, client))
       const bound = answers.filter(({ answer }) => answer === 'bound').map(({ address }) => address)
       expect(bound).toHaveLength(limit)
       expect((await addresses(id)).toSorted()).toEqual(bound.toSorted())
