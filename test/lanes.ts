@@ -52,7 +52,7 @@ export const LANES = {
     workers: 2,
     postgres: true,
   },
-  // Several nodes on one database, and what `npm test` runs on SQLite alone.
+  // Several nodes on one database, its failover, PgBouncer, and what `npm test` runs on SQLite alone.
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',

@@ -91,13 +91,13 @@ async function underLoad(url: string): Promise<{ app: RunningApp; accepted: numb
     const { status, json } = await write(app)
     if (status === 200) accepted.push(json.data.id as number)
   }
-  const callers = [read, read, make, make].map(repeat)
+  const callers = [read, make].map(repeat)
   const stop = async () => {
     over.abort()
     await Promise.all(callers)
   }
   onTestFinished(stop)
-  await until(() => accepted.length > 20)
+  await until(() => accepted.length > 5)
   return { app, accepted, stop }
 }
 
