@@ -1,23 +1,28 @@
 import type { App } from './app.ts'
 import { followEngine } from '../commands/sessions/mediaEngineEvents.ts'
 import type { MediaEngine } from '../media/engine.ts'
+import { systemNames } from '../net/resolve.ts'
 import { createRelayEngine } from '../media/relay/processes/engine.ts'
 
 /** The embedded engine. It starts no process before the first publisher or viewer. */
-export function relayEngine({ config: { webrtc, sessions }, ctx }: App): MediaEngine {
-  const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
+export function relayEngine(app: App): MediaEngine {
+  const { config, ctx } = app
+  const { host, port, processes, maxBitrateKilobits, publisherTimeoutSeconds } = config.webrtc
   const maxBitrate = maxBitrateKilobits * 1000
   const publisherSilentMs = publisherTimeoutSeconds * 1000
   return createRelayEngine({
     log: ctx.log,
     now: () => ctx.clock.monotonic(),
+    resolve: systemNames,
     config: {
       host,
       udpPort: port,
       processes,
-      publicAddresses,
+      get publicAddresses() {
+        return app.config.webrtc.publicAddresses
+      },
       maxBitrate,
-      maxSessions: sessions.max,
+      maxSessions: config.sessions.max,
       publisherSilentMs,
     },
   })

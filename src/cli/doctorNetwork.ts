@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
@@ -86,8 +87,15 @@ export async function checkPublicAddress({ webrtc }: Config): Promise<Finding> {
       `no answer over UDP from ${names} within 2 s: a firewall may block UDP, or webrtc.iceServers is wrong`,
     )
   }
-  return judgeAddresses(seen, webrtc.publicAddresses)
+  return judgeAddresses(seen, (await Promise.all(webrtc.publicAddresses.map(addressesOf))).flat())
 }
+
+/** Those of a host name; the name itself if it has none now. */
+const addressesOf = (name: string): Promise<string[]> =>
+  lookup(name, { all: true }).then(
+    (found) => found.map(({ address }) => address),
+    () => [name],
+  )
 
 function judgeAddresses(seen: readonly string[], announced: readonly string[]): Finding {
   const check = 'public address'

@@ -17,9 +17,15 @@ export const addressOrNetwork: TextRule = (value) => {
 }
 
 /** An address that clients can use: without a zone, which is valid on one machine only. */
-export const address: TextRule = (value) => (isIP(value) === 0 || value.includes('%') ? 'is not an address' : undefined)
+const address: TextRule = (value) => (isIP(value) === 0 || value.includes('%') ? 'is not an address' : undefined)
 
 export const addressOrNothing: TextRule = (value) => (value === '' ? undefined : address(value))
+
+/** An address that clients can use, or a host name that has one. A name has a letter in its last label, unlike an address. */
+export const addressOrName: TextRule = (value) => {
+  const isName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) && /[a-z][^.]*$/i.test(value)
+  return isName || address(value) === undefined ? undefined : 'is not an address or a host name'
+}
 
 /** A host name or address to listen on. The port is a key of its own. */
 export const hostToListenOn: TextRule = (value) => {

@@ -3,8 +3,8 @@ import { channels } from './channels.ts'
 import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, text, toggle } from './keys.ts'
 import {
-  address,
   addressOrNetwork,
+  addressOrName,
   addressOrNothing,
   base64Of32Bytes,
   headerSecret,
@@ -250,10 +250,12 @@ const schema = {
       about: 'The number of media processes; 0 means one less than the number of cores, and at least one.',
     }),
     publicAddresses: list({
+      live: true,
       default: [],
-      allowed: 'IPv4 or IPv6 addresses',
-      rule: address,
-      about: 'The media addresses that Sluice announces to publishers and viewers, instead of those of this machine.',
+      allowed: 'IPv4 or IPv6 addresses, or host names',
+      rule: addressOrName,
+      about:
+        'The media addresses that Sluice announces, instead of those of this machine. Names are resolved again every minute.',
     }),
     maxBitrateKilobits: integer({
       default: 8000,

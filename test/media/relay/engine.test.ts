@@ -38,7 +38,7 @@ function engineWith(over: Partial<RelayConfig> = {}, hungMs = 30_000) {
   const endOf = (id: string) =>
     events.flatMap((one) => (one.kind === 'ended' && one.sessionId === id ? [one.reason] : []))
   const pids = () => childPids().filter((pid) => !others.has(pid))
-  return { engine, events, unwatch, publish, portOf, endOf, pids }
+  return { engine, config, events, unwatch, publish, portOf, endOf, pids }
 }
 
 function childPids(): number[] {
@@ -86,6 +86,18 @@ test('an idle engine has no process, rooms are spread over processes, and a room
   await engine.stop()
   expect([endOf('b1'), endOf('c1'), pids()]).toEqual([['kicked'], ['kicked'], []])
   expect(await portOf('late', 'x/a')).toBe('The media server is starting again; come back in a moment.')
+})
+
+test('processes that run announce other addresses when the configuration names others', async () => {
+  const { engine, portOf, publish, config } = engineWith({ processes: 1 })
+  await portOf('a1', 'x/a')
+  config.publicAddresses = ['203.0.113.9']
+  let asked = 1
+  await eventually(async () => {
+    const answer = await publish(`a${++asked}`, `x/${asked}`)
+    expect(answer.ok && answer.answer).toContain(' 203.0.113.9 ')
+  })
+  await engine.stop()
 })
 
 test('of a process that dies only the sessions end, and the next session waits for another process', async () => {

@@ -123,7 +123,7 @@ if (!native.ok) {
     it('binds one port at every address, says which is taken, and gives it back', async () => {
       const first = await openNativeUdp(addon, { host: '', port: 0 }, () => undefined)
       expect(first.addresses).toContain('127.0.0.1')
-      expect(first.descriptors.map((fd) => addon.port(fd))).toEqual(first.addresses.map(() => first.port))
+      expect(first.descriptors.map((fd = 0) => addon.port(fd))).toEqual(first.addresses.map(() => first.port))
       const again = openNativeUdp(addon, { host: '', port: first.port }, () => undefined)
       await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE', port: first.port })
       await first.close()

@@ -6,10 +6,13 @@ import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
 import type { Waits } from '../transport/lateness.ts'
+import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
 import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
+  /** Addresses and host names for our candidates; read again every few seconds. */
+  readonly publicAddresses: readonly string[]
   /** UDP port of the first process; the others take those that follow. 0: any that are free. */
   readonly udpPort: number
   /** 0: one less than there are cores, and at least one. */
@@ -24,6 +27,8 @@ export interface RelayEngineOptions {
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number
   readonly config: RelayConfig
+  /** Every address of a host name. Absent: names have none. */
+  readonly resolve?: HostsOptions['resolve']
   /** Starts a process. Absent: forks `process.ts`. */
   readonly startProcess?: (options: WorkerOptions) => RelayProcess
 }
@@ -40,6 +45,8 @@ const TOO_BUSY: Negotiated = {
 }
 /** A process that died is not started again before this time. */
 const PAUSE_MS = 1000
+/** How often the addresses of this machine are looked at. */
+const LOOK_MS = 3000
 
 const BEHIND: Negotiated = {
   ok: false,
@@ -91,12 +98,28 @@ class RelayEngine implements MediaEngine {
   readonly #sessions = new Map<string, Held>()
   readonly #taps = new Map<string, Tapped>()
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
+  readonly #hosts: MediaHosts
+  #looking: NodeJS.Timeout | undefined
+  #looked: Promise<void> | null = null
   #isStopped = false
 
-  constructor({ log, now, config, startProcess = (options) => new Worker(options) }: RelayEngineOptions) {
+  constructor({
+    log,
+    now,
+    config,
+    resolve = async () => [],
+    startProcess = (options) => new Worker(options),
+  }: RelayEngineOptions) {
     this.#log = log
     this.#now = now
     this.#config = config
+    this.#hosts = new MediaHosts({
+      host: config.host,
+      publicAddresses: () => config.publicAddresses,
+      resolve,
+      now,
+      log,
+    })
     this.#startProcess = startProcess
     const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
     this.#slots = Array.from({ length: count }, (_, index) => ({ index, worker: null, notBeforeMs: 0, behind: 0 }))
@@ -109,8 +132,23 @@ class RelayEngine implements MediaEngine {
 
   async stop(): Promise<void> {
     this.#isStopped = true
+    clearInterval(this.#looking)
+    this.#looking = undefined
+    this.#looked = null
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
     await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
+  }
+
+  /** Looks at the addresses from the first session on. Resolves when names have been resolved, or could not be. */
+  #follow(): Promise<void> {
+    this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref()
+    return (this.#looked ??= this.#hosts.look())
+  }
+
+  /** Posts also what has not changed: an address may not have been ready when it was new. */
+  async #look(): Promise<void> {
+    await this.#hosts.look()
+    for (const { worker } of this.#slots) worker?.post(this.#hosts.current)
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
@@ -173,6 +211,7 @@ class RelayEngine implements MediaEngine {
     { sessionId, room }: { sessionId: string; room: string },
     call: (worker: RelayProcess) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
+    if (!this.#isStopped) await this.#follow()
     const slot = this.#slotOf(room)
     await this.#pause(slot)
     const worker = this.#workerOf(slot)
@@ -202,10 +241,10 @@ class RelayEngine implements MediaEngine {
     return least[0]
   }
 
-  /** A session that begins right after a process has died waits: the next process is not started at once. */
+  /** A session that begins right after a process has died waits. One millisecond more: a timer may be a fraction early. */
   async #pause(slot: Slot): Promise<void> {
     const leftMs = slot.notBeforeMs - this.#now()
-    if (slot.worker === null && leftMs > 0) await sleep(Math.min(leftMs + 1, PAUSE_MS))
+    if (slot.worker === null && leftMs > 0) await sleep(Math.min(Math.ceil(leftMs), PAUSE_MS) + 1)
   }
 
   /** Starts the process of a slot when there is none. Null: it is too soon after it could not be started. */
@@ -213,9 +252,10 @@ class RelayEngine implements MediaEngine {
     if (slot.worker !== null) return slot.worker
     if (this.#isStopped || this.#now() < slot.notBeforeMs) return null
     const { udpPort, processes: _, ...settings } = this.#config
+    void this.#follow()
     const port = udpPort === 0 ? 0 : udpPort + slot.index
     const worker = this.#startProcess({
-      settings: { ...settings, port },
+      settings: { ...settings, publicAddresses: this.#hosts.current.publicAddresses, port },
       log: this.#log,
       now: this.#now,
       received: (message) => (message.kind === 'beat' ? this.#beat(slot, message.waits) : this.#received(message)),

@@ -19,6 +19,15 @@ export interface RelaySettings {
   readonly native?: boolean
 }
 
+/** Where processes listen and what they announce, as it is now. */
+export interface RelayHosts {
+  readonly kind: 'hosts'
+  /** The addresses to listen at; null: those of the start. */
+  readonly listen: readonly string[] | null
+  /** As `RelaySettings.publicAddresses`. */
+  readonly publicAddresses: readonly string[]
+}
+
 /** Requests with their arguments and results. */
 export interface RelayCalls {
   publish: { readonly takes: PublishOffer; readonly gives: Negotiated }
@@ -49,6 +58,7 @@ export type Media =
 export type ToRelay =
   | { readonly kind: 'start'; readonly settings: RelaySettings }
   | RelayCall
+  | RelayHosts
   | { readonly kind: 'feed'; readonly sessionId: string; readonly room: string; readonly sourceId: string | null }
   /** The frames of a feed stop until it is wanted again. Cached frames are outdated then. */
   | { readonly kind: 'rest'; readonly sessionId: string }

@@ -6,7 +6,15 @@ import type { FrameSink } from '../../frame.ts'
 import { createIdentity } from '../transport/dtls.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
-import { BEAT_MS, type FromRelay, type Media, type RelayCall, type RelaySettings, type ToRelay } from './messages.ts'
+import {
+  BEAT_MS,
+  type FromRelay,
+  type Media,
+  type RelayCall,
+  type RelayHosts,
+  type RelaySettings,
+  type ToRelay,
+} from './messages.ts'
 import { LoopTurns } from '../transport/lateness.ts'
 import { openPorts } from '../transport/port.ts'
 import { Relay, TICK_MS } from '../relay.ts'
@@ -52,8 +60,10 @@ async function run(settings: RelaySettings): Promise<void> {
   const turns = new LoopTurns(now())
   const receive: Receive = (datagram, from, waitedMs) =>
     relay.receive(datagram, from, waitedMs ?? turns.waitedMs(now()))
-  const { udp, tcp, native, note } = await openPorts(settings, settings.native !== false, receive)
-  const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
+  const ports = await openPorts(settings, settings.native !== false, receive)
+  const { udp, tcp, native, note } = ports
+  const transports = tcp === null ? (['udp'] as const) : (['udp', 'tcp'] as const)
+  let hosts = hostsOf(settings, udp, transports)
   const relay = new Relay({
     identity,
     random: systemRandom,
@@ -74,6 +84,14 @@ async function run(settings: RelaySettings): Promise<void> {
   }, TICK_MS)
   setInterval(() => post({ kind: 'beat', waits: relay.waits() }), BEAT_MS)
   process.on('message', listener(relay))
+  let following = Promise.resolve()
+  const follow = async ({ listen, publicAddresses }: RelayHosts): Promise<void> => {
+    if (listen !== null) await ports.follow(listen)
+    hosts = hostsOf({ publicAddresses }, udp, transports)
+  }
+  process.on('message', (message: ToRelay) => {
+    if (message.kind === 'hosts') following = following.then(() => follow(message))
+  })
   post({ kind: 'ready', port: udp.port, note })
 }
 
@@ -96,6 +114,7 @@ function listener(relay: Relay): (message: ToRelay) => void {
   return (message) => {
     switch (message.kind) {
       case 'start':
+      case 'hosts':
         return
       case 'call':
         post({ kind: 'answer', id: message.id, value: handleCall(relay, message) })
@@ -148,7 +167,7 @@ function handleMedia(message: Media): void {
 
 /** Our host candidates: the configured addresses, else those of this machine; the loopback if there is nothing else. */
 function hostsOf(
-  { publicAddresses }: RelaySettings,
+  { publicAddresses }: Pick<RelaySettings, 'publicAddresses'>,
   { port, addresses }: UdpPort,
   transports: readonly HostAddress['transport'][],
 ): HostAddress[] {

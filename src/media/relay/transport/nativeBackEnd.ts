@@ -9,7 +9,7 @@ export class NativeBackEnd {
   readonly #sockets: NativeSockets
 
   /** `descriptors`: those of a `NativeUdpPort`'s sockets. */
-  constructor(addon: Addon, descriptors: readonly number[]) {
+  constructor(addon: Addon, descriptors: readonly (number | undefined)[]) {
     this.addon = addon
     this.#sockets = new NativeSockets(addon, descriptors)
   }
@@ -22,6 +22,11 @@ export class NativeBackEnd {
   /** `master`: the keys of what the peer sends. */
   createOpener(master: MasterKeys): RtpOpener {
     return new NativeOpener(this.addon, master)
+  }
+
+  /** The sockets of the port have changed. */
+  follow(descriptors: readonly (number | undefined)[]): void {
+    this.#sockets.follow(descriptors)
   }
 
   close(): void {

@@ -11,9 +11,22 @@ export class NativeSockets {
   /** By the index of their address; 0 where the addon has none. */
   readonly #descriptors: number[]
 
-  constructor(addon: Addon, descriptors: readonly number[]) {
+  constructor(addon: Addon, descriptors: readonly (number | undefined)[]) {
     this.#addon = addon
-    this.#descriptors = descriptors.map((fd) => addon.adoptSocket(fd))
+    this.#descriptors = []
+    this.follow(descriptors)
+  }
+
+  /** Adopts the sockets that are new, and closes its own of those that were closed. */
+  follow(descriptors: readonly (number | undefined)[]): void {
+    for (const [via, fd] of descriptors.entries()) {
+      const adopted = this.#descriptors[via]
+      if (adopted === undefined) this.#descriptors[via] = fd === undefined ? 0 : this.#addon.adoptSocket(fd)
+      else if (fd === undefined && adopted !== 0) {
+        this.#addon.closeSocket(adopted)
+        this.#descriptors[via] = 0
+      }
+    }
   }
 
   /** How the addon reaches an address; null if it cannot. */

@@ -10,6 +10,8 @@ export interface MediaPort {
   readonly native: NativeBackEnd | null
   /** What an operator should know, in sentences, such as why there is no native back end; null: nothing. */
   readonly note: string | null
+  /** Listens at these addresses instead (`UdpPort.follow`). One call at a time. */
+  follow(addresses: readonly string[]): Promise<void>
 }
 
 /** The ports of a relay process. */
@@ -35,7 +37,11 @@ export async function openPorts(
     const opened = await openPort(options, isNativeWanted, receive)
     const { addresses, port } = opened.udp
     const tcp = await listen({ addresses, port }, receive).catch(() => null)
-    if (tcp !== null) return { ...opened, tcp }
+    const follow = async (wanted: readonly string[]): Promise<void> => {
+      await opened.follow(wanted)
+      await tcp?.follow(opened.udp.addresses)
+    }
+    if (tcp !== null) return { ...opened, tcp, follow }
     const problem = `Peers that cannot send UDP cannot connect: TCP port ${port} cannot be opened.`
     if (left === 1) return { ...opened, tcp, note: [opened.note ?? [], problem].flat().join(' ') }
     opened.native?.close()
@@ -56,9 +62,15 @@ export async function openPort(
   const addons = loadNative()
   if (!addons.ok) return inJavaScript(addons.error)
   const udp = await openNativeUdp(addons.value.udp, options, receive)
-  return { udp, native: new NativeBackEnd(addons.value.fanout, udp.descriptors), note: null }
+  const native = new NativeBackEnd(addons.value.fanout, udp.descriptors)
+  const follow = async (wanted: readonly string[]): Promise<void> => {
+    await udp.follow(wanted)
+    native.follow(udp.descriptors)
+  }
+  return { udp, native, note: null, follow }
 
   async function inJavaScript(note: string): Promise<MediaPort> {
-    return { udp: await openUdp(options, receive), native: null, note }
+    const javaScript = await openUdp(options, receive)
+    return { udp: javaScript, native: null, note, follow: (wanted) => javaScript.follow(wanted) }
   }
 }

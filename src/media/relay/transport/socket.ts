@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { type Binder, BoundSockets, type OnePort } from './boundSockets.ts'
 
 /** The address of a peer, and the socket of ours that it reaches. */
 export interface Endpoint {
@@ -16,6 +17,11 @@ export interface UdpPort {
   readonly port: number
   /** The addresses that it listens at. */
   readonly addresses: readonly string[]
+  /**
+   * Listens at these addresses instead. The socket of one that is gone stays for `GONE_MS`: the address may come back, and
+   * sessions that use it end meanwhile. One that cannot be bound yet is tried with the next call.
+   */
+  follow(addresses: readonly string[]): Promise<void>
   /** Best effort: a datagram that does not fit into the socket's buffer is dropped, as on any network. */
   send(datagram: Uint8Array, to: Endpoint): void
   close(): Promise<void>
@@ -41,25 +47,26 @@ export type Receive = (datagram: Buffer, from: Endpoint, waitedMs?: number) => v
  * @throws the error of the socket when the port is taken
  */
 export async function openUdp(options: { host: string; port: number }, receive: Receive): Promise<UdpPort> {
-  const { addresses, sockets, port } = await onOnePort(options, {
-    bind,
-    portOf: (socket) => socket.address().port,
-    close: closed,
-  })
-  return portOf(sockets, port, addresses, receive)
-}
-
-/** Creates and closes sockets. */
-interface Binder<S> {
-  readonly bind: (address: string, port: number) => Promise<S>
-  readonly portOf: (socket: S) => number
-  readonly close: (socket: S) => Promise<void>
-}
-
-interface OnePort<S> {
-  readonly addresses: readonly string[]
-  readonly sockets: S[]
-  readonly port: number
+  const binder = { bind, portOf: (socket: Socket) => socket.address().port, close: closed }
+  const listen = (socket: Socket, via: number): void => {
+    socket.on('message', (datagram, from) => receive(datagram, { address: from.address, port: from.port, via }))
+    // The kernel reports the closed port of a peer here. It says nothing about other peers.
+    socket.on('error', () => undefined)
+  }
+  const bound = new BoundSockets(binder, await onOnePort(options, binder), listen)
+  const outbox = new Outbox(bound.sockets)
+  return {
+    port: bound.port,
+    get addresses() {
+      return bound.addresses
+    },
+    follow: (addresses) => bound.follow(addresses),
+    send: (datagram, to) => outbox.put(datagram, to),
+    close: () => {
+      outbox.flush()
+      return bound.close()
+    },
+  }
 }
 
 /** Binds the same port at each address; with port 0 one that is free at all of them. */
@@ -77,34 +84,16 @@ export async function onOnePort<S>(
   }
 }
 
-function portOf(sockets: readonly Socket[], port: number, addresses: readonly string[], receive: Receive): UdpPort {
-  for (const [via, socket] of sockets.entries()) {
-    socket.on('message', (datagram, from) => receive(datagram, { address: from.address, port: from.port, via }))
-    // The kernel reports the closed port of a peer here. It says nothing about other peers.
-    socket.on('error', () => undefined)
-  }
-  const outbox = new Outbox(sockets)
-  return {
-    port,
-    addresses,
-    send: (datagram, to) => outbox.put(datagram, to),
-    close: () => {
-      outbox.flush()
-      return closeAll(sockets, closed)
-    },
-  }
-}
-
 /**
  * Queues outgoing datagrams, and sends those of one turn together at its end. Sealing for all viewers and then sending to all
  * costs a tenth less than doing both for one after another, because the code of each stays in the processor's caches.
  */
 class Outbox {
-  readonly #sockets: readonly Socket[]
+  readonly #sockets: readonly (Socket | undefined)[]
   #datagrams: Uint8Array[] = []
   #to: Endpoint[] = []
 
-  constructor(sockets: readonly Socket[]) {
+  constructor(sockets: readonly (Socket | undefined)[]) {
     this.#sockets = sockets
   }
 

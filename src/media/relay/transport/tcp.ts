@@ -9,11 +9,13 @@ export interface TcpPort {
   send(message: Uint8Array, to: Endpoint): void
   /** Closes this connection after its pending data. */
   release(at: Endpoint): void
+  /** Listens at these addresses instead. Connections stay. One call at a time. */
+  follow(addresses: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
 /** `Endpoint.via` of the first connection. Below are the UDP sockets. */
-const FIRST_VIA = 1000
+const FIRST_VIA = 1 << 20
 /** One more connection replaces the oldest one without an answer. */
 const MAX_CONNECTIONS = 2000
 /** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
@@ -58,9 +60,9 @@ export async function openTcp(
     limitTime(socket, unknownMs, silentMs)
     serve(socket, via, receive)
   }
-  const servers: Server[] = []
+  const servers = new Map<string, Server>()
   try {
-    for (const address of addresses) servers.push(await listen(address, port, accept))
+    for (const address of addresses) servers.set(address, await listen(address, port, accept))
   } catch (error) {
     await closeAll(servers)
     throw error
@@ -68,6 +70,17 @@ export async function openTcp(
   return {
     send: (message, { via }) => write(connections.get(via), message),
     release: ({ via }) => connections.get(via)?.destroySoon(),
+    follow: async (wanted) => {
+      for (const [address, server] of servers) {
+        if (wanted.includes(address)) continue
+        servers.delete(address)
+        server.close()
+      }
+      for (const address of wanted) {
+        const server = servers.has(address) ? undefined : await listen(address, port, accept).catch(() => undefined)
+        if (server !== undefined) servers.set(address, server)
+      }
+    },
     close: () => {
       for (const socket of connections.values()) socket.destroy()
       return closeAll(servers)
@@ -96,8 +109,10 @@ async function listen(host: string, port: number, accept: (socket: Socket) => vo
   return server
 }
 
-async function closeAll(servers: readonly Server[]): Promise<void> {
-  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
+async function closeAll(servers: ReadonlyMap<string, Server>): Promise<void> {
+  await Promise.all(
+    Array.from(servers.values(), (server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+  )
 }
 
 /** A peer that lost its connection is noticed by its silence, as over UDP. */

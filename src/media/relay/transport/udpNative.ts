@@ -1,6 +1,7 @@
 import { SocketAddress } from 'node:net'
 import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
+import { BoundSockets } from './boundSockets.ts'
 import { BUFFER_BYTES, type Endpoint, onOnePort, type Receive, type UdpPort } from './socket.ts'
 import { addressBytes } from '../wire/address.ts'
 
@@ -28,8 +29,8 @@ const LENGTH_MASK = (1 << LENGTH_BITS) - 1
 
 /** A port whose sockets are the addon's. */
 export interface NativeUdpPort extends UdpPort {
-  /** Of its sockets, in the order of the addresses. */
-  readonly descriptors: readonly number[]
+  /** Of its sockets, by `Endpoint.via`; undefined where one was closed. */
+  readonly descriptors: readonly (number | undefined)[]
 }
 
 /**
@@ -41,28 +42,31 @@ export async function openNativeUdp(
   options: { host: string; port: number },
   receive: Receive,
 ): Promise<NativeUdpPort> {
-  const { addresses, sockets, port } = await onOnePort(options, {
-    bind: async (address, at) => bind(addon, address, at),
-    portOf: (fd) => addon.port(fd),
-    close: async (fd) => addon.close(fd),
+  const binder = {
+    bind: async (address: string, at: number) => bind(addon, address, at),
+    portOf: (fd: number) => addon.port(fd),
+    close: async (fd: number) => addon.close(fd),
+  }
+  const areV6: boolean[] = []
+  const bound = new BoundSockets(binder, await onOnePort(options, binder), (fd, via, address) => {
+    areV6[via] = address.includes(':')
+    listen(addon, fd, address.includes(':'), via, receive)
   })
-  for (const [via, fd] of sockets.entries()) listen(addon, fd, isV6(addresses[via]), via, receive)
   return {
-    port,
-    addresses,
-    descriptors: sockets,
+    port: bound.port,
+    get addresses() {
+      return bound.addresses
+    },
+    descriptors: bound.sockets,
+    follow: (addresses) => bound.follow(addresses),
     send: (datagram, { address, port: to, via }) => {
-      const [fd, bytes] = [sockets[via], addressBytes(address)]
-      if (fd !== undefined && bytes !== null && (bytes.length === 16) === isV6(addresses[via]))
+      const [fd, bytes] = [bound.sockets[via], addressBytes(address)]
+      if (fd !== undefined && bytes !== null && (bytes.length === 16) === areV6[via])
         addon.send(fd, datagram, bytes, to)
     },
-    close: async () => {
-      for (const fd of sockets.splice(0)) addon.close(fd)
-    },
+    close: () => bound.close(),
   }
 }
-
-const isV6 = (address = ''): boolean => address.includes(':')
 
 function bind(addon: UdpAddon, address: string, port: number): number {
   const bytes = addressBytes(address)
