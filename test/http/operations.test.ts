@@ -24,6 +24,9 @@ describe('operations', () => {
     const metrics = await (await bare('/metrics')).text()
     expect(metrics).toContain('sluice_http_requests_total{method="GET",route="/healthz",status="200"}')
     expect(metrics).toContain('sluice_store_silent_seconds')
+    const gauges = Array.from(metrics.matchAll(/^# TYPE (\S+) gauge$/gm), ([, name]) => name)
+    expect(gauges.length).toBeGreaterThan(10)
+    expect(gauges.filter((name) => name?.endsWith('_total'))).toEqual([])
     const forwarded = { 'x-forwarded-for': '203.0.113.9' }
     expect((await bare('/metrics', forwarded)).status).toBe(401)
     expect((await bare('/metrics', { authorization: 'Bearer wrong' })).status).toBe(401)

@@ -25,7 +25,7 @@ beforeEach(async () => {
   lines = []
   const write = (level: string) => (fields: Fields, message: string) => void lines.push({ level, fields, message })
   const log: Logger = {
-    debug: () => undefined,
+    debug: write('debug'),
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
@@ -40,7 +40,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-const answers = () => lines.filter(({ message }) => message === 'answered').map(({ fields }) => fields)
+const answers = (level = 'info') =>
+  lines.filter((line) => line.message === 'answered' && line.level === level).map(({ fields }) => fields)
 
 async function newSecret(): Promise<{ authorization: string; accountId: string }> {
   const [account] = await app.ctx.store.read.accounts.list()
@@ -83,5 +84,14 @@ test('a request that never ends is not logged as our error', async () => {
   expect(answers()).toMatchObject([{ status: 408 }, { status: 408 }])
   // By now the client has also given up waiting for the body.
   await http.close()
-  expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+  expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
+})
+
+test('probes and scrapes are logged at debug while they are well, and at info when they are not', async () => {
+  for (const url of ['/healthz', '/readyz', '/metrics']) expect((await http.inject({ url })).statusCode).toBe(200)
+  expect(answers('debug').map(({ route }) => route)).toEqual(['/healthz', '/readyz', '/metrics'])
+  expect(answers()).toEqual([])
+  const forwarded = { 'x-forwarded-for': '203.0.113.9' }
+  expect((await http.inject({ url: '/metrics', headers: forwarded })).statusCode).toBe(401)
+  expect(answers()).toMatchObject([{ route: '/metrics', status: 401 }])
 })

@@ -42,10 +42,13 @@ let lastValid = ''
 /** What is wrong with a stream name; null when it is valid. Characters are code points. */
 export function checkStreamName(name: string): string | null {
   if (name === lastValid && name !== '') return null
-  const problem = problemOf(name)
+  const problem = problemOf(name) ?? (isDots(name) ? 'must not be . or .., which no URL can have in its path' : null)
   if (problem === null) lastValid = name
   return problem
 }
+
+/** Clients resolve these segments of a path before they send it (RFC 3986, section 5.2.4). */
+const isDots = (name: string): boolean => name === '.' || name === '..'
 
 function problemOf(name: string): string | null {
   const tooLong = name.length > STREAM_NAME_MAX && codePoints(name) > STREAM_NAME_MAX
@@ -58,7 +61,7 @@ function problemOf(name: string): string | null {
 export function compilePattern(text: string): Result<Pattern, string> {
   const cached = compiled.get(text)
   if (cached !== undefined) return ok(remember(text, cached))
-  const invalid = checkStreamName(text)
+  const invalid = problemOf(text)
   if (invalid !== null) return err(invalid)
   const fresh = compileFresh(text)
   return fresh.ok ? ok(remember(text, fresh.value)) : fresh
@@ -80,13 +83,14 @@ export function compileStreams(
 
 /** Whether one of the entries covers this name. No entry, not even `.*`, covers an invalid name. */
 export function covers(streams: CompiledStreams, name: string): boolean {
-  if (streams.exact.has(name)) return true
+  if (streams.exact.has(name)) return !isDots(name)
   if (streams.patterns.length === 0 || checkStreamName(name) !== null) return false
   return streams.patterns.some((pattern) => pattern.matches(name))
 }
 
 function addName(exact: Set<string>, name: string): string | null {
-  const message = checkStreamName(name)
+  // Tokens from before the rule on dots may have such a name, which `covers` refuses.
+  const message = problemOf(name)
   if (message === null) exact.add(name)
   return message
 }

@@ -319,6 +319,9 @@ function observe(app: FastifyInstance, log: (answered: Answered) => void, metric
   })
 }
 
+/** Asked every few seconds by whatever watches a server. An answer that is well says nothing. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
 /** Samples answers to requests without a secret, because their number has no limit. Logs our own errors always. */
 function answerLog({ log, sampled }: Context): (answered: Answered) => void {
   const logOf = ({ status, accountId }: Answered) => {
@@ -327,6 +330,7 @@ function answerLog({ log, sampled }: Context): (answered: Answered) => void {
   }
   return (answered) => {
     if (QUIET.has(answered.route) && answered.status < 500) return
-    logOf(answered).info({ ...answered }, 'answered')
+    if (PROBES.has(answered.route) && answered.status === 200) log.debug({ ...answered }, 'answered')
+    else logOf(answered).info({ ...answered }, 'answered')
   }
 }

@@ -14,12 +14,15 @@ const errorOf = (text: string): string => {
 }
 
 describe('checkStreamName', () => {
-  it.each(['a', 'room/1', '.*', 'Zürich 🎥', 'x'.repeat(128), '🎥'.repeat(128)])('accepts %j', (name) =>
-    expect(checkStreamName(name)).toBeNull(),
+  it.each(['a', 'room/1', '.*', '...', '.a', './..', 'Zürich 🎥', 'x'.repeat(128), '🎥'.repeat(128)])(
+    'accepts %j',
+    (name) => expect(checkStreamName(name)).toBeNull(),
   )
 
   it.each([
     '',
+    '.',
+    '..',
     'x'.repeat(129),
     '🎥'.repeat(129),
     'a\0',
@@ -31,6 +34,25 @@ describe('checkStreamName', () => {
     '\ud800',
     'a\udc00',
   ])('refuses %j', (name) => expect(checkStreamName(name)).toMatch(/^must /))
+})
+
+describe('names that no URL can have in its path', () => {
+  const streamsOf = (...names: string[]) => {
+    const made = compileStreams(names.map((streamName) => ({ streamName, isRegex: false })))
+    if (!made.ok) throw new Error('not compiled')
+    return made.value
+  }
+
+  it('are covered by no entry, also of a token that has one since before the rule', () => {
+    const any = compileStreams([{ streamName: '.*', isRegex: true }])
+    for (const name of ['.', '..']) {
+      expect(covers(streamsOf(name, 'show'), name)).toBe(false)
+      expect(any.ok && covers(any.value, name)).toBe(false)
+    }
+    expect([covers(streamsOf('.', 'show'), 'show'), any.ok && covers(any.value, '...')]).toEqual([true, true])
+  })
+
+  it('are patterns that match other names', () => expect(errorOf('.') + errorOf('..')).toBe(''))
 })
 
 describe('compilePattern', () => {

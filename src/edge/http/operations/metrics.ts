@@ -30,6 +30,8 @@ export function createMetrics(
 ): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges that are named like counters, which linters of metrics refuse. The same figures are there by type.
+  for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   const answered = new AnswerCounts()
   registry.registerMetric(
     new Counter({
