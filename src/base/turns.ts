@@ -1,32 +1,86 @@
-/**
- * Runs costly work at most so many at a time; further work waits its turn, in order. The queue is bounded too.
- */
+/** Whose work it is. The origins of a class take turns, so that much work of one delays no other by more than one turn. */
+export interface WorkOrigin {
+  readonly key: string
+  /** Goes before the origins that are not first, and never finds their queue full. */
+  readonly isFirst: boolean
+}
+
+interface TurnLimits {
+  readonly atOnce: number
+  /** In each of the two classes of origins. */
+  readonly waitingMax: number
+  readonly waitingOfOriginMax: number
+}
+
+/** Runs costly work at most so many at a time; further work waits in the queue of its origin. Every queue is bounded. */
 export class Turns {
   readonly #atOnce: number
-  readonly #waitingMax: number
-  readonly #waiting: (() => void)[] = []
+  readonly #first: Waiting
+  readonly #others: Waiting
   #running = 0
 
-  constructor(limits: { atOnce: number; waitingMax: number }) {
+  constructor(limits: TurnLimits) {
     this.#atOnce = limits.atOnce
-    this.#waitingMax = limits.waitingMax
+    this.#first = new Waiting(limits)
+    this.#others = new Waiting(limits)
   }
 
   /** Null: too much work waits already, and this was not begun. */
-  async run<T>(work: () => Promise<T>): Promise<T | null> {
-    if (this.#running >= this.#atOnce) {
-      if (this.#waiting.length >= this.#waitingMax) return null
-      // The one that ends passes its place on.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    } else {
-      this.#running += 1
-    }
+  async run<T>({ key, isFirst }: WorkOrigin, work: () => Promise<T>): Promise<T | null> {
+    if (this.#running < this.#atOnce) this.#running += 1
+    // The one that ends passes its turn on.
+    else if (!(await (isFirst ? this.#first : this.#others).turn(key))) return null
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#running -= 1
+      if (!this.#first.begin() && !this.#others.begin()) this.#running -= 1
     }
+  }
+}
+
+type Settle = (isTurn: boolean) => void
+
+/** Queues by origin, in the order in which the origins have their next turn. */
+class Waiting {
+  readonly #limits: TurnLimits
+  readonly #queues = new Map<string, Settle[]>()
+  #count = 0
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits
+  }
+
+  /** Waits for a turn; false: there is no room. */
+  turn(key: string): Promise<boolean> {
+    const length = this.#queues.get(key)?.length ?? 0
+    const isFull = this.#count >= this.#limits.waitingMax && !this.#dropFromLonger(length + 1)
+    if (isFull || length >= this.#limits.waitingOfOriginMax) return Promise.resolve(false)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const queue = this.#queues.get(key) ?? []
+    queue.push(resolve)
+    this.#queues.set(key, queue)
+    this.#count += 1
+    return promise
+  }
+
+  /** Gives the next one its turn; false: none waits. */
+  begin(): boolean {
+    const [next] = this.#queues
+    if (!next) return false
+    const [key, queue] = next
+    this.#queues.delete(key)
+    if (queue.length > 1) this.#queues.set(key, queue)
+    this.#count -= 1
+    queue.shift()?.(true)
+    return true
+  }
+
+  /** Makes room at the cost of the longest queue, if it is longer than this. */
+  #dropFromLonger(length: number): boolean {
+    const [longest] = [...this.#queues.values()].toSorted((a, b) => b.length - a.length)
+    if (!longest || longest.length <= length) return false
+    longest.pop()?.(false)
+    this.#count -= 1
+    return true
   }
 }

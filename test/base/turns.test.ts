@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
-import { Turns } from '../../src/base/turns.ts'
+import { type WorkOrigin, Turns } from '../../src/base/turns.ts'
 
 interface Work {
   readonly done: Promise<string | null>
   end(): void
 }
 
-function run(turns: Turns, name: string, begun: string[]): Work {
+const ORIGIN: WorkOrigin = { key: 'origin', isFirst: false }
+
+function run(turns: Turns, name: string, begun: string[], origin = ORIGIN): Work {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const done = turns.run(async () => {
+  const done = turns.run(origin, async () => {
     begun.push(name)
     await promise
     return name
@@ -17,7 +19,7 @@ function run(turns: Turns, name: string, begun: string[]): Work {
 }
 
 test('so many run at once, the others in order, and what finds the queue full is not begun', async () => {
-  const turns = new Turns({ atOnce: 2, waitingMax: 2 })
+  const turns = new Turns({ atOnce: 2, waitingMax: 2, waitingOfOriginMax: 2 })
   const begun: string[] = []
   const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => run(turns, name, begun)) as [
     Work,
@@ -41,9 +43,44 @@ test('so many run at once, the others in order, and what finds the queue full is
 })
 
 test('work that fails passes its turn on', async () => {
-  const turns = new Turns({ atOnce: 1, waitingMax: 1 })
-  const failing = turns.run(() => Promise.reject(new Error('failed')))
-  const next = turns.run(async () => 'next')
+  const turns = new Turns({ atOnce: 1, waitingMax: 1, waitingOfOriginMax: 1 })
+  const failing = turns.run(ORIGIN, () => Promise.reject(new Error('failed')))
+  const next = turns.run(ORIGIN, async () => 'next')
   await expect(failing).rejects.toThrow('failed')
   expect(await next).toBe('next')
+})
+
+/** Lets what waits run to its end, one after another; answers the order. */
+async function orderOf(limits: { waitingMax: number; waitingOfOriginMax: number }, origins: readonly WorkOrigin[]) {
+  const turns = new Turns({ atOnce: 1, ...limits })
+  const running = run(turns, 'running', [])
+  const order: string[] = []
+  const all = origins.map((origin) => turns.run(origin, async () => order.push(origin.key)))
+  running.end()
+  const refused = (await Promise.all(all)).map((done, at) => (done === null ? at : null)).filter((at) => at !== null)
+  return { order, refused }
+}
+
+const origin = (key: string, isFirst = false): WorkOrigin => ({ key, isFirst })
+
+test('a origin with much work delays each other one by one turn, and what is first by none', async () => {
+  const limits = { waitingMax: 9, waitingOfOriginMax: 9 }
+  const { order } = await orderOf(limits, [
+    origin('a'),
+    origin('a'),
+    origin('a'),
+    origin('b'),
+    origin('c'),
+    origin('k', true),
+  ])
+  expect(order).toEqual(['k', 'a', 'b', 'c', 'a', 'a'])
+})
+
+test('full queues refuse the origins that filled them: others and what is first find room', async () => {
+  const limits = { waitingMax: 4, waitingOfOriginMax: 3 }
+  const many = [origin('a'), origin('a'), origin('a'), origin('a'), origin('b'), origin('c'), origin('k', true)]
+  // The fourth of a origin, and the third of it, for which another origin came.
+  expect(await orderOf(limits, many)).toEqual({ order: ['k', 'a', 'b', 'c', 'a'], refused: [2, 3] })
+  const each = ['a', 'b', 'c', 'd', 'e'].map((key) => origin(key))
+  expect((await orderOf(limits, each)).refused).toEqual([4])
 })

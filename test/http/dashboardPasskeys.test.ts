@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Answer, runApp, type RunningApp } from '../support/app.ts'
 import { Authenticator, type Ceremony } from '../support/authenticator.ts'
-import { type Browser, browserOf, callAs, cookieOf } from '../support/dashboard.ts'
+import { type Browser, browserOf, callAs, cookieOf, PASSWORD } from '../support/dashboard.ts'
 
 const HOST = 'tv.example.com'
 /** As a trusted proxy passes a request on. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => running.close())
 
 async function creationChallenge(browser: Browser): Promise<string> {
-  return (await browser.call('POST', '/passkeys/options', undefined, AT)).json.data.challenge
+  return (await browser.call('POST', '/passkeys/options', { password: PASSWORD }, AT)).json.data.challenge
 }
 
 async function signInChallenge(): Promise<string> {
@@ -38,7 +38,7 @@ async function withPasskey(): Promise<{ browser: Browser; key: Authenticator }> 
 
 test('a user adds a passkey, signs in with it alone, and deletes it', async () => {
   const [browser, key] = [await browserOf(running, 'viewer'), new Authenticator()]
-  const options = (await browser.call('POST', '/passkeys/options', undefined, AT)).json.data
+  const options = (await browser.call('POST', '/passkeys/options', { password: PASSWORD }, AT)).json.data
   expect(options).toMatchObject({
     rp: { id: HOST, name: 'Sluice' },
     user: { name: browser.email },
@@ -138,17 +138,22 @@ test('certificates in an attestation are refused before anything reads them', as
 test('an address has no passkeys, and says what has', async () => {
   const browser = await browserOf(running, 'viewer')
   for (const host of ['127.0.0.1:8080', '[::1]:8080', 'not a host']) {
-    const answer = await browser.call('POST', '/passkeys/options', undefined, { 'x-forwarded-host': host })
+    const answer = await browser.call('POST', '/passkeys/options', { password: PASSWORD }, { 'x-forwarded-host': host })
     expect([host, answer.status]).toEqual([host, 400])
   }
-  const local = await browser.call('POST', '/passkeys/options', undefined, { 'x-forwarded-host': 'localhost:8080' })
+  const local = await browser.call(
+    'POST',
+    '/passkeys/options',
+    { password: PASSWORD },
+    { 'x-forwarded-host': 'localhost:8080' },
+  )
   expect(local.json.data.rp.id).toBe('localhost')
 })
 
 test('only a trusted proxy may say which host was asked for', async () => {
   const direct = await runApp()
   const browser = await browserOf(direct, 'viewer')
-  const answer = await browser.call('POST', '/passkeys/options', undefined, AT)
+  const answer = await browser.call('POST', '/passkeys/options', { password: PASSWORD }, AT)
   await direct.close()
   // Its own host is an address.
   expect(answer.status).toBe(400)
@@ -160,4 +165,49 @@ test('a deleted user takes the passkeys along', async () => {
   expect((await admin.call('DELETE', `/users/${browser.id}`)).status).toBe(200)
   expect((await signIn(key.get({ ...SITE, challenge: await signInChallenge() }))).status).toBe(401)
   expect(await running.app.ctx.store.read.passkeys.get(key.id)).toBeUndefined()
+})
+
+test('a session alone adds no passkey: the password or one of the own passkeys does', async () => {
+  const { browser, key } = await withPasskey()
+  const other = await withPasskey()
+  const options = (body: unknown) => browser.call('POST', '/passkeys/options', body, AT)
+  const signed = async (by: Authenticator) => by.get({ ...SITE, challenge: await signInChallenge(), counter: 1 })
+  const response = await signed(key)
+  const refused = [
+    await options(undefined),
+    await options({}),
+    await options({ password: 'wrong password' }),
+    await options({ response: {} }),
+    await options({ response: await signed(other.key) }),
+    await options({ password: PASSWORD, response }),
+  ]
+  expect(refused.map(({ status, json }) => [status, json.data.challenge])).toEqual(
+    [400, 400, 400, 401, 403, 400].map((status) => [status, undefined]),
+  )
+  const challenge = (await options({ response })).json.data.challenge
+  expect((await options({ response })).status).toBe(401)
+  const added = new Authenticator().create({ ...SITE, challenge })
+  expect((await browser.call('POST', '/passkeys', { name: 'Second', response: added }, AT)).status).toBe(200)
+})
+
+test('a thief with a session does not find out the password by adding passkeys', async () => {
+  const browser = await browserOf(running)
+  const guess = () => browser.call('POST', '/passkeys/options', { password: 'wrong password' }, AT)
+  const guesses = await Promise.all(Array.from({ length: 24 }, guess))
+  expect(guesses.map(({ status }) => status)).toContain(429)
+})
+
+test('a new password leaves passkeys, or deletes them where the user says so', async () => {
+  const { browser, key } = await withPasskey()
+  const words = ['a first new word', 'a second new word']
+  const change = (oldPassword: string, newPassword: string, rest: object, cookie: string) =>
+    callAs(running, cookie, 'PUT', '/password', { oldPassword, newPassword, ...rest })
+  const first = await change(PASSWORD, words[0] ?? '', {}, browser.cookie)
+  expect((await signIn(key.get({ ...SITE, challenge: await signInChallenge(), counter: 1 }))).status).toBe(200)
+  const second = await change(words[0] ?? '', words[1] ?? '', { deletePasskeys: true }, cookieOf(first))
+  expect(second.status).toBe(200)
+  expect((await signIn(key.get({ ...SITE, challenge: await signInChallenge(), counter: 2 }))).status).toBe(401)
+  expect((await callAs(running, cookieOf(second), 'GET', '/passkeys')).json.data).toEqual([])
+  const rows = await running.app.ctx.store.read.audit.recent(running.accountId, 9)
+  expect(rows.find(({ action }) => action === 'user.change_password')).toMatchObject({ before: '{"passkeys":1}' })
 })

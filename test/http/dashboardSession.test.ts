@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { sha256 } from '../../src/base/crypto.ts'
 import { type Address, parseAddress } from '../../src/core/access/address.ts'
-import { SignInLimits } from '../../src/edge/http/dashboard/limits.ts'
+import { type Attempt, SignInLimits } from '../../src/edge/http/dashboard/limits.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf, callAs, cookieOf, makeUser, PASSWORD, signInAs } from '../support/dashboard.ts'
 
@@ -22,8 +22,9 @@ test('a user signs in, is known by the cookie alone, and signs out', async () =>
     account: { id: running.accountId, name: 'default' },
     hasApiSecret: true,
   })
-  const set = signedIn.headers.get('set-cookie') ?? ''
+  const [set, sign] = signedIn.headers.getSetCookie()
   expect(set).toMatch(/^sluice_session=[\w-]{43}; Max-Age=2592000; HttpOnly; SameSite=Strict$/)
+  expect(sign).toMatch(/^sluice_browser=[\w-]{54}; Max-Age=15552000; HttpOnly; SameSite=Strict$/)
   const cookie = cookieOf(signedIn)
   const who = await callAs(running, cookie, 'GET', '/session')
   expect(who.json).toEqual(signedIn.json)
@@ -180,7 +181,7 @@ test('a role that changes, and a user who is deleted, count with the next reques
   expect((await browser.call('GET', '/session')).status).toBe(401)
 })
 
-test('a wrong password and an unknown address get one answer, and many wrong ones a pause for this user alone', async () => {
+test('a wrong password and an unknown address get one answer, and many wrong ones a pause for this user alone, at this address', async () => {
   const { email } = await makeUser(running, 'admin')
   const other = await makeUser(running, 'admin')
   const tried = (who: string, password: string) => callAs(running, '', 'POST', '/session', { email: who, password })
@@ -198,26 +199,92 @@ test('a wrong password and an unknown address get one answer, and many wrong one
   expect((await tried(other.email, PASSWORD)).status).toBe(200)
 })
 
-test('passwords are checked one at a time, 32 wait, and further attempts are asked to come later', async () => {
+/** Attempts at limits of their own, from the addresses that it is told. */
+function attempts(clock: Clock = systemClock) {
   let address = ''
-  const limits = new SignInLimits(systemClock, () => parseAddress(address) as Address)
+  const limits = new SignInLimits(clock, () => parseAddress(address) as Address)
   const request = { socket: {}, headers: {} } as FastifyRequest
+  return (from: string, attempt: Attempt, work: () => Promise<{ ok: boolean }>) => {
+    address = from
+    return limits.attempt(request, attempt, work)
+  }
+}
+
+const password = (email: string, browser: string | null = null): Attempt => ({ kind: 'password', email, browser })
+
+test('passwords are checked one at a time, 32 wait, and further attempts are asked to come later', async () => {
+  const attempt = attempts()
   const first = Promise.withResolvers<void>()
   const begun: number[] = []
-  // The limit of one address is lower than the queue, so each attempt comes from an address of its own.
-  const attempts = Array.from({ length: 35 }, (_, index) => {
-    address = `192.0.2.${index}`
-    return limits.attempt(request, `user${index}@example.com`, async () => {
+  // The queue of one address is shorter, so each attempt comes from an address of its own.
+  const all = Array.from({ length: 35 }, (_, index) =>
+    attempt(`192.0.2.${index}`, password(`user${index}@example.com`), async () => {
       begun.push(index)
       if (index === 0) await first.promise
       return { ok: true }
-    })
-  })
+    }),
+  )
   expect(begun).toEqual([0])
-  expect(await Promise.all(attempts.slice(33))).toEqual([1000, 1000])
+  expect(await Promise.all(all.slice(33))).toEqual([1000, 1000])
   first.resolve()
-  expect(await Promise.all(attempts.slice(0, 33))).toEqual(Array.from({ length: 33 }, () => ({ ok: true })))
+  expect(await Promise.all(all.slice(0, 33))).toEqual(Array.from({ length: 33 }, () => ({ ok: true })))
   expect(begun).toHaveLength(33)
+})
+
+test('wrong passwords from one address refuse the user there alone, and no browser in which the user signed in before', async () => {
+  const attempt = attempts({ ...systemClock, monotonic: () => 0 })
+  const victim = 'ann@example.com'
+  const wrong = async () => ({ ok: false })
+  const right = async () => ({ ok: true })
+  for (let count = 0; count < 40; count++) await attempt('192.0.2.66', password(victim), wrong)
+  expect(await attempt('192.0.2.66', password(victim), right)).toBeTypeOf('number')
+  expect(await attempt('192.0.2.7', password(victim), right)).toEqual({ ok: true })
+  expect(await attempt('192.0.2.66', password(victim, 'sign'), right)).toEqual({ ok: true })
+  expect(await attempt('192.0.2.66', { kind: 'confirmation', userId: 7 }, right)).toEqual({ ok: true })
+  // The sign of a browser is no way to guess without end.
+  for (let count = 0; count < 10; count++) await attempt('192.0.2.7', password(victim, 'stolen'), wrong)
+  expect(await attempt('192.0.2.8', password(victim, 'stolen'), right)).toBeTypeOf('number')
+})
+
+test('five addresses that fill the queue of passwords delay others by no more than their turns', async () => {
+  const attempt = attempts()
+  const first = Promise.withResolvers<void>()
+  const order: string[] = []
+  const work = (name: string) => async () => {
+    if (order.push(name) === 1) await first.promise
+    return { ok: true }
+  }
+  const flood = Array.from({ length: 100 }, (_, index) =>
+    attempt(`198.51.100.${index % 5}`, password(`any${index}@example.com`), work('flood')),
+  )
+  expect(await attempt('192.0.2.7', { kind: 'passkey' }, work('passkey'))).toEqual({ ok: true })
+  expect(await attempt('198.51.100.1', { kind: 'link' }, work('link'))).toEqual({ ok: true })
+  const known = attempt('198.51.100.1', password('ann@example.com', 'sign'), work('known'))
+  const stranger = attempt('192.0.2.7', password('bea@example.com'), work('stranger'))
+  first.resolve()
+  expect(await Promise.all([known, stranger])).toEqual([{ ok: true }, { ok: true }])
+  await Promise.all(flood)
+  expect(order.slice(0, 4)).toEqual(['flood', 'passkey', 'link', 'known'])
+  expect(order.indexOf('stranger')).toBe(9)
+})
+
+test('a browser in which a user signed in before signs in during a lock-out, and its sign serves no other user', async () => {
+  const [{ email }, other] = [await makeUser(running, 'admin'), await makeUser(running, 'admin')]
+  const tried = (who: string, cookie: string, word = PASSWORD) =>
+    callAs(running, cookie, 'POST', '/session', { email: who, password: word })
+  const signedIn = await tried(email, '')
+  const sign = signedIn.headers.getSetCookie()[1]?.split(';', 1)[0] ?? ''
+  for (const who of [email, other.email]) {
+    await Promise.all(Array.from({ length: 24 }, (_, count) => tried(who, '', `wrong password ${count}`)))
+  }
+  const statuses = async (who: string, cookie: string) =>
+    (await Promise.all(Array.from({ length: 6 }, () => tried(who, cookie)))).map(({ status }) => status)
+  expect(await statuses(email, sign)).toEqual([200, 200, 200, 200, 200, 200])
+  // It is set once, not with every sign-in.
+  expect((await tried(email, sign)).headers.getSetCookie()).toHaveLength(1)
+  const forged = `${sign.slice(0, -1)}${sign.endsWith('A') ? 'B' : 'A'}`
+  for (const cookie of ['', forged, `${sign}; ${sign}`]) expect(await statuses(email, cookie)).toContain(429)
+  expect(await statuses(other.email, sign)).toContain(429)
 })
 
 test('a body that is not a sign-in is refused with every field, and none of its values', async () => {

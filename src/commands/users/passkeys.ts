@@ -36,7 +36,7 @@ const termsOf = (ctx: SessionContext, purpose: ChallengePurpose): ChallengeTerms
 const newChallenge = (ctx: SessionContext, purpose: ChallengePurpose) =>
   makeChallenge(ctx.random.bytes(CHALLENGE_RANDOM_BYTES), termsOf(ctx, purpose))
 
-/** The options of `navigator.credentials.create`. */
+/** The options of `navigator.credentials.create`. A passkey is added only with these, so ask for a confirmation first. */
 export async function passkeyOptions(ctx: SessionContext, user: SignedIn, site: Site): Promise<object> {
   const known = await ctx.store.read.passkeys.list(user.id)
   return webAuthn.creationOptions(site, user, known, newChallenge(ctx, `add:${user.id}`))
@@ -90,11 +90,34 @@ export const signInOptions = (ctx: SessionContext, site: Site): Promise<object> 
   webAuthn.requestOptions(site, newChallenge(ctx, 'sign_in'))
 
 /** Signs in the user whose passkey has signed one of our challenges on one of our pages. */
-export async function signInWithPasskey(
+export const signInWithPasskey = (
   ctx: SessionContext,
-  input: { response: unknown; site: Site },
+  input: PasskeyUse,
   visitor: Visitor,
-): Promise<Result<FreshSession, Failure>> {
+): Promise<Result<FreshSession, Failure>> =>
+  withPasskey(ctx, input, async (tx, user) => ok(await beginSession(ctx, tx, user, visitor)))
+
+/** Whether one of the passkeys of this user has signed one of our challenges to sign in. */
+export const confirmByPasskey = (
+  ctx: SessionContext,
+  { id }: SignedIn,
+  input: PasskeyUse,
+): Promise<Result<true, Failure>> =>
+  withPasskey(ctx, input, async (_tx, user) => (user.id === id ? ok(true) : err(NOT_YOURS)))
+
+const NOT_YOURS = failure('forbidden', 'Forbidden: this passkey is of another user')
+
+interface PasskeyUse {
+  readonly response: unknown
+  readonly site: Site
+}
+
+/** Does the work for the user whose passkey has signed a challenge to sign in, once for each challenge. */
+async function withPasskey<T>(
+  ctx: SessionContext,
+  input: PasskeyUse,
+  work: (tx: Tx, user: User) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
   const terms = termsOf(ctx, 'sign_in')
   const id = webAuthn.idOf(input.response)
   const passkey = id === null ? undefined : await ctx.store.read.passkeys.get(id)
@@ -107,7 +130,7 @@ export async function signInWithPasskey(
     const count = { from: passkey.signCount, to: used.value.signCount }
     const isFirst = user !== undefined && (await spend(tx, used.value.challenge, terms))
     if (!isFirst || !(await tx.passkeys.countUse(passkey.id, count, terms.nowMs))) return err(WRONG)
-    return ok(await beginSession(ctx, tx, user satisfies User, visitor))
+    return work(tx, user)
   })
 }
 

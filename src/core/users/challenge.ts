@@ -14,8 +14,11 @@ const TIME_BYTES = 8
 const TAG_BYTES = 16
 const SIGNED_BYTES = CHALLENGE_RANDOM_BYTES + TIME_BYTES
 
-/** What a challenge is for: to sign in, or to add a passkey of one user. */
-export type ChallengePurpose = 'sign_in' | `add:${number}`
+/**
+ * What signed bytes of this form are for: to sign in, to add a passkey of one user, or to tell a browser in which the user of
+ * this e-mail address signed in before.
+ */
+export type ChallengePurpose = 'sign_in' | `add:${number}` | `browser:${string}`
 
 export interface ChallengeTerms {
   readonly purpose: ChallengePurpose
@@ -23,10 +26,14 @@ export interface ChallengeTerms {
   readonly mac: Mac
 }
 
-export function makeChallenge(random: Uint8Array, { purpose, nowMs, mac }: ChallengeTerms): Uint8Array<ArrayBuffer> {
+export function makeChallenge(
+  random: Uint8Array,
+  { purpose, nowMs, mac }: ChallengeTerms,
+  lifetimeMs = CHALLENGE_MS,
+): Uint8Array<ArrayBuffer> {
   const challenge = new Uint8Array(SIGNED_BYTES + TAG_BYTES)
   challenge.set(random.subarray(0, CHALLENGE_RANDOM_BYTES))
-  new DataView(challenge.buffer).setBigUint64(CHALLENGE_RANDOM_BYTES, BigInt(nowMs + CHALLENGE_MS))
+  new DataView(challenge.buffer).setBigUint64(CHALLENGE_RANDOM_BYTES, BigInt(nowMs + lifetimeMs))
   challenge.set(tagOf(challenge.subarray(0, SIGNED_BYTES), purpose, mac), SIGNED_BYTES)
   return challenge
 }

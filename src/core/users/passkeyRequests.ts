@@ -1,11 +1,24 @@
 import { type Static, Type } from 'typebox'
-import type { Result } from '../../base/result.ts'
+import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../validation/problems.ts'
 import { parseBody } from '../validation/parseBody.ts'
+import { PASSWORD_MAX } from './rules.ts'
 
 const closed = { additionalProperties: false } as const
 
 const response = (of: string) => Type.Unknown({ description: `What \`${of}\` gave, as \`toJSON()\` writes it.` })
+
+/** What confirms that the user is at the browser: the password, or one of the user's passkeys. */
+export const StartPasskey = Type.Object(
+  {
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_MAX, format: 'password' })),
+    response: Type.Optional(response('navigator.credentials.get` for the options of `startPasskeySignIn')),
+  },
+  closed,
+)
+
+/** Either the one or the other. */
+export type Confirmation = { readonly password: string } | { readonly response: unknown }
 
 export const AddPasskey = Type.Object(
   {
@@ -16,6 +29,14 @@ export const AddPasskey = Type.Object(
 )
 
 export const PasskeySignIn = Type.Object({ response: response('navigator.credentials.get') }, closed)
+
+export function readStartPasskey(body: unknown): Result<Confirmation, FieldErrors> {
+  const read = parseBody(StartPasskey, body)
+  if (!read.ok) return read
+  const { password, response: signed } = read.value
+  if ((password === undefined) === (signed === undefined)) return err({ password: ['is needed, or a passkey instead'] })
+  return ok(password === undefined ? { response: signed } : { password })
+}
 
 export const readAddPasskey = (body: unknown): Result<Static<typeof AddPasskey>, FieldErrors> =>
   parseBody(AddPasskey, body)

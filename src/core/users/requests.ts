@@ -29,7 +29,19 @@ export const CreateUser = Type.Object({ email: email(), password: newPassword(),
 
 export const UpdateUser = Type.Object({ role: role() }, closed)
 
-export const ChangePassword = Type.Object({ oldPassword: password(), newPassword: newPassword() }, closed)
+export const ChangePassword = Type.Object(
+  {
+    oldPassword: password(),
+    newPassword: newPassword(),
+    deletePasskeys: Type.Optional(
+      Type.Boolean({
+        description: 'Deletes your passkeys too. Without it they still sign in.',
+        default: false,
+      }),
+    ),
+  },
+  closed,
+)
 
 export const readSignIn = (body: unknown): Result<Static<typeof SignIn>, FieldErrors> => parseBody(SignIn, body)
 

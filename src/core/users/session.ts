@@ -6,6 +6,9 @@ const SESSION_IDLE_MS = 12 * HOUR_MS
 /** A stolen cookie that is used all the time opens nothing after this. */
 export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS
 
+/** A browser in which a user signed in is known this long, also after months without a session. */
+export const KNOWN_BROWSER_MS = 180 * 24 * HOUR_MS
+
 /** The last use is written at most this often: often enough beside 12 hours, and one write instead of thousands. */
 export const SESSION_SEEN_MS = 5 * 60_000
 

@@ -9,7 +9,11 @@ import type { PeerOf } from '../peer.ts'
 /** Room for typing errors of several people behind one address. */
 const FAILED_OF_ADDRESS_PER_MINUTE = 30
 
-/** Room for typing errors of one person; 14,400 guesses a day from any number of addresses. */
+/**
+ * Room for typing errors of one person: of a user from one address, of a browser that signed in before, of a session.
+ * There is no limit for a user over all addresses, because strangers could use it up. What bounds their guesses is that one
+ * password is checked at a time.
+ */
 const FAILED_OF_USER_PER_MINUTE = 10
 
 /** Each takes about 100 bytes. */
@@ -17,55 +21,97 @@ const KEYS_MAX = 20_000
 
 /**
  * A check of a password takes 32 MiB and a whole core for as long as it runs. One at a time, so that a flood of attempts
- * leaves the second core of a small machine to media. The last of the queue waits for a few seconds.
+ * leaves the second core of a small machine to media. The last of a queue waits for a few seconds.
  */
-const PASSWORDS = { atOnce: 1, waitingMax: 32 }
+const PASSWORDS = { atOnce: 1, waitingMax: 32, waitingOfOriginMax: 8 }
+
+/** An attempt that answers at once, because there is no room for it. */
+const QUEUE_WAIT_MS = 1000
+
+/** What an attempt to sign in brings. */
+export type Attempt =
+  /** A password. `browser`: the valid sign of a browser in which this user signed in before; null: none. */
+  | { readonly kind: 'password'; readonly email: string; readonly browser: string | null }
+  /** The password of a user who is signed in. */
+  | { readonly kind: 'confirmation'; readonly userId: number }
+  /** A passkey: its check costs no more than other requests. */
+  | { readonly kind: 'passkey' }
+  /** A one-time link: only a valid one has a password made. */
+  | { readonly kind: 'link' }
+
+/** A budget that an attempt takes from, before anything is checked. */
+type Budget = readonly [throttle: Throttle, key: string]
 
 /**
- * Limits attempts to sign in, before the password is checked: an attempt counts until it succeeded. Sessions that exist
- * are not affected.
+ * Limits attempts to sign in, before anything is checked: an attempt counts until it succeeded. No client can use up the
+ * attempts of others: strangers have budgets and turns by address, known browsers and signed-in users their own.
+ * Passkeys and links wait for no password. Sessions that exist are not affected.
  */
 export class SignInLimits {
   readonly #clock: Clock
   readonly #peerOf: PeerOf
   readonly #addresses = new Throttle(FAILED_OF_ADDRESS_PER_MINUTE, KEYS_MAX)
-  readonly #users = new Throttle(FAILED_OF_USER_PER_MINUTE, KEYS_MAX)
+  readonly #usersAtAddress = new Throttle(FAILED_OF_USER_PER_MINUTE, KEYS_MAX)
+  readonly #known = new Throttle(FAILED_OF_USER_PER_MINUTE, KEYS_MAX)
   readonly #passwords = new Turns(PASSWORDS)
+  readonly #links = new Turns(PASSWORDS)
 
   constructor(clock: Clock, peerOf: PeerOf) {
     this.#clock = clock
     this.#peerOf = peerOf
   }
 
-  /**
-   * Runs an attempt. Milliseconds to wait instead, when too many have failed or wait.
-   * @param who the e-mail address that is tried; null: none
-   */
+  /** Runs an attempt. Milliseconds to wait instead, when too many have failed or wait. */
   async attempt<T extends { ok: boolean }>(
     request: FastifyRequest,
-    who: string | null,
+    attempt: Attempt,
     work: () => Promise<T>,
   ): Promise<T | number> {
     const address = addressKey(this.#peerOf(request.socket.remoteAddress, request.headers))
-    const user = who === null ? null : emailOf(who)
-    const wait = this.#take(address, user)
-    if (wait > 0) return wait
-    const done = await this.#passwords.run(work)
-    if (done === null || done.ok) this.#giveBack(address, user)
-    return done ?? 1000
+    const budgets = this.#budgetsOf(attempt, address)
+    const waitMs = this.#take(budgets)
+    if (waitMs > 0) return waitMs
+    const done = await this.#run(attempt, address, work)
+    if (done === null || done.ok) for (const [throttle, key] of budgets) throttle.giveBack(key)
+    return done ?? QUEUE_WAIT_MS
   }
 
-  #take(address: string, user: string | null): number {
+  #budgetsOf(attempt: Attempt, address: string): Budget[] {
+    if (attempt.kind === 'confirmation') return [[this.#known, `user ${attempt.userId}`]]
+    // Of its own, so that wrong passwords of a neighbour behind the same address do not refuse it.
+    if (attempt.kind !== 'password') return [[this.#addresses, `${attempt.kind} ${address}`]]
+    const { email, browser } = attempt
+    if (browser !== null) return [[this.#known, browser]]
+    return [
+      [this.#addresses, address],
+      [this.#usersAtAddress, `${address} ${emailOf(email)}`],
+    ]
+  }
+
+  #run<T>(attempt: Attempt, address: string, work: () => Promise<T>): Promise<T | null> {
+    switch (attempt.kind) {
+      case 'passkey':
+        return work()
+      case 'link':
+        return this.#links.run({ key: address, isFirst: false }, work)
+      case 'confirmation':
+        return this.#passwords.run({ key: `user ${attempt.userId}`, isFirst: true }, work)
+      case 'password': {
+        const { browser } = attempt
+        return this.#passwords.run({ key: browser ?? address, isFirst: browser !== null }, work)
+      }
+    }
+  }
+
+  /** Takes from all budgets, or from none. */
+  #take(budgets: readonly Budget[]): number {
     const nowMs = this.#clock.monotonic()
-    const ofAddress = this.#addresses.take(address, nowMs)
-    if (ofAddress > 0) return ofAddress
-    const ofUser = user === null ? 0 : this.#users.take(user, nowMs)
-    if (ofUser > 0) this.#addresses.giveBack(address)
-    return ofUser
-  }
-
-  #giveBack(address: string, user: string | null): void {
-    this.#addresses.giveBack(address)
-    if (user !== null) this.#users.giveBack(user)
+    for (const [at, [throttle, key]] of budgets.entries()) {
+      const waitMs = throttle.take(key, nowMs)
+      if (waitMs === 0) continue
+      for (const [taken, of] of budgets.slice(0, at)) taken.giveBack(of)
+      return waitMs
+    }
+    return 0
   }
 }

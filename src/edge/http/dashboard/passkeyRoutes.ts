@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ok } from '../../../base/result.ts'
+import { ok, type Result } from '../../../base/result.ts'
 import {
   addPasskey,
+  confirmByPasskey,
   deletePasskey,
   listPasskeys,
   passkeyOptions,
@@ -10,11 +11,20 @@ import {
   signInWithPasskey,
   type Site,
 } from '../../../commands/users/passkeys.ts'
-import { failure, invalid } from '../../../core/errors.ts'
-import { AddPasskey, PasskeySignIn, readAddPasskey, readPasskeySignIn } from '../../../core/users/passkeyRequests.ts'
+import { confirmPassword } from '../../../commands/users/password.ts'
+import { type Failure, failure, invalid } from '../../../core/errors.ts'
+import {
+  AddPasskey,
+  type Confirmation,
+  PasskeySignIn,
+  readAddPasskey,
+  readPasskeySignIn,
+  readStartPasskey,
+  StartPasskey,
+} from '../../../core/users/passkeyRequests.ts'
 import { actorOf } from '../auth.ts'
 import { sendFailure, sendResult } from '../problem.ts'
-import { admitted } from './admitted.ts'
+import { admitted, refuseMore } from './admitted.ts'
 import { userOf } from './auth.ts'
 import { operation } from './openapi.ts'
 import { type DashboardApi, refuse, visitorOf } from './parts.ts'
@@ -56,7 +66,7 @@ export function passkeySignInRoutes(app: FastifyInstance, api: DashboardApi): vo
         const read = readPasskeySignIn(request.body)
         if (!read.ok) return refuse(reply, invalid(read.error))
         const { response } = read.value
-        return admitted(api, request, reply, null, () =>
+        return admitted(api, request, reply, { kind: 'passkey' }, () =>
           signInWithPasskey(api.ctx, { response, site }, visitorOf(api, request)),
         )
       }),
@@ -73,11 +83,21 @@ export function passkeyRoutes(app: FastifyInstance, api: DashboardApi): void {
   )
   app.post(
     `${PATH}/options`,
-    operation('startPasskey', TAG, 'Begin to add a passkey', { data: Options }),
+    {
+      ...operation('startPasskey', TAG, 'Begin to add a passkey, with your password or one of your passkeys', {
+        body: StartPasskey,
+        data: Options,
+      }),
+      bodyLimit: BODY_MAX_BYTES,
+    },
     (request, reply) =>
-      atSite(api, request, reply, async (site) =>
-        sendResult(reply, ok(await passkeyOptions(ctx, userOf(request), site))),
-      ),
+      atSite(api, request, reply, async (site) => {
+        const read = readStartPasskey(request.body)
+        if (!read.ok) return sendFailure(reply, invalid(read.error))
+        const confirmed = await confirm(api, request, read.value, site)
+        if (typeof confirmed === 'number') return refuseMore(reply, confirmed)
+        return sendResult(reply, confirmed.ok ? ok(await passkeyOptions(ctx, userOf(request), site)) : confirmed)
+      }),
   )
   app.post(
     PATH,
@@ -102,6 +122,21 @@ export function passkeyRoutes(app: FastifyInstance, api: DashboardApi): void {
     async (request, reply) =>
       sendResult(reply, await deletePasskey(ctx, actorOf(request, peerOf), userOf(request), request.params.passkeyId)),
   )
+}
+
+/** A stolen session alone adds no passkey, which would outlive it. Milliseconds to wait after too many wrong ones. */
+function confirm(
+  { ctx, signIns }: DashboardApi,
+  request: FastifyRequest,
+  by: Confirmation,
+  site: Site,
+): Promise<Result<true, Failure> | number> {
+  const user = userOf(request)
+  if (!('password' in by)) {
+    return signIns.attempt(request, { kind: 'passkey' }, () => confirmByPasskey(ctx, user, { ...by, site }))
+  }
+  const attempt = { kind: 'confirmation', userId: user.id } as const
+  return signIns.attempt(request, attempt, () => confirmPassword(ctx, user, by.password))
 }
 
 const NO_SITE = failure(

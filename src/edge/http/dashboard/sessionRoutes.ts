@@ -23,7 +23,7 @@ import {
 import { actorOf } from '../auth.ts'
 import { withPathId } from '../pathId.ts'
 import { sendResult } from '../problem.ts'
-import { admitted } from './admitted.ts'
+import { admitted, knownBrowser } from './admitted.ts'
 import { userOf } from './auth.ts'
 import { clearSession } from './cookie.ts'
 import { operation } from './openapi.ts'
@@ -42,7 +42,9 @@ export function signInRoutes(app: FastifyInstance, api: DashboardApi): void {
       const read = readSignIn(request.body)
       if (!read.ok) return refuse(reply, invalid(read.error))
       const input = read.value
-      return admitted(api, request, reply, input.email, () => signIn(api.ctx, input, visitorOf(api, request)))
+      const browser = knownBrowser(api, request, input.email)
+      const attempt = { kind: 'password', email: input.email, browser } as const
+      return admitted(api, request, reply, attempt, () => signIn(api.ctx, input, visitorOf(api, request)))
     },
   )
   const summary = 'Make the user that a one-time link allows, and sign in'
@@ -53,7 +55,8 @@ export function signInRoutes(app: FastifyInstance, api: DashboardApi): void {
       const read = readSetup(request.body)
       if (!read.ok) return refuse(reply, invalid(read.error))
       const input = read.value
-      return admitted(api, request, reply, null, () => redeemSetupCode(api.ctx, input, visitorOf(api, request)))
+      const redeem = () => redeemSetupCode(api.ctx, input, visitorOf(api, request))
+      return admitted(api, request, reply, { kind: 'link' }, redeem)
     },
   )
 }
@@ -79,7 +82,8 @@ export function ownSessionRoutes(app: FastifyInstance, api: DashboardApi): void 
       const read = readChangePassword(request.body)
       if (!read.ok) return refuse(reply, invalid(read.error))
       const [user, input] = [userOf(request), read.value]
-      return admitted(api, request, reply, user.email, () => changePassword(ctx, user, input, visitorOf(api, request)))
+      const attempt = { kind: 'confirmation', userId: user.id } as const
+      return admitted(api, request, reply, attempt, () => changePassword(ctx, user, input, visitorOf(api, request)))
     },
   )
   allOwnSessions(app, api)

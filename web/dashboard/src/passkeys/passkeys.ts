@@ -16,9 +16,13 @@ export function obstacleText(): string | null {
 /** What older browsers lack. */
 type Browser = Partial<Pick<typeof PublicKeyCredential, 'parseCreationOptionsFromJSON' | 'parseRequestOptionsFromJSON'>>
 
-/** Makes a passkey in the browser and adds it to the signed-in user. @throws ApiError */
-export async function makePasskey(name: string): Promise<void> {
-  const json = (await call(startPasskey, {})) as unknown as PublicKeyCredentialCreationOptionsJSON
+/**
+ * Makes a passkey in the browser and adds it to the signed-in user, who confirms it with the password, or with a passkey
+ * where that is empty. @throws ApiError
+ */
+export async function makePasskey(name: string, password: string): Promise<void> {
+  const body = password === '' ? { response: await signChallenge() } : { password }
+  const json = (await call(startPasskey, { body })) as unknown as PublicKeyCredentialCreationOptionsJSON
   const publicKey = (PublicKeyCredential as Browser).parseCreationOptionsFromJSON?.(json) ?? creationOptionsOf(json)
   const response = await ask(() => navigator.credentials.create({ publicKey }))
   await call(addPasskey, { body: { name, response } })
@@ -26,15 +30,20 @@ export async function makePasskey(name: string): Promise<void> {
 
 /** Signs in with a passkey that the user chooses in the browser. @throws ApiError */
 export async function signInByPasskey(): Promise<void> {
+  const response = await signChallenge()
+  await call(signInWithPasskey, { body: { response } }, { signsIn: true })
+  await openSession()
+}
+
+/** What a passkey that the user chooses answers to a challenge of the server. */
+async function signChallenge(): Promise<object> {
   const json = (await call(
     startPasskeySignIn,
     {},
     { signsIn: true },
   )) as unknown as PublicKeyCredentialRequestOptionsJSON
   const publicKey = (PublicKeyCredential as Browser).parseRequestOptionsFromJSON?.(json) ?? requestOptionsOf(json)
-  const response = await ask(() => navigator.credentials.get({ publicKey }))
-  await call(signInWithPasskey, { body: { response } }, { signsIn: true })
-  await openSession()
+  return ask(() => navigator.credentials.get({ publicKey }))
 }
 
 /** The browser's answer as JSON. Its refusals become sentences. */

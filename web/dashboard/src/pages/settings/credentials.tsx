@@ -67,15 +67,17 @@ export function Credentials() {
       {fresh && <FreshValue fresh={fresh} />}
       {isMaking && (
         <NameDialog title={text.newCredential} onName={create} onClose={() => setMaking(false)}>
-          <Segment
-            label={text.scope}
-            choices={[
-              ['write', text.scopes.write],
-              ['read', text.scopes.read],
-            ]}
-            value={scope}
-            onChange={setScope}
-          />
+          {() => (
+            <Segment
+              label={text.scope}
+              choices={[
+                ['write', text.scopes.write],
+                ['read', text.scopes.read],
+              ]}
+              value={scope}
+              onChange={setScope}
+            />
+          )}
         </NameDialog>
       )}
       {doomed && (

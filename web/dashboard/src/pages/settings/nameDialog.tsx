@@ -7,8 +7,8 @@ import { words } from '../../words/words.ts'
 
 interface NameDialogProps {
   readonly title: string
-  /** Further fields. */
-  readonly children?: ComponentChildren
+  /** Further fields, with what is wrong with each of them. */
+  readonly children?: (fields: Readonly<Record<string, string>>) => ComponentChildren
   readonly onName: (name: string) => Promise<void>
   readonly onClose: () => void
 }
@@ -27,9 +27,9 @@ export function NameDialog({ title, children, onName, onClose }: NameDialogProps
       onSubmit={onSubmit}
       foot={<SubmitFoot verb={title} isBusy={isBusy} onClose={onClose} />}
     >
-      {error && !fields['name'] && <Notice kind="error">{error.message}</Notice>}
+      {error && Object.keys(fields).length === 0 && <Notice kind="error">{error.message}</Notice>}
       <TextField label={words.settings.name} required error={fields['name']} value={name} onValue={setName} />
-      {children}
+      {children?.(fields)}
     </Dialog>
   )
 }

@@ -4,6 +4,7 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
@@ -23,10 +24,16 @@ export function Passkeys() {
   const [isAdding, setAdding] = useState(false)
   const [doomed, setDoomed] = useState<Passkey | null>(null)
   const obstacle = obstacleText()
+  const [password, setPassword] = useState('')
+  const hasPasskey = Boolean(list.data?.length)
   const add = async (name: string): Promise<void> => {
-    await makePasskey(name)
+    await makePasskey(name, password)
     toast(text.added(name))
     list.reload()
+  }
+  const close = (): void => {
+    setAdding(false)
+    setPassword('')
   }
   const remove = async ({ id, name }: Passkey): Promise<void> => {
     await call(deletePasskey, { path: { passkeyId: id } })
@@ -50,8 +57,22 @@ export function Passkeys() {
         ))}
       </ul>
       {isAdding && (
-        <NameDialog title={text.add} onName={add} onClose={() => setAdding(false)}>
-          <p class="hint">{text.nameHint}</p>
+        <NameDialog title={text.add} onName={add} onClose={close}>
+          {(fields) => (
+            <>
+              <p class="hint">{text.nameHint}</p>
+              <TextField
+                label={words.settings.oldPassword}
+                type="password"
+                autocomplete="current-password"
+                required={!hasPasskey}
+                hint={hasPasskey ? text.confirmEither : text.confirm}
+                error={fields['password']}
+                value={password}
+                onValue={setPassword}
+              />
+            </>
+          )}
         </NameDialog>
       )}
       {doomed && (

@@ -1,12 +1,19 @@
 import { useState } from 'preact/hooks'
-import { type Answer, changePassword, endSession, listSessions, signOutEverywhere } from '#api/dashboard.ts'
+import {
+  type Answer,
+  changePassword,
+  endSession,
+  listPasskeys,
+  listSessions,
+  signOutEverywhere,
+} from '#api/dashboard.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { userEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
+import { Segment, TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
@@ -25,6 +32,7 @@ const text = words.settings
 export function You() {
   const { value } = session
   const [asked, setAsked] = useState<'password' | 'everywhere' | null>(null)
+  const [changes, setChanges] = useState(0)
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
   const themes = (['system', 'light', 'dark'] as const).map((one) => [one, text.themes[one]] as const)
@@ -64,7 +72,9 @@ export function You() {
             {text.everywhere}
           </Button>
         </div>
-        {asked === 'password' && <ChangePassword onClose={() => setAsked(null)} />}
+        {asked === 'password' && (
+          <ChangePassword onChanged={() => setChanges(changes + 1)} onClose={() => setAsked(null)} />
+        )}
         {asked === 'everywhere' && (
           <Confirm
             title={text.everywhereTitle}
@@ -76,17 +86,19 @@ export function You() {
           </Confirm>
         )}
       </Card>
-      <Passkeys />
+      <Passkeys key={changes} />
       <Sessions />
     </>
   )
 }
 
-function ChangePassword({ onClose }: { readonly onClose: () => void }) {
-  const [given, setGiven] = useState({ oldPassword: '', newPassword: '' })
+function ChangePassword({ onChanged, onClose }: { readonly onChanged: () => void; readonly onClose: () => void }) {
+  const [given, setGiven] = useState({ oldPassword: '', newPassword: '', deletePasskeys: false })
+  const passkeys = useLoad((signal) => call(listPasskeys, {}, { signal }), []).data?.length ?? 0
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     await call(changePassword, { body: given })
     toast(text.passwordChanged)
+    onChanged()
     onClose()
   })
   const isOfField = Boolean(fields['oldPassword'] ?? fields['newPassword'])
@@ -117,6 +129,15 @@ function ChangePassword({ onClose }: { readonly onClose: () => void }) {
         value={given.newPassword}
         onValue={(newPassword) => setGiven({ ...given, newPassword })}
       />
+      {passkeys > 0 && (
+        <Toggle
+          looks="check"
+          label={text.deletePasskeys(passkeys)}
+          note={text.deletePasskeysNote}
+          isOn={given.deletePasskeys}
+          onChange={(deletePasskeys) => setGiven({ ...given, deletePasskeys })}
+        />
+      )}
     </Dialog>
   )
 }
