@@ -1,9 +1,11 @@
 import type { Context } from '../commands/context.ts'
 import type { ServingNode } from '../commands/nodes/servingNode.ts'
+import { endStalePreviews } from '../commands/sessions/previews.ts'
 import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
+const PREVIEWS_MS = 3_000
 const MEASURE_MS = 2_000
 const REPORT_MS = 5_000
 const MINUTES_MS = 10_000
@@ -23,6 +25,7 @@ export const sessionJobs = (
 ): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
+  { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },
   { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },

@@ -39,14 +39,17 @@ export class StreamCounts {
     const key = keyOf(session.accountId, session.streamName)
     const count = this.#streams.get(key) ?? { sessions: 0, whep: 0, hls: 0, bytesIn: 0, bytesOut: 0 }
     count.sessions += by
-    if (session.protocol === 'whep' || session.protocol === 'hls') count[session.protocol] += by
-    if (session.action === 'view') this.#account(session.accountId).viewers += by
+    if (session.action === 'view') {
+      if (session.protocol === 'whep' || session.protocol === 'hls') count[session.protocol] += by
+      this.#account(session.accountId).viewers += by
+    }
     if (count.sessions > 0) this.#streams.set(key, count)
     else this.#streams.delete(key)
   }
 
-  /** A session has moved more bytes. */
-  moved({ accountId, streamName }: Session, bytesIn: number, bytesOut: number): void {
+  /** A session has moved more bytes. Those of previews count for nothing. */
+  moved({ action, accountId, streamName }: Session, bytesIn: number, bytesOut: number): void {
+    if (action === 'preview') return
     const account = this.#account(accountId)
     account.bytesIn += bytesIn
     account.bytesOut += bytesOut

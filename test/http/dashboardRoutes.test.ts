@@ -17,6 +17,7 @@ const OPEN = [
 /** What a viewer may do besides reading: ask, and decide about the own session. */
 const FOR_VIEWERS = [
   'POST /access/check',
+  'POST /preview',
   'DELETE /session',
   'DELETE /session/all',
   'DELETE /session/:sessionId',

@@ -167,7 +167,7 @@ export async function evaluate(
   ctx: AccessContext,
   attempt: AccessAttempt,
   nowMs: number,
-  prove = () => resolveCredential(ctx.cache, attempt.presented),
+  prove = () => resolveCredential(ctx, attempt.presented),
 ): Promise<Evaluation> {
   const credential = await prove()
   const stream = streamThatDecides(attempt, credential)
@@ -183,7 +183,7 @@ function evaluateWith(
   nowMs: number,
 ): Evaluation {
   const request: AccessRequest = {
-    action: attempt.action,
+    action: credential.kind === 'preview' && attempt.action === 'view' ? 'preview' : attempt.action,
     protocol: attempt.protocol,
     accountId: attempt.accountId,
     streamName: attempt.streamName,

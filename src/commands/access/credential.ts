@@ -3,11 +3,14 @@ import { looksLikeJwt, parseSelfSigned, type ParsedJwt } from '../../core/access
 import type { Credential } from '../../core/access/types.ts'
 import type { CachedToken } from '../../store/cached.ts'
 import type { AccessContext } from '../context.ts'
+import { looksLikePreviewPass, previewCredential } from './previewPass.ts'
 
 type Cache = AccessContext['cache']
 
 /** Finds what a presented token proves. @throws StoreUnavailable */
-export async function resolveCredential(cache: Cache, presented: string | null): Promise<Credential> {
+export async function resolveCredential(ctx: AccessContext, presented: string | null): Promise<Credential> {
+  const { cache } = ctx
+  if (looksLikePreviewPass(presented)) return previewCredential(ctx, presented)
   const read = readPresented(presented)
   if (read.kind === 'value') return ofValue(await cache.tokenByValue(read.value))
   if (read.kind === 'selfSigned') return ofSelfSigned(read, await cache.tokenById(read.claims.tokenId))
@@ -22,6 +25,7 @@ export async function credentialOfToken(cache: Cache, accountId: string, tokenId
 
 /** As `resolveCredential`, from memory alone. Null: it needs the store. */
 export function credentialFromMemory(cache: Cache, presented: string | null): Credential | null {
+  if (looksLikePreviewPass(presented)) return null
   const read = readPresented(presented)
   if (read.kind === 'value') {
     const found = cache.peekTokenByValue(read.value)

@@ -155,7 +155,7 @@ export async function mayView(
 /** The feed that the evaluation gives access to. */
 async function feedFor(
   ctx: SessionContext,
-  { request: { streamName }, decision }: Evaluation,
+  { request: { streamName, action }, decision }: Evaluation,
   { sourceId, isHandedOver, isAnywhere }: Pick<SessionRequest, 'sourceId' | 'isHandedOver' | 'isAnywhere'>,
 ): Promise<FoundFeed | AdmissionRefusal<409> | PublishedRemotely> {
   const accountId = decision.allowed ? decision.accountId : ''
@@ -164,7 +164,7 @@ async function feedFor(
   const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
   if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
   if (there && !isHandedOver) return sendTo(ctx, there)
-  await noteViewAttempt(ctx, { accountId, streamName })
+  if (action === 'view') await noteViewAttempt(ctx, { accountId, streamName })
   return refuse(ctx, 409, 'stream_not_published')
 }
 

@@ -80,7 +80,7 @@ export async function writeLateEnds(ctx: SessionContext): Promise<void> {
  * transaction for each would block the store. A failure is logged, and retried with the late ends.
  */
 function record(ctx: SessionContext, leaving: ClosingSession): Promise<void> {
-  const batches = ctx.sessions.ends[leaving.entry.session.action]
+  const batches = ctx.sessions.ends[leaving.entry.session.action === 'publish' ? 'publish' : 'view']
   return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
 }
 

@@ -57,7 +57,7 @@ const commonOf = (
   { isProxy }: SessionContext,
   { action, protocol, address }: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>,
 ): Omit<SlotRequest, 'holder'> => ({
-  action,
+  action: action === 'publish' ? 'publish' : 'view',
   addressKey: isProxy(address) ? null : addressKey(address),
   connects: CONNECTS.has(protocol),
 })

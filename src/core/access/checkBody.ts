@@ -22,7 +22,8 @@ export interface CheckQuestion {
   atMs: number | undefined
 }
 
-const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
+const ACTIONS = ['publish', 'view'] as const
+const PROTOCOLS: Readonly<Record<(typeof ACTIONS)[number], readonly Protocol[]>> = {
   publish: ['whip', 'rtmp'],
   view: ['whep', 'hls'],
 }
@@ -44,7 +45,6 @@ const FIELDS: ReadonlySet<string> = new Set(NAMES)
 /** Longer than any token, so that an overlong token reaches the decision and is refused there. */
 const TEXT_MAX = 16_384
 
-const ACTIONS = ['publish', 'view'] as const
 const ANY_PROTOCOL: readonly Protocol[] = ['whip', 'whep', 'rtmp', 'hls']
 
 /** The body as sent: each field may hold any value. */

@@ -9,7 +9,7 @@ import { checkRtmpIpFilters } from './rules/rtmpIpFilters.ts'
 import { checkStreamNameRule } from './rules/streamName.ts'
 import { checkToken } from './rules/token.ts'
 import type { Question, Rule } from './rules/verdict.ts'
-import type { AccessPolicy, AccessRequest, Decision, TraceStep } from './types.ts'
+import type { AccessPolicy, AccessRequest, Credential, Decision, TraceStep } from './types.ts'
 
 /** Cheap rules first, the rule with an effect last. The first failure decides which refusal the client receives. */
 const RULES: readonly Rule[] = [
@@ -35,6 +35,8 @@ export function decide(request: AccessRequest, policy: AccessPolicy, nowMs: numb
       return decideAnonymous(request)
     case 'unknown':
       return invalidToken(credential.why)
+    case 'preview':
+      return decidePreview(request, credential)
     case 'token':
       return ask({ request, policy, nowMs, token: credential.token, claims: null })
     case 'selfSigned':
@@ -78,6 +80,22 @@ function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest):
     trackingId: null,
     effects: { bind: null, stamp: null },
     trace: [{ check: 'token', outcome: 'skip', detail: 'the stream is open: viewers need no token' }],
+  }
+}
+
+/** A user of the account may see its streams, whatever the rules for its viewers are. */
+function decidePreview(request: AccessRequest, pass: Extract<Credential, { kind: 'preview' }>): Decision {
+  const { accountId, streamName } = pass
+  if (request.action === 'publish') return invalidToken('the pass of a preview does not publish')
+  if (request.accountId !== accountId || request.streamName !== streamName)
+    return invalidToken('the pass of a preview is for another stream')
+  return {
+    allowed: true,
+    accountId,
+    tokenId: null,
+    trackingId: null,
+    effects: { bind: null, stamp: null },
+    trace: [{ check: 'token', outcome: 'pass', detail: 'a user of the account sees the stream in the dashboard' }],
   }
 }
 

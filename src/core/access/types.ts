@@ -4,8 +4,11 @@ import type { CompiledStreams } from './streamName.ts'
 import type { OriginRule } from './origin.ts'
 import type { Address, AddressRule } from './address.ts'
 
-/** What a client wants to do with a stream. */
-export type Action = 'publish' | 'view'
+/**
+ * What a client does with a stream. `preview`: a user of the account sees it in the dashboard. It counts neither as a viewer
+ * nor for the bytes of anything.
+ */
+export type Action = 'publish' | 'view' | 'preview'
 
 /** How the client is connected. WHIP and RTMP publish; WHEP and HLS view. */
 export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
@@ -77,12 +80,20 @@ export interface SelfSignedClaims {
  * - `unknown`: text that is not one of our tokens; `why` says what was wrong, for the trace only.
  * - `token`: the hash of the text belongs to this token.
  * - `selfSigned`: a JWT whose signature was verified with the parent's value.
+ * - `preview`: a pass of the dashboard for one stream, whose session is open.
  */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'unknown'; readonly why: string }
   | { readonly kind: 'token'; readonly token: TokenSnapshot }
   | { readonly kind: 'selfSigned'; readonly token: TokenSnapshot; readonly claims: SelfSignedClaims }
+  | {
+      readonly kind: 'preview'
+      readonly accountId: string
+      readonly streamName: string
+      /** Of the dashboard. The preview ends with it. */
+      readonly sessionValue: string
+    }
 
 /** One access request, independent of its protocol. Each edge only translates into this. */
 export interface AccessRequest {

@@ -14,7 +14,7 @@ export interface SessionFilter {
 }
 
 export const PROTOCOLS = ['whip', 'rtmp', 'whep', 'hls'] as const
-export const ACTIONS = ['publish', 'view'] as const
+export const ACTIONS = ['publish', 'view', 'preview'] as const
 
 const READERS: Readonly<Record<string, ParameterReader<SessionFilter>>> = {
   ...CONNECTION_FILTERS,

@@ -1,5 +1,3 @@
-import type { Action } from '../access/types.ts'
-
 /** The limits on concurrent sessions: of one node, of one address and of one token. */
 export interface SlotLimits {
   /** Publishers and viewers together. */
@@ -21,9 +19,12 @@ export interface SlotLimits {
   readonly maxConnectingPerAddress: number
 }
 
+/** Previews take the slots of viewers. */
+type SlotAction = 'publish' | 'view'
+
 /** A request for a slot. */
 export interface SlotRequest {
-  readonly action: Action
+  readonly action: SlotAction
   /**
    * See `addressKey`. Null: the request came through a proxy that does not name the client, so its address says
    * nothing.
@@ -123,7 +124,7 @@ export class SessionSlots {
     }
   }
 
-  #isFull(action: Action, ending: number): boolean {
+  #isFull(action: SlotAction, ending: number): boolean {
     const { publish, view } = this.#taken
     const { max } = this.#limits
     return publish + view + ending >= max || (action === 'view' && view + ending >= this.#viewerSlots())
@@ -142,12 +143,12 @@ export class SessionSlots {
     return max - Math.floor(max * publisherShare)
   }
 
-  #maxPerAddress(action: Action): number {
+  #maxPerAddress(action: SlotAction): number {
     const { maxPublishersPerAddress, maxViewersPerAddress } = this.#limits
     return action === 'publish' ? maxPublishersPerAddress : maxViewersPerAddress
   }
 
-  #maxPerHolder(action: Action): number {
+  #maxPerHolder(action: SlotAction): number {
     const slots = action === 'publish' ? this.#limits.max : this.#viewerSlots()
     return Math.max(1, Math.ceil(slots * this.#limits.tokenShare))
   }
@@ -156,7 +157,7 @@ export class SessionSlots {
 /** 0: no limit. */
 const isReached = (count: number, most: number): boolean => most > 0 && count >= most
 
-const holderKey = (action: Action, holder: SlotHolder): string =>
+const holderKey = (action: SlotAction, holder: SlotHolder): string =>
   'tokenId' in holder ? `${action} token ${holder.tokenId}` : `${action} account ${holder.accountId}`
 
 /** Counts per key. A key whose count is zero is deleted. */

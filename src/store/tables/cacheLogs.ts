@@ -73,7 +73,7 @@ async function storedSessions(executor: Executor, ids: ReadonlySet<string>): Pro
     const rows = await executor.ask((db) =>
       db
         .selectFrom('sessions')
-        .select(['id', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
+        .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
         .select(['bytes_in', 'bytes_out'])
         .where('id', 'in', slice),
     )

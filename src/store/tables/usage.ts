@@ -11,7 +11,15 @@ type Total = Bytes & { readonly id: string }
 /** What bytes of a session count for. */
 export type Counted = Pick<
   SessionTable,
-  'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country' | 'bytes_in' | 'bytes_out'
+  | 'action'
+  | 'account_id'
+  | 'stream_name'
+  | 'protocol'
+  | 'token_id'
+  | 'tracking_id'
+  | 'country'
+  | 'bytes_in'
+  | 'bytes_out'
 > & { id: string }
 
 /** The increase of a session's totals. */
@@ -68,7 +76,7 @@ async function lockCounted(executor: Executor, totals: readonly Total[]): Promis
   const rows = await executor.ask((db, engine) => {
     const open = db
       .selectFrom('sessions')
-      .select(['id', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
+      .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
       .select(['bytes_in', 'bytes_out'])
       .where('id', 'in', ids)
       .where('ended_at_ms', 'is', null)
@@ -83,6 +91,9 @@ function riseOf<T extends Total>(of: Counted | undefined, total: T): Rise<T>[] {
   const bytesIn = Math.max(0, total.bytesIn - of.bytes_in)
   return [{ total, of, bytesIn, bytesOut: Math.max(0, total.bytesOut - of.bytes_out) }]
 }
+
+/** Previews in the dashboard are no use of a stream by viewers. */
+const isCounted = (rise: Rise<unknown>): boolean => rise.of.action !== 'preview' && hasRisen(rise)
 
 const hasRisen = ({ bytesIn, bytesOut }: Bytes): boolean => bytesIn > 0 || bytesOut > 0
 
@@ -119,7 +130,7 @@ export async function addToHours<T>(
   atMsOf: (total: T) => number,
 ): Promise<void> {
   const hours = new Map<string, UsageTable>()
-  for (const rise of rises.filter(hasRisen)) {
+  for (const rise of rises.filter(isCounted)) {
     const hour = hourOf(rise, Math.floor(atMsOf(rise.total) / HOUR_MS) * HOUR_MS)
     const { bytes_in, bytes_out, cache_bytes, ...key } = hour
     const text = JSON.stringify(Object.values(key))

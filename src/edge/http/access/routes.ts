@@ -114,7 +114,7 @@ const logEntry = {
   id: Type.String(),
   at: Type.String({ format: 'date-time', description: 'Of the first.' }),
   source: Type.Enum(['live', 'check']),
-  action: Type.Enum(['publish', 'view']),
+  action: Type.Enum(['publish', 'view', 'preview'], { description: '`preview`: by a user, in the dashboard.' }),
   protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
   streamName: Type.String(),
   tokenId: Type.Optional(Type.Integer()),

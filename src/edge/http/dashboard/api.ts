@@ -16,6 +16,7 @@ import { type DashboardApi, refuse } from './parts.ts'
 import { auditRoutes } from './auditRoutes.ts'
 import { credentialRoutes } from './credentialRoutes.ts'
 import { passkeyRoutes, passkeySignInRoutes } from './passkeyRoutes.ts'
+import { previewRoutes } from './previewRoutes.ts'
 import { secretRoutes } from './secretRoutes.ts'
 import { ownSessionRoutes, signInRoutes } from './sessionRoutes.ts'
 import { userRoutes } from './userRoutes.ts'
@@ -77,6 +78,7 @@ async function ownRoutes(app: FastifyInstance, api: DashboardApi): Promise<void>
     credentialRoutes(closed, api)
     auditRoutes(closed, api)
     passkeyRoutes(closed, api)
+    previewRoutes(closed, api)
   })
 }
 

@@ -40,6 +40,7 @@ export function requireOwnPage(refuse: Refuse): Hook {
 /** What a viewer may do besides reading, by method and path: ask, and decide about the own sessions, password and passkeys. */
 const VIEWER_MAY: ReadonlySet<string> = new Set([
   'POST /dashboard/api/access/check',
+  'POST /dashboard/api/preview',
   'DELETE /dashboard/api/session',
   'DELETE /dashboard/api/session/all',
   'DELETE /dashboard/api/session/:sessionId',

@@ -98,7 +98,7 @@ class FeedAdmission implements Admission {
       const feed = ctx.sessions.feed(target.accountId, target.streamName, target.sourceId)
       if (feed === undefined) return this.#remote()
       // The viewer was admitted to a feed that needed no token.
-      if (feed.secured && tokenId === null) return err(NO_TICKET)
+      if (feed.secured && tokenId === null && !this.#isPreview) return err(NO_TICKET)
       const opened = hls.open(feed)
       if (!opened.ok) return err({ status: 503, text: opened.error })
       const { hls: packaged } = opened.value
@@ -110,6 +110,10 @@ class FeedAdmission implements Admission {
     }
     const found = this.here(rendition)
     return found === undefined ? err(NOT_THERE) : ok({ rendition: found })
+  }
+
+  get #isPreview(): boolean {
+    return this.#parts.ctx.sessions.get(this.viewer.sessionId)?.session.action === 'preview'
   }
 
   async recheck(): Promise<HttpRefusal | null> {

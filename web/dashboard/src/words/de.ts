@@ -269,7 +269,6 @@ export const de: Sentences = {
     ended: (stream) => `${stream} beendet`,
     notLive: 'Nicht live',
     notLiveText: (stream) => `Die Seite zeigt ${stream}, sobald die Sendung beginnt.`,
-    needsToken: 'Zuschauer brauchen für diesen Stream einen Subscribe-Token, und keiner lässt diese Seite zu.',
     uneven: (lowest, highest) => `Er kommt ungleichmäßig an: ${lowest} bis ${highest}.`,
     unevenText:
       'Entweder ist am Encoder keine konstante Bitrate eingestellt, oder das Netz hält sie nicht. In OBS: Ausgabe, Qualitätsregulierung CBR.',
@@ -1071,7 +1070,7 @@ export const de: Sentences = {
     admitted: 'Zugelassen',
     dryRun: 'Probe',
     columns: { time: 'Zeit', outcome: 'Ergebnis', stream: 'Stream', from: 'Von', token: 'Token' },
-    actions: { publish: 'Senden', view: 'Zuschauen' },
+    actions: { publish: 'Senden', view: 'Zuschauen', preview: 'Vorschau' },
     fromAddress: (address) => `von ${address}`,
     times: (count) => `${count}-mal`,
     timesShort: (count) => `× ${count}`,

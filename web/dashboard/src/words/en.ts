@@ -267,7 +267,6 @@ export const en = {
     ended: (stream: string) => `${stream} ended`,
     notLive: 'Not live now',
     notLiveText: (stream: string) => `The page shows ${stream} as soon as its broadcast begins.`,
-    needsToken: 'Viewers of this stream need a subscribe token, and none admits this page.',
     uneven: (lowest: string, highest: string) => `It arrives unevenly: ${lowest} to ${highest}.`,
     unevenText:
       'Either the encoder is not set to a constant bitrate, or the network does not hold it. In OBS: Output, Rate control CBR.',
@@ -1060,7 +1059,7 @@ export const en = {
     admitted: 'Admitted',
     dryRun: 'dry run',
     columns: { time: 'Time', outcome: 'Result', stream: 'Stream', from: 'From', token: 'Token' },
-    actions: { publish: 'Publish', view: 'Watch' },
+    actions: { publish: 'Publish', view: 'Watch', preview: 'Preview' },
     fromAddress: (address: string) => `from ${address}`,
     times: (count: number) => `${count} times`,
     timesShort: (count: number) => `× ${count}`,

@@ -107,7 +107,7 @@ function questionOf(decision: Omit<Decision, 'trace'> | undefined): Question {
   if (!decision) return emptyQuestion
   const { action, protocol, streamName, tokenId, address, origin = '', country = '' } = decision
   return {
-    action,
+    action: action === 'publish' ? action : 'view',
     protocol,
     streamName,
     token: tokenId === undefined ? '' : String(tokenId),

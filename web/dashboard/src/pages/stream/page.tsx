@@ -1,7 +1,4 @@
 import { useState } from 'preact/hooks'
-import { listSubscribeTokens, readSubscribeToken } from '#api/tokens.ts'
-import { call } from '../../api/call.ts'
-import { useLoad } from '../../api/load.ts'
 import { streams, type StreamOnAir } from '../../live.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
 import { Empty, Notice } from '../../parts/notice.tsx'
@@ -74,20 +71,10 @@ const Tags = ({ stream: { startedOn, health, protocol, tokenLabel } }: { readonl
 )
 
 function Live({ stream }: { readonly stream: StreamOnAir }) {
-  const { streamName, secured, health, bitrateLowest = 0, bitrateHighest = 0 } = stream
-  const token = useLoad(
-    (signal) => (secured ? tokenFor(streamName, signal) : Promise.resolve('')),
-    [streamName, secured],
-  )
+  const { health, bitrateLowest = 0, bitrateHighest = 0 } = stream
   return (
     <>
-      {token.data === null ? (
-        <Notice>
-          {text.needsToken} <a href={linkTo('/tokens/subscribe/new')}>{words.goLive.makeToken}</a>
-        </Notice>
-      ) : (
-        token.data !== undefined && <Players stream={stream} token={token.data} />
-      )}
+      <Players stream={stream} />
       {health === 'uneven' && (
         <Notice kind="warn">
           <b>{text.uneven(bitrate(bitrateLowest), bitrate(bitrateHighest))}</b> {text.unevenText}
@@ -96,21 +83,6 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
       {health === 'stalled' && <Notice kind="error">{text.stalled}</Notice>}
     </>
   )
-}
-
-/** The value of a subscribe token that admits this page to the stream; null: the newest hundred have none. */
-async function tokenFor(streamName: string, signal: AbortSignal): Promise<string | null> {
-  const query = { sortBy: 'AddedOn', isDescending: true, itemsOnPage: 100 } as const
-  const all = await call(listSubscribeTokens, { query }, { signal })
-  const usable = all.find(
-    ({ isActive, expiresOn, streams: of, allowedOrigins }) =>
-      isActive &&
-      (!expiresOn || Date.parse(expiresOn) > Date.now()) &&
-      allowedOrigins.length === 0 &&
-      of.some((one) => !one.isRegex && one.streamName === streamName),
-  )
-  if (!usable) return null
-  return (await call(readSubscribeToken, { path: { tokenId: String(usable.id) } }, { signal })).token ?? null
 }
 
 const NotLive = ({ streamName }: { readonly streamName: string }) =>

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
+import { previewStream } from '#api/dashboard.ts'
 import { listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import type { StreamOnAir } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
+import { LoadError } from '../../parts/notice.tsx'
 import { SluicePlayer } from '../../parts/sluicePlayer.tsx'
 import { words } from '../../words/words.ts'
 
@@ -13,14 +15,20 @@ const text = words.stream.player
 const SOURCES_MAX = 4
 
 /**
- * Plays a stream as viewers get it, each of its sources. Every player counts as a viewer, so they begin when the user asks
- * for them.
+ * Plays a stream as viewers get it, each of its sources. A preview needs no token and counts for no customer. It takes
+ * bandwidth of the server, so it begins when the user asks for it.
  */
-export function Players({ stream, token }: { readonly stream: StreamOnAir; readonly token: string }) {
+export function Players({ stream }: { readonly stream: StreamOnAir }) {
   const [isOn, setOn] = useState(false)
   const { streamName, streamId, sources } = stream
   const named = useLoad((signal) => (sources > 1 ? sourcesOf(streamName, signal) : ONE), [streamName, sources])
-  if (!isOn) return <Closed onOpen={() => setOn(true)} />
+  const pass = useLoad(
+    (signal) => (isOn ? call(previewStream, { body: { streamName } }, { signal }) : Promise.resolve(undefined)),
+    [streamName, isOn],
+  )
+  if (pass.error) return <LoadError error={pass.error} onRetry={pass.reload} />
+  if (!isOn || !pass.data) return <Closed onOpen={() => setOn(true)} />
+  const { pass: token } = pass.data
   return (
     <div class={sources > 1 ? 'players several' : 'players'}>
       {named.data?.map((source) => (
