@@ -56,7 +56,8 @@ const schema = {
       default: [],
       allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
       rule: addressOrNetwork,
-      about: 'The proxies whose `X-Forwarded-For` Sluice trusts; without them the address of the socket counts.',
+      about:
+        'The proxies whose `X-Forwarded-For` and `X-Forwarded-Prefix` Sluice trusts; without them the address of the socket counts.',
     }),
     bodyLimitBytes: integer({
       default: 1_048_576,

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { forwardedPrefix } from '../../src/edge/http/peer.ts'
 import { makeToken } from '../support/testNode.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
@@ -15,7 +16,10 @@ let secured: string
 let subscribe: string
 
 beforeAll(async () => {
-  sluice = await runApp({ engine, flags: { webrtc: { iceServers: ICE, pendingOffers: 2 } } })
+  sluice = await runApp({
+    engine,
+    flags: { webrtc: { iceServers: ICE, pendingOffers: 2 }, server: { trustedProxies: ['127.0.0.1'] } },
+  })
   const streams = [{ streamName: 'show' }, { streamName: 'studio.*', isRegex: true }]
   publish = (await makeToken(sluice, 'publish', { streams })).token
   const vip = [{ streamName: 'vip' }]
@@ -44,6 +48,20 @@ async function send(method: string, path: string, headers: Headers = {}, body?: 
   })
   return { status: response.status, text: await response.text(), header: (name: string) => response.headers.get(name) }
 }
+
+test('the address of a session has the path prefix that a trusted proxy removed, and no other', async () => {
+  const locationWith = async (prefix: string) => {
+    const answer = await offer('/api/whip/show', { ...bearer(publish), 'x-forwarded-prefix': prefix })
+    return answer.header('location')?.replace(/[^/]+$/, '')
+  }
+  expect(await locationWith('/live/tv/')).toBe('/live/tv/api/whip/resource/')
+  for (const wrong of ['//evil.example', 'https://evil.example', '/a?b', '/a b', '/'])
+    expect(await locationWith(wrong)).toBe('/api/whip/resource/')
+  const headers = { 'x-forwarded-prefix': '/live' }
+  const from = (remoteAddress: string) =>
+    forwardedPrefix(({ text }) => text === '10.0.0.1', { headers, socket: { remoteAddress } })
+  expect([from('10.0.0.1'), from('10.0.0.2')]).toEqual(['/live', ''])
+})
 
 const offer = (path: string, headers: Headers, body: string | Uint8Array = OFFER) =>
   send('POST', path, { 'content-type': 'application/sdp', ...headers }, body)

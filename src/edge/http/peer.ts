@@ -8,6 +8,19 @@ export type PeerOf = (socketAddress: string | undefined, headers: Readonly<NodeJ
 /** Whether Sluice itself encrypts this connection. */
 export const isEncrypted = (socket: Socket): boolean => socket instanceof TLSSocket
 
+const PREFIX = /^(?:\/[\w.~-]+){1,8}\/?$/
+
+/** The path prefix that a trusted proxy has removed (`X-Forwarded-Prefix`), without a slash at its end; else ''. */
+export function forwardedPrefix(
+  isTrusted: (address: Address) => boolean,
+  { headers, socket }: { headers: Readonly<NodeJS.Dict<string | string[]>>; socket: Pick<Socket, 'remoteAddress'> },
+): string {
+  const prefix = headers['x-forwarded-prefix']
+  const peer = parseAddress(socket.remoteAddress ?? '')
+  if (peer === null || !isTrusted(peer) || typeof prefix !== 'string') return ''
+  return prefix.length <= 255 && PREFIX.test(prefix) ? prefix.replace(/\/$/, '') : ''
+}
+
 const UNKNOWN: Address = { family: 6, text: '::' }
 
 /** Parsed addresses in the cache: active clients send one request after another. */

@@ -1,3 +1,4 @@
+import { forwardedPrefix } from '../peer.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
@@ -84,7 +85,7 @@ async function begin(
   }
   resource.etag = quotedTag(negotiated.etag)
   reply.headers({
-    Location: `${resourceBase()}${endpoint.prefix}/resource/${resource.id}`,
+    Location: `${resourceBase() || forwardedPrefix(ctx.isProxy, reply.request)}${endpoint.prefix}/resource/${resource.id}`,
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
