@@ -107,6 +107,11 @@ describe('problems', () => {
     )
   })
 
+  test('offers the variable of a section for a name without it', () => {
+    const [problem] = problems({ env: { SLUICE_PORT: '8081' } })
+    expect(problem?.reason).toMatch(/^is not known; did you mean SLUICE_SERVER_PORT/)
+  })
+
   test('suggest the intended name', () => {
     expect(problemOf('sever: {}').reason).toBe('is not known; did you mean server?')
     expect(problemOf('server: {prot: 1}').reason).toBe('is not known; did you mean port?')

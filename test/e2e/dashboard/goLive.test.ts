@@ -159,3 +159,15 @@ test('addresses for an encoder whose token cannot be read say so, and come when 
   await page.click('.notice[data-s=error] >> button')
   await page.waitForSelector('.copy >> button:has-text("Show")')
 })
+
+test('a stream goes live with a token that covers it, or not at all, and never as another stream', async () => {
+  await dashboard.token('publish', { label: 'Any guest', streams: [{ streamName: 'guest-.*', isRegex: true }] })
+  await dashboard.token('publish', { label: 'Newest', streams: [{ streamName: 'other' }] })
+  await page.goto(`${dashboard.home}#/live?stream=guest-1`)
+  await page.waitForSelector('button:has-text("Go live as guest-1")')
+  expect(await page.locator('select >> option:checked').first().textContent()).toBe('Any guest')
+  await page.goto(`${dashboard.home}#/live?stream=uncovered`)
+  await page.waitForSelector('h2:text-is("No token may publish uncovered now")')
+  expect(await page.locator('button:has-text("Go live as")').count()).toBe(0)
+  expect(await axe(page)).toEqual([])
+})

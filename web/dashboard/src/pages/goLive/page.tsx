@@ -34,21 +34,33 @@ import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { type Choices, MediaFields } from './form.tsx'
-import { firstNameOf, namesOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
+import { type Asked, firstNameOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
 
 const text = words.goLive
 
 /** Broadcasts from this page, or says what to enter in an encoder. */
 export function GoLivePage({ query }: PageArgs) {
   const from = query.get('from') === 'encoder' ? 'encoder' : 'browser'
-  const tokens = useLoad(usableTokens, [])
+  const asked = askedIn(query)
+  const { value } = session
+  const accountId = value.kind === 'signedIn' ? value.session.account.id : ''
+  const load = useLoad((signal) => usableTokens(asked, accountId, signal), [asked.tokenId, asked.streamName])
+  const { tokens, covering } = load.data ?? {}
   return (
     <Page title={text.title} sub={from === 'browser' ? text.sub : text.subEncoder} actions={<From value={from} />}>
-      {tokens.error && <LoadError error={tokens.error} onRetry={tokens.reload} />}
-      {!tokens.data && !tokens.error && <Bones rows={5} />}
-      {tokens.data?.length === 0 && <NoToken />}
-      {tokens.data && tokens.data.length > 0 && (
-        <WithToken tokens={tokens.data} onTokens={tokens.set} asked={askedIn(query)} from={from} />
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!tokens && !load.error && <Bones rows={5} />}
+      {tokens?.length === 0 && <NoToken />}
+      {tokens && tokens.length > 0 && isWithout(asked, covering) && <NoTokenFor streamName={asked.streamName} />}
+      {tokens && tokens.length > 0 && !isWithout(asked, covering) && (
+        <WithToken
+          key={`${asked.tokenId} ${asked.streamName}`}
+          tokens={tokens}
+          covering={covering}
+          onTokens={(changed) => load.set({ tokens: changed, covering })}
+          asked={asked}
+          from={from}
+        />
       )}
     </Page>
   )
@@ -81,11 +93,24 @@ const NoToken = () => (
   </section>
 )
 
-/** What the page's address asks for: the id of a token, or the name of a stream. */
-interface Asked {
-  readonly tokenId: string | null
-  readonly streamName: string
-}
+/** No token covers the stream that was asked for. Another stream must not go live in its place. */
+const isWithout = ({ tokenId, streamName }: Asked, covering: number | undefined): boolean =>
+  tokenId === null && streamName !== '' && covering === undefined
+
+const NoTokenFor = ({ streamName }: { readonly streamName: string }) => (
+  <section class="card">
+    <Empty
+      title={text.noTokenFor(streamName)}
+      action={
+        <LinkButton look="primary" icon="plus" href={linkTo('/tokens/publish/new')}>
+          {text.makeToken}
+        </LinkButton>
+      }
+    >
+      {text.noTokenForText} <a href={linkTo('/live')}>{text.otherStream}</a>
+    </Empty>
+  </section>
+)
 
 const askedIn = (query: URLSearchParams): Asked => ({
   tokenId: query.get('token'),
@@ -94,16 +119,16 @@ const askedIn = (query: URLSearchParams): Asked => ({
 
 interface WithTokenProps {
   readonly tokens: readonly PublishToken[]
+  readonly covering: number | undefined
   readonly onTokens: (tokens: readonly PublishToken[]) => void
   readonly asked: Asked
   readonly from: 'browser' | 'encoder'
 }
 
-function WithToken({ tokens, onTokens, asked, from }: WithTokenProps) {
-  const naming = asked.streamName === '' ? undefined : tokens.find((one) => namesOf(one).includes(asked.streamName))
-  const [tokenId, setTokenId] = useState(asked.tokenId ?? String(naming?.id ?? ''))
+function WithToken({ tokens, covering, onTokens, asked, from }: WithTokenProps) {
+  const [tokenId, setTokenId] = useState(asked.tokenId ?? String(covering ?? ''))
   const token = tokens.find(({ id }) => String(id) === tokenId) ?? tokens[0]
-  const [typed, setTyped] = useState(naming ? asked.streamName : null)
+  const [typed, setTyped] = useState(covering === undefined ? null : asked.streamName)
   if (!token) return null
   const streamName = typed ?? firstNameOf(token)
   const take = (chosen: PublishToken): void => {

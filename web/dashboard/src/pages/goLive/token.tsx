@@ -1,4 +1,10 @@
-import { type Answer, listPublishTokens, updatePublishToken } from '#api/tokens.ts'
+import {
+  type Answer,
+  listPublishTokens,
+  listUsablePublishTokenIds,
+  readPublishToken,
+  updatePublishToken,
+} from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field, TextField, useSubmit } from '../../parts/form.tsx'
@@ -15,8 +21,35 @@ export type PublishToken = Answer<typeof listPublishTokens>[number]
 /** As many as a list of choices can hold. The newest come first. */
 const TOKENS_MAX = 100
 
-/** The tokens that admit a broadcast now, the newest first. */
-export async function usableTokens(signal: AbortSignal): Promise<readonly PublishToken[]> {
+/** What the page's address asks for: the id of a token, or the name of a stream. */
+export interface Asked {
+  readonly tokenId: string | null
+  readonly streamName: string
+}
+
+/** The tokens that admit a broadcast now: those that were asked for, then the newest. */
+export async function usableTokens(
+  { tokenId, streamName }: Asked,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<{ readonly tokens: readonly PublishToken[]; readonly covering: number | undefined }> {
+  const newest = await newestTokens(signal)
+  const named = newest.find((one) => namesOf(one).includes(streamName))
+  const covering =
+    streamName === '' ? undefined : (named?.id ?? (await coveringId(`${accountId}/${streamName}`, signal)))
+  const asked = tokenId === null ? covering : Number(tokenId)
+  if (asked === undefined || newest.some(({ id }) => id === asked)) return { tokens: newest, covering }
+  const token = await call(readPublishToken, { path: { tokenId: String(asked) } }, { signal })
+  return { tokens: [token, ...newest], covering }
+}
+
+/** A token that could publish the stream, whatever its patterns are and however old it is. */
+async function coveringId(streamId: string, signal: AbortSignal): Promise<number | undefined> {
+  const { tokenIds } = await call(listUsablePublishTokenIds, { query: { streamId } }, { signal })
+  return tokenIds.at(-1)
+}
+
+async function newestTokens(signal: AbortSignal): Promise<readonly PublishToken[]> {
   const query = { sortBy: 'AddedOn', isDescending: true, itemsOnPage: TOKENS_MAX } as const
   const all = await call(listPublishTokens, { query }, { signal })
   return all.filter(({ isActive, expiresOn }) => isActive && (!expiresOn || Date.parse(expiresOn) > Date.now()))
