@@ -132,6 +132,23 @@ test('what needs attention is listed', async () => {
   await page.close()
 })
 
+test('tokens that expire are one row of what needs attention, which leads to their list', async () => {
+  const ids: number[] = []
+  for (let count = 0; count < 12; count++) {
+    ids.push((await dashboard.token('subscribe', { streams: [{ streamName: 'gala' }], expires: 86_400 })).id)
+  }
+  const page = await dashboard.open('/')
+  const row = rowOf(page, 'Needs attention', '12 subscribe tokens expire soon')
+  await row.waitFor()
+  expect(await row.locator('a').getAttribute('href')).toBe('#/tokens/subscribe?state=expiring')
+  expect(await row.locator('a').getAttribute('aria-label')).toContain('12 subscribe tokens expire soon')
+  expect(await axe(page)).toEqual([])
+  await row.locator('a').click()
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(12)
+  for (const id of ids) await dashboard.api('DELETE', `/api/subscribe_token/${id}`)
+  await page.close()
+})
+
 test('an open page says that the server is away, and goes on when it is back, without loading or signing in again', async () => {
   const page = await dashboard.open('/')
   const state = page.locator('.side-foot .st')

@@ -252,6 +252,11 @@ export const de: Sentences = {
         countries_unknown: 'Keine Länderdatenbank',
         token_expires: 'Ein Token läuft bald ab',
       },
+      expiring: {
+        publish_token: (count) => `${count} Sende-Tokens laufen bald ab`,
+        subscribe_token: (count) => `${count} Zuschau-Tokens laufen bald ab`,
+      },
+      more: (count) => `Und ${count} weitere`,
       closer: 'Genauer ansehen',
     },
   },

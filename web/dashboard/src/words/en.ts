@@ -248,6 +248,11 @@ export const en = {
         countries_unknown: 'No country database',
         token_expires: 'A token expires soon',
       },
+      expiring: {
+        publish_token: (count: number) => `${count} publish tokens expire soon`,
+        subscribe_token: (count: number) => `${count} subscribe tokens expire soon`,
+      },
+      more: (count: number) => `And ${count} more`,
       closer: 'Look closer',
     },
   },

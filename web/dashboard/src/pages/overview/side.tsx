@@ -9,7 +9,7 @@ import { count, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
-import { type Need, needOf } from './attention.ts'
+import { type Need, needsOf } from './attention.ts'
 import { timelineOf } from './timeline.ts'
 
 const text = words.overview
@@ -19,15 +19,20 @@ export function Attention() {
   // A stream that becomes uneven is one more.
   const health = (streams.value ?? []).map((one) => one.health).join()
   const load = useLoad((signal) => call(readAttention, {}, { signal }), [changes.value, health])
-  const needs = (load.data ?? []).map(needOf)
+  const { rows, more } = needsOf(load.data ?? [])
   return (
-    <Card title={text.attention.title} aside={needs.length > 0 && <span class="note">{needs.length}</span>} isFlush>
+    <Card
+      title={text.attention.title}
+      aside={rows.length > 0 && <span class="note">{rows.length + more}</span>}
+      isFlush
+    >
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       <ul class="rows">
-        {needs.map((need) => (
+        {rows.map((need) => (
           <NeedRow key={need.title + need.note} {...need} />
         ))}
-        {load.data && needs.length === 0 && <Nothing />}
+        {load.data && rows.length === 0 && <Nothing />}
+        {more > 0 && <li class="note">{text.attention.more(more)}</li>}
       </ul>
     </Card>
   )
@@ -39,7 +44,12 @@ const NeedRow = ({ kind, title, note, href }: Need) => (
     <div class="grow">
       <b>{title}</b>
       <p>
-        {note} {href && <a href={href}>{text.attention.closer}</a>}
+        {note}{' '}
+        {href && (
+          <a href={href} aria-label={`${text.attention.closer}: ${title}. ${note}`}>
+            {text.attention.closer}
+          </a>
+        )}
       </p>
     </div>
   </li>
