@@ -19,6 +19,15 @@ async function fresh(): Promise<Page> {
   return page
 }
 
+test('before there is a user the page says where the link is', async () => {
+  const page = await dashboard.context.newPage()
+  await page.goto(dashboard.home)
+  await page.waitForSelector('text=There is no user yet')
+  await page.waitForSelector('code:text-is("sluice user link")')
+  expect(await axe(page)).toEqual([])
+  await page.close()
+})
+
 test('the link of the terminal leads to a user, a stream on the air and its first viewer', async () => {
   const page = await dashboard.context.newPage()
   await page.goto(await firstRunLink(dashboard))

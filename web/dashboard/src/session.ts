@@ -5,7 +5,9 @@ import { ApiError, call } from './api/call.ts'
 export type Session = Answer<typeof readSession>
 
 /** `unknown`: not asked yet. `none`: signed out. A session that expires stays here: the page keeps what was typed. */
-type SessionState = { readonly kind: 'unknown' | 'none' } | { readonly kind: 'signedIn'; readonly session: Session }
+type SessionState =
+  | { readonly kind: 'unknown' | 'none' /** There is no user yet. */; readonly isFirstRun?: boolean }
+  | { readonly kind: 'signedIn'; readonly session: Session }
 
 export const session = signal<SessionState>({ kind: 'unknown' })
 
@@ -21,7 +23,7 @@ export async function openSession(): Promise<void> {
     session.value = { kind: 'signedIn', session: await call(readSession, {}, { signsIn: true }) }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    session.value = { kind: 'none' }
+    session.value = { kind: 'none', isFirstRun: error.isFirstRun }
   }
 }
 

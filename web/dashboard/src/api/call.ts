@@ -32,11 +32,14 @@ export class ApiError extends Error {
   readonly status: number
   /** What is wrong with each field, by its path in the body. */
   readonly fields: Readonly<Record<string, string>>
+  /** The server has no user yet. */
+  readonly isFirstRun: boolean
 
-  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}, isFirstRun = false) {
     super(message)
     this.status = status
     this.fields = fields
+    this.isFirstRun = isFirstRun
   }
 }
 
@@ -136,6 +139,7 @@ async function refusalOf(response: Response): Promise<ApiError> {
     response.status,
     typeof message === 'string' ? message : words.frame.status(response.status),
     fields,
+    others['isFirstRun'] === true,
   )
 }
 

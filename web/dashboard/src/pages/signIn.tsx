@@ -72,7 +72,11 @@ export function SignInPage() {
           </form>
           <PasskeySignIn done={() => undefined} />
           <p class="note">
-            {text.noAccount} <code>{text.command}</code>.
+            {session.value.kind === 'none' && session.value.isFirstRun ? text.firstRun : text.noAccount}{' '}
+            <code>
+              {session.value.kind === 'none' && session.value.isFirstRun ? text.firstRunCommand : text.command}
+            </code>
+            .
           </p>
         </div>
       </main>

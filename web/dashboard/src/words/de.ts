@@ -87,6 +87,9 @@ export const de: Sentences = {
     email: 'E-Mail',
     password: 'Passwort',
     submit: 'Anmelden',
+    firstRun:
+      'Es gibt noch keinen Benutzer. Öffnen Sie den Link, den Sluice im Terminal gezeigt hat, oder holen Sie einen mit',
+    firstRunCommand: 'sluice user link',
     noAccount: 'Kein Konto? Ein Admin legt eines an: in Einstellungen, Personen, oder mit',
     command: 'sluice user create',
   },

@@ -84,6 +84,8 @@ export const en = {
     email: 'E-mail',
     password: 'Password',
     submit: 'Sign in',
+    firstRun: 'There is no user yet. Open the link that Sluice printed in the terminal, or get one with',
+    firstRunCommand: 'sluice user link',
     noAccount: 'No account? An admin makes one in Settings, People, or with',
     command: 'sluice user create',
   },
