@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Paths, ufragOf } from '../../../src/media/relay/transport/paths.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { bindingSuccess, parseBindingRequest, parseBindingSuccess } from '../../../src/media/relay/wire/stun.ts'
+import { FIRST_VIA } from '../../../src/media/relay/transport/tcp.ts'
 
 const at = (port: number, over: Partial<Endpoint> = {}): Endpoint => ({ address: '192.0.2.1', port, via: 0, ...over })
 
@@ -174,7 +175,7 @@ describe('the addresses of a peer', () => {
 
   it('over TCP are proved by TCP', () => {
     const { paths, moves, checks } = pathsWith()
-    expect(paths.heard(at(1, { via: 1_000_000 }), names, false, 0)).toBe(true)
+    expect(paths.heard(at(1, { via: FIRST_VIA }), names, false, 0)).toBe(true)
     expect([moves, checks()]).toEqual([[1], []])
   })
 })

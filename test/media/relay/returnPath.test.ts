@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { writeNack, writePli, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { bindingSuccess, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
+import { FIRST_VIA } from '../../../src/media/relay/transport/tcp.ts'
 import { until } from '../../support/until.ts'
 import { onAir } from './onAir.ts'
 import { addressOf, isAnswer, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
@@ -226,7 +227,7 @@ describe('a peer that answers no checks', () => {
 
   it('is served over TCP, whose handshake is proof enough', async () => {
     const net = new WireNet()
-    const viewer = new WirePeer(net, { ...addressOf(2), via: 1000 })
+    const viewer = new WirePeer(net, { ...addressOf(2), via: FIRST_VIA })
     viewer.answersChecks = false
     viewer.publish(net.relay, 'publisher')
     viewer.check()

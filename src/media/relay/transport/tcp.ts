@@ -15,7 +15,7 @@ export interface TcpPort {
 }
 
 /** `Endpoint.via` of the first connection. Below are the UDP sockets. */
-const FIRST_VIA = 1 << 20
+export const FIRST_VIA = 1 << 20
 /** One more connection replaces the oldest one without an answer. */
 const MAX_CONNECTIONS = 2000
 /** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
