@@ -82,7 +82,10 @@ if pid == 0:
     os.execv(sys.argv[1], sys.argv[1:])
 seen = b''
 while b'ready' not in seen:
-    seen += os.read(terminal, 4096)
+    try:
+        seen += os.read(terminal, 4096)
+    except OSError:
+        sys.exit('ended before it was ready: ' + seen.decode())
 os.close(terminal)
 for _ in range(300):
     ended, status = os.waitpid(pid, os.WNOHANG)

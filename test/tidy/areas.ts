@@ -52,6 +52,7 @@ export const AREAS: Readonly<Record<string, readonly LaneName[]>> = {
   'test/proxies/': ['proxies'],
   'test/support/': LANE_NAMES,
   'test/system/': ['browser', 'docs', 'start'],
+  '.ci/passed': [],
   '.github/': [],
   'README.md': ['docs'],
   'ARCHITECTURE.md': [],
