@@ -29,7 +29,7 @@ const FUZZ_RUNS_OF_ALL = '10'
 const args = process.argv.slice(2)
 const isAll = args.includes('--all')
 const from = args.includes('--from') ? (args[args.indexOf('--from') + 1] ?? '') : LANE_NAMES[0]
-const startedMs = Number(process.env['SLUICE_CI_STARTED'] ?? Math.round(Date.now() / 1000)) * 1000
+const startedMs = Number(process.env['CI_STARTED'] ?? Math.round(Date.now() / 1000)) * 1000
 const secondsLeft = (): number => (isAll ? Infinity : GATE_SECONDS - (Date.now() - startedMs) / 1000)
 
 const failures: string[] = []
