@@ -73,14 +73,11 @@ function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest):
   if (action === 'publish') return invalidToken('no token was presented, and publishing needs one')
   if (accountId === null) return invalidToken('no token was presented, and no account was named')
   if (streamIsSecured) return invalidToken('no token was presented, and the stream is secured')
-  return {
-    allowed: true,
-    accountId,
-    tokenId: null,
-    trackingId: null,
-    effects: { bind: null, stamp: null },
-    trace: [{ check: 'token', outcome: 'skip', detail: 'the stream is open: viewers need no token' }],
-  }
+  return withoutToken(accountId, {
+    check: 'token',
+    outcome: 'skip',
+    detail: 'the stream is open: viewers need no token',
+  })
 }
 
 /** A user of the account may see its streams, whatever the rules for its viewers are. */
@@ -89,15 +86,21 @@ function decidePreview(request: AccessRequest, pass: Extract<Credential, { kind:
   if (request.action === 'publish') return invalidToken('the pass of a preview does not publish')
   if (request.accountId !== accountId || request.streamName !== streamName)
     return invalidToken('the pass of a preview is for another stream')
-  return {
-    allowed: true,
-    accountId,
-    tokenId: null,
-    trackingId: null,
-    effects: { bind: null, stamp: null },
-    trace: [{ check: 'token', outcome: 'pass', detail: 'a user of the account sees the stream in the dashboard' }],
-  }
+  return withoutToken(accountId, {
+    check: 'token',
+    outcome: 'pass',
+    detail: 'a user of the account sees the stream in the dashboard',
+  })
 }
+
+const withoutToken = (accountId: string, step: TraceStep): Decision => ({
+  allowed: true,
+  accountId,
+  tokenId: null,
+  trackingId: null,
+  effects: { bind: null, stamp: null },
+  trace: [step],
+})
 
 function invalidToken(detail: string): Decision {
   return {
