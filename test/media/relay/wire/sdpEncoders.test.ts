@@ -1,19 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type AnsweredMedia, buildAnswer } from '../../../../src/media/relay/wire/sdp/answer.ts'
-import { type SdpOffer, parseOffer } from '../../../../src/media/relay/wire/sdp/offer.ts'
 import { type SdpPlan, planPublish } from '../../../../src/media/relay/wire/sdp/plan.ts'
+import { load, planned, read } from './offers.ts'
 
-const load = (name: string) => readFileSync(new URL(`offers/${name}.sdp`, import.meta.url), 'utf8')
-const read = (text: string): SdpOffer => {
-  const offer = parseOffer(text)
-  if (!offer.ok) throw new Error(offer.error.problem)
-  return offer.value
-}
-const planned = (plan: ReturnType<typeof planPublish>): SdpPlan => {
-  if (!plan.ok) throw new Error(plan.error.problem)
-  return plan.value
-}
 const transport = {
   iceUfrag: 'ours',
   icePwd: 'password-of-at-least-22',
