@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parse, readSources } from './tidy/source.ts'
-import { fixedWaits } from './tidy/waits.ts'
+import { fixedWaits, measuredTimes } from './tidy/waits.ts'
 
 test('no test waits for a fixed time', () => {
   expect(readSources(['test'], /\.ts$/).map(parse).flatMap(fixedWaits)).toEqual([])
@@ -22,4 +22,15 @@ test.each([
   ['a clock of the test', 'const clock = new ManualClock()\nawait clock.sleep(20)'],
 ])('the rule permits %s', (_, text) => {
   expect(fixedWaits(parse({ path: 'test/a.ts', text }))).toEqual([])
+})
+
+test('no test measures a duration', () => {
+  expect(readSources(['test'], /\.ts$/).map(parse).flatMap(measuredTimes)).toEqual([])
+})
+
+test.each([
+  ['a measured time', 'const began = performance.now()', 1],
+  ['a clock for what is tested', 'const clock = { now: () => performance.now() + laterMs }', 0],
+])('the rule about durations knows %s', (_, text, findings) => {
+  expect(measuredTimes(parse({ path: 'test/a.test.ts', text }))).toHaveLength(findings)
 })

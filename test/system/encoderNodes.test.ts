@@ -87,13 +87,11 @@ function newestAt({ running }: ChannelsClient, { engineIds, distributionId }: St
 /** Waits until both engines play at a node, and only there; returns their newest segments. */
 async function playsAt(at: number, stage: Stage): Promise<number[]> {
   const [here, other] = [nodes[at]!, nodes[1 - at]!]
-  const sinceMs = performance.now()
   let newest: (number | null)[] = []
   await until(async () => {
     newest = await newestAt(here, stage)
     return newest.every((n) => n !== null && n > 0)
   }, `segments at node ${at}`)
-  console.info(`plays at node ${at} after ${Math.round(performance.now() - sinceMs)} ms`)
   expect(await holders(stage)).toEqual([at, at])
   expect(await processesAt(here, stage)).toHaveLength(2)
   expect([await processesAt(other, stage), await newestAt(other, stage)]).toEqual([[], [null, null]])

@@ -40,10 +40,10 @@ it('a node lists the streams of another node with what that node measures, and i
   expect(started.data).toMatchObject({ node: ctx.sessions.node, tokenLabel: 'Crew', protocol: 'whip' })
   noteTracks(ctx, session.id, [VIDEO])
   await view(at, { protocol: 'hls' })
-  // A megabit a second, reported as an engine does.
-  const startMs = performance.now()
+  // A megabit a second by the clock of the node, reported as an engine does.
+  const startMs = ctx.clock.monotonic()
   const send = () =>
-    countBytes(ctx, session.id, { bytesIn: Math.round((performance.now() - startMs) * 125), bytesOut: 0 })
+    countBytes(ctx, session.id, { bytesIn: Math.round((ctx.clock.monotonic() - startMs) * 125), bytesOut: 0 })
   await until(async () => {
     send()
     const [entry] = (await here.call('GET', '/api/streams/live')).json.data

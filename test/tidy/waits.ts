@@ -22,6 +22,23 @@ export function fixedWaits(module: Module): string[] {
   ]
 }
 
+/**
+ * Times that a test measures. It would compare them with others, which is a figure of the machine. A clock for what is
+ * tested, `() => performance.now()`, measures nothing.
+ */
+export function measuredTimes(module: Module): string[] {
+  if (!module.path.endsWith('.test.ts')) return []
+  const clocks = module.nodes.filter(
+    ({ type, body }) => type === 'ArrowFunctionExpression' && isNode(body) && body.type !== 'BlockStatement',
+  )
+  return module.nodes
+    .filter(({ type, callee }) => type === 'CallExpression' && MEASURES.test(textOf(module, callee)))
+    .filter((call) => !clocks.some((clock) => isWithin(call, clock)))
+    .map(({ start }) => finding(module, start, 'a duration is a figure of the machine; assert an order or a count'))
+}
+
+const MEASURES = /^(performance\.now|process\.hrtime(\.bigint)?)$/
+
 const timerImports = (module: Module): { start: number }[] =>
   importsOf(module).filter(
     ({ target, names }) => target === 'node:timers/promises' && names.some((name) => name !== 'setImmediate'),

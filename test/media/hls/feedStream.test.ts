@@ -15,7 +15,7 @@ import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
-import { pace } from '../../support/until.ts'
+import { FastClock } from '../../support/fastClock.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
@@ -233,12 +233,14 @@ describe.each([
 
 /** Plays `takes` at four times real time. */
 async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Frame) => boolean): Promise<void> {
-  const startedAt = performance.now()
+  const clock = new FastClock()
+  const startMs = clock.monotonic()
   for (const frame of frames.toSorted((a, b) => a.decodeTimeUs - b.decodeTimeUs)) {
-    const aheadMs = frame.decodeTimeUs / 4000 - (performance.now() - startedAt)
-    if (aheadMs > 5) await pace(aheadMs)
+    const aheadMs = startMs + frame.decodeTimeUs / 1000 - clock.monotonic()
+    if (aheadMs > 0) await clock.sleep(aheadMs)
     if (takes(frame)) sink.frame(frame)
   }
+  clock.close()
 }
 
 test('the normal end of a broadcast is not a failure: no restart, and no warning in the log', async () => {

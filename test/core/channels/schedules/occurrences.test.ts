@@ -126,19 +126,31 @@ describe('ends', () => {
   })
 })
 
+/** Counts how often a search reads its rule, which it does in each period, and ends one that reads it too often. */
+function readsOf(asked: SchedulePlan, fromMs: number): number {
+  let reads = 0
+  const rule = new Proxy(asked.rule!, {
+    get: (target, name) => {
+      if (++reads > READS_MAX) throw new Error('the search does not end')
+      return Reflect.get(target, name) as unknown
+    },
+  })
+  nextOccurrence({ ...asked, rule }, fromMs)
+  return reads
+}
+
+/** 50,000 periods, of eight reads each at the most. */
+const READS_MAX = 400_000
+
 describe('hostile rules', () => {
   test.each([
     'FREQ=MONTHLY;BYMONTHDAY=30;INTERVAL=12',
     'FREQ=MONTHLY;BYDAY=5MO;BYMONTHDAY=1',
     'FREQ=DAILY;INTERVAL=1000;BYMONTHDAY=31;BYDAY=MO;COUNT=1000',
     'FREQ=DAILY;INTERVAL=7;BYDAY=MO',
-  ])('%s ends within a second of the processor', (rule) => {
-    const before = process.threadCpuUsage()
+  ])('%s ends after a bounded number of steps', (rule) => {
     const asked = plan({ startDate: '2026-02-01', recurrence: `RRULE:${rule}` })
-    nextOccurrence(asked, Date.parse('2500-01-01T00:00:00Z'))
-    nextOccurrence(asked, 0)
-    const { user, system } = process.threadCpuUsage(before)
-    expect(user + system).toBeLessThan(1_000_000)
+    for (const from of ['2500-01-01', '1970-01-01']) expect(readsOf(asked, Date.parse(from))).toBeGreaterThan(0)
   })
 })
 
