@@ -41,6 +41,7 @@ export class WireNet implements Wire {
       identity,
       random: systemRandom,
       now: () => this.nowMs,
+      later: (work) => work(),
       hosts: () => [{ transport: 'udp', address: '198.51.100.1', port: 8081 }],
       maxBitrate: 2_500_000,
       maxSessions: 20,

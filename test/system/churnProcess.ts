@@ -34,6 +34,7 @@ const relay = new Relay({
   identity: await createIdentity(),
   random: systemRandom,
   now: () => performance.now() + skippedMs,
+  later: (work) => void setImmediate(work),
   hosts: () => [{ transport: 'udp', address: HOST, port: udp.port }],
   native,
   maxBitrate: 2_500_000,

@@ -21,8 +21,6 @@ import { buildAnswer } from './wire/sdp/answer.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
 export interface RelayOptions extends WebRtcServerOptions {
-  /** Milliseconds since 1970 on a clock that never goes back. */
-  readonly now: () => number
   /** Bits per second that each publisher may send. */
   readonly maxBitrate: number
   readonly maxSessions: number

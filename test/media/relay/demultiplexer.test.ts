@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Demultiplexer } from '../../../src/media/relay/transport/demultiplexer.ts'
+import { Handshakes } from '../../../src/media/relay/transport/handshakes.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { TransportTable } from '../../../src/media/relay/transport/transportTable.ts'
 import type { WebRtcTransport } from '../../../src/media/relay/transport/webRtcTransport.ts'
@@ -21,7 +22,7 @@ describe('a datagram', () => {
       table.name(transport, String(index))
       table.locate(transport, at(1 + index), true)
     }
-    const all = new Demultiplexer(table)
+    const all = new Demultiplexer(table, new Handshakes({ now: () => 0, later: (work) => work() }))
     const receive = (first: number, { port = 1, bytes = 60, nowMs = 0 } = {}): string[] => {
       all.receive(Buffer.alloc(bytes, first), at(port), nowMs)
       return got.splice(0)

@@ -16,6 +16,7 @@ async function relayWithPublisher() {
     identity,
     random: systemRandom,
     now: () => clock.nowMs,
+    later: (work) => work(),
     hosts: () => [{ transport: 'udp', address: '127.0.0.1', port: 9 }],
     maxBitrate: 1_000_000,
     maxSessions: 2,

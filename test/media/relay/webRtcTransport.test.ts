@@ -21,6 +21,8 @@ function open(over: Partial<TransportEvents> = {}, fingerprint = identity.finger
   const server = new WebRtcServer({
     identity,
     random: systemRandom,
+    now: () => wire.nowMs,
+    later: (work) => work(),
     hosts: () => [],
     send: (datagram, to) => {
       sent.push({ datagram: Buffer.from(datagram), to })

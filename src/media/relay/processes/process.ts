@@ -68,6 +68,7 @@ async function run(settings: RelaySettings): Promise<void> {
     identity,
     random: systemRandom,
     now,
+    later: (work) => void setImmediate(work),
     hosts: () => hosts,
     native,
     maxBitrate: settings.maxBitrate,

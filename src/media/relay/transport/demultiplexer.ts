@@ -1,5 +1,6 @@
 import { looksLikeStun, parseBindingRequest, parseBindingSuccess } from '../wire/stun.ts'
 import { Allowance } from '../../../base/allowance.ts'
+import type { Handshakes } from './handshakes.ts'
 import { ufragOf } from './paths.ts'
 import type { Endpoint } from './socket.ts'
 import type { TransportTable } from './transportTable.ts'
@@ -14,10 +15,12 @@ const MAX_STRAY_TRIES = 4
 /** Finds the transport of a datagram: by its first byte (RFC 7983), then by ICE user name or by address. */
 export class Demultiplexer {
   readonly #table: TransportTable<WebRtcTransport>
+  readonly #handshakes: Handshakes
   readonly #strays = new Allowance(STRAYS)
 
-  constructor(table: TransportTable<WebRtcTransport>) {
+  constructor(table: TransportTable<WebRtcTransport>, handshakes: Handshakes) {
     this.#table = table
+    this.#handshakes = handshakes
   }
 
   receive(datagram: Buffer, from: Endpoint, nowMs: number): void {
@@ -33,7 +36,12 @@ export class Demultiplexer {
     if (transport === undefined) {
       if (isMedia) this.#receiveStray(datagram, from, nowMs)
     } else if (isMedia) transport.receiveMedia(datagram, from, nowMs)
-    else if (first >= 20 && first < 64) transport.receiveDtls(Buffer.from(datagram), from, nowMs)
+    else if (first >= 20 && first < 64) this.#receiveDtls(transport, Buffer.from(datagram), from, nowMs)
+  }
+
+  #receiveDtls(transport: WebRtcTransport, datagram: Buffer, from: Endpoint, nowMs: number): void {
+    if (transport.isConnected) transport.receiveDtls(datagram, from, nowMs)
+    else this.#handshakes.put(transport, datagram, from)
   }
 
   #receiveStun(datagram: Buffer, from: Endpoint, nowMs: number): void {

@@ -3,13 +3,14 @@ import type { AnswerTransport } from '../wire/sdp/answer.ts'
 import type { HostAddress } from '../wire/sdp/candidate.ts'
 import { Demultiplexer } from './demultiplexer.ts'
 import type { CertificateFingerprint, Identity } from './dtls.ts'
+import { Handshakes, type HandshakesOptions } from './handshakes.ts'
 import { type Credentials, newCredentials } from './iceLite.ts'
 import type { NativeBackEnd } from './nativeBackEnd.ts'
 import type { Endpoint } from './socket.ts'
 import { TransportTable } from './transportTable.ts'
 import { WebRtcTransport } from './webRtcTransport.ts'
 
-export interface WebRtcServerOptions {
+export interface WebRtcServerOptions extends HandshakesOptions {
   readonly identity: Identity
   readonly random: Random
   /** Our host candidates, the preferred one first. */
@@ -42,7 +43,7 @@ export class WebRtcServer {
   constructor(options: WebRtcServerOptions) {
     this.#options = options
     this.#table = new TransportTable((at) => options.release(at))
-    this.#demultiplexer = new Demultiplexer(this.#table)
+    this.#demultiplexer = new Demultiplexer(this.#table, new Handshakes(options))
   }
 
   /** Opens a transport for the peer of an offer. Its first check may come as soon as the peer has the answer. */
