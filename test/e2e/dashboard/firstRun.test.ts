@@ -35,6 +35,9 @@ test('the link of the terminal leads to a user, a stream on the air and its firs
   expect(await axe(page)).toEqual([])
   // The cursor is in the first field.
   await page.keyboard.type(ADMIN.email)
+  await page.locator('input[type=password]').pressSequentially('short')
+  await page.click('text=Continue')
+  expect(await page.textContent('.field .err')).toBe('Use 10 characters or more.')
   await page.fill('input[type=password]', ADMIN.password)
   await page.click('text=Continue')
 
@@ -42,7 +45,7 @@ test('the link of the terminal leads to a user, a stream on the air and its firs
   expect(await axe(page)).toEqual([])
   await page.fill('text=Stream name', '')
   await page.click('text=Make the stream')
-  expect(await page.textContent('.field .err')).toBe('must be a string of 1 to 128 characters')
+  expect(await page.textContent('.field .err')).toBe('Give the stream a name.')
   await page.fill('text=Stream name', 'morning-talk')
   await page.click('text=Only people with a token')
   await page.click('text=Make the stream')

@@ -95,14 +95,57 @@ test('a publish token is made with every rule, through the page alone', async ()
   expect(await axe(page)).toEqual([])
 })
 
+const focused = (): Promise<string> => page.evaluate('document.activeElement.closest(".field")?.textContent ?? ""')
+
+test('a form says in plain words what is wrong before it is sent, and takes it back when it is right', async () => {
+  await open('/tokens/publish/new')
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.method()} ${request.url()}`))
+  await button('Create token').click()
+  expect(await errorOf('Label').textContent()).toBe('Give it a label.')
+  expect(await errorOf('Streams').textContent()).toBe('Add the name of a stream.')
+  expect(await focused()).toContain('Label')
+  const label = field('Label').locator('input')
+  expect(await label.getAttribute('aria-invalid')).toBe('true')
+  expect(await axe(page)).toEqual([])
+
+  await page.keyboard.type('Show')
+  await errorOf('Label').waitFor({ state: 'detached' })
+  expect(await label.getAttribute('aria-invalid')).toBeNull()
+  // A wrong pattern is not hidden by what was said of the empty list.
+  await add('Streams', '/(a+/')
+  expect(await errorOf('Streams').textContent()).toContain('without a closing one')
+  await label.focus()
+  await button('Create token').click()
+  expect(await focused()).toContain('Streams')
+  await page.getByText('Narrow it: sites, addresses, countries').click()
+  await add('Countries', 'ZZ')
+  await page.getByText('Narrow it: sites, addresses, countries').click()
+  await page.getByRole('button', { name: 'Remove (a+' }).click()
+  await add('Streams', 'show')
+  await errorOf('Streams').waitFor({ state: 'detached' })
+  // Also a field that is folded away.
+  await button('Create token').click()
+  expect(await focused()).toContain('ZZ is not a country code')
+  expect(sent.filter((one) => /^POST .*publish_token/.test(one))).toEqual([])
+
+  await page.getByRole('button', { name: 'Remove ZZ' }).click()
+  await button('Create token').click()
+  await page.getByRole('heading', { level: 1, name: 'Show' }).waitFor()
+})
+
 test('what the server refuses stands at its field, and nothing that was typed is lost', async () => {
   await open('/tokens/publish/new')
   await add('Streams', 'show')
+  // Blanks are a label to a browser.
+  await field('Label').locator('input').fill('  ')
   await button('Create token').click()
   await errorOf('Label').waitFor()
   expect(await field('Label').locator('input').getAttribute('aria-invalid')).toBe('true')
+  await expect.poll(focused, SOON).toContain('Label')
   expect(await field('Streams').locator('.chips > span').count()).toBe(1)
   await field('Label').locator('input').fill('Show')
+  await errorOf('Label').waitFor({ state: 'detached' })
   await button('Create token').click()
   await page.getByRole('heading', { level: 1, name: 'Show' }).waitFor()
 })

@@ -9,6 +9,9 @@ type SessionState =
   | { readonly kind: 'unknown' | 'none' /** There is no user yet. */; readonly isFirstRun?: boolean }
   | { readonly kind: 'signedIn'; readonly session: Session }
 
+/** The server refuses a shorter password, in characters. */
+export const PASSWORD_LEAST = 10
+
 export const session = signal<SessionState>({ kind: 'unknown' })
 
 /** True: the user may change things. A viewer sees no control that changes something. */

@@ -6,7 +6,7 @@ import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { Solo } from './firstRun/solo.tsx'
 import { go } from '../router.ts'
-import { openSession } from '../session.ts'
+import { openSession, PASSWORD_LEAST } from '../session.ts'
 import { words } from '../words/words.ts'
 
 const text = words.setup
@@ -29,6 +29,7 @@ export function SetupPage({ code }: { readonly code: string }) {
           type="email"
           autocomplete="username"
           required
+          missing={words.problems.email}
           error={fields['email']}
           value={given.email}
           onValue={(email) => setGiven({ ...given, email })}
@@ -38,6 +39,8 @@ export function SetupPage({ code }: { readonly code: string }) {
           type="password"
           autocomplete="new-password"
           required
+          minLength={PASSWORD_LEAST}
+          missing={words.problems.password}
           hint={text.passwordHint}
           error={fields['password']}
           value={given.password}

@@ -29,6 +29,7 @@ function Fields({ given, setGiven, error }: SignIn) {
         type="email"
         autocomplete="username"
         required
+        missing={words.problems.email}
         value={given.email}
         onValue={(email) => setGiven({ ...given, email })}
       />
@@ -37,6 +38,7 @@ function Fields({ given, setGiven, error }: SignIn) {
         type="password"
         autocomplete="current-password"
         required
+        missing={words.problems.password}
         error={error?.message}
         value={given.password}
         onValue={(password) => setGiven({ ...given, password })}

@@ -1,16 +1,21 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
+import { focusField, useWrong } from './wrong.ts'
 
 const text = words.parts
 
 interface FieldProps {
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
-  /** What is wrong, as the server or the page says it. */
+  /** What is wrong with the value that the field has now. The form is not sent. */
+  readonly problem?: string | null | undefined
+  /** What the server said of the value that was sent. It is over when the value changes. */
   readonly error?: string | undefined
+  /** Asks for a value where one is required and missing. */
+  readonly missing?: string | undefined
   readonly isOptional?: boolean
   /** Draws the control with these attributes. */
   readonly children: (attributes: ControlAttributes) => ComponentChildren
@@ -23,25 +28,27 @@ export interface ControlAttributes {
   readonly 'aria-describedby': string | undefined
 }
 
-/** A label, a control, and below it a hint and the error of this field. */
-export function Field({ label, hint, error, isOptional = false, children }: FieldProps) {
+/** A label, a control, and below it a hint and what is wrong. */
+export function Field(props: FieldProps) {
+  const { label, hint, isOptional = false, children } = props
   const id = useId()
-  const described = [hint ? `${id}-h` : '', error ? `${id}-e` : ''].filter(Boolean).join(' ')
+  const { wrong, events } = useWrong(id, props)
+  const described = [hint ? `${id}-h` : '', wrong ? `${id}-e` : ''].filter(Boolean).join(' ')
   return (
-    <div class="field">
+    <div class="field" {...events}>
       <label for={id}>
         {label} {isOptional && <span class="opt">{text.optional}</span>}
       </label>
-      {children({ id, 'aria-invalid': error ? 'true' : undefined, 'aria-describedby': described || undefined })}
+      {children({ id, 'aria-invalid': wrong ? 'true' : undefined, 'aria-describedby': described || undefined })}
       {hint && (
         <span class="hint" id={`${id}-h`}>
           {hint}
         </span>
       )}
-      {error && (
+      {wrong && (
         <span class="err" id={`${id}-e`}>
           <Icon name="warning" isSmall />
-          {error}
+          {wrong}
         </span>
       )}
     </div>
@@ -57,15 +64,17 @@ interface InputProps extends Omit<FieldProps, 'children'> {
   readonly placeholder?: string
   readonly required?: boolean
   readonly disabled?: boolean
+  readonly minLength?: number
   readonly maxLength?: number
   readonly min?: string
   readonly max?: string
 }
 
 /** A field with one line of text. */
-export function TextField({ label, hint, error, isOptional, value, onValue, type = 'text', ...rest }: InputProps) {
+export function TextField(props: InputProps) {
+  const { label, hint, problem, error, missing, isOptional, value, onValue, type = 'text', ...rest } = props
   return (
-    <Field label={label} hint={hint} error={error} isOptional={isOptional}>
+    <Field label={label} hint={hint} problem={problem} error={error} missing={missing} isOptional={isOptional}>
       {(attributes) => (
         <input
           class="input"
@@ -95,7 +104,6 @@ export function ChipsField(props: {
   const { values, onValues, check = () => null, placeholder } = props
   const [typed, setTyped] = useState('')
   const wrong = values.map(check).find((problem) => problem !== null) ?? undefined
-  const error = props.error ?? wrong
   const take = (written: string): void => {
     const parts = written.split(/[\s,]+/).filter((part) => part !== '' && !values.includes(part))
     if (parts.length > 0) onValues([...values, ...new Set(parts)])
@@ -108,7 +116,13 @@ export function ChipsField(props: {
     } else if (event.key === 'Backspace' && typed === '' && values.length > 0) onValues(values.slice(0, -1))
   }
   return (
-    <Field label={props.label} hint={props.hint} error={error} isOptional={props.isOptional ?? false}>
+    <Field
+      label={props.label}
+      hint={props.hint}
+      problem={wrong}
+      error={props.error}
+      isOptional={props.isOptional ?? false}
+    >
       {(attributes) => (
         <div class="chips">
           {values.map((value) => (
@@ -183,7 +197,10 @@ export function Segment<T extends string>(props: {
   )
 }
 
-/** The state of a form that is sent: its refusal by field, and whether it is under way. */
+/**
+ * The state of a form that is sent: its refusal by field, and whether it is under way. After a refusal the focus is in
+ * the first field that is wrong.
+ */
 export function useSubmit(send: () => Promise<void>): {
   readonly isBusy: boolean
   readonly error: ApiError | null
@@ -191,9 +208,14 @@ export function useSubmit(send: () => Promise<void>): {
   readonly onSubmit: (event?: Event) => void
 } {
   const [state, setState] = useState<{ isBusy: boolean; error: ApiError | null }>({ isBusy: false, error: null })
+  const form = useRef<HTMLFormElement | null>(null)
+  useEffect(() => {
+    if (state.error) focusField(form.current?.querySelector<HTMLElement>('[aria-invalid]'))
+  }, [state.error])
   const onSubmit = (event?: Event): void => {
     event?.preventDefault()
     if (state.isBusy) return
+    form.current = event?.target instanceof HTMLFormElement ? event.target : null
     setState({ isBusy: true, error: null })
     send().then(
       () => setState({ isBusy: false, error: null }),

@@ -79,6 +79,23 @@ export const de: Sentences = {
     notYet: 'noch nicht',
   },
 
+  // What is wrong with a field
+  problems: {
+    missing: 'Füllen Sie das aus.',
+    email: 'Schreiben Sie eine E-Mail-Adresse, etwa ann@example.com.',
+    url: 'Schreiben Sie eine ganze Adresse, etwa https://example.com/hook.',
+    tooShort: (least: number) => `Mindestens ${least} Zeichen.`,
+    characters: (least: number, most: number) => `${least} bis ${most} Zeichen.`,
+    entries: (least: number, most: number, given: number) =>
+      given < least ? `Mindestens ${least} hinzufügen.` : `Es sind ${given}; ${most} sind möglich.`,
+    dateTime: 'Schreiben Sie ein Datum und eine Uhrzeit.',
+    name: 'Geben Sie einen Namen ein.',
+    label: 'Geben Sie eine Bezeichnung ein.',
+    streams: 'Fügen Sie den Namen eines Streams hinzu.',
+    streamName: 'Geben Sie dem Stream einen Namen.',
+    password: 'Schreiben Sie ein Passwort.',
+  },
+
   // Signing in
   signIn: {
     title: 'Anmelden',

@@ -76,6 +76,23 @@ export const en = {
     notYet: 'not yet',
   },
 
+  // What is wrong with a field
+  problems: {
+    missing: 'Fill this in.',
+    email: 'Write an e-mail address, such as ann@example.com.',
+    url: 'Write a whole address, such as https://example.com/hook.',
+    tooShort: (least: number) => `Use ${least} characters or more.`,
+    characters: (least: number, most: number) => `Use ${least} to ${most} characters.`,
+    entries: (least: number, most: number, given: number) =>
+      given < least ? `Add at least ${least}.` : `There are ${given}, and ${most} are possible.`,
+    dateTime: 'Write a date and a time.',
+    name: 'Give it a name.',
+    label: 'Give it a label.',
+    streams: 'Add the name of a stream.',
+    streamName: 'Give the stream a name.',
+    password: 'Write a password.',
+  },
+
   // Signing in
   signIn: {
     title: 'Sign in',

@@ -142,6 +142,7 @@ function Fields(props: {
         <TextField
           label={text.stream}
           required
+          missing={words.problems.streamName}
           maxLength={128}
           autocomplete="off"
           error={errorOf(errors, 'streamName')}

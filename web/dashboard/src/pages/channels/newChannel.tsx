@@ -47,6 +47,7 @@ export function NewChannelPage() {
     const made = await call(createChannel, { body: bodyOf(draft) })
     go(`/channels/${made.id}`)
   })
+  const urlError = fields['ingests[0].url'] ?? fields['ingests.0.url']
   return (
     <Page title={text.title} sub={text.sub} crumb={{ text: words.channels.title, href: linkTo('/channels') }}>
       <form class="stack" onSubmit={onSubmit}>
@@ -63,15 +64,16 @@ export function NewChannelPage() {
             </>
           }
         >
-          {error && <Notice kind="error">{error.message}</Notice>}
+          {error && !fields['name'] && !urlError && <Notice kind="error">{error.message}</Notice>}
           <TextField
             label={text.name}
             required
+            missing={words.problems.name}
             error={fields['name']}
             value={draft.name}
             onValue={(name) => change({ name })}
           />
-          <Source draft={draft} change={change} error={fields['ingests[0].url'] ?? fields['ingests.0.url']} />
+          <Source draft={draft} change={change} error={urlError} />
           <Ladder draft={draft} change={change} />
           <div class="pair">
             <ChipsField

@@ -64,7 +64,7 @@ export function NewScheduler({ channel, onMade, onClose }: NewSchedulerProps) {
       onSubmit={onSubmit}
       foot={<SubmitFoot verb={text.add} isBusy={isBusy} onClose={onClose} />}
     >
-      {error && <Notice kind="error">{error.message}</Notice>}
+      {error && !Object.keys(fields).some((field) => field in draft) && <Notice kind="error">{error.message}</Notice>}
       <TextField label={text.name} {...of('name')} />
       <div class="pair">
         <TextField label={text.date} type="date" {...of('startDate')} />

@@ -76,14 +76,14 @@ function SignFields(props: {
   readonly onForm: (form: SignForm) => void
 }) {
   const { form, errors, onForm } = props
-  const hoursError = errorOf(errors, 'expiresInSeconds') ?? checkWhole(form.hours, 1, HOURS_MOST) ?? undefined
   return (
     <>
       <TextField
         label={text.hours}
         required
         inputMode="numeric"
-        error={hoursError}
+        problem={checkWhole(form.hours, 1, HOURS_MOST)}
+        error={errorOf(errors, 'expiresInSeconds')}
         value={form.hours}
         onValue={(hours) => onForm({ ...form, hours })}
       />

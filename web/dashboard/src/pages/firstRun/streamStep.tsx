@@ -28,6 +28,9 @@ export function StreamStep({ at }: { readonly at: Progress }) {
         <TextField
           label={text.streamName}
           hint={<Becomes accountId={at.accountId} streamName={streamName.trim()} />}
+          required
+          missing={words.problems.streamName}
+          maxLength={128}
           error={nameError}
           value={streamName}
           onValue={setStreamName}

@@ -177,7 +177,7 @@ function QualityFields({ quality, isLive, onQuality }: QualityProps) {
             inputMode="decimal"
             disabled={isLive}
             value={megabits}
-            error={bitrateOf(quality) === null ? text.bitrateError : undefined}
+            problem={bitrateOf(quality) === null ? text.bitrateError : undefined}
             onValue={(typed) => onQuality({ megabits: typed })}
           />
         </div>

@@ -28,7 +28,14 @@ export function NameDialog({ title, children, onName, onClose }: NameDialogProps
       foot={<SubmitFoot verb={title} isBusy={isBusy} onClose={onClose} />}
     >
       {error && Object.keys(fields).length === 0 && <Notice kind="error">{error.message}</Notice>}
-      <TextField label={words.settings.name} required error={fields['name']} value={name} onValue={setName} />
+      <TextField
+        label={words.settings.name}
+        required
+        missing={words.problems.name}
+        error={fields['name']}
+        value={name}
+        onValue={setName}
+      />
       {children?.(fields)}
     </Dialog>
   )

@@ -12,7 +12,7 @@ import { Card } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
-import { canChange, openSession, session } from '../../session.ts'
+import { canChange, openSession, PASSWORD_LEAST, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { SettingsFrame } from './tabs.tsx'
 
@@ -144,6 +144,7 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
         type="email"
         autocomplete="off"
         required
+        missing={words.problems.email}
         error={fields['email']}
         value={given.email}
         onValue={(email) => setGiven({ ...given, email })}
@@ -153,6 +154,8 @@ function NewUser({ onMade, onClose }: { readonly onMade: () => void; readonly on
         type="password"
         autocomplete="new-password"
         required
+        minLength={PASSWORD_LEAST}
+        missing={words.problems.password}
         hint={words.setup.passwordHint}
         error={fields['password']}
         value={given.password}

@@ -19,7 +19,7 @@ import { Card, Pairs } from '../../parts/page.tsx'
 import { orToast, toast } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { onAir } from '../../onAir.ts'
-import { session } from '../../session.ts'
+import { PASSWORD_LEAST, session } from '../../session.ts'
 import { chooseTheme, type Theme, theme } from '../../theme.ts'
 import { chooseLanguage, LANGUAGES, type Language, language } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
@@ -115,6 +115,7 @@ function ChangePassword({ onChanged, onClose }: { readonly onChanged: () => void
         type="password"
         autocomplete="current-password"
         required
+        missing={words.problems.password}
         error={fields['oldPassword']}
         value={given.oldPassword}
         onValue={(oldPassword) => setGiven({ ...given, oldPassword })}
@@ -124,6 +125,8 @@ function ChangePassword({ onChanged, onClose }: { readonly onChanged: () => void
         type="password"
         autocomplete="new-password"
         required
+        minLength={PASSWORD_LEAST}
+        missing={words.problems.password}
         hint={words.setup.passwordHint}
         error={fields['newPassword']}
         value={given.newPassword}

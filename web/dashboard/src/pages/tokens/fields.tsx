@@ -53,6 +53,8 @@ export function LabelField(props: FieldsProps & { readonly hint?: string }) {
     <TextField
       label={text.label}
       hint={props.hint}
+      required
+      missing={words.problems.label}
       maxLength={128}
       autocomplete="off"
       error={errorOf(props.errors, 'label')}
@@ -124,9 +126,14 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
 
 function BindField(props: FieldsProps & { readonly bound?: ComponentChildren }) {
   const { form, errors, bound } = props
-  const error = errorOf(errors, 'bindIpsOnUsage') ?? checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) ?? undefined
   return (
-    <Field label={text.bind} isOptional hint={bound ?? text.bindHint} error={error}>
+    <Field
+      label={text.bind}
+      isOptional
+      hint={bound ?? text.bindHint}
+      problem={checkWhole(form.bindIpsOnUsage, 0, BIND_MOST)}
+      error={errorOf(errors, 'bindIpsOnUsage')}
+    >
       {(attributes) => (
         <div class="with-unit">
           <input

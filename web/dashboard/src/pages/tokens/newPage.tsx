@@ -128,7 +128,8 @@ function ExpiryField(props: FieldsProps) {
           label={text.expiresAt}
           type="datetime-local"
           required
-          error={isPast ? text.expiresInPast : errorOf(errors, 'expires')}
+          problem={isPast ? text.expiresInPast : undefined}
+          error={errorOf(errors, 'expires')}
           value={form.expiresAt}
           onValue={(expiresAt) => onForm({ ...form, expiresAt })}
         />

@@ -83,20 +83,24 @@ function SignFields(props: {
   readonly onForm: (form: SignForm) => void
 }) {
   const { form, errors, onForm } = props
-  const secondsError = errorOf(errors, 'expiresInSeconds') ?? checkWhole(form.seconds, 1, SECONDS_MOST) ?? undefined
   return (
     <>
       <div class="pair">
         <TextField
           label={text.stream}
           required
+          missing={words.problems.streamName}
           maxLength={128}
           autocomplete="off"
           error={errorOf(errors, 'streamName')}
           value={form.streamName}
           onValue={(streamName) => onForm({ ...form, streamName })}
         />
-        <Field label={text.seconds} error={secondsError}>
+        <Field
+          label={text.seconds}
+          problem={checkWhole(form.seconds, 1, SECONDS_MOST)}
+          error={errorOf(errors, 'expiresInSeconds')}
+        >
           {(attributes) => (
             <div class="with-unit">
               <input

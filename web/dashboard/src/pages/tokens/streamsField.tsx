@@ -44,7 +44,7 @@ export function StreamsField(props: {
     </>
   )
   return (
-    <Field label={text.streams} hint={hint} error={props.error ?? wrong}>
+    <Field label={text.streams} hint={hint} problem={wrong} error={props.error} missing={words.problems.streams}>
       {(attributes) => (
         <div class="chips">
           {value.map((entry) => (
@@ -69,6 +69,7 @@ export function StreamsField(props: {
           ))}
           <input
             {...attributes}
+            required={value.length === 0}
             disabled={isDisabled}
             placeholder={text.streamsPlaceholder}
             value={typed}

@@ -72,6 +72,7 @@ export function ChannelWebhookForm({ webhook, onSaved, onClose }: FormProps) {
       <TextField
         label={text.name}
         required
+        missing={words.problems.name}
         maxLength={128}
         error={fields['name']}
         value={draft.name}
@@ -81,6 +82,7 @@ export function ChannelWebhookForm({ webhook, onSaved, onClose }: FormProps) {
         label={words.webhooks.url}
         type="url"
         required
+        missing={words.problems.url}
         hint={words.webhooks.urlHint}
         error={fields['url']}
         value={draft.url}

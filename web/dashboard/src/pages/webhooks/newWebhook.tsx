@@ -41,6 +41,7 @@ export function NewWebhook({
         label={text.url}
         type="url"
         required
+        missing={words.problems.url}
         hint={text.urlHint}
         error={fields['url']}
         value={url}
