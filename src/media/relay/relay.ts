@@ -138,6 +138,12 @@ export class Relay {
     this.#endFeed(sessionId, reason)
   }
 
+  /** Ends sessions of this process. None of them gets media any more before the first goodbye is sent: those take longer. */
+  endTogether(sessionIds: readonly string[]): void {
+    for (const sessionId of sessionIds) this.#sessions.get(sessionId)?.viewer?.show(null, this.#options.now())
+    for (const sessionId of sessionIds) this.end(sessionId)
+  }
+
   /** Adds a source whose frames come from another protocol. `end` of the returned sink ends it. */
   feed({ sessionId, room, sourceId }: Omit<ViewOffer, 'offer'>): FrameFeed {
     const { now, emit } = this.#options

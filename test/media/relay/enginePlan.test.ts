@@ -29,7 +29,7 @@ class ScriptedProcess implements RelayProcess {
   }
 
   call: RelayProcess['call'] = async (method, takes) => {
-    this.calls.push(`${method} ${takes.sessionId}`)
+    this.calls.push(`${method} ${'sessionIds' in takes ? takes.sessionIds.join() : takes.sessionId}`)
     return this.answer as undefined
   }
 
@@ -153,6 +153,8 @@ test('a session that is refused or gets no answer is not there', async () => {
   await engine.patch('a1', '', false)
   await engine.end('a1')
   expect(first?.calls).toEqual(['patch a1', 'end a1'])
+  await Promise.all(['a1', 'a4', 'a1'].map((id) => engine.end(id)))
+  expect(first?.calls.slice(2)).toEqual(['end a1,a1'])
 })
 
 test('a process that dies takes its sessions with it, and another one is started after a pause', async () => {

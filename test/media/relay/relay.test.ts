@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { MediaEngineEvent } from '../../../src/media/engine.ts'
 import { parseRtcp, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { onAir } from './onAir.ts'
 import { addressOf, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
@@ -63,6 +64,27 @@ describe('a session', () => {
     await net.pass(1000)
     expect(net.sentTo(viewer.at)).toHaveLength(sent)
     expect(net.events.filter((event) => event.kind === 'ended' && event.sessionId === 'viewer')).toHaveLength(1)
+  })
+
+  it('that ends with others gets no media after the end of the first of them', async () => {
+    const ended: string[] = []
+    const emit = (event: MediaEngineEvent): void => {
+      if (event.kind !== 'ended') return
+      ended.push(event.sessionId)
+      publisher.sendFrame(3, true)
+    }
+    const { net, publisher, viewer } = await onAir({ net: { emit } })
+    const second = new WirePeer(net, addressOf(9))
+    second.view(net.relay, 'second')
+    await second.connect()
+    publisher.sendFrame(3, true)
+    await net.pass(100)
+    const got = [viewer.media.length, second.media.length]
+    net.relay.endTogether(['viewer', 'second', 'unknown'])
+    await turn()
+    expect(ended).toEqual(['viewer', 'second'])
+    expect([viewer.media.length, second.media.length]).toEqual(got)
+    expect(got).not.toContain(0)
   })
 
   it('has no media of a publisher that is not there', async () => {

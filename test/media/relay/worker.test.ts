@@ -45,7 +45,7 @@ function worker() {
     start: () => child as unknown as ChildProcess,
   })
   const ready = () => child.say({ kind: 'ready', port: 9, note: null })
-  const end = (sessionId: string) => made.call('end', { sessionId })
+  const end = (sessionId: string) => made.call('end', { sessionIds: [sessionId] })
   const calls = () => child.sent.flatMap((message) => (message.kind === 'call' ? [message] : []))
   return { made, child, received, deaths, notes, ready, end, calls }
 }
@@ -136,7 +136,7 @@ test('a call waits until the process is ready, and gets its own answer', async (
   expect(calls()).toEqual([])
   ready()
   await turn()
-  expect(calls().map(({ takes }) => takes)).toEqual([{ sessionId: 'a' }, { sessionId: 'b' }])
+  expect(calls().map(({ takes }) => takes)).toEqual([{ sessionIds: ['a'] }, { sessionIds: ['b'] }])
   const [first, second] = calls().map(({ id }) => id)
   child.say({ kind: 'answer', id: second ?? 0, value: 'of b' })
   expect(await isPending(answers[0] ?? Promise.resolve())).toBe(true)

@@ -65,6 +65,8 @@ interface Slot {
   /** Beats in a row with datagrams that waited for longer than `BEHIND_MS` on the average. */
   behind: number
   worker: RelayProcess | null
+  /** The sessions that this turn ends. */
+  ending: { readonly sessionIds: string[]; readonly done: Promise<unknown> } | null
   notBeforeMs: number
 }
 
@@ -122,7 +124,13 @@ class RelayEngine implements MediaEngine {
     })
     this.#startProcess = startProcess
     const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
-    this.#slots = Array.from({ length: count }, (_, index) => ({ index, worker: null, notBeforeMs: 0, behind: 0 }))
+    this.#slots = Array.from({ length: count }, (_, index) => ({
+      index,
+      worker: null,
+      ending: null,
+      notBeforeMs: 0,
+      behind: 0,
+    }))
   }
 
   /** Processes are started when they are needed: an idle server has none. */
@@ -170,7 +178,20 @@ class RelayEngine implements MediaEngine {
   async end(sessionId: string): Promise<void> {
     const held = this.#sessions.get(sessionId)
     held?.pipe?.stop()
-    await held?.slot.worker?.call('end', { sessionId })
+    if (held !== undefined) await this.#endAt(held.slot, sessionId)
+  }
+
+  /** The ends of a turn are one message: the process stops the media of all before it ends the first. */
+  async #endAt(slot: Slot, sessionId: string): Promise<void> {
+    const ending = (slot.ending ??= { sessionIds: [], done: Promise.resolve().then(() => this.#sendEnds(slot)) })
+    ending.sessionIds.push(sessionId)
+    await ending.done
+  }
+
+  async #sendEnds(slot: Slot): Promise<void> {
+    const { sessionIds = [] } = slot.ending ?? {}
+    slot.ending = null
+    await slot.worker?.call('end', { sessionIds })
   }
 
   async feed({ sessionId, room, sourceId, source }: Parameters<MediaEngine['feed']>[0]): Promise<void> {

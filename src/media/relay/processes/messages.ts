@@ -36,7 +36,7 @@ export interface RelayCalls {
     readonly takes: { readonly sessionId: string; readonly fragment: string; readonly mayRestart: boolean }
     readonly gives: Patched
   }
-  end: { readonly takes: { readonly sessionId: string }; readonly gives: null }
+  end: { readonly takes: { readonly sessionIds: readonly string[] }; readonly gives: null }
 }
 
 export type RelayCall = {

@@ -151,7 +151,7 @@ function handleCall(relay: Relay, call: RelayCall): unknown {
     case 'patch':
       return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
     case 'end':
-      relay.end(call.takes.sessionId)
+      relay.endTogether(call.takes.sessionIds)
       return null
   }
 }
