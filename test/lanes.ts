@@ -61,7 +61,7 @@ export const LANES = {
     shared: [
       'test/conformance/lists.test.ts',
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
-      'test/commands/{accessLog,binding,forget,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
+      'test/commands/{accessLog,binding,forget,lengths,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
       'test/system/{delivery,leases,provision,sessions}.test.ts',
     ],
     needs: 'test',

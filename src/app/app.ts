@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:cryp
 import { mkdirSync } from 'node:fs'
 import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
-import { systemClock, type Clock } from '../base/clock.ts'
+import { Starts, systemClock, type Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
 import { systemRandom, type Random } from '../base/random.ts'
@@ -178,11 +178,12 @@ const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' |
 const metersOf = (
   clock: Clock,
   sessions: SessionRegistry,
-): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'mediaProcesses'> => ({
+): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'mediaProcesses' | 'runStarts'> => ({
   streamMeter: new StreamMeter({ clock, sessions }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
   mediaProcesses: new MediaProcesses(clock),
+  runStarts: new Starts(),
 })
 
 const cacheOptions = (now: () => Config, sealer: Sealer) => ({

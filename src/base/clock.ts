@@ -33,6 +33,45 @@ export function dateSince(since: Moment, clock: Clock, monotonicMs = clock.monot
   return Math.round(Math.abs(wallMs - steadyMs) <= STEP_MS + passedMs * DRIFT ? wallMs : steadyMs)
 }
 
+/** From a start to an end, epoch milliseconds. */
+export interface DatedSpan {
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+}
+
+/**
+ * A span that is over, as it goes on record: its length is not negative, and its end is not later than now. If it would
+ * end later, by a clock that was wrong at its start, it is moved to end now and keeps its length.
+ */
+export function settledSpan({ startedAtMs, endedAtMs }: DatedSpan, nowMs: number): DatedSpan {
+  const lengthMs = Math.max(0, endedAtMs - startedAtMs)
+  const aheadMs = startedAtMs + lengthMs - nowMs
+  if (aheadMs <= 0) return { startedAtMs, endedAtMs: startedAtMs + lengthMs }
+  // Clocks of two machines differ by so little.
+  if (aheadMs <= STEP_MS) return { startedAtMs: Math.min(startedAtMs, nowMs), endedAtMs: nowMs }
+  return { startedAtMs: nowMs - lengthMs, endedAtMs: nowMs }
+}
+
+/** As many starts are remembered. */
+const MAX_STARTS = 10_000
+
+/** What this process has seen to start, so that lengths do not depend on the wall clock. Drops the oldest. */
+export class Starts {
+  readonly #moments = new Map<string, Moment>()
+
+  note(id: string, moment: Moment): void {
+    this.#moments.set(id, moment)
+    const [oldest] = this.#moments.keys()
+    if (oldest !== undefined && this.#moments.size > MAX_STARTS) this.#moments.delete(oldest)
+  }
+
+  /** The date of now, by the start of `id` and the time since; by the wall clock if another process started it. */
+  dateOf(id: string, clock: Clock): number {
+    const start = this.#moments.get(id)
+    return start === undefined ? clock.now() : dateSince(start, clock)
+  }
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

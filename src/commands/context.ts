@@ -6,7 +6,7 @@ import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { ProbeSlate } from '../core/channels/slate.ts'
 import type { ChannelSettings } from '../core/channels/types.ts'
 import type { Mac } from '../core/pages/cursor.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Starts } from '../base/clock.ts'
 import type { PasswordCost } from '../base/password.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
@@ -90,6 +90,8 @@ export interface SessionContext extends AccessContext {
 /** What channels and their parts work with. */
 export interface ChannelContext extends CommandContext {
   readonly channelSettings: ChannelSettings
+  /** The runs that this process has started. */
+  readonly runStarts: Starts
   /** Decodes what a user wants to have as a slate. */
   readonly probeSlate: ProbeSlate
   /** Called after a change of a part of a channel was committed, for listeners in this process. Must not throw. */

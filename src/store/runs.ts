@@ -1,3 +1,4 @@
+import type { DatedSpan } from '../base/clock.ts'
 import type { EncoderClaim } from '../core/channels/runs/claims.ts'
 import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
 import type { Occurrence, Timing } from '../core/channels/schedules/plan.ts'
@@ -245,7 +246,8 @@ export interface RunTx {
   runs: {
     insert(run: Run): Promise<void>
     get(id: string): Promise<Run | undefined>
-    end(id: string, stop: Cause, endedAtMs: number): Promise<void>
+    /** Ends an open run. Its start is written again, because a wrong clock may have dated it. */
+    end(id: string, stop: Cause, span: DatedSpan): Promise<void>
     /** Sets `keptBy`. */
     keep(id: string, by: string): Promise<void>
     /** Deletes at most `limit` runs that ended earlier; returns how many. */

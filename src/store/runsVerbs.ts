@@ -55,7 +55,7 @@ export function runTxOf(executor: Executor): RunTx {
     runs: {
       insert: (run) => runs.insertRun(executor, run),
       get: (id) => runs.getRun(executor, id),
-      end: (id, stop, endedAtMs) => runs.endRun(executor, id, stop, endedAtMs),
+      end: (id, stop, span) => runs.endRun(executor, id, stop, span),
       keep: (id, by) => runs.keepRun(executor, id, by),
       prune: (beforeMs, limit) => runs.pruneRuns(executor, beforeMs, limit),
     },

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { dateSince, ManualClock, momentOf } from '../../src/base/clock.ts'
+import { dateSince, ManualClock, momentOf, settledSpan, Starts } from '../../src/base/clock.ts'
 
 test('a sleep by hand ends with its signal, also with one that was aborted before', async () => {
   const clock = new ManualClock()
@@ -42,4 +42,28 @@ describe('a date by the time that has passed', () => {
     clock.setWall(1e6)
     expect(dateSince(since, clock)).toBe(1_000_000 + 1e9 + 1e6)
   })
+})
+
+test('a span that is over has no negative length and does not end in the future', () => {
+  const settled = (startedAtMs: number, endedAtMs: number, nowMs: number) => {
+    const span = settledSpan({ startedAtMs, endedAtMs }, nowMs)
+    return [span.startedAtMs, span.endedAtMs]
+  }
+  expect(settled(1_000_000, 1_030_000, 1_040_000)).toEqual([1_000_000, 1_030_000])
+  expect(settled(1_000_000, 400_000, 1_040_000)).toEqual([1_000_000, 1_000_000])
+  // Clocks of two machines differ a little.
+  expect(settled(1_000_000, 1_030_000, 1_029_000)).toEqual([1_000_000, 1_029_000])
+  expect(settled(1_000_000, 1_030_000, 500_000)).toEqual([470_000, 500_000])
+  expect(settled(1_000_000, 400_000, 500_000)).toEqual([500_000, 500_000])
+})
+
+test('starts that a process has not seen are dated by the wall clock, and it remembers a bounded number', () => {
+  const clock = new ManualClock(1_000_000)
+  const starts = new Starts()
+  starts.note('first', momentOf(clock))
+  clock.advance(1000)
+  clock.setWall(3_600_000)
+  expect([starts.dateOf('first', clock), starts.dateOf('other', clock)]).toEqual([1_001_000, clock.now()])
+  for (let index = 0; index < 10_000; index += 1) starts.note(`later ${index}`, momentOf(clock))
+  expect(starts.dateOf('first', clock)).toBe(clock.now())
 })

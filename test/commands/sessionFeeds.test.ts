@@ -75,6 +75,21 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect(await names()).toHaveLength(2)
   })
 
+  it('are not ended in the future when the clock was put back after the renewals of a dead node', async () => {
+    const other = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await publish(other, { presented: token, streamName: 'left behind' })
+    const { node } = other.ctx.sessions
+    await other.crash()
+    // Leases have the time of the database, which is later than the clock of this test.
+    await at.ctx.store.transaction((tx) => tx.nodes.renew(node, -1))
+    clock.advance(1000)
+    await at.node.sweep()
+    const ended = (await events()).find(({ name }) => name === 'feeds ended')
+    expect(ended?.data['ended']).toBe(clock.now())
+    expect((await at.ctx.store.read.sessions.get(session.id))?.endedAtMs).toBe(clock.now())
+  })
+
   it('are not recorded when their publisher does not want it, whatever the token says', async () => {
     const { token } = await makeToken(at, 'publish', { record: true })
     for (const noRecord of [true, false]) {

@@ -21,7 +21,11 @@ export function deletedSuite(stores: Stores): void {
           await tx.runs.insert(run)
         }
         await tx.runs.keep(scheduled.id, 'credential:3')
-        await tx.runs.end(scheduled.id, { type: 'api', id: 'credential:3', name: 'control' }, AT + 5)
+        await tx.runs.end(
+          scheduled.id,
+          { type: 'api', id: 'credential:3', name: 'control' },
+          { startedAtMs: AT, endedAtMs: AT + 5 },
+        )
         return [await tx.runs.get(scheduled.id), await tx.runs.get(byHand.id), await tx.runs.get(over.id)]
       })
       const stop = { type: 'api', id: 'credential:3', name: 'control' } as const

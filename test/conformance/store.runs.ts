@@ -55,12 +55,12 @@ function statesAndRuns(stores: Stores): void {
         isExpired: true,
       })
       await stores.store.transaction(async (tx) => {
-        await tx.runs.end(run.id, { type: 'timeout', id: '' }, AT + 9)
-        await tx.runs.end(run.id, { type: 'api', id: 'late' }, AT + 99)
+        await tx.runs.end(run.id, { type: 'timeout', id: '' }, { startedAtMs: AT - 1, endedAtMs: AT + 9 })
+        await tx.runs.end(run.id, { type: 'api', id: 'late' }, { startedAtMs: AT, endedAtMs: AT + 99 })
         await tx.engineStates.delete(run.engineId)
       })
       const [ended] = await stores.other.read.runs.page({ channelId: run.channelId, limit: 5 })
-      expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
+      expect(ended).toMatchObject({ stop: { type: 'timeout', id: '' }, startedAtMs: AT - 1, endedAtMs: AT + 9 })
     })
 
     test('a state is deleted with its engine, unless a node holds it or it should run', async () => {

@@ -163,8 +163,10 @@ async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): P
   const sum = { feeds: 0, sessions: 0 }
   for (let isOver = false; !isOver; ) {
     const ended = await ctx.store.transaction(async (tx) => {
-      const seenAtMs = await tx.nodes.giveUp(id, isSurelyDead)
-      if (seenAtMs === undefined) return null
+      const lastSeenAtMs = await tx.nodes.giveUp(id, isSurelyDead)
+      if (lastSeenAtMs === undefined) return null
+      // Later, if the clock was put back after the node had died.
+      const seenAtMs = Math.min(lastSeenAtMs, ctx.clock.now())
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
       for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
       await noteFeeds(tx, feeds)

@@ -1,3 +1,4 @@
+import { settledSpan } from '../../base/clock.ts'
 import { recordingData } from '../../core/recordings/rules.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../../media/sessionRegistry.ts'
@@ -59,14 +60,14 @@ export interface EndedRecording {
 
 /**
  * Ends a recording; its file is still being made. If it ended early, the error event goes out at once, because the rest
- * is missing.
+ * is missing. The times are settled: after a crash they come from files, and a clock may have been set.
  */
 export const endRecording = (ctx: SessionContext, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
   change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'recording') return
-    const endedAtMs = Math.max(atMs, recording.startedAtMs)
+    const span = settledSpan({ startedAtMs: recording.startedAtMs, endedAtMs: atMs }, ctx.clock.now())
     const cause = problem === null ? {} : { problem: problem.slice(0, PROBLEM_MAX) }
-    const ended = { ...recording, ...cause, state: 'processing' as const, endedAtMs, node: ctx.sessions.node }
+    const ended = { ...recording, ...span, ...cause, state: 'processing' as const, node: ctx.sessions.node }
     await tx.recordings.replace(ended)
     if (problem !== null) await emitEvent(ctx, tx, ended, 'error')
   })

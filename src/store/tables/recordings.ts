@@ -36,6 +36,7 @@ const replace = statement((db, p: Row) =>
     .updateTable('recordings')
     .set({
       state: p.state,
+      started_at_ms: p.started_at_ms,
       ended_at_ms: p.ended_at_ms,
       bytes: p.bytes,
       duration_ms: p.duration_ms,

@@ -1,4 +1,5 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
+import type { DatedSpan } from '../../base/clock.ts'
 import type { Cause } from '../../core/channels/runs/engine.ts'
 import type { RunActorTable, RunTable } from '../runsSchema.ts'
 import type { DB } from '../schema.ts'
@@ -15,10 +16,10 @@ const named = (db: Kysely<DB>) =>
 
 const byId = statement((db, p: { id: string }) => named(db).where('id', '=', p.id))
 
-const end = statement((db, p: { id: string; type: string; by: string; atMs: number }) =>
+const end = statement((db, p: DatedSpan & { id: string; type: string; by: string }) =>
   db
     .updateTable('runs')
-    .set({ stop_type: p.type, stop_id: p.by, ended_at_ms: p.atMs })
+    .set({ stop_type: p.type, stop_id: p.by, started_at_ms: p.startedAtMs, ended_at_ms: p.endedAtMs })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null),
 )
@@ -91,8 +92,8 @@ async function putActors(
   )
 }
 
-export async function endRun(executor: Executor, id: string, stop: Cause, atMs: number): Promise<void> {
-  const ended = await executor.run(end, { id, type: stop.type, by: stop.id, atMs })
+export async function endRun(executor: Executor, id: string, stop: Cause, span: DatedSpan): Promise<void> {
+  const ended = await executor.run(end, { id, type: stop.type, by: stop.id, ...span })
   if (ended > 0) await putActors(executor, id, { stop_name: stop.name })
 }
 

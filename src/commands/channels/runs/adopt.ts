@@ -2,7 +2,7 @@ import { claimingNode } from '../../../core/channels/runs/claims.ts'
 import type { Channel, Engine } from '../../../core/channels/types.ts'
 import type { EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
 import type { SessionContext } from '../../context.ts'
-import { type EngineContext, stepEngine } from './step.ts'
+import { closeRun, type EngineContext, stepEngine } from './step.ts'
 
 /** The process that runs engines at this node, and how it judges others. */
 export interface EngineNode {
@@ -107,7 +107,7 @@ export async function releaseEngine(
 }
 
 /** Closes everything that a deleted engine left open. */
-async function deleteState({ clock }: EngineContext, tx: Tx, state: EngineStateRecord): Promise<void> {
-  if (state.runId) await tx.runs.end(state.runId, { type: 'error', id: '' }, clock.now())
+async function deleteState(ctx: EngineContext, tx: Tx, state: EngineStateRecord): Promise<void> {
+  if (state.runId) await closeRun(ctx, tx, state.runId, { type: 'error', id: '' }, { kind: 'ended' })
   await tx.engineStates.delete(state.engineId)
 }

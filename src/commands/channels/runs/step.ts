@@ -1,3 +1,4 @@
+import { momentOf, settledSpan } from '../../../base/clock.ts'
 import { prefixedId } from '../../../base/ids.ts'
 import {
   advanceEngine,
@@ -9,11 +10,11 @@ import {
 import { type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
 import type { EventObject, ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { EngineStateRecord, RunConfig, Tx } from '../../../store/store.ts'
-import type { CommandContext } from '../../context.ts'
+import type { ChannelContext } from '../../context.ts'
 import { emitStreamEvent } from '../../webhooks/emit.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 
-export type EngineContext = Pick<CommandContext, 'clock' | 'random'>
+export type EngineContext = Pick<ChannelContext, 'clock' | 'random' | 'runStarts'>
 
 /**
  * Applies an event to an engine. Writes its next state, its run, the status of its channel and the events together. The
@@ -38,7 +39,7 @@ export async function stepEngine(
   const after: EngineStateRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
   for (const effect of effects) {
     if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
-    if (effect.do === 'closeRun' && after.runId) await closeRun(tx, after.runId, effect.cause, event, nowMs)
+    if (effect.do === 'closeRun' && after.runId) await closeRun(ctx, tx, after.runId, effect.cause, event)
   }
   await tx.engineStates.put(after)
   await tx.engines.setStatus(engineId, state.status, state.message)
@@ -67,8 +68,10 @@ const initialState = ({ id, accountId, channelId }: Engine): EngineStateRecord =
 
 async function openRun(ctx: EngineContext, tx: Tx, engine: Engine, start: Cause): Promise<string> {
   const { id: engineId, accountId, channelId } = engine
-  const nowMs = ctx.clock.now()
+  const began = momentOf(ctx.clock)
+  const nowMs = began.wallMs
   const id = prefixedId('rn', nowMs, ctx.random)
+  ctx.runStarts.note(id, began)
   const open = { stop: null, keptBy: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
   const config = await configOf(tx, engine)
   await tx.runs.insert({ id, accountId, channelId, engineId, config, start, ...open })
@@ -81,10 +84,21 @@ async function configOf(tx: Tx, { accountId, ingestId, abrLadderId }: Engine): P
   return { ingest: { type: ingest?.type ?? 'rtmp-push' }, abrLadderId, drm: false }
 }
 
-/** The run of a dead node ends at the last renewal of its lease. */
-async function closeRun(tx: Tx, runId: string, cause: Cause, event: EngineEvent, nowMs: number): Promise<void> {
-  const endedAtMs = event.kind === 'lost' ? ((await tx.runs.get(runId))?.heartbeatAtMs ?? nowMs) : nowMs
-  await tx.runs.end(runId, cause, endedAtMs)
+/**
+ * The run of a dead node ends at the last renewal of its lease. Other ends are the start and the time since, if this
+ * process has seen the start.
+ */
+export async function closeRun(
+  { clock, runStarts }: EngineContext,
+  tx: Tx,
+  runId: string,
+  cause: Cause,
+  event: Pick<EngineEvent, 'kind'>,
+): Promise<void> {
+  const run = await tx.runs.get(runId)
+  if (!run) return
+  const endedAtMs = event.kind === 'lost' ? run.heartbeatAtMs : runStarts.dateOf(runId, clock)
+  await tx.runs.end(runId, cause, settledSpan({ startedAtMs: run.startedAtMs, endedAtMs }, clock.now()))
 }
 
 type Named = Pick<Channel, 'id' | 'name'>

@@ -77,7 +77,12 @@ export const INITIAL_STATE: EngineState = {
 }
 
 /** 1 s, 2 s, 4 s … 60 s: fast after a short failure, rare for a lasting one. */
-const retryAfterMs = (failures: number): number => Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6))
+const retryAfterMs = (failures: number): number => Math.min(RETRY_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 6))
+const RETRY_MAX_MS = 60_000
+
+/** Also if it is further away than any attempt: the clock was put back since. */
+const isDue = ({ retryAtMs }: EngineState, nowMs: number): boolean =>
+  retryAtMs !== null && (retryAtMs <= nowMs || retryAtMs > nowMs + RETRY_MAX_MS)
 
 /** The next state. An event that does not fit the current state changes nothing: messages of processes arrive late. */
 export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: number): Step {
@@ -93,7 +98,7 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
     case 'moved':
       return handOver(state, nowMs)
     case 'tick':
-      return state.retryAtMs !== null && state.retryAtMs <= nowMs ? retry(state) : unchanged(state)
+      return isDue(state, nowMs) ? retry(state) : unchanged(state)
     case 'died':
       return isUp(state) ? died(state, event.message, nowMs) : unchanged(state)
     case 'launched':

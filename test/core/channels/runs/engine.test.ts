@@ -137,6 +137,12 @@ describe('an engine', () => {
   })
 })
 
+test('an engine that failed is tried again within a minute, although the clock was put back by an hour', () => {
+  const failed = advanceEngine(through(PLAYING).state, { kind: 'died', message: 'it broke' }, 7_200_000).state
+  expect(advanceEngine(failed, { kind: 'tick' }, 7_200_000).effects).toEqual([])
+  expect(advanceEngine(failed, { kind: 'tick' }, 3_600_000).effects).toContainEqual({ do: 'launch' })
+})
+
 describe('a channel', () => {
   test('has the status of its most advanced engine', () => {
     expect(statusOf([])).toBe('stopped')
