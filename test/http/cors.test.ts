@@ -10,6 +10,8 @@ afterAll(() => sluice.close())
 
 const PATHS = [
   '/hls/abc123/main/index.m3u8',
+  '/hls/abc123/main/thumbnail.jpeg',
+  '/hls/~ticket/stream/thumbnail.jpeg',
   '/hls/~ticket/stream/v0/media.m3u8',
   '/v2/distributions/x/hls/main.m3u8',
   '/api/whep/abc123/main',

@@ -1,17 +1,25 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
+import { signSubscribeToken } from '../../src/sign.ts'
 import { LatestThumbnails } from '../../src/services/latestThumbnails.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
-import { makeToken, publish } from '../support/testNode.ts'
+import { makeToken, publish, view } from '../support/testNode.ts'
 
 const JPEG = Buffer.from('ffd8ffe000104a464946', 'hex')
 
 let sluice: RunningApp
 beforeAll(async () => {
-  sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
+  sluice = await runApp({
+    flags: {
+      rtmp: { enabled: false },
+      server: { trustedProxies: ['127.0.0.1'] },
+      sessions: { maxViewersPerAddress: 1 },
+    },
+    engine: new ScriptedEngine(),
+  })
 })
 afterAll(() => sluice.close())
 
@@ -47,6 +55,150 @@ it('answers the latest thumbnail of a stream while it is on the air, and a reaso
   expect((await fetch(sluice.base + path('cam/1'))).status).toBe(401)
   await closeSession(at().ctx, session.id, 'left')
   expect(await why('cam/1')).toEqual([404, 'No stream of this name is on the air'])
+})
+
+describe('for viewers, beside the master playlist', () => {
+  let open: string
+  let secured: string
+
+  beforeAll(async () => {
+    open = await onAir('open', { enableThumbnails: true })
+    secured = await onAir('secured', { enableThumbnails: true, subscribeRequiresAuth: true })
+  })
+
+  /** A stream with a thumbnail. Returns its path. */
+  async function onAir(streamName: string, body: object): Promise<string> {
+    const { token } = await makeToken(sluice, 'publish', body)
+    await publish(at(), { presented: token, streamName })
+    await captureThumbnail(at().ctx, feedOf(streamName), JPEG)
+    return `/hls/${sluice.accountId}/${streamName}`
+  }
+
+  const get = (pathname: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(sluice.base + pathname, { method, headers })
+  const thumbnail = (stream: string, query = '', headers: Record<string, string> = {}) =>
+    get(`${stream}/thumbnail.jpeg${query}`, headers)
+  const statusOf = async (...args: Parameters<typeof thumbnail>) => (await thumbnail(...args)).status
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const subscribe = (body: object = {}) => makeToken(sluice, 'subscribe', body)
+
+  it('needs what HLS needs: nothing for an open stream, else a token where HLS takes it', async () => {
+    const response = await thumbnail(open)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(JPEG)
+    const { id, token } = await subscribe()
+    expect(await statusOf(secured)).toBe(401)
+    expect(await statusOf(secured, `?auth=${token}`)).toBe(200)
+    expect(await statusOf(secured, '', { authorization: `Bearer ${token}` })).toBe(200)
+    const signed = { token, tokenId: id, streamName: 'secured', expiresInSeconds: 60 }
+    expect(await statusOf(secured, `?auth=${signSubscribeToken(signed)}`)).toBe(200)
+    // An open stream refuses a wrong token, as HLS does.
+    expect(await statusOf(open, '?auth=wrong')).toBe(401)
+  })
+
+  it('is refused for the same reasons and in the same form as the master playlist', async () => {
+    const { token: ofOther } = await subscribe({ streams: [{ streamName: 'other' }] })
+    const { token: origins } = await subscribe({ allowedOrigins: ['tv.example'] })
+    const { token: addresses } = await subscribe({ allowedIpAddresses: ['192.0.2.0/24'] })
+    const { token: countries } = await subscribe({ allowedCountries: ['NZ'] })
+    const { id, token: disabled } = await subscribe()
+    await sluice.call('PUT', `/api/subscribe_token/${id}`, { isActive: false })
+    const { token, id: tokenId } = await subscribe()
+    const past = new Date(Date.now() - 3_600_000)
+    const expired = signSubscribeToken({ token, tokenId, streamName: 'secured', expiresInSeconds: 60, now: past })
+    const { token: publishToken } = await makeToken(sluice, 'publish')
+    const attempts: [string, Record<string, string>][] = [
+      ['', {}],
+      ...['wrong', ofOther, disabled, expired, publishToken].map((value): [string, object & {}] => [value, {}]),
+      [origins, {}],
+      [origins, { origin: 'https://evil.example' }],
+      [addresses, from('198.51.100.1')],
+      [countries, {}],
+    ].map(([value, headers]) => [value === '' ? '' : `?auth=${value as string}`, headers as Record<string, string>])
+    const refusals: string[] = []
+    for (const [query, headers] of attempts) {
+      const [one, other] = [
+        await thumbnail(secured, query, headers),
+        await get(`${secured}/index.m3u8${query}`, headers),
+      ]
+      const seen = async (answer: Response) => ({
+        status: answer.status,
+        text: await answer.text(),
+        ...shapeOf(answer),
+      })
+      const refused = await seen(one)
+      expect(refused).toEqual(await seen(other))
+      expect(refused.status).toBe(401)
+      refusals.push(refused.text)
+    }
+    expect(new Set(refusals).size).toBeGreaterThan(5)
+    expect(await statusOf(secured, `?auth=${origins}`, { origin: 'https://tv.example' })).toBe(200)
+    expect(await statusOf(secured, `?auth=${addresses}`, from('192.0.2.7'))).toBe(200)
+  })
+
+  const SHAPE = ['content-type', 'cache-control', 'www-authenticate', 'access-control-allow-origin', 'retry-after']
+  const shapeOf = ({ headers }: Response) => Object.fromEntries(SHAPE.map((name) => [name, headers.get(name)]))
+
+  it('says why there is no picture, to those who may watch', async () => {
+    await publish(at(), { presented: (await makeToken(sluice, 'publish')).token, streamName: 'bare' })
+    const bare = await thumbnail(`/hls/${sluice.accountId}/bare`)
+    expect([bare.status, await bare.text()]).toEqual([404, expect.stringContaining('set enableThumbnails')])
+    const gone = await thumbnail(`/hls/${sluice.accountId}/gone`, `?auth=${(await subscribe()).token}`)
+    expect([gone.status, await gone.text()]).toEqual([404, 'Stream not being published'])
+  })
+
+  it('uses up no address of a token that binds them, and refuses addresses that are not bound', async () => {
+    const { id, token } = await subscribe({ bindIpsOnUsage: 1 })
+    const bound = async () => {
+      const found = await at().ctx.cache.tokenById(id)
+      return [...(found?.snapshot.boundAddresses ?? [])]
+    }
+    for (const address of ['192.0.2.1', '192.0.2.2'])
+      expect(await statusOf(secured, `?auth=${token}`, from(address))).toBe(200)
+    expect(await bound()).toEqual([])
+    const viewer = await view(at(), { presented: token, streamName: 'secured', ip: '192.0.2.3' })
+    expect(await bound()).toEqual(['192.0.2.3'])
+    expect(await statusOf(secured, `?auth=${token}`, from('192.0.2.3'))).toBe(200)
+    const refused = await thumbnail(secured, `?auth=${token}`, from('192.0.2.1'))
+    expect([refused.status, await refused.text()]).toEqual([401, 'Unauthorized: IP Address not allowed'])
+    await closeSession(at().ctx, viewer.session.id, 'left')
+  })
+
+  it('is no viewer: no session, no event of an attempt, and no place among the viewers of an address', async () => {
+    const { sessions } = at().ctx
+    const before = sessions.all().length
+    const here = from('203.0.113.9')
+    const viewer = await view(at(), { streamName: 'open', ip: '203.0.113.9' })
+    expect((await get(`${open}/index.m3u8`, here)).status).toBe(429)
+    for (let times = 0; times < 5; times++) expect(await statusOf(open, '', here)).toBe(200)
+    await closeSession(at().ctx, viewer.session.id, 'left')
+    expect(sessions.all().length).toBe(before)
+    const { token } = await subscribe()
+    expect(await statusOf(`/hls/${sluice.accountId}/nothing`, `?auth=${token}`, here)).toBe(404)
+    expect(sessions.attempts.has(`${sluice.accountId}/nothing`)).toBe(false)
+  })
+
+  it('may be shown by pages of every origin, and is asked for again at the cost of a 304', async () => {
+    const { token } = await subscribe()
+    const seen = await thumbnail(secured, `?auth=${token}`, { origin: 'https://any.example' })
+    expect(Object.fromEntries(seen.headers)).toMatchObject({
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'private, max-age=2',
+    })
+    expect((await thumbnail(open)).headers.get('cache-control')).toBe('public, max-age=2')
+    const again = await thumbnail(secured, `?auth=${token}`, { 'if-none-match': seen.headers.get('etag') ?? '' })
+    expect([again.status, await again.text(), again.headers.get('cache-control')]).toEqual([
+      304,
+      '',
+      'private, max-age=2',
+    ])
+    // A tag opens nothing.
+    expect(await statusOf(secured, '', { 'if-none-match': seen.headers.get('etag') ?? '' })).toBe(401)
+    await captureThumbnail(at().ctx, feedOf('secured'), Buffer.from('another'))
+    expect(await statusOf(secured, `?auth=${token}`, { 'if-none-match': seen.headers.get('etag') ?? '' })).toBe(200)
+  })
 })
 
 it('keeps so many bytes of thumbnails, and drops the oldest first', () => {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/base/ids.ts'
+import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast as play } from '../support/broadcast.ts'
 import { makeToken } from '../support/testNode.ts'
-import { until } from '../support/until.ts'
+import { eventually, until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { ownPort } from '../support/ownPort.ts'
@@ -160,6 +161,38 @@ describe('over HLS any node serves', () => {
     const answers = await Promise.all(crowd.map(({ playlist }) => get(other, beside(playlist, newest))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect((await answered(owner)) - before).toBeLessThanOrEqual(1)
+  })
+
+  test('the thumbnail of the stream, asked for once in a moment, and its reason when there is none', async () => {
+    const { token } = await makeToken(owner, 'subscribe')
+    const path = `/hls/${owner.accountId}/live/thumbnail.jpeg`
+    const asked = async () => {
+      const { text } = await get(owner, '/metrics')
+      const [, count = '0'] = /^sluice_http_requests_total\{.*thumbnail\.jpeg",status="200"\} (\d+)$/m.exec(text) ?? []
+      return Number(count)
+    }
+    const missing = await get(other, `${path}?auth=${token}`)
+    expect([missing.status, missing.text]).toEqual([404, expect.stringContaining('set enableThumbnails')])
+    const feed = owner.app.ctx.sessions.feed(owner.accountId, 'live', null)
+    if (!feed) throw new Error('not on the air')
+    const image = Buffer.from('ffd8ffe000104a464946', 'hex')
+    await captureThumbnail(owner.app.ctx, feed, image)
+    const found = await eventually(async () => {
+      const answer = await fetch(`${other.base}${path}?auth=${token}`)
+      expect([answer.status, Buffer.from(await answer.arrayBuffer())]).toEqual([200, image])
+      return answer
+    })
+    expect(found.headers.get('cache-control')).toBe('private, max-age=2')
+    const headers = { 'if-none-match': found.headers.get('etag') ?? '' }
+    const before = await asked()
+    const again = await Promise.all(
+      Array.from({ length: 20 }, () => fetch(`${other.base}${path}?auth=${token}`, { headers })),
+    )
+    expect(new Set(again.map(({ status }) => status))).toEqual(new Set([304]))
+    expect((await asked()) - before).toBeLessThanOrEqual(1)
+    const forged = `?node=node.${Date.now() + 60_000}.${'A'.repeat(22)}`
+    for (const query of ['', forged, '?auth=wrong']) expect((await get(owner, path + query)).status).toBe(401)
+    expect((await get(other, path)).status).toBe(401)
   })
 
   test('no viewer whose token was deleted, or whose session was ended, at any node', async () => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { captureThumbnail } from '../../src/commands/recordings/thumbnails.ts'
 import { TICKET_SHARED } from '../../src/core/access/refusals.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
@@ -137,6 +138,34 @@ describe('access', () => {
     await live()
     const { mediaUrl } = await follow()
     expect((await get(mediaUrl.replace(/\/v0\/.*/, '/check'))).status).toBe(403)
+  })
+
+  test('a ticket opens the thumbnail while its token would open the stream, and the session of its viewer is left alone', async () => {
+    const { feed } = await live({ token: { subscribeRequiresAuth: true } })
+    await captureThumbnail(sluice.app.ctx, feed, Buffer.from('ffd8ff', 'hex'))
+    const { id, token } = await makeToken(sluice, 'subscribe', { allowedOrigins: ['tv.example'] })
+    const origin = { origin: 'https://tv.example' }
+    const master = await get(masterUrl(`?auth=${token}`), origin)
+    const mediaUrl = new URL(uris(master.text)[0]!, masterUrl()).href
+    const url = mediaUrl.replace(/\/[^/]+\/media\.m3u8$/, '/thumbnail.jpeg')
+    const before = sluice.app.ctx.sessions.all().length
+    expect(await get(url, origin)).toMatchObject({ status: 200, bytes: Buffer.from('ffd8ff', 'hex') })
+    expect(sluice.app.ctx.sessions.all().length).toBe(before)
+    expect(await get(url)).toMatchObject({ status: 401, text: 'Unauthorized: Origin not allowed' })
+    const ticket = ticketOf(url)
+    for (const wrong of [`${ticket.slice(0, -1)}${ticket.endsWith('A') ? 'Q' : 'A'}`, 'x', ''])
+      expect((await get(url.replace(`~${ticket}`, `~${wrong}`), origin)).status).toBe(401)
+
+    // A session that is ended on purpose takes its ticket with it.
+    expect((await get(mediaUrl, origin)).status).toBe(200)
+    const [sessionId = ''] = ticket.split('.')
+    expect((await sluice.call('DELETE', `/api/sessions/${sessionId}`)).status).toBe(200)
+    await until(async () => (await get(url, origin)).status === 401)
+    const other = await get(masterUrl(`?auth=${token}`), origin)
+    const otherUrl = new URL(uris(other.text)[0]!, masterUrl()).href.replace(/\/[^/]+\/media\.m3u8$/, '/thumbnail.jpeg')
+    expect((await get(otherUrl, origin)).status).toBe(200)
+    await sluice.call('DELETE', `/api/subscribe_token/${id}`)
+    expect((await get(otherUrl, origin)).status).toBe(401)
   })
 
   test('no log line holds a ticket', async () => {

@@ -9,6 +9,7 @@ import { countBytes } from '../../../commands/sessions/count.ts'
 import { refuseHls } from './answering.ts'
 import { newViewer, NO_TICKET, sealRequest } from './opening.ts'
 import type { HlsParts } from './parts.ts'
+import type { NodeAnswer } from './remoteMedia.ts'
 import { AWAY, NOT_YET, PLAYLIST, START_MAX_MS } from './sending.ts'
 import type { StreamSource } from './viewers.ts'
 
@@ -32,11 +33,9 @@ export async function sendMaster(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { handover, tickets, ctx } = parts
-  const { accountId, streamName } = request.params
-  const { sourceId: source, node } = request.query
-  const sourceId = typeof source === 'string' && source !== '' ? source : null
-  if (tickets.isOfNode(node, scopeOf(accountId, streamName)))
-    return sendToNode(parts, { accountId, streamName, sourceId }, reply)
+  const source = requestedSource(request)
+  const { accountId, streamName, sourceId } = source
+  if (isForNode(parts, request)) return sendToNode(parts, source, reply)
   const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
   const { attempt } = handover.received(request, attemptOf(request, parts.peerOf, target))
   const allowed = await mayView(ctx, attempt, { sourceId })
@@ -60,6 +59,17 @@ export async function sendMaster(
   } as const
   return send(reply, master.value.with(tickets.make(facts)))
 }
+
+/** The source that a request names by its path and query. */
+export function requestedSource({ params, query }: FastifyRequest<MasterRequest>): StreamSource {
+  const { accountId, streamName } = params
+  const { sourceId } = query
+  return { accountId, streamName, sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null }
+}
+
+/** Whether the request is of another node, which has decided on its viewers. */
+export const isForNode = ({ tickets }: HlsParts, { params, query }: FastifyRequest<MasterRequest>): boolean =>
+  tickets.isOfNode(query.node, scopeOf(params))
 
 /** Another node has viewers of a feed of this node. */
 async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyReply): Promise<FastifyReply> {
@@ -85,18 +95,8 @@ async function localMaster({ hls }: HlsParts, feed: ActiveFeed): Promise<Result<
 }
 
 /** The master playlist of the node that has the feed. It names the stream, and contains a ticket for this node. */
-async function remoteMaster(
-  { remote, tickets }: HlsParts,
-  { accountId, streamName, sourceId }: StreamSource,
-  url: string,
-): Promise<Result<Master, HttpRefusal>> {
-  const path = `/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/index.m3u8`
-  const query = new URLSearchParams({
-    node: tickets.forNode(scopeOf(accountId, streamName)),
-    ...(sourceId === null ? {} : { sourceId }),
-  })
-  const base = url.replace(/\/$/, '')
-  const answer = await remote.get(`${base}${path} ${sourceId ?? ''}`, `${base}${path}?${query.toString()}`)
+async function remoteMaster(parts: HlsParts, source: StreamSource, url: string): Promise<Result<Master, HttpRefusal>> {
+  const answer = await askNode(parts, source, url, 'index.m3u8')
   const text = answer?.body.toString() ?? ''
   const [, own, stream] = /~([^/]+)\/([^/]+)\//.exec(text) ?? []
   if (answer?.status === 503) return err({ status: 503, text })
@@ -104,5 +104,22 @@ async function remoteMaster(
   return ok({ stream, with: (ticket) => text.replaceAll(`~${own}/`, `~${ticket}/`) })
 }
 
+/** Fetches the master playlist, or what is beside it, from the node that has the feed. Null: it did not answer. */
+export function askNode(
+  { remote, tickets }: HlsParts,
+  source: StreamSource,
+  nodeUrl: string,
+  file: 'index.m3u8' | 'thumbnail.jpeg',
+): Promise<NodeAnswer | null> {
+  const { accountId, streamName, sourceId } = source
+  const url = `${nodeUrl.replace(/\/$/, '')}/hls/${[accountId, streamName].map(encodeURIComponent).join('/')}/${file}`
+  const query = new URLSearchParams({
+    node: tickets.forNode(scopeOf(source)),
+    ...(sourceId === null ? {} : { sourceId }),
+  })
+  return remote.get(`${url} ${sourceId ?? ''}`, `${url}?${query.toString()}`)
+}
+
 /** What a node's ticket for a master playlist is bound to. */
-const scopeOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
+const scopeOf = ({ accountId, streamName }: Pick<StreamSource, 'accountId' | 'streamName'>): string =>
+  `${accountId}/${streamName}`

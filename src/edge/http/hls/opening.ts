@@ -27,6 +27,7 @@ const SEALED_AS = 'hls:ticket'
 export const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
 
 type Attempt = Omit<AccessAttempt, 'accountId'> & StreamSource
+type TicketRequest = StreamSource & Pick<Attempt, 'presented'>
 
 /** A viewer who has no session yet: one that gets a master playlist. */
 export function newViewer(parts: HlsParts, attempt: Attempt): HlsViewer {
@@ -57,18 +58,35 @@ async function viewerOf(
   ticket: SessionTicket,
   from: RequestPlace,
 ): Promise<Result<HlsViewer, HttpRefusal>> {
-  const { viewers, ctx } = parts
+  const { viewers } = parts
   const { sessionId: ticketId } = ticket
   const found = viewers.find(ticketId)
   if (found !== undefined) return ok(found)
+  const requested = await requestOfTicket(parts, ticket)
+  if (!requested.ok) return requested
+  const attempt = { action: 'view', protocol: 'hls', ...requested.value, ...from } as const
+  // Another request with the ticket may have come meanwhile.
+  return ok(viewers.find(ticketId) ?? waiting(parts, ticketId, newSessionId(parts), attempt))
+}
+
+/**
+ * What the viewer of a genuine ticket asked for. Refused if its session was ended on purpose.
+ * @throws StoreUnavailable
+ */
+export async function requestOfTicket(
+  parts: HlsParts,
+  ticket: SessionTicket,
+): Promise<Result<TicketRequest, HttpRefusal>> {
+  const { viewers, ctx } = parts
+  const { sessionId: ticketId } = ticket
   const ended = viewers.whyEnded(ticketId)
   const requested = ended === undefined ? requestOf(parts, ticket) : null
   if (requested === null) return err(ended ?? NO_TICKET)
+  // Its session is open here.
+  if (viewers.find(ticketId) !== undefined) return ok(requested)
   const reason = await reasonNotToBeginAgain(ctx, ticketId)
-  if (reason !== null) return err(reason === TICKET_SHARED.code ? SHARED : NO_TICKET)
-  const attempt = { action: 'view', protocol: 'hls', ...requested, ...from } as const
-  // Another request with the ticket may have come meanwhile.
-  return ok(viewers.find(ticketId) ?? waiting(parts, ticketId, newSessionId(parts), attempt))
+  if (reason === null) return ok(requested)
+  return err(reason === TICKET_SHARED.code ? SHARED : NO_TICKET)
 }
 
 const newSessionId = ({ ctx }: HlsParts): string => timeOrderedId(ctx.clock.now(), ctx.random)
@@ -121,10 +139,7 @@ export function sealRequest({ sealer }: HlsParts, { accountId, streamName, sourc
   return sealer.seal(JSON.stringify(asked), SEALED_AS).toString('base64url')
 }
 
-function requestOf(
-  { sealer }: HlsParts,
-  { request }: SessionTicket,
-): (StreamSource & Pick<Attempt, 'presented'>) | null {
+function requestOf({ sealer }: HlsParts, { request }: SessionTicket): TicketRequest | null {
   const opened = request === '' ? null : sealer.open(Buffer.from(request, 'base64url'), SEALED_AS)
   if (!opened?.ok) return null
   const [accountId, streamName, sourceId, presented] = JSON.parse(opened.value.toString()) as Sealed

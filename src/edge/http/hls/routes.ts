@@ -20,6 +20,13 @@ import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRoute, type HlsRouteOption
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
+import {
+  sendThumbnail,
+  sendTicketThumbnail,
+  THUMBNAIL,
+  TICKET_THUMBNAIL,
+  type TicketThumbnailRequest,
+} from './thumbnail.ts'
 import { HlsViewers, SWEEP_MS } from './viewers.ts'
 
 /** What both kinds of viewers need, once for a server. */
@@ -53,9 +60,11 @@ export async function hlsRoutes(
   app.addHook('onClose', () => sweeping.stop())
   await app.register(async (scope) => {
     scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
-    for (const path of [MASTER, HLS_MEDIA])
+    for (const path of [MASTER, THUMBNAIL, TICKET_THUMBNAIL, HLS_MEDIA])
       scope.options(path, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
     scope.get<MasterRequest>(MASTER, (request, reply) => sendMaster(parts, request, reply))
+    scope.get<MasterRequest>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
+    scope.get<TicketThumbnailRequest>(TICKET_THUMBNAIL, (request, reply) => sendTicketThumbnail(parts, request, reply))
     scope.post(CACHE_LOG, (request, reply) => countLog(parts, options.distributions, request, reply))
     scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(route, request, reply))
     scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(route, request, reply))
