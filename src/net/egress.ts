@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import type { Client } from 'undici'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Result } from '../base/result.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
@@ -148,55 +147,44 @@ async function talk(
   signal: AbortSignal,
   progress: Progress,
 ): Promise<Answer> {
-  // Loaded at the first delivery, so that a server without webhooks does not load it.
-  const undici = await import('undici')
   const socket = await dial(url, settings, signal, (stage) => (progress.stage = stage))
-  const client = clientOn(undici.Client, socket, url)
   try {
     progress.stage = 'send'
-    const response = await client.request({
-      method: request.method,
-      path: `${url.pathname}${url.search}`,
-      headers: { ...request.headers, 'content-length': String(request.body.byteLength) },
-      body: bodyOf(request.body, () => (progress.stage = socket.destroyed ? 'send' : 'answer')),
-      signal,
-    })
-    Object.assign(progress, { stage: 'answer', status: response.statusCode })
-    return { status: response.statusCode, ...(await readStart(response.body, settings.maxAnswerBytes)) }
+    const response = await answerOn(socket, url, request, signal, () => (progress.stage = 'answer'))
+    const { statusCode: status = 0 } = response
+    Object.assign(progress, { stage: 'answer', status })
+    return { status, ...(await readStart(response, settings.maxAnswerBytes)) }
   } finally {
     socket.destroy()
-    await client.destroy()
   }
 }
 
-/** An HTTP client for this one socket. Only the deadline limits the time. */
-function clientOn(HttpClient: typeof Client, socket: Socket, url: URL): Client {
-  let unused = true
-  return new HttpClient(url.origin, {
-    pipelining: 0,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: (_options, done) => {
-      const mine = unused
-      unused = false
-      // Deferred: undici is still inside its own call here.
-      queueMicrotask(() => (mine ? done(null, socket) : done(new Error('a connection is used once'), null)))
-    },
-  })
-}
-
 /**
- * The bytes, then a call of `sent` when the socket has taken them. Later failures happen while we wait for the
- * answer.
+ * Sends the request on this one socket. Interim answers (100, 102, 103) may come before the one that counts (RFC 9110
+ * section 15.2). Only the deadline limits the time.
+ * @param sent called when the socket has taken the request. Later failures happen while we wait for the answer
  */
-function bodyOf(bytes: Uint8Array, sent: () => void): Readable {
-  const parts = (async function* () {
-    yield bytes
-    sent()
-  })()
-  // undici writes any async iterable, and pulls more only when the socket is ready. Its types name only one kind
-  // of iterable.
-  return parts as unknown as Readable
+function answerOn(
+  socket: Socket,
+  url: URL,
+  { method, headers, body }: EgressRequest,
+  signal: AbortSignal,
+  sent: () => void,
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const exchange = httpRequest({
+    method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, 'content-length': String(body.byteLength) },
+    createConnection: () => socket,
+    signal,
+  })
+  exchange.on('response', resolve)
+  exchange.on('upgrade', () => reject(Object.assign(new Error('not requested'), { code: 'HPE_INVALID_UPGRADE' })))
+  exchange.on('error', reject)
+  exchange.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })))
+  exchange.end(body, sent)
+  return promise
 }
 
 async function readStart(

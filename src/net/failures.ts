@@ -21,7 +21,7 @@ const SELF_SIGNED: Words = ['certificate_self_signed', 'the certificate is self-
 const UNTRUSTED: Words = ['certificate_untrusted', 'the certificate was issued by an authority that is not trusted']
 const INVALID: Words = ['answer_invalid', 'the answer is not valid HTTP']
 
-/** Failure codes and messages for errors of Node, OpenSSL, c-ares and undici. */
+/** Failure codes and messages for errors of Node, OpenSSL and c-ares. */
 const KNOWN: Readonly<Record<string, Words>> = {
   ENOTFOUND: NAME_NOT_FOUND,
   ENODATA: NAME_NOT_FOUND,
@@ -40,7 +40,6 @@ const KNOWN: Readonly<Record<string, Words>> = {
   ETIMEDOUT: ['timeout', 'the host did not answer'],
   ECONNRESET: RESET,
   EPIPE: RESET,
-  UND_ERR_SOCKET: RESET,
   CERT_HAS_EXPIRED: ['certificate_expired', 'the certificate has expired'],
   CERT_NOT_YET_VALID: ['certificate_not_yet_valid', 'the certificate is not valid yet'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['certificate_wrong_name', 'the certificate is for another host name'],
@@ -49,8 +48,7 @@ const KNOWN: Readonly<Record<string, Words>> = {
   UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UND_ERR_HEADERS_OVERFLOW: ['answer_invalid', 'the header of the answer is too long'],
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: INVALID,
+  HPE_HEADER_OVERFLOW: ['answer_invalid', 'the header of the answer is too long'],
 }
 
 /** The pending step of each stage, for the message of a timeout. */
@@ -73,16 +71,16 @@ export function egressFailureFrom(stage: Stage, error: unknown): EgressFailure {
   if (error instanceof OutOfTime) {
     return { stage, code: 'timeout', message: `${WAITED_FOR[stage]} within ${error.limitMs / 1000} s` }
   }
-  const { code: given, message = String(error), name } = error as { code?: unknown; message?: string; name?: string }
+  const { code: given, message = String(error) } = error as { code?: unknown; message?: string }
   const code = typeof given === 'string' ? given : ''
-  const known = name === 'HTTPParserError' ? (KNOWN[code] ?? INVALID) : wordsFor(stage, code)
-  const [word, text] = known ?? unknownWords(stage, code, message)
+  const [word, text] = wordsFor(stage, code) ?? unknownWords(stage, code, message)
   return { stage, code: word, message: text }
 }
 
 function wordsFor(stage: Stage, code: string): Words | undefined {
   if (stage === 'tls' && KNOWN[code] === RESET) return ['reset', 'the host closed the connection in the TLS handshake']
-  return KNOWN[code]
+  // Errors of the HTTP parser begin so.
+  return KNOWN[code] ?? (code.startsWith('HPE_') ? INVALID : undefined)
 }
 
 function unknownWords(stage: Stage, code: string, message: string): Words {

@@ -199,7 +199,7 @@ describe('an answer', () => {
     [
       'an upgrade without a request for it',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-      'reset',
+      'answer_invalid',
     ],
   ])('that is %s fails as a value', async (_what, bytes, code) => {
     const receiver = await opened(
@@ -208,6 +208,25 @@ describe('an answer', () => {
       }),
     )
     expect(await post(egress(), receiver.port)).toMatchObject({ kind: 'failed', stage: 'answer', code })
+  })
+
+  test.each([100, 102, 103])('counts that comes after interim answers with status %i', async (interim) => {
+    const first = `HTTP/1.1 ${interim} Wait\r\nlink: </a>; rel=preload\r\n\r\n`
+    for (const bytes of [first, `${first}HTTP/1.1 100 Continue\r\n\r\n${first}`]) {
+      for (const isSplit of [false, true]) {
+        const receiver = await opened(
+          tcpReceiver((socket) => {
+            const final = 'HTTP/1.1 202 Accepted\r\ncontent-length: 5\r\n\r\nthere'
+            socket.once('data', () => {
+              if (!isSplit) return socket.write(bytes + final)
+              socket.write(bytes)
+              return setImmediate(() => socket.write(final))
+            })
+          }),
+        )
+        expect(await post(egress(), receiver.port)).toMatchObject({ kind: 'answered', status: 202, answer: 'there' })
+      }
+    }
   })
 
   test('from a receiver that closes at once is a reset', async () => {
