@@ -83,7 +83,8 @@ async function measure(
   const page = await browser.newPage()
   await page.goto(`${pages.origin('page.test')}/players.html`)
   await page.waitForFunction('globalThis.players !== undefined')
-  await page.evaluate(`players.play('${name}', '${url}', ${JSON.stringify(settings)})`)
+  const lines = `const hls = new Hls(${JSON.stringify(settings)})`
+  await page.evaluate(`players.play('${name}', '${url}', '${lines}')`)
   await delay(WARM_SECONDS * 1000)
   const seconds: number[] = []
   for (let at = 0; at < SECONDS * 1000; at += SAMPLE_MS) {

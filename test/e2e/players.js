@@ -43,12 +43,11 @@ function observe(name) {
 }
 
 const PLAYERS = {
-  async hlsjs(url, settings) {
+  async hlsjs(url, lines = 'const hls = new Hls()') {
     const { video, failed } = observe('hlsjs')
-    const hls = new Hls(settings)
+    const hls = new Function('Hls', `${lines}; return hls`)(Hls)
     latency.hlsjs = () => hls.latency
     hls.on(Hls.Events.ERROR, (_event, { details, fatal }) => fatal && failed(details))
-    if (settings?.playlistLoadPolicy) beginAfterOutage(hls)
     hls.attachMedia(video)
     hls.loadSource(url)
     hls.once(Hls.Events.MANIFEST_PARSED, () => video.play())
@@ -69,30 +68,9 @@ const PLAYERS = {
   },
 }
 
-/** As in the guide to HLS players: hls.js gives up at once where the server is away, or has lost a segment. */
-const errorRetry = { maxNumRetry: 30, retryDelayMs: 500, maxRetryDelayMs: 1000, shouldRetry: (_, count) => count < 30 }
-const timeoutRetry = { maxNumRetry: 3, retryDelayMs: 0, maxRetryDelayMs: 0 }
-const patient = { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry, errorRetry } }
-const PATIENT = { playlistLoadPolicy: patient, fragLoadPolicy: patient }
-
-/** As in the guide. */
-function beginAfterOutage(hls) {
-  let wasAway = false
-  hls.on(Hls.Events.ERROR, (_event, { details }) => {
-    wasAway ||= details === 'levelLoadError'
-  })
-  hls.on(Hls.Events.LEVEL_UPDATED, () => {
-    if (!wasAway) return
-    wasAway = false
-    hls.stopLoad()
-    hls.startLoad()
-  })
-}
-
 globalThis.players = {
-  PATIENT,
-  /** @param settings of hls.js */
-  play: (name, url, settings) => PLAYERS[name](url, settings),
+  /** @param lines that make `hls` */
+  play: (name, url, lines) => PLAYERS[name](url, lines),
   latency: (name) => latency[name](),
   /** What a player has shown so far, see `smoothness.ts`. */
   seen: (name) => ({ frames: shown[name], errors: errors[name] }),

@@ -1,17 +1,26 @@
+import { runInNewContext } from 'node:vm'
+import type { LoaderConfig } from 'hls.js'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keepPushing } from '../hls/scenarios.ts'
 import { endChildren } from '../support/channels.ts'
+import { blocksOf, readPages } from '../support/markdown.ts'
 import { buildPlayer, PlayerPage } from './playerPage.ts'
 import { setStage, type Stage } from './sluice.ts'
-import { ownPort } from '../support/ownPort.ts'
 
 const SOON = { timeout: 90_000, interval: 100 }
+
+/** What the guide to players tells pages with hls.js to do. */
+const GUIDE = readPages()
+  .filter(({ path }) => path.endsWith('/hls-player.md'))
+  .flatMap(({ text }) => blocksOf(text))
+  .map(({ code }) => code)
+  .find((code) => code.includes('playlistLoadPolicy'))
 
 let stage: Stage
 beforeAll(async () => {
   buildPlayer()
-  stage = await setStage({ SLUICE_RTMP_PORT: String(await ownPort()) })
+  stage = await setStage()
 })
 afterAll(async () => {
   endChildren()
@@ -52,7 +61,7 @@ async function withHlsJs(url: string): Promise<Viewer> {
   const page: Page = await stage.browser.newPage()
   await page.goto(`${stage.origin('page.test')}/players.html`)
   await page.waitForFunction('globalThis.players !== undefined')
-  await page.evaluate(`players.play('hlsjs', '${url}', players.PATIENT)`)
+  await page.evaluate(`players.play('hlsjs', '${url}', ${JSON.stringify(GUIDE)})`)
   return {
     at: () => page.evaluate(STATE.replace('VIDEO', "document.querySelector('#hlsjs')")),
     errors: async () => (await page.evaluate<{ errors: string[] }>("players.seen('hlsjs')")).errors,
@@ -66,6 +75,31 @@ async function withOurPlayer(): Promise<Viewer> {
     errors: async () => (await page.states()).filter((state) => /^(refused|failed)/.test(state)),
   }
 }
+
+/** Of hls.js, with what the lines of the guide call. */
+class SettingsOnly {
+  static readonly Events = {}
+  readonly config: Record<'playlistLoadPolicy' | 'fragLoadPolicy', { default: LoaderConfig }>
+
+  constructor(config: SettingsOnly['config']) {
+    this.config = config
+  }
+
+  on(): void {
+    // Nothing happens here.
+  }
+}
+
+test('the lines of the guide try again until the server refuses the viewer', () => {
+  const { config } = runInNewContext(`${GUIDE}; hls`, { Hls: SettingsOnly }) as SettingsOnly
+  for (const { default: policy } of [config.playlistLoadPolicy, config.fragLoadPolicy])
+    for (const retry of [policy.errorRetry!, policy.timeoutRetry!]) {
+      const tries = [0, 404, 503, 401, 403].map((code) =>
+        retry.shouldRetry?.(retry, 1e6, false, { url: '', code }, false),
+      )
+      expect([retry.maxNumRetry, ...tries]).toEqual([Number.POSITIVE_INFINITY, true, true, true, false, false])
+    }
+})
 
 test('viewers go on by themselves when the server is killed and starts again, in hls.js and in our player', async () => {
   const [feed, channel] = await broadcasts()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 import { workingIn } from '../support/channels.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { closePages, openBrowser } from './browser.ts'
 import { servePages } from './pages.ts'
 import { Peer } from './peer.ts'
@@ -46,7 +47,9 @@ export interface Stage {
 
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const dir = newDirectory()
-  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...settings }
+  // It may be started again, and takes the same ports then.
+  const ports = { SLUICE_SERVER_PORT: String(await ownPort()), SLUICE_RTMP_PORT: String(await ownPort()) }
+  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...ports, ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const around = { env: settings }
   const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'], around)).stdout.trim()
@@ -80,8 +83,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<() => Promise<void>> => {
     running.signal(signal)
     await running.ended
-    const port = { SLUICE_SERVER_PORT: String(server.port) }
-    return async () => void (running = await serve(['--data', dir], { ...env, ...port }))
+    return async () => void (running = await serve(['--data', dir], env))
   }
   return {
     v2,
