@@ -140,7 +140,10 @@ static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
 
 /* ---- Reading ---- */
 
-/* How long a datagram has waited in the socket. 0 if the kernel does not say, or if the clock was set back meanwhile. */
+/*
+ * How long a datagram has waited in the socket. 0 if the kernel does not say, or if the clock was set back meanwhile. Linux
+ * begins to note times a moment after the first socket asked for them, and gives earlier datagrams the time of the read: 0, too.
+ */
 static uint32_t waited_ms(struct msghdr *message, const struct timespec *now) {
   const struct cmsghdr *control = CMSG_FIRSTHDR(message);
   struct timespec came;
