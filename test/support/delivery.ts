@@ -88,10 +88,15 @@ const firstPage = (store: Store, webhookId: number) => store.read.deliveries.pag
 
 export const isOver = ({ state }: Delivery): boolean => state !== 'pending' && state !== 'started'
 
-/** The log, once the outbox is empty and this number of deliveries has ended. */
+/**
+ * The log, once the outbox is empty and this number of deliveries has ended. They end about in their order: until the newest
+ * has ended there is no need to read the others.
+ */
 export async function settled(store: Store, webhookId: number, count: number): Promise<Delivery[]> {
   let log: Delivery[] = []
   await until(async () => {
+    const [newest] = await store.read.deliveries.page({ webhookId, limit: 1 })
+    if (newest === undefined || !isOver(newest)) return false
     log = await logOf(store, webhookId)
     return log.length >= count && log.every(isOver)
   })
