@@ -12,9 +12,14 @@ const CLAIM = 10_000
 let tried = process.pid * 31
 
 /**
- * A port for TCP and UDP on loopback that no other test uses before this process ends, whether it is bound or not. It is
- * for a server whose configuration has a port before the server listens: in its own public URL, in the file of another
- * program, or to start there again. All others listen on port 0, and the test reads which one it became.
+ * A port for TCP and UDP on loopback that no other test uses before this process ends, whether it is bound or not. All others
+ * listen on port 0, and the test reads which one it became. That is not possible where
+ * - the configuration of Sluice names the port: in a `nodeUrl`, or where 0 means none (`rtmp.tlsPort`, `tls.redirectPort`),
+ * - another program listens there, and its command line or file names the port: nginx, Varnish, PgBouncer, PostgreSQL, pebble,
+ *   coturn, ffmpeg as a source, the receivers of the documentation,
+ * - a server starts there again: meanwhile port 0 of another test could become the same one,
+ * - nothing may listen there,
+ * - one number is used over UDP and TCP.
  */
 export async function ownPort(): Promise<number> {
   for (const lastTry = tried + COUNT; tried < lastTry; ) {

@@ -20,7 +20,7 @@ let encoder: ChildProcess
 
 beforeAll(async () => {
   authority = await trustedAuthority()
-  const webrtc = { host: '127.0.0.1', port: await ownPort(), processes: 1 }
+  const webrtc = { host: '127.0.0.1', port: 0, processes: 1 }
   const tls = writePair(dir, await leafOf(authority))
   sluice = await runApp({ flags: { webrtc, tls, rtmp: { tlsPort: await ownPort() } } })
 })

@@ -6,7 +6,6 @@ import { bindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { makeToken } from '../support/testNode.ts'
 import { pace, until } from '../support/until.ts'
-import { ownPort } from '../support/ownPort.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
 let sluice: RunningApp
@@ -18,12 +17,12 @@ const viewer = new TestViewer()
 let username: string
 
 beforeAll(async () => {
-  udpPort = await ownPort()
-  const webrtc = { host: '127.0.0.1', port: udpPort, processes: 1 }
+  const webrtc = { host: '127.0.0.1', port: 0, processes: 1 }
   sluice = await runApp({ flags: { webrtc, server: { requestTimeoutSeconds: 1 } } })
   token = (await makeToken(sluice, 'publish')).token
   const answer = await offer('whip/show', await publisher.offer())
   username = `${/a=ice-ufrag:(\S+)/.exec(answer.text)?.[1]}:peer`
+  udpPort = Number(/^a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 (\d+) typ host/im.exec(answer.text)?.[1])
   await publisher.accept(answer.text)
   publisher.play()
   await until(() => sluice.app.ctx.sessions.feeds().length === 1)
