@@ -73,7 +73,10 @@ class Placeholder {
 
 const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
 
-let statements = 0
+/** All of them, for tests that run each. */
+const statements: ((engine: SqlDialect) => Query)[] = []
+
+export const everyStatement = (engine: SqlDialect): Query[] => statements.map((compile) => compile(engine))
 
 /**
  * Compiles a query once per SQL dialect, which makes it nearly as cheap as raw prepared SQL (compiling costs more than the
@@ -82,15 +85,20 @@ let statements = 0
 export function statement<P extends object, R>(
   build: (db: Kysely<DB>, params: P, engine: DialectName) => Compilable<R>,
 ): Statement<P, R> {
-  const name = `sluice_${(statements += 1)}`
+  const name = `sluice_${statements.length + 1}`
   const compiled = new Map<DialectName, Query>()
-  return (engine, params) => {
+  const compile = (engine: SqlDialect): Query => {
     let query = compiled.get(engine.name)
     if (!query) {
-      query = build(engine.db, placeholders as P, engine.name).compile()
+      query = { ...build(engine.db, placeholders as P, engine.name).compile(), name }
       compiled.set(engine.name, query)
     }
-    return { sql: query.sql, parameters: fill(query.parameters, params), name }
+    return query
+  }
+  statements.push(compile)
+  return (engine, params) => {
+    const { sql, parameters } = compile(engine)
+    return { sql, parameters: fill(parameters, params), name }
   }
 }
 

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { postgresEngine } from '../../src/store/engines.ts'
+import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
+import { columnsOf } from '../../src/store/tableColumns.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
@@ -118,6 +121,68 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store!.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 }))
       await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
       await Promise.all([store!.close(), other!.close()])
+    })
+
+    describe('of which a newer node changes the tables', () => {
+      const tables = async (client: Client): Promise<string[]> => {
+        const { rows } = await client.query<{ name: string }>(`select table_name as name from information_schema.tables
+          where table_schema = current_schema() and table_type = 'BASE TABLE' and table_name not like 'kysely%'`)
+        return rows.map(({ name }) => name)
+      }
+
+      test('has the columns that statements name', async () => {
+        await (await openStore({ url: database.url, log: quiet })).close()
+        const client = await connect()
+        for (const table of await tables(client)) {
+          const { rows } = await client.query<{ name: string }>(
+            `select column_name as name from information_schema.columns where table_name = '${table}'`,
+          )
+          const named = columnsOf(table as 'tokens').map((column) => column.split('.')[1])
+          expect(new Set(named), table).toEqual(new Set(rows.map(({ name }) => name)))
+        }
+        await client.end()
+      })
+
+      test('a column more in every table disturbs no statement that was prepared before', async () => {
+        await (await openStore({ url: database.url, log: quiet })).close()
+        const [earlier, newer] = [await connect(), await connect()]
+        /** Runs each statement without values; returns the codes of their failures. */
+        const runAll = async (): Promise<Set<string | undefined>> => {
+          const codes = new Set<string | undefined>()
+          for (const { name, sql, parameters } of everyStatement(postgresEngine)) {
+            await earlier.query('begin')
+            const failed: unknown = await earlier
+              .query({ name: `${name}`, text: sql, values: parameters.map(() => null) })
+              .catch((error: unknown) => error)
+            if (failed instanceof DatabaseError) codes.add(failed.code)
+            await earlier.query('rollback')
+          }
+          return codes
+        }
+        const NOT_NULL = '23502'
+        expect([...(await runAll())]).toEqual([NOT_NULL])
+        for (const table of await tables(newer)) await newer.query(`alter table ${table} add column newer integer`)
+        expect([...(await runAll())]).toEqual([NOT_NULL])
+        await Promise.all([earlier.end(), newer.end()])
+      })
+
+      test('a column of another type makes statements be prepared again, once, also in a transaction', async () => {
+        const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
+        const readAll = () => Promise.all([store.read.accounts.list(), store.transaction((tx) => tx.accounts.list())])
+        const before = await readAll()
+        await execute('alter table accounts alter column name type varchar(1000)')
+        expect(await readAll()).toEqual(before)
+        await execute('alter table accounts alter column name type text')
+        let attempts = 0
+        const inTransaction = store.transaction(async (tx) => {
+          attempts += 1
+          await tx.audit.append(auditRow('a', 'once'))
+          return tx.accounts.list()
+        })
+        expect([await inTransaction, attempts]).toEqual([before[1], 2])
+        expect(await store.read.audit.recent('a', 10)).toHaveLength(1)
+        await store.close()
+      })
     })
 
     test('a deadlock is resolved by a retry', async () => {

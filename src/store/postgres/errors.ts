@@ -31,9 +31,16 @@ export class SharedSessions extends StaleConnections {
   }
 }
 
+/**
+ * A statement was prepared before a migration that changed the shape of its answer. Another connection prepares it again.
+ */
+export class OutdatedPlan extends StaleConnections {}
+
 const UNIQUE_VIOLATION = '23505'
 const READ_ONLY = '25006'
 const DISK_FULL = '53100'
+/** feature_not_supported, and where in the server it comes from: the message is in the language of the server. */
+const OUTDATED = { code: '0A000', routine: 'RevalidateCachedQuery' }
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
@@ -76,6 +83,8 @@ export function translatePostgresError(error: unknown, pool?: PoolUse): unknown 
   const code = error.code ?? ''
   if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)
   if (RETRY.has(code)) return new Retry('the database gave up the transaction', { cause: error })
+  if (code === OUTDATED.code && error.routine === OUTDATED.routine)
+    return new OutdatedPlan('a prepared statement is older than the tables', { cause: error })
   if (code === READ_ONLY) return new ReadOnlyServer({ cause: error })
   if (SHARED_SESSION.has(code)) return new SharedSessions({ cause: error })
   if (SHUTDOWN.test(code)) return new StaleConnections(error.message, { cause: error })

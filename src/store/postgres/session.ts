@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import { postgresEngine } from '../engines.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
-import { translatePostgresError } from './errors.ts'
+import { OutdatedPlan, translatePostgresError } from './errors.ts'
 import { StorePool } from './pool.ts'
 
 /** Runs queries on a pool (each on any connection) or on one connection (a transaction, or the connection's owner). */
@@ -15,15 +15,24 @@ export class PgExecutor extends Executor {
 
   override async execute(query: Query): Promise<QueryAnswer> {
     if (!(this.#target instanceof StorePool)) return run(this.#target, query)
-    const client = await this.#target.lend()
     try {
-      const answer = await run(client, query)
-      this.#target.giveBack(client)
-      return answer
+      return await runOnPool(this.#target, query)
     } catch (error) {
-      this.#target.giveBack(client, error, true)
-      throw error
+      if (!(error instanceof OutdatedPlan)) throw error
+      return runOnPool(this.#target, query)
     }
+  }
+}
+
+async function runOnPool(pool: StorePool, query: Query): Promise<QueryAnswer> {
+  const client = await pool.lend()
+  try {
+    const answer = await run(client, query)
+    pool.giveBack(client)
+    return answer
+  } catch (error) {
+    pool.giveBack(client, error, true)
+    throw error
   }
 }
 

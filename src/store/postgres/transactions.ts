@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import { ScopedExecutor } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
-import { Retry, translatePostgresError } from './errors.ts'
+import { OutdatedPlan, Retry, translatePostgresError } from './errors.ts'
 import type { StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 
@@ -22,7 +22,8 @@ export class Transactions {
       try {
         return await this.#once(work)
       } catch (error) {
-        if (!(error instanceof Retry) || retries === RETRIES) throw error
+        const mayRetry = error instanceof Retry || error instanceof OutdatedPlan
+        if (!mayRetry || retries === RETRIES) throw error
       }
     }
   }

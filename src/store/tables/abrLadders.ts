@@ -1,5 +1,6 @@
 import type { AbrLadder } from '../../core/channels/types.ts'
 import { type Executor, statement } from '../executor.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { ResourceStatements } from './resource.ts'
 
 /** Nodes of the version before read all columns of the table, so a new fact of a ladder is with its first rendition. */
@@ -39,7 +40,12 @@ const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', 
 })
 
 const ofAccount = statement((db, p: { accountId: string }) =>
-  db.selectFrom('abr_ladders').selectAll().where('account_id', '=', p.accountId).orderBy('created_at_ms').orderBy('id'),
+  db
+    .selectFrom('abr_ladders')
+    .select(columnsOf('abr_ladders'))
+    .where('account_id', '=', p.accountId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
 )
 
 export const getAbrLadder = ladders.get.bind(ladders)

@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccessLogTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -42,7 +43,7 @@ export async function appendAccessLog(executor: Executor, rows: readonly AccessL
 /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
 export async function pageAccessLog(executor: Executor, query: AccessLogQuery): Promise<AccessLogRow[]> {
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('access_log').selectAll().where('account_id', '=', query.accountId)
+    let page = db.selectFrom('access_log').select(columnsOf('access_log')).where('account_id', '=', query.accountId)
     if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
     if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
     if (query.address !== undefined) page = page.where('address', '=', query.address)
@@ -63,7 +64,11 @@ export async function getAccessLogRow(
   { accountId, id }: { accountId: string; id: string },
 ): Promise<AccessLogRow | undefined> {
   const [row] = await executor.ask((db) =>
-    db.selectFrom('access_log').selectAll().where('id', '=', id).where('account_id', '=', accountId),
+    db
+      .selectFrom('access_log')
+      .select(columnsOf('access_log'))
+      .where('id', '=', id)
+      .where('account_id', '=', accountId),
   )
   return row && fromRow(row)
 }

@@ -1,11 +1,16 @@
 import type { Account } from '../store.ts'
 import { type Executor, statement } from '../executor.ts'
+import { columnsOf } from '../tableColumns.ts'
 
 type Row = { id: string; name: string; created_at_ms: number }
 
-const get = statement((db, p: { id: string }) => db.selectFrom('accounts').selectAll().where('id', '=', p.id))
+const get = statement((db, p: { id: string }) =>
+  db.selectFrom('accounts').select(columnsOf('accounts')).where('id', '=', p.id),
+)
 
-const list = statement((db) => db.selectFrom('accounts').selectAll().orderBy('created_at_ms').orderBy('id'))
+const list = statement((db) =>
+  db.selectFrom('accounts').select(columnsOf('accounts')).orderBy('created_at_ms').orderBy('id'),
+)
 
 const insert = statement((db, p: Row) =>
   db.insertInto('accounts').values({ id: p.id, name: p.name, created_at_ms: p.created_at_ms }),

@@ -3,6 +3,7 @@ import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts
 import { type Executor, statement } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const append = statement((db, p: Omit<AuditRow, 'actor'> & { actor: string }) =>
@@ -33,7 +34,12 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
 )
 
 const recent = statement((db, p: { accountId: string; limit: number }) =>
-  db.selectFrom('audit').selectAll().where('account_id', '=', p.accountId).orderBy('id', 'desc').limit(p.limit),
+  db
+    .selectFrom('audit')
+    .select(columnsOf('audit'))
+    .where('account_id', '=', p.accountId)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
 )
 
 const newestActions = statement((db, p: { accountId: string; limit: number }) =>
@@ -66,7 +72,7 @@ export const newestAuditActions = (
 /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
 export async function pageAudit(executor: Executor, query: AuditQuery): Promise<StoredAuditRow[]> {
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('audit').selectAll().where('account_id', '=', query.accountId)
+    let page = db.selectFrom('audit').select(columnsOf('audit')).where('account_id', '=', query.accountId)
     if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
     if (query.action !== undefined) page = page.where('action', '=', query.action)
     if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)

@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { BoundAddress, Tx } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 type Bind = Parameters<Tx['bindings']['bind']>[0]
 type Use = Parameters<Tx['bindings']['touch']>[0][number]
 
 const list = statement((db, p: { tokenId: number }) =>
-  db.selectFrom('bindings').selectAll().where('token_id', '=', p.tokenId).orderBy('ord'),
+  db.selectFrom('bindings').select(columnsOf('bindings')).where('token_id', '=', p.tokenId).orderBy('ord'),
 )
 
 const lockVersion = statement((db, p: { tokenId: number }, engine) => {

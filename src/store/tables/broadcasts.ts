@@ -2,6 +2,7 @@ import type { Protocol } from '../../core/access/types.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { feedFromRow } from './feeds.ts'
 import { afterKey } from './keyset.ts'
 
@@ -15,7 +16,7 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
       .leftJoin('feed_reports', 'feed_reports.feed_id', 'feeds.id')
-      .selectAll('feeds')
+      .select(columnsOf('feeds'))
       .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
       .select(['feed_reports.most_viewers', 'feed_reports.bytes_out'])
       .where('feeds.account_id', '=', accountId)

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { RunTables } from '../runsSchema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -33,7 +34,7 @@ export async function pageChannelEvents(executor: Executor, query: ChannelEventQ
   const { accountId, types, fromMs, untilMs, descending, after, limit } = query
   const order = descending ? 'desc' : 'asc'
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('channel_events').selectAll().where('account_id', '=', accountId)
+    let page = db.selectFrom('channel_events').select(columnsOf('channel_events')).where('account_id', '=', accountId)
     if (types) page = page.where('type', 'in', types)
     if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
     if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)

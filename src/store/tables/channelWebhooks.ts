@@ -2,24 +2,33 @@ import { type Selectable, sql } from 'kysely'
 import type { WebhookTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { probedOf } from './webhooks.ts'
 
 const byId = statement((db, p: { accountId: string; id: string }) =>
-  db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId),
+  db
+    .selectFrom('webhooks')
+    .select(columnsOf('webhooks'))
+    .where('public_id', '=', p.id)
+    .where('account_id', '=', p.accountId),
 )
 
 const lock = statement((db, p: { accountId: string; id: string }, engine) => {
-  const row = db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId)
+  const row = db
+    .selectFrom('webhooks')
+    .select(columnsOf('webhooks'))
+    .where('public_id', '=', p.id)
+    .where('account_id', '=', p.accountId)
   return lockRows(engine, row, 'update')
 })
 
 const active = statement((db, p: { accountId: string }) =>
   db
     .selectFrom('webhooks')
-    .selectAll()
+    .select(columnsOf('webhooks'))
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is not', null)
     .where('active', '=', 1)
@@ -78,7 +87,7 @@ export async function pageChannelWebhooks(
   const rows = await executor.ask((db) => {
     const all = db
       .selectFrom('webhooks')
-      .selectAll()
+      .select(columnsOf('webhooks'))
       .where('account_id', '=', accountId)
       .where('public_id', 'is not', null)
     const page = after ? all.where(afterKey(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all

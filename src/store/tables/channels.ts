@@ -3,6 +3,7 @@ import type { SlateFacts } from '../../core/channels/slate.ts'
 import type { Channel, ActiveStatus } from '../../core/channels/types.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
@@ -89,7 +90,7 @@ export async function deleteChannel(executor: Executor, id: string): Promise<voi
 export async function pageChannels(executor: Executor, query: ChannelPageQuery): Promise<Channel[]> {
   const { accountId, after, externalId, search } = query
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('channels').selectAll().where('account_id', '=', accountId)
+    let page = db.selectFrom('channels').select(columnsOf('channels')).where('account_id', '=', accountId)
     if (query.name !== undefined) page = page.where('name', '=', query.name)
     if (query.statuses) page = page.where('status', 'in', query.statuses)
     if (query.ids) page = page.where('id', 'in', query.ids)

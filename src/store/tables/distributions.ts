@@ -1,6 +1,7 @@
 import type { Distribution, DistributionRules } from '../../core/channels/types.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { ResourceStatements } from './resource.ts'
 
@@ -51,18 +52,20 @@ const keys = new ResourceStatements<'distribution_keys', DistributionKey>('distr
 const ofChannel = statement((db, p: { channelId: string }) =>
   db
     .selectFrom('distributions')
-    .selectAll()
+    .select(columnsOf('distributions'))
     .where('channel_id', '=', p.channelId)
     .orderBy('created_at_ms')
     .orderBy('id'),
 )
 
-const byId = statement((db, p: { id: string }) => db.selectFrom('distributions').selectAll().where('id', '=', p.id))
+const byId = statement((db, p: { id: string }) =>
+  db.selectFrom('distributions').select(columnsOf('distributions')).where('id', '=', p.id),
+)
 
 const keysOf = statement((db, p: { distributionId: string }) =>
   db
     .selectFrom('distribution_keys')
-    .selectAll()
+    .select(columnsOf('distribution_keys'))
     .where('distribution_id', '=', p.distributionId)
     .orderBy('created_at_ms')
     .orderBy('id'),
@@ -98,7 +101,7 @@ export async function distributionKeysOf(executor: Executor, distributionId: str
 export async function pageDistributions(executor: Executor, query: DistributionListQuery): Promise<Distribution[]> {
   const { channelId, after, limit } = query
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('distributions').selectAll().where('channel_id', '=', channelId)
+    let page = db.selectFrom('distributions').select(columnsOf('distributions')).where('channel_id', '=', channelId)
     if (after) page = page.where(afterKey(['name', 'id'], 'asc', [after.name, after.id]))
     return page.orderBy('name').orderBy('id').limit(limit)
   })

@@ -2,6 +2,7 @@ import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EngineStateTable } from '../runsSchema.ts'
 import { type DialectName, type Executor, statement } from '../executor.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const isExpired = (engine: DialectName): RawBuilder<number> =>
@@ -10,7 +11,7 @@ const isExpired = (engine: DialectName): RawBuilder<number> =>
 const byId = statement((db, p: { engineId: string }, engine) =>
   db
     .selectFrom('engine_states')
-    .selectAll()
+    .select(columnsOf('engine_states'))
     .select(isExpired(engine).as('expired'))
     .where('engine_id', '=', p.engineId),
 )
@@ -18,7 +19,7 @@ const byId = statement((db, p: { engineId: string }, engine) =>
 const busy = statement((db, _none: object, engine) =>
   db
     .selectFrom('engine_states')
-    .selectAll()
+    .select(columnsOf('engine_states'))
     .select(isExpired(engine).as('expired'))
     // Two short index ranges. SQLite uses them only without an `order by`, and never for `is not null`; otherwise it would
     // read all engines that ever ran, every second. No node has an empty name.

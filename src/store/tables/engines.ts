@@ -1,6 +1,7 @@
 import type { Engine, ActiveStatus } from '../../core/channels/types.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { ChildListQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
@@ -38,11 +39,21 @@ const engines = new ResourceStatements<'engines', Engine>('engines', {
 })
 
 const ofChannel = statement((db, p: { channelId: string }) =>
-  db.selectFrom('engines').selectAll().where('channel_id', '=', p.channelId).orderBy('created_at_ms').orderBy('id'),
+  db
+    .selectFrom('engines')
+    .select(columnsOf('engines'))
+    .where('channel_id', '=', p.channelId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
 )
 
 const unstopped = statement((db, _none: object) =>
-  db.selectFrom('engines').selectAll().where('status', '<>', 'stopped').orderBy('created_at_ms').orderBy('id'),
+  db
+    .selectFrom('engines')
+    .select(columnsOf('engines'))
+    .where('status', '<>', 'stopped')
+    .orderBy('created_at_ms')
+    .orderBy('id'),
 )
 
 const setStatus = statement((db, p: { id: string; status: ActiveStatus; message: string | null }) =>
@@ -50,7 +61,12 @@ const setStatus = statement((db, p: { id: string; status: ActiveStatus; message:
 )
 
 const usingLadder = statement((db, p: { abrLadderId: string }) =>
-  db.selectFrom('engines').selectAll().where('abr_ladder_id', '=', p.abrLadderId).orderBy('id').limit(1),
+  db
+    .selectFrom('engines')
+    .select(columnsOf('engines'))
+    .where('abr_ladder_id', '=', p.abrLadderId)
+    .orderBy('id')
+    .limit(1),
 )
 
 export const getEngine = engines.get.bind(engines)
@@ -58,7 +74,9 @@ export const insertEngine = engines.insert.bind(engines)
 export const replaceEngine = engines.replace.bind(engines)
 
 export async function deleteEngine(executor: Executor, id: string): Promise<void> {
-  const [engine] = engines.read(await executor.ask((db) => db.selectFrom('engines').selectAll().where('id', '=', id)))
+  const [engine] = engines.read(
+    await executor.ask((db) => db.selectFrom('engines').select(columnsOf('engines')).where('id', '=', id)),
+  )
   await engines.delete(executor, id)
   if (engine) await forgetEngineStates(executor, engine.channelId)
 }
@@ -87,7 +105,7 @@ export async function setEngineStatus(
 export async function pageEngines(executor: Executor, query: ChildListQuery): Promise<Engine[]> {
   const { after, limit } = query
   const rows = await executor.ask((db) => {
-    const all = db.selectFrom('engines').selectAll()
+    const all = db.selectFrom('engines').select(columnsOf('engines'))
     let page =
       'ingestId' in query ? all.where('ingest_id', '=', query.ingestId) : all.where('channel_id', '=', query.channelId)
     if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Protocol } from '../../core/access/types.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import type { FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { feedFromRow } from './feeds.ts'
 
 /** Sorted, so that two nodes that write the same rows cannot deadlock. Reports of deleted feeds are left out. */
@@ -41,7 +42,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
       .leftJoin('feed_reports', 'feed_reports.feed_id', 'feeds.id')
-      .selectAll('feeds')
+      .select(columnsOf('feeds'))
       .select(['nodes.url', 'tokens.label', 'sessions.protocol', 'feed_reports.reading', 'feed_reports.most_viewers'])
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is', null)

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
@@ -19,7 +20,12 @@ const insert = statement((db, p: Selectable<FeedTable>) =>
 )
 
 const open = statement((db, p: { limit: number }) =>
-  db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
+  db
+    .selectFrom('feeds')
+    .select(columnsOf('feeds'))
+    .where('ended_at_ms', 'is', null)
+    .orderBy('started_at_ms')
+    .limit(p.limit),
 )
 
 const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
@@ -49,7 +55,7 @@ const remote = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-    .selectAll('feeds')
+    .select(columnsOf('feeds'))
     .select('serving_nodes.url')
     .where('feeds.ended_at_ms', 'is', null)
     .where('feeds.node', '<>', p.node)
@@ -61,7 +67,7 @@ const remoteOf = statement((db, p: Stream & { node: string }) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-    .selectAll('feeds')
+    .select(columnsOf('feeds'))
     .select('serving_nodes.url')
     .where('feeds.account_id', '=', p.accountId)
     .where('feeds.stream_name', '=', p.streamName)
@@ -73,7 +79,7 @@ const remoteOf = statement((db, p: Stream & { node: string }) =>
 const lockOpen = statement((db, p: Stream, engine) => {
   const rows = db
     .selectFrom('feeds')
-    .selectAll()
+    .select(columnsOf('feeds'))
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
     .where('ended_at_ms', 'is', null)
@@ -112,7 +118,7 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
     .set({ ended_at_ms: p.atMs })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
-    .returningAll(),
+    .returning(columnsOf('feeds')),
 )
 
 const endOfNode = statement((db, p: { node: string; atMs: number }) =>
@@ -128,7 +134,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
     }))
     .where('node', '=', p.node)
     .where('ended_at_ms', 'is', null)
-    .returningAll(),
+    .returning(columnsOf('feeds')),
 )
 
 /** @throws Conflict when the source is on the air */

@@ -1,5 +1,6 @@
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { Newest, StoredIngest } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { ResourceStatements } from './resource.ts'
 
@@ -30,11 +31,16 @@ const ingests = new ResourceStatements<'ingests', StoredIngest>('ingests', {
 })
 
 const ofChannel = statement((db, p: { channelId: string }) =>
-  db.selectFrom('ingests').selectAll().where('channel_id', '=', p.channelId).orderBy('created_at_ms').orderBy('id'),
+  db
+    .selectFrom('ingests')
+    .select(columnsOf('ingests'))
+    .where('channel_id', '=', p.channelId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
 )
 
 const byKeyHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('ingests').selectAll().where('key_hash', '=', p.hash),
+  db.selectFrom('ingests').select(columnsOf('ingests')).where('key_hash', '=', p.hash),
 )
 
 export const getIngest = ingests.get.bind(ingests)
@@ -64,7 +70,7 @@ export async function keyHashesOf(executor: Executor, ids: readonly string[]): P
 export async function pageIngests(executor: Executor, query: Newest & { channelId: string }): Promise<StoredIngest[]> {
   const { channelId, after, limit } = query
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('ingests').selectAll().where('channel_id', '=', channelId)
+    let page = db.selectFrom('ingests').select(columnsOf('ingests')).where('channel_id', '=', channelId)
     if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
   })

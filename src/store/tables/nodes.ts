@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { NodeTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { NewNode, Node, NodeFacts } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -35,14 +36,14 @@ const lockShared = statement((db, p: { id: string }, engine) => {
 
 /** Skips a node that another one has locked to give it up. */
 const lock = statement((db, p: { id: string }, engine) => {
-  const row = db.selectFrom('serving_nodes').selectAll().where('id', '=', p.id)
+  const row = db.selectFrom('serving_nodes').select(columnsOf('serving_nodes')).where('id', '=', p.id)
   return lockRows(engine, row, 'update skip locked')
 })
 
 const lockExpired = statement((db, p: { id: string }, engine) => {
   const row = db
     .selectFrom('serving_nodes')
-    .selectAll()
+    .select(columnsOf('serving_nodes'))
     .where('id', '=', p.id)
     .where('alive_until_ms', '<', databaseTime(engine))
   return lockRows(engine, row, 'update skip locked')
@@ -60,7 +61,7 @@ const insertKey = statement((db, p: { id: string; keyId: string }) =>
 
 const removeKey = statement((db, p: { id: string }) => db.deleteFrom('node_keys').where('node_id', '=', p.id))
 
-const keys = statement((db, _none: object) => db.selectFrom('node_keys').selectAll())
+const keys = statement((db, _none: object) => db.selectFrom('node_keys').select(columnsOf('node_keys')))
 
 const putFacts = statement((db, p: NodeFacts & { id: string }) =>
   db
@@ -74,12 +75,12 @@ const removeFacts = statement((db, _none: object) =>
   db.deleteFrom('node_facts').where('node_id', 'not in', (eb) => eb.selectFrom('serving_nodes').select('id')),
 )
 
-const facts = statement((db, _none: object) => db.selectFrom('node_facts').selectAll())
+const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
 
 const list = statement((db, _none: object, engine) =>
   db
     .selectFrom('serving_nodes')
-    .selectAll()
+    .select(columnsOf('serving_nodes'))
     .select(sql<number>`case when alive_until_ms < ${databaseTime(engine)} then 1 else 0 end`.as('expired'))
     .orderBy('id'),
 )

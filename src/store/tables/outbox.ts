@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { OutboxEvent } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 const append = statement((db, p: OutboxEvent) =>
@@ -19,14 +20,14 @@ const append = statement((db, p: OutboxEvent) =>
 )
 
 const pending = statement((db, p: { limit: number }) =>
-  db.selectFrom('outbox').selectAll().orderBy('id').limit(p.limit),
+  db.selectFrom('outbox').select(columnsOf('outbox')).orderBy('id').limit(p.limit),
 )
 
 /** Skips rows that another node is taking. SQLite has only one writer, so there are none. */
 const take = statement((db, p: { limit: number }, engine) => {
   const oldest = db.selectFrom('outbox as waiting').select('waiting.id').orderBy('waiting.id').limit(p.limit)
   const mine = lockRows(engine, oldest, 'update skip locked')
-  return db.deleteFrom('outbox').where('id', 'in', mine).returningAll()
+  return db.deleteFrom('outbox').where('id', 'in', mine).returning(columnsOf('outbox'))
 })
 
 export async function appendOutbox(executor: Executor, event: OutboxEvent): Promise<number> {

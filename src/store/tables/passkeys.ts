@@ -2,11 +2,19 @@ import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { Passkey } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 
-const byId = statement((db, p: { id: string }) => db.selectFrom('passkeys').selectAll().where('id', '=', p.id))
+const byId = statement((db, p: { id: string }) =>
+  db.selectFrom('passkeys').select(columnsOf('passkeys')).where('id', '=', p.id),
+)
 
 const ofUser = statement((db, p: { userId: number }) =>
-  db.selectFrom('passkeys').selectAll().where('user_id', '=', p.userId).orderBy('created_at_ms').orderBy('id'),
+  db
+    .selectFrom('passkeys')
+    .select(columnsOf('passkeys'))
+    .where('user_id', '=', p.userId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
 )
 
 const insert = statement((db, p: Omit<Passkey, 'transports'> & { transports: string }) =>

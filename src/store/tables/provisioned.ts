@@ -1,5 +1,6 @@
 import { type Executor, statement } from '../executor.ts'
 import type { Provisioned } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 
 interface Name {
   accountId: string
@@ -8,7 +9,12 @@ interface Name {
 }
 
 const list = statement((db, p: { accountId: string }) =>
-  db.selectFrom('provisioned').selectAll().where('account_id', '=', p.accountId).orderBy('kind').orderBy('name'),
+  db
+    .selectFrom('provisioned')
+    .select(columnsOf('provisioned'))
+    .where('account_id', '=', p.accountId)
+    .orderBy('kind')
+    .orderBy('name'),
 )
 
 const put = statement((db, p: Provisioned & { accountId: string }) =>

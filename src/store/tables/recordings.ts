@@ -3,6 +3,7 @@ import type { RecordedTrack, RecordingState } from '../../core/recordings/types.
 import type { RecordingTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = Selectable<RecordingTable>
@@ -27,7 +28,7 @@ const insert = statement((db, p: Row) =>
 )
 
 const lock = statement((db, p: { id: string }, engine) => {
-  const row = db.selectFrom('recordings').selectAll().where('id', '=', p.id)
+  const row = db.selectFrom('recordings').select(columnsOf('recordings')).where('id', '=', p.id)
   return lockRows(engine, row, 'update')
 })
 
@@ -52,7 +53,7 @@ const remove = statement((db, p: { id: string }) => db.deleteFrom('recordings').
 const byId = statement((db, p: { accountId: string; id: string }) =>
   db
     .selectFrom('recordings')
-    .selectAll()
+    .select(columnsOf('recordings'))
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('state', '!=', 'deleting'),
@@ -62,7 +63,7 @@ const byId = statement((db, p: { accountId: string; id: string }) =>
 const unfinished = statement((db, p: { hostKey: string }) =>
   db
     .selectFrom('recordings')
-    .selectAll()
+    .select(columnsOf('recordings'))
     .where('place', '=', p.hostKey)
     .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
     .orderBy('id'),
@@ -102,7 +103,7 @@ export async function pageRecordings(executor: Executor, query: RecordingQuery):
   const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('recordings')
-      .selectAll()
+      .select(columnsOf('recordings'))
       .where('account_id', '=', query.accountId)
       .where('state', '!=', 'deleting')
     if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)

@@ -1,5 +1,6 @@
 import { type Executor, statement } from '../executor.ts'
 import type { ReloadRequest } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 
 const insert = statement((db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number }) =>
   db.insertInto('reload_requests').values({
@@ -14,7 +15,7 @@ const insert = statement((db, p: { id: string; nodeId: string; isCheck: 0 | 1; a
 const waiting = statement((db, p: { nodeId: string; limit: number }) =>
   db
     .selectFrom('reload_requests')
-    .selectAll()
+    .select(columnsOf('reload_requests'))
     .where('node_id', '=', p.nodeId)
     .where('answer', 'is', null)
     .orderBy('id')

@@ -1,6 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { ChannelTables } from '../channelsSchema.ts'
 import { type Executor, type Statement, statement } from '../executor.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 /** Tables whose rows have an id of their own and belong to an account. */
@@ -36,8 +37,9 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
     const name = table as unknown as 'resources'
     this.#table = name
     this.#shape = shape
+    const columns = columnsOf(table) as readonly unknown[] as readonly ('resources.id' | 'resources.account_id')[]
     const owned = (db: unknown, p: { accountId: string; id: string }) =>
-      (db as AnyTable).selectFrom(name).selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId)
+      (db as AnyTable).selectFrom(name).select(columns).where('id', '=', p.id).where('account_id', '=', p.accountId)
     this.#byId = statement(owned)
     this.#lock = statement((db, p: { accountId: string; id: string }, engine) =>
       lockRows(engine, owned(db, p), 'update'),

@@ -5,6 +5,7 @@ import type { RunActorTable, RunTable } from '../runsSchema.ts'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const ACTORS = ['start_name', 'stop_name', 'kept_by'] as const
@@ -12,7 +13,7 @@ type Row = Selectable<RunTable> & Pick<Selectable<RunActorTable>, (typeof ACTORS
 
 /** Runs with the names of their actors. */
 const named = (db: Kysely<DB>) =>
-  db.selectFrom('runs').leftJoin('run_actors', 'run_actors.run_id', 'runs.id').selectAll('runs').select(ACTORS)
+  db.selectFrom('runs').leftJoin('run_actors', 'run_actors.run_id', 'runs.id').select(columnsOf('runs')).select(ACTORS)
 
 const byId = statement((db, p: { id: string }) => named(db).where('id', '=', p.id))
 

@@ -1,6 +1,7 @@
 import { sql, type SqlBool } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { ResourceStatements } from './resource.ts'
@@ -70,7 +71,7 @@ const due = statement((db, p: { nowMs: number; limit: number }) =>
 const others = statement((db, p: { accountId: string; id: string }) =>
   db
     .selectFrom('schedulers')
-    .selectAll()
+    .select(columnsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '=', 'active')
     .where('id', '<>', p.id),
@@ -79,7 +80,7 @@ const others = statement((db, p: { accountId: string; id: string }) =>
 const naming = statement((db, p: { accountId: string; pattern: string }, engine) => {
   const rows = db
     .selectFrom('schedulers')
-    .selectAll()
+    .select(columnsOf('schedulers'))
     .where('account_id', '=', p.accountId)
     .where('status', '<>', 'terminated')
     .where('channels', 'like', p.pattern)
@@ -101,7 +102,7 @@ const removeSkips = statement((db, p: { id: string }) =>
 const skips = statement((db, p: { id: string; limit: number }) =>
   db
     .selectFrom('scheduler_skips')
-    .selectAll()
+    .select(columnsOf('scheduler_skips'))
     .where('scheduler_id', '=', p.id)
     .orderBy('start_ms', 'desc')
     .limit(p.limit),
@@ -166,7 +167,7 @@ export async function pageSchedulers(executor: Executor, query: SchedulerQuery):
   const order = query.descending ? 'desc' : 'asc'
   const { after, statuses, channelId } = query
   const rows = await executor.ask((db) => {
-    let page = db.selectFrom('schedulers').selectAll().where('account_id', '=', query.accountId)
+    let page = db.selectFrom('schedulers').select(columnsOf('schedulers')).where('account_id', '=', query.accountId)
     if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
     if (channelId !== undefined) page = page.where(names(channelId))
     if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))

@@ -4,6 +4,7 @@ import type { Session } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
@@ -27,7 +28,9 @@ const insert = statement((db, p: Insertable<SessionTable>) =>
   }),
 )
 
-const byId = statement((db, p: { id: string }) => db.selectFrom('sessions').selectAll().where('id', '=', p.id))
+const byId = statement((db, p: { id: string }) =>
+  db.selectFrom('sessions').select(columnsOf('sessions')).where('id', '=', p.id),
+)
 
 const kicked = statement((db, p: { node: string; limit: number }) =>
   db
@@ -45,7 +48,7 @@ const attach = statement((db, p: { id: string; feedId: string }) =>
     .set({ feed_id: p.feedId })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
-    .returningAll(),
+    .returning(columnsOf('sessions')),
 )
 
 const endOfNode = statement(
@@ -82,7 +85,7 @@ const kick = statement((db, p: { accountId: string; id: string; reason: SessionE
     .where('account_id', '=', p.accountId)
     .where('ended_at_ms', 'is', null)
     .where('kick', 'is', null)
-    .returningAll(),
+    .returning(columnsOf('sessions')),
 )
 
 const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -131,7 +134,7 @@ export async function pageSessions(executor: Executor, query: SessionQuery): Pro
   const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('sessions')
-      .selectAll()
+      .select(columnsOf('sessions'))
       .select((eb) =>
         eb
           .selectFrom('session_cache_bytes')

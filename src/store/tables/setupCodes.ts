@@ -1,8 +1,9 @@
 import { type Executor, statement } from '../executor.ts'
 import type { SetupCode } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('setup_codes').selectAll().where('hash', '=', p.hash),
+  db.selectFrom('setup_codes').select(columnsOf('setup_codes')).where('hash', '=', p.hash),
 )
 
 const insert = statement((db, p: Omit<SetupCode, 'usedAtMs' | 'firstOnly'> & { hash: Uint8Array; firstOnly: 0 | 1 }) =>

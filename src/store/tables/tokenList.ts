@@ -10,6 +10,7 @@ import type { DB } from '../schema.ts'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
 import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 import { renditionsOf } from './tokenRenditions.ts'
@@ -86,7 +87,7 @@ function page(db: Kysely<DB>, p: Page, scan: Scan, filter?: Filter) {
   const rows = db
     .selectFrom(idsOf(db, p, scan, filter))
     .innerJoin('tokens', 'tokens.id', 'page.id')
-    .selectAll('tokens')
+    .select(columnsOf('tokens'))
     .select(lastUse)
     .select(renditionsOf)
   const sorted = key === 'last_used_at_ms' ? rows.orderBy(key, order) : rows.orderBy(`tokens.${key}`, order)

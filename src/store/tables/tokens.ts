@@ -1,6 +1,7 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { StoredToken } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { renditionsOf, replaceRenditions, saveRenditions } from './tokenRenditions.ts'
@@ -8,17 +9,17 @@ import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 
 const byId = statement((db, p: { id: number }) =>
-  db.selectFrom('tokens').selectAll('tokens').select(lastUse).select(renditionsOf).where('id', '=', p.id),
+  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).select(renditionsOf).where('id', '=', p.id),
 )
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('tokens').selectAll('tokens').select(renditionsOf).where('value_hash', '=', p.hash),
+  db.selectFrom('tokens').select(columnsOf('tokens')).select(renditionsOf).where('value_hash', '=', p.hash),
 )
 
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
   const row = db
     .selectFrom('tokens')
-    .selectAll('tokens')
+    .select(columnsOf('tokens'))
     .select(lastUse)
     .select(renditionsOf)
     .where('id', '=', p.id)

@@ -4,12 +4,13 @@ import type { WebhookTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
+import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
   db
     .selectFrom('webhooks')
-    .selectAll()
+    .select(columnsOf('webhooks'))
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is', null),
@@ -18,7 +19,7 @@ const byId = statement((db, p: { accountId: string; id: number }) =>
 const lock = statement((db, p: { accountId: string; id: number }, engine) => {
   const row = db
     .selectFrom('webhooks')
-    .selectAll()
+    .select(columnsOf('webhooks'))
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is', null)
@@ -28,7 +29,7 @@ const lock = statement((db, p: { accountId: string; id: number }, engine) => {
 const ofAccount = statement((db, p: { accountId: string }) =>
   db
     .selectFrom('webhooks')
-    .selectAll()
+    .select(columnsOf('webhooks'))
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is', null)
     .orderBy('id'),
@@ -72,7 +73,7 @@ export async function lockWebhook(
 export async function lockWebhooks(executor: Executor, ids: readonly number[]): Promise<StoredWebhook[]> {
   if (ids.length === 0) return []
   const rows = await executor.ask((db, engine) => {
-    const named = db.selectFrom('webhooks').selectAll().where('id', 'in', ids).orderBy('id')
+    const named = db.selectFrom('webhooks').select(columnsOf('webhooks')).where('id', 'in', ids).orderBy('id')
     return lockRows(engine, named, 'update')
   })
   return rows.map(fromRow)
@@ -85,7 +86,11 @@ export async function webhooksOf(executor: Executor, accountId: string): Promise
 export async function listWebhooks(executor: Executor, query: WebhookPageQuery): Promise<StoredWebhook[]> {
   const { accountId, startingId, itemCount, descending } = query
   const rows = await executor.ask((db) => {
-    const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId).where('public_id', 'is', null)
+    const all = db
+      .selectFrom('webhooks')
+      .select(columnsOf('webhooks'))
+      .where('account_id', '=', accountId)
+      .where('public_id', 'is', null)
     const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
     return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
   })
@@ -93,7 +98,9 @@ export async function listWebhooks(executor: Executor, query: WebhookPageQuery):
 }
 
 export async function insertWebhook(executor: Executor, webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
-  const [row] = await executor.ask((db) => db.insertInto('webhooks').values(toRow(webhook)).returningAll())
+  const [row] = await executor.ask((db) =>
+    db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
+  )
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
 }
