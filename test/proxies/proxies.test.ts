@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Agent, fetch as fetchWith } from 'undici'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { browserOf } from '../support/dashboard.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 import { findProgram, type Program } from './programs.ts'
+import { blocksOf, readPages } from '../support/markdown.ts'
 import { ownPort } from '../support/ownPort.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-proxies-'))
@@ -42,17 +43,28 @@ interface Proxy {
   readonly command: (port: number) => string[]
 }
 
+/** The arguments of nginx for a configuration of its module for HTTP. */
+function nginxWith(site: string, port: number): string[] {
+  const path = adaptedText('site.conf', site, port, ['listen 443 ssl', 'listen 127.0.0.1:PORT ssl'])
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((of) => `${of}_temp_path ${folder}/${of};`)
+  const whole = `daemon off; pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${temporary.join('\n')}\ninclude ${path};\n}`
+  writeFileSync(join(folder, 'whole.conf'), whole)
+  return ['-p', folder, '-c', join(folder, 'whole.conf')]
+}
+
+type Replacements = readonly (readonly [RegExp | string, string])[]
+
 /** The published file with other ports, and with the certificate of the test. */
-function adapted(name: string, port: number, ...replace: readonly (readonly [RegExp | string, string])[]): string {
+const adapted = (name: string, port: number, ...replace: Replacements): string =>
+  adaptedText(name, readFileSync(file(name), 'utf8'), port, ...replace)
+
+function adaptedText(name: string, published: string, port: number, ...replace: Replacements): string {
   const all = [
     [/127\.0\.0\.1:8080/g, new URL(app.base).host],
     [/\/etc\/ssl\/sluice\//g, `${folder}/`],
     ...replace,
   ] as const
-  const text = all.reduce(
-    (before, [from, to]) => before.replace(from, to.replace('PORT', String(port))),
-    readFileSync(file(name), 'utf8'),
-  )
+  const text = all.reduce((before, [from, to]) => before.replace(from, to.replace('PORT', String(port))), published)
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
@@ -62,15 +74,7 @@ const PROXIES: readonly Proxy[] = [
   {
     name: 'nginx',
     packages: ['nginx'],
-    command: (port) => {
-      const site = adapted('nginx.conf', port, ['listen 443 ssl', 'listen 127.0.0.1:PORT ssl'])
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (of) => `${of}_temp_path ${folder}/${of};`,
-      )
-      const whole = `daemon off; pid ${folder}/pid; error_log stderr; events {}\nhttp {\n${temporary.join('\n')}\ninclude ${site};\n}`
-      writeFileSync(join(folder, 'whole.conf'), whole)
-      return ['-p', folder, '-c', join(folder, 'whole.conf')]
-    },
+    command: (port) => nginxWith(readFileSync(file('nginx.conf'), 'utf8'), port),
   },
   {
     name: 'caddy',
@@ -231,6 +235,46 @@ function proxied(program: Program, command: Proxy['command']): void {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
   })
 }
+
+const JSON_BODY = { 'content-type': 'application/json' }
+const nginx = findProgram('nginx', ['nginx'])
+test.skipIf(nginx === null)(
+  'below a path, a session over WHIP ends at the address that its client was given',
+  async () => {
+    const [guide = ''] = readPages().flatMap(({ path, text }) =>
+      path.endsWith('guides/reverse-proxy.md') ? [text] : [],
+    )
+    const [sample] = blocksOf(guide).filter(({ language }) => language === 'nginx')
+    const port = await ownPort()
+    const child = spawn(nginx?.path ?? '', nginxWith(sample?.code ?? '', port), {
+      env: nginx?.env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    onTestFinished(async () => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    })
+    const call = (path: string, token: string, init: { method?: string; body?: string; headers?: object } = {}) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        ...(init.body === undefined ? {} : JSON_BODY),
+        ...init.headers,
+      }
+      return fetchWith(`https://localhost:${port}${path}`, { ...init, dispatcher: agent, headers })
+    }
+    await vi.waitFor(async () => expect((await call('/live/healthz', '')).status).toBe(200), 30_000)
+    const body = JSON.stringify({ label: 'Encoder', streams: [{ streamName: 'path' }] })
+    const made = await call('/live/api/publish_token', app.secret, { method: 'POST', body })
+    const { token } = ((await made.json()) as { data: { token: string } }).data
+    const publisher = new TestPublisher('h264')
+    const offer = { method: 'POST', body: await publisher.offer(), headers: { 'content-type': 'application/sdp' } }
+    const published = await call('/live/api/whip/path', token, offer)
+    const location = published.headers.get('location') ?? ''
+    expect([published.status, location]).toEqual([201, expect.stringMatching(/^\/live\/api\/whip\/resource\//)])
+    expect((await call(location, token, { method: 'DELETE' })).status).toBe(200)
+    await publisher.pc.close()
+  },
+)
 
 test('the file for Traefik, which Debian has not, is YAML with one router, and its service leads to Sluice', () => {
   const { http } = parse(readFileSync(file('traefik.yaml'), 'utf8'))
