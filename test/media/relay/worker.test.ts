@@ -36,8 +36,10 @@ function worker() {
   const child = new ScriptedChild()
   const [received, deaths, notes]: [FromRelay[], ProcessDeath[], unknown[]] = [[], [], []]
   const log = { info: (fields: object, note: string) => notes.push([fields, note]) }
+  const cpu = { ms: 0 }
   const made = new Worker({
     settings: SETTINGS,
+    cpuMsOf: async (pid) => (pid === child.pid ? cpu.ms : null),
     log: log as never,
     received: (message) => received.push(message),
     now: () => performance.now() + pausedMs,
@@ -47,7 +49,7 @@ function worker() {
   const ready = () => child.say({ kind: 'ready', port: 9, note: null })
   const end = (sessionId: string) => made.call('end', { sessionIds: [sessionId] })
   const calls = () => child.sent.flatMap((message) => (message.kind === 'call' ? [message] : []))
-  return { made, child, received, deaths, notes, ready, end, calls }
+  return { made, child, cpu, received, deaths, notes, ready, end, calls }
 }
 
 /** Until promises and `setImmediate` have had their turn. */
@@ -87,7 +89,31 @@ test('a process gets its settings, and is ready when it says so; its note is log
   expect(quiet.notes).toEqual([])
 })
 
-test('a process that does not listen after 15 s is killed', async () => {
+test('a start that takes a minute on a busy machine is no fault, as long as the process gets on with it', async () => {
+  const { made, child, cpu, ready } = worker()
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    cpu.ms += 10
+    await pass(10)
+  }
+  expect(child.signals).toEqual([])
+  ready()
+  expect(await made.ready).toBe(true)
+  // From now on only what it says counts.
+  cpu.ms += 1000
+  await pass(9)
+  expect(child.signals).toEqual(['SIGKILL'])
+})
+
+test('a process that runs in circles before it listens is killed', async () => {
+  const { child, cpu } = worker()
+  for (let seconds = 0; seconds < 80; seconds += 1) {
+    cpu.ms += 1000
+    await pass(1)
+  }
+  expect(child.signals).toEqual(['SIGKILL'])
+})
+
+test('a process that does nothing, and does not listen after 15 s, is killed', async () => {
   const { made, child, deaths } = worker()
   await pass(14)
   expect(child.signals).toEqual([])

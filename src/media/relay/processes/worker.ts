@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { childEnvironment } from '../../../base/childEnvironment.ts'
 import { LateLooks } from '../../../base/lateLooks.ts'
 import type { Logger } from '../../../base/log.ts'
+import { processorTimeOf } from '../../../base/processors.ts'
 import { programBeside } from '../../../base/programBeside.ts'
 import { BEAT_MS, type FromRelay, type RelayCalls, type RelaySettings, type ToRelay } from './messages.ts'
 
@@ -25,11 +26,16 @@ export interface WorkerOptions {
   readonly hungMs?: number
   /** Starts the program. Absent: forks the program beside this module. */
   readonly start?: () => ChildProcess
+  /** Processor time that the process has used, milliseconds; null: not known. Absent: what the system says. */
+  readonly cpuMsOf?: (pid: number) => Promise<number | null>
 }
 
 const PROGRAM = programBeside('process', import.meta.url)
-/** How long a process may take to listen, and to answer. */
+/** How long a process may do nothing before it listens. Where its processor time is not known, how long it may take. */
 const START_MS = 15_000
+/** A process that has used this much without listening runs in circles: a start takes half a second of it. */
+const START_CPU_MS = 60_000
+/** How long a process may take to answer. */
 const ANSWER_MS = 5000
 /** Eight beats. A process that is short of processor time still gets through its loop more often than that. */
 const HUNG_MS = 8000
@@ -53,8 +59,9 @@ interface Waiting {
 }
 
 /**
- * One relay process, from its start to its end. It is *starting* until it says that it is ready, and has `START_MS` for that.
- * Then it sends beats. If nothing comes from it for `HUNG_MS`, it hangs, and is killed.
+ * One relay process, from its start to its end. It is *starting* until it says that it is ready. On a busy machine that
+ * takes its time, so it may as long as it uses the processor, and for `START_MS` without. Then it sends beats. If nothing
+ * comes from it for `HUNG_MS`, it hangs, and is killed.
  */
 export class Worker {
   readonly #options: WorkerOptions
@@ -66,6 +73,8 @@ export class Worker {
   #heardAtMs: number
   /** How long it may be silent. */
   #silentMs = START_MS
+  #isStarting = true
+  #cpuMs = 0
   #nextId = 1
   #tail = ''
   #isHung = false
@@ -143,6 +152,7 @@ export class Worker {
 
   #started(note: string | null, resolve: (isReady: boolean) => void): void {
     if (note !== null) this.#options.log.info({ pid: this.pid }, note)
+    this.#isStarting = false
     this.#silentMs = this.#options.hungMs ?? HUNG_MS
     resolve(true)
   }
@@ -152,12 +162,22 @@ export class Worker {
     if (this.#isDead) return
     const nowMs = this.#options.now()
     this.#looks.look(nowMs)
+    if (this.#isStarting) void this.#lookAtStart()
     for (const [id, { sinceMs }] of this.#waiting)
       if (this.#looks.lastedMs(sinceMs, nowMs) >= ANSWER_MS) this.#answered(id, undefined)
     const silentMs = this.#looks.lastedMs(this.#heardAtMs, nowMs)
     if (silentMs < this.#silentMs || this.#isHung) return
     this.#isHung = true
     this.#refuse(`nothing came from it for ${Math.round(silentMs / 1000)} s`)
+  }
+
+  /** A process that uses the processor lives, although it says nothing yet. */
+  async #lookAtStart(): Promise<void> {
+    const { cpuMsOf = processorTimeOf, now } = this.#options
+    const cpuMs = this.pid === undefined ? null : await cpuMsOf(this.pid)
+    if (cpuMs === null || cpuMs <= this.#cpuMs || cpuMs > START_CPU_MS) return
+    this.#cpuMs = cpuMs
+    if (this.#isStarting) this.#heardAtMs = now()
   }
 
   #refuse(problem: string): void {
