@@ -31,11 +31,7 @@ const BACKOFF_MS = 250
 const BACKOFF_MAX_MS = 4000
 /** A process that ran for this long resets the back-off. */
 const HEALTHY_MS = 30_000
-/** A process that takes frames without output for this long is killed. */
-const SILENT_MS = 4000
 const CHECK_EVERY_MS = 1000
-/** The media of which it should have made something. */
-const SILENT_MEDIA_US = 1_000_000
 /** A run that is further behind its source has to catch up in this time, or it is lost. A source may begin with ten seconds. */
 const BEHIND_US = 10_000_000
 const CATCH_UP_MS = 5000
@@ -59,8 +55,7 @@ export class LadderRun {
   /** Monotonic; null: no process has begun. */
   #startedAtMs: number | null = null
   readonly #looks: LateLooks
-  /** Where the encoder was when it last made something, and when that was, monotonic. */
-  #progress: { readonly us: number; readonly atMs: number } | null = null
+  #firstUs: number | null = null
   /** Since when it is too far behind its source, monotonic; null: it is not. */
   #behindSinceMs: number | null = null
   /** Settles when the run is over and its output was read. */
@@ -78,7 +73,7 @@ export class LadderRun {
       return
     }
     this.#latestUs = frame.timeUs
-    this.#progress ??= { us: frame.timeUs, atMs: this.#options.clock.monotonic() }
+    this.#firstUs ??= frame.timeUs
     if (frame.key) this.#history.encoded(this.#encodedUs)
     this.#history.add(frame)
     if (this.#startedAtMs === null) this.#start()
@@ -94,21 +89,14 @@ export class LadderRun {
     for (const { track } of this.#options.rungs) track.activate()
   }
 
-  /** Kills a process that hangs. Call it about every second. */
+  /** Gives up a run that is too far behind its source. Call it about every second. */
   check(): void {
     const atMs = this.#options.clock.monotonic()
     this.#looks.look(atMs)
-    const before = this.#progress
-    if (before === null) return
-    const us = this.#encodedUs ?? before.us
-    if (us > before.us) this.#progress = { us, atMs }
-    const behindUs = this.#latestUs - us
+    const behindUs = this.#latestUs - (this.#encodedUs ?? this.#firstUs ?? this.#latestUs)
     this.#behindSinceMs = behindUs > BEHIND_US ? (this.#behindSinceMs ?? atMs) : null
-    if (this.#looks.lastedMs(this.#behindSinceMs ?? atMs, atMs) > CATCH_UP_MS)
-      return this.#lose('ffmpeg is too far behind')
-    if (us > before.us || this.#looks.lastedMs(before.atMs, atMs) < SILENT_MS || behindUs < SILENT_MEDIA_US) return
-    this.#progress = { us, atMs }
-    this.#replace()
+    const sinceMs = this.#behindSinceMs ?? atMs
+    if (this.#looks.lastedMs(sinceMs, atMs) > CATCH_UP_MS) this.#lose('ffmpeg is too far behind')
   }
 
   /** The run of the source is over. Resolves when all of it is encoded. */
@@ -184,7 +172,7 @@ export class LadderRun {
     if ((this.#mux?.dropped ?? 0) > 0) this.#replace()
   }
 
-  /** Ends the process, which lacks a frame or hangs. The next one gets what it did not encode. */
+  /** Ends the process, which lacks a frame. The next one gets what it did not encode. */
   #replace(): void {
     this.#mux = null
     void this.#encoder?.process.stop(0)
