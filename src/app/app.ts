@@ -129,7 +129,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...metersOf(clock, sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
-    sign: cursorMac(key),
+    sign: macWith(key, 'sluice list cursors'),
     passwordCost,
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
@@ -265,9 +265,9 @@ function countriesOf(config: Config, log: Logger): CountryLookup {
   return countries
 }
 
-/** Signs cursors with a key of their own, derived from the sealing key (RFC 5869). */
-function cursorMac(key: Buffer): Mac {
-  const derived = derivedKey(key, 'sluice list cursors')
+/** Signs for one purpose, with a key of its own. */
+export function macWith(key: Buffer, purpose: string): Mac {
+  const derived = derivedKey(key, purpose)
   return (data) => createHmac('sha256', derived).update(data).digest()
 }
 

@@ -3,7 +3,7 @@ import { liveAddressList } from '../base/addressList.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
-import { type App, CannotStart, derivedKey, doctorKey } from './app.ts'
+import { type App, CannotStart, derivedKey, doctorKey, macWith } from './app.ts'
 import { startChannels } from './channels.ts'
 import { openEncoders } from './encoders.ts'
 import { offlineFfmpeg } from './offline.ts'
@@ -192,7 +192,14 @@ export function buildHttp(app: App, media: Media = {}): ReturnType<typeof buildS
     ...(packager && playback
       ? { hls: { ...hlsOptions(app), hls: packager.hls, handover, playback: playback.options } }
       : {}),
-    ...(packager ? { recordings: recordingFiles(packager, recordingsHostKey(config)) } : {}),
+    ...(packager
+      ? {
+          recordings: recordingFiles(packager, {
+            hostKey: recordingsHostKey(config),
+            signLink: macWith(key, 'sluice recording links'),
+          }),
+        }
+      : {}),
     // Without channels nothing is measured.
     measured: channels?.measured ?? new Measured(ctx, ''),
     ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),

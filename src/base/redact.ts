@@ -13,7 +13,7 @@ const isSecretName = (name: string): boolean => {
 
 /** Secrets inside of text: in a query, a header or a URL, and our own (64 hexadecimal digits, anywhere). */
 const SECRET_TEXTS: readonly (readonly [RegExp, string])[] = [
-  [/([?&](?:auth|token|secret|password|key)=)[^&\s"']+/gi, `$1${HIDDEN}`],
+  [/([?&](?:auth|token|secret|password|key|signature)=)[^&\s"']+/gi, `$1${HIDDEN}`],
   [/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${HIDDEN}`],
   [/(:\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`],
   [/\b[0-9a-f]{64}\b/gi, HIDDEN],

@@ -82,6 +82,7 @@ describe('a secret never appears', () => {
   test.each([
     `GET /live/a.m3u8?auth=${SECRET}&x=1`,
     `https://host/?x=1&token=${SECRET}`,
+    `https://host/recordings/a/b.mp4?expires=1&signature=${SECRET}`,
     `Authorization: Bearer ${SECRET}`,
     `Basic ${Buffer.from(SECRET).toString('base64')}`,
     `postgres://sluice:${SECRET}@db:5432/sluice`,

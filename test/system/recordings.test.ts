@@ -1,8 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, type WriteStream, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { RecordingFiles } from '../../src/media/recordings/recordingFiles.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -12,6 +13,7 @@ import { type EventReceiver, receiveEvents, subscribeTo } from '../support/event
 import { until } from '../support/until.ts'
 import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 
+const run = promisify(execFile)
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-recordings-'))
 const allowPrivate = { webhooks: { allowPrivateTargets: true } }
 /** Less than `recordings.minFreeMegabytes`, and room for the file. */
@@ -127,7 +129,15 @@ test('a recording equals its broadcast, is listed, fetched by ranges and deleted
   expect(thumbnail.headers.get('content-type')).toBe('image/jpeg')
   expect(probe(thumbnail.bytes).streams[0]).toMatchObject({ codec_name: 'mjpeg', width: 320 })
 
+  const link = (await sluice.call('POST', `/api/recordings/${entry.id}/sign`, {})).json.data.url as string
+  // A player that seeks.
+  const args = ['-v', 'error', '-read_intervals', '1%', '-count_packets', '-show_streams', '-of', 'json', link]
+  const { stdout } = await run('ffprobe', args)
+  const linked = JSON.parse(stdout) as { streams: { nb_read_packets: string }[] }
+  expect(linked.streams.map(({ nb_read_packets }) => Number(nb_read_packets) > 10)).toEqual([true, true])
+
   expect((await sluice.call('DELETE', `/api/recordings/${entry.id}`)).json).toEqual({ status: 'success', data: true })
+  expect((await fetch(link)).status).toBe(404)
   expect((await fetchFile(entry.url!)).status).toBe(404)
   expect((await fetchFile(entry.thumbnailUrl!)).status).toBe(404)
   expect((await sluice.call('GET', `/api/recordings/${entry.id}`)).status).toBe(404)

@@ -2,6 +2,9 @@ import type { Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
+import { readShape } from '../validation/bodyReader.ts'
+import { Problems } from '../validation/problems.ts'
+import { RECORDING_LINK_SECONDS, SignRecording } from './signSchema.ts'
 import type { Recording } from './types.ts'
 
 export interface RecordingFilter {
@@ -14,6 +17,13 @@ const { tokenId, streamName } = CONNECTION_FILTERS
 /** Parses the query of `GET /api/recordings` and reports all errors at once. */
 export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & QueryPart, FieldErrors> =>
   readListQuery<RecordingFilter>(query, { tokenId, streamName })
+
+/** Parses the body of a request to sign a link: how long it is valid, seconds. */
+export function readSignRecording(body: unknown): Result<number, FieldErrors> {
+  const problems = new Problems()
+  const reader = readShape(SignRecording, body ?? {}, problems)
+  return problems.settle(reader.value('expiresInSeconds') ?? RECORDING_LINK_SECONDS.default)
+}
 
 /** The path from which a completed recording is downloaded. */
 const downloadPath = (id: string): string => `/api/recordings/${id}/download`

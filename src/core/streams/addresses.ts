@@ -69,11 +69,15 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
   }
 }
 
-function baseOf({ publicUrl, nodeUrl, scheme, host }: AddressFacts): BaseAddress {
+function baseOf({ publicUrl, nodeUrl, scheme, host }: Omit<AddressFacts, 'accountId' | 'rtmp'>): BaseAddress {
   if (publicUrl !== '') return { url: publicUrl.replace(/\/+$/, ''), source: 'publicUrl' }
   if (nodeUrl !== '') return { url: nodeUrl.replace(/\/+$/, ''), source: 'nodeUrl' }
   return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
 }
+
+/** The URL of this node, for what no other node has; else that of all nodes. */
+export const nodeBase = ({ nodeUrl, publicUrl, ...request }: Omit<AddressFacts, 'accountId' | 'rtmp'>): string =>
+  baseOf({ nodeUrl, publicUrl: nodeUrl === '' ? publicUrl : '', ...request }).url
 
 /**
  * What precedes the path in the `Location` of WHIP and WHEP: the URL of this node, or the path prefix of a proxy. Clients

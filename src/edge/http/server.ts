@@ -33,6 +33,7 @@ import { operationRoutes } from './operations/routes.ts'
 import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
+import { recordingLinkRoutes } from './recordings/linkRoutes.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { playerRoutes } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
@@ -144,6 +145,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   operationRoutes(app, ctx, metrics, { ...options, peerOf })
   await managementInterfaces(app, ctx, { ...options, peerOf, methodsAt })
   pageRoutes(app, ctx, options, peerOf)
+  if (options.recordings) await recordingLinkRoutes(app, ctx, options.recordings)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) {
     const paths = await viewingRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions })
@@ -215,7 +217,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   storageRoutes(api, ctx, recordings.diskSpace)
   nodeRoutes(api, ctx, options.facts())
   webhookRoutes(api, ctx, peerOf, sign)
-  recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
+  recordingRoutes(api, { ...recordings, ctx, peerOf, sign, facts: options.facts })
 }
 
 /** Pages for people, and the player that pages of others load. */

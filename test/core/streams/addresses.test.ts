@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type AddressFacts, publicAddresses, resourceBase } from '../../../src/core/streams/addresses.ts'
+import { type AddressFacts, nodeBase, publicAddresses, resourceBase } from '../../../src/core/streams/addresses.ts'
 
 const FACTS: AddressFacts = {
   accountId: 'a1b2c3',
@@ -44,6 +44,13 @@ it.each([
   ['https://live.example.com/sluice', 'https://node1.example.com/n1/', 'https://node1.example.com/n1'],
 ])('behind %j and %j the path of a resource begins with %j', (publicUrl, nodeUrl, base) => {
   expect(resourceBase({ publicUrl, nodeUrl })).toBe(base)
+})
+
+it('what one node alone has is at the address of that node, if it has one', () => {
+  const [publicUrl, nodeUrl] = ['https://live.example.com/sluice/', 'https://node1.example.com/']
+  expect(nodeBase({ ...FACTS, publicUrl, nodeUrl })).toBe('https://node1.example.com')
+  expect(nodeBase({ ...FACTS, publicUrl })).toBe('https://live.example.com/sluice')
+  expect(nodeBase(FACTS)).toBe('http://localhost:8080')
 })
 
 it('RTMP has the host of the other addresses, or that of the configured address of channels; or none', () => {

@@ -78,12 +78,28 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   expect(file.subarray(4, 8).toString()).toBe('ftyp')
   await page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor()
 
+  await choose('Copy link')
+  const link = await dialog().locator('code', { hasText: '.mp4?' }).textContent()
+  expect(await axe(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await playsWithoutSession(link ?? '')
+
   await choose('Delete recording')
   await dialog().getByRole('button', { name: 'Delete recording' }).click()
   await page.locator('.toast', { hasText: 'deleted' }).waitFor()
   expect(await recordings()).toEqual([])
   await page.getByRole('heading', { name: 'No recordings' }).waitFor()
 })
+
+/** On a page of another origin, in a browser that is not signed in. */
+async function playsWithoutSession(link: string): Promise<void> {
+  const context = await dashboard.newContext()
+  const visitor = await context.newPage()
+  await visitor.setContent(`<video muted autoplay crossorigin="anonymous" src="${link}"></video>`)
+  const video = (value: string) => visitor.evaluate(`document.querySelector('video').${value}`)
+  await expect.poll(() => video('currentTime'), SOON).toBeGreaterThan(0)
+  await context.close()
+}
 
 async function savedCsv(press: () => Promise<void>): Promise<string[]> {
   const saving = page.waitForEvent('download')

@@ -92,6 +92,7 @@ const SESSIONS: readonly Call[] = [
   call('readRecording', { recordingId: '$recording' }),
   refused('downloadRecording', { recordingId: '$recording' }),
   refused('readRecordingThumbnail', { recordingId: '$recording' }),
+  refused('signRecording', { recordingId: '$recording', body: { expiresInSeconds: 60 } }),
   call('deleteRecording', { recordingId: '$recording' }),
 ]
 

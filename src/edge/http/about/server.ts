@@ -65,7 +65,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
  * The address that the client used: what a trusted proxy says, or else the request itself. `Origin`, which browsers send
  * with a change, names the scheme also behind a proxy that is not configured.
  */
-function requestedAt(
+export function requestedAt(
   { isProxy }: Context,
   { headers, socket }: FastifyRequest,
 ): { scheme: 'http' | 'https'; host: string } {

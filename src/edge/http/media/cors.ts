@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Media paths. Pages of any origin may read them, because the token's own list of origins decides. */
-const MEDIA = /^\/((api\/(whip|whep)|hls)(\/|\?|$)|v2\/distributions\/[^/?]+\/(hls|thumbnails)\/)/
+const MEDIA = /^\/((api\/(whip|whep)|hls|recordings)(\/|\?|$)|v2\/distributions\/[^/?]+\/(hls|thumbnails)\/)/
 
 export const isMediaPath = (url: string | undefined): boolean => url !== undefined && MEDIA.test(url)
 

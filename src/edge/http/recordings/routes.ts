@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
@@ -12,13 +11,18 @@ import {
   noThumbnail,
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
-import { err } from '../../../base/result.ts'
+import { signRecording } from '../../../commands/recordings/signRecording.ts'
+import { err, ok } from '../../../base/result.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
+import { SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
+import { nodeBase } from '../../../core/streams/addresses.ts'
+import { requestedAt, type ServerFacts } from '../about/server.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
-import { rangeHeaders, readRange } from '../media/range.ts'
+import { sendRecordingFile, sizeOf } from './file.ts'
+import { RecordingLinks } from './links.ts'
 
 export interface RecordingRouteOptions {
   /** The finished file of a recording. */
@@ -27,6 +31,8 @@ export interface RecordingRouteOptions {
   readonly thumbnailOf: (id: string) => string
   /** Host key of this node's files: the machine and its data directory. */
   readonly hostKey: string
+  /** Signs links to them; the same on every node of an installation, and for nothing else. */
+  readonly signLink: Mac
   /** Space on the disk of the files; null: not known. */
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Removes the files of deleted recordings that are on this node. */
@@ -38,6 +44,9 @@ export const NO_FILES: RecordingRouteOptions = {
   pathOf: () => '',
   thumbnailOf: () => '',
   hostKey: '',
+  signLink: () => {
+    throw new Error('there are no files to link to')
+  },
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
 }
@@ -46,6 +55,7 @@ interface Parts extends RecordingRouteOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
   readonly sign: Mac
+  readonly facts: () => ServerFacts
 }
 
 type ById = { Params: { recordingId: string } }
@@ -88,6 +98,16 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
     }),
     (request, reply) => download(parts, request, reply),
   )
+  const links = new RecordingLinks(parts.signLink, ctx.clock)
+  app.post<ById>(
+    `${path}/sign`,
+    document(TAG, 'Sign a link to a completed recording, which a page can play until it ends', {
+      operationId: 'signRecording',
+      body: SignRecording,
+      data: SignedRecording,
+    }),
+    (request, reply) => sign(parts, links, request, reply),
+  )
   app.get<ById>(
     `${path}/thumbnail`,
     document(TAG, 'A frame of a completed recording, a JPEG', {
@@ -119,15 +139,23 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
   const path = parts.pathOf(recordingId)
   const size = await sizeOf(path)
   if (size === null) return sendFailure(reply, noFile(found.value, parts.hostKey))
-  const range = readRange(request.headers.range, size)
-  reply.headers(rangeHeaders(range, size)).type('video/mp4')
-  reply.header('Content-Disposition', `attachment; filename="${recordingId}.mp4"`)
-  if (range === 'unsatisfiable') return reply.code(416).send('')
-  const { start, end } = range ?? { start: 0, end: size - 1 }
-  return reply
-    .code(range === null ? 200 : 206)
-    .header('Content-Length', end - start + 1)
-    .send(createReadStream(path, { start, end }))
+  return sendRecordingFile(request, reply, { recordingId, path, size }, 'attachment')
+}
+
+async function sign(
+  parts: Parts,
+  links: RecordingLinks,
+  request: FastifyRequest<ById>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { ctx, peerOf, facts, hostKey } = parts
+  const { recordingId } = request.params
+  const actor = actorOf(request, peerOf)
+  const signed = await signRecording(ctx, actor, { id: recordingId, hostKey, body: request.body })
+  if (!signed.ok) return sendFailure(reply, signed.error)
+  const url =
+    nodeBase({ ...facts(), ...requestedAt(ctx, request) }) + links.make({ ...actor, recordingId }, signed.value)
+  return sendResult(reply, ok({ url, expiresOn: new Date(signed.value).toISOString() }))
 }
 
 async function sendThumbnail(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
@@ -146,13 +174,6 @@ const finished = async ({ ctx }: Parts, request: FastifyRequest<ById>): ReturnTy
   const { recordingId } = request.params
   return ID.test(recordingId) ? finishedRecording(ctx, accountOf(request), recordingId) : err(noRecording(recordingId))
 }
-
-/** The size of a file, bytes; null: it is not here. */
-const sizeOf = (path: string): Promise<number | null> =>
-  stat(path).then(
-    (about) => about.size,
-    () => null,
-  )
 
 const Recording = Type.Object({
   id: Type.String(),

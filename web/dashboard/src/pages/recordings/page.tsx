@@ -6,16 +6,18 @@ import {
   listRecordings,
   readRecordingThumbnail,
   readStorage,
+  signRecording,
 } from '#api/tokens.ts'
 import { addressOf, call, callPage } from '../../api/call.ts'
 import { useLoad, useWalk } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { recordingEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
+import { CopyField } from '../../parts/copy.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Page, Pairs } from '../../parts/page.tsx'
 import { SearchForm } from '../../parts/search.tsx'
 import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
@@ -37,6 +39,8 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
   error: 'error',
 }
 
+/** A day: long enough to put a link into a page or a message and to play it. */
+const LINK_SECONDS = 86_400
 /** How often the list is read while a recording is under way. */
 const LOOK_MS = 3000
 const isReady = ({ state }: Recording): boolean => state === 'completed'
@@ -63,6 +67,7 @@ export function RecordingsPage({ query }: PageArgs) {
     return () => clearInterval(timer)
   }, [data?.some(isUnderWay), reload])
   const [played, setPlayed] = useState<Recording | null>(null)
+  const [linked, setLinked] = useState<Recording | null>(null)
   const [doomed, setDoomed] = useState<Recording | null>(null)
   const remove = async (one: Recording): Promise<void> => {
     await call(deleteRecording, { path: { recordingId: one.id } })
@@ -91,7 +96,7 @@ export function RecordingsPage({ query }: PageArgs) {
             caption={text.caption}
             rows={list.data}
             keyOf={({ id }) => id}
-            columns={columnsOf(setPlayed, setDoomed)}
+            columns={columnsOf({ play: setPlayed, link: setLinked, doom: setDoomed })}
           />
         )}
         {list.data && (
@@ -101,6 +106,7 @@ export function RecordingsPage({ query }: PageArgs) {
         )}
       </section>
       {played && <Player recording={played} onClose={() => setPlayed(null)} />}
+      {linked && <Link recording={linked} onClose={() => setLinked(null)} />}
       {doomed && (
         <Confirm
           title={text.deleteTitle(doomed.streamName)}
@@ -123,7 +129,14 @@ function Space({ ready }: { readonly ready: number }) {
   return <p class="note num">{text.space(count(files), bytes(used), disk && bytes(disk.freeBytes))}</p>
 }
 
-function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => void): Column<Recording>[] {
+/** What the menu of a recording opens. */
+interface Choices {
+  readonly play: (one: Recording) => void
+  readonly link: (one: Recording) => void
+  readonly doom: (one: Recording) => void
+}
+
+function columnsOf(choices: Choices): Column<Recording>[] {
   return [
     {
       id: 'stream',
@@ -164,7 +177,7 @@ function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => voi
       id: 'actions',
       title: words.parts.actions,
       kind: 'actions',
-      cell: (one) => <Actions recording={one} play={play} doom={doom} />,
+      cell: (one) => <Actions recording={one} {...choices} />,
     },
   ]
 }
@@ -182,21 +195,16 @@ function Thumbnail({ recording: { id, thumbnailUrl } }: { readonly recording: Re
   )
 }
 
-function Actions({
-  recording,
-  play,
-  doom,
-}: {
-  readonly recording: Recording
-  readonly play: (one: Recording) => void
-  readonly doom: (one: Recording) => void
-}) {
+function Actions({ recording, play, link, doom }: Choices & { readonly recording: Recording }) {
   const items = [
     ...(isReady(recording)
       ? [
           { icon: 'play' as const, text: text.play, onSelect: () => play(recording) },
           { icon: 'download' as const, text: text.download, onSelect: () => saveAs(fileOf(recording)) },
         ]
+      : []),
+    ...(isReady(recording) && canChange()
+      ? [{ icon: 'copy' as const, text: text.copyLink, onSelect: () => link(recording) }]
       : []),
     ...(canChange()
       ? [{ icon: 'trash' as const, text: text.delete, isDanger: true, onSelect: () => doom(recording) }]
@@ -209,6 +217,33 @@ function Player({ recording, onClose }: { readonly recording: Recording; readonl
   return (
     <Dialog title={recording.streamName} onClose={onClose} foot={<Button onClick={onClose}>{text.close}</Button>}>
       <video class="screen" controls autoplay playsInline src={fileOf(recording)} />
+    </Dialog>
+  )
+}
+
+/** A link that plays the recording without signing in. */
+function Link({ recording, onClose }: { readonly recording: Recording; readonly onClose: () => void }) {
+  const { data, error, reload } = useLoad(
+    (signal) =>
+      call(
+        signRecording,
+        { path: { recordingId: recording.id }, body: { expiresInSeconds: LINK_SECONDS } },
+        { signal },
+      ),
+    [recording.id],
+  )
+  return (
+    <Dialog title={recording.streamName} onClose={onClose} foot={<Button onClick={onClose}>{text.close}</Button>}>
+      <p>{text.linkText}</p>
+      {error && <LoadError error={error} onRetry={reload} />}
+      {data ? (
+        <>
+          <CopyField label={text.link} what={text.link} value={data.url} />
+          <Pairs rows={[[words.tokens.sign.expires, <Time at={data.expiresOn} isWhole />]]} />
+        </>
+      ) : (
+        !error && <Bones rows={1} />
+      )}
     </Dialog>
   )
 }

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import { finishedRecording } from '../../../commands/recordings/recordings.ts'
+import { sendPreflight } from '../media/cors.ts'
+import { type HttpRefusal, plainErrorHandler, sendRefusal } from '../media/refusal.ts'
+import { sendRecordingFile, sizeOf } from './file.ts'
+import { RecordingLinks } from './links.ts'
+import type { RecordingRouteOptions } from './routes.ts'
+
+type LinkRequest = {
+  Params: { accountId: string; file: string }
+  Querystring: { expires?: unknown; signature?: unknown; download?: unknown }
+}
+
+const LINK = '/recordings/:accountId/:file'
+
+/** What pages may read of an answer, for those that read ranges themselves. */
+const EXPOSED = 'Accept-Ranges, Content-Range, ETag, X-Request-Id'
+
+const DELETED: HttpRefusal = { status: 404, text: 'Not found: this recording was deleted' }
+const AT_ANOTHER_NODE: HttpRefusal = { status: 404, text: 'Not found: the file of this recording is at another node' }
+
+/** Recordings for pages: a signed link needs no secret. */
+export async function recordingLinkRoutes(
+  app: FastifyInstance,
+  ctx: Context,
+  options: RecordingRouteOptions,
+): Promise<void> {
+  const links = new RecordingLinks(options.signLink, ctx.clock)
+  await app.register(async (scope) => {
+    scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
+    scope.options(LINK, (request, reply) => sendPreflight(request, reply, 'GET, HEAD, OPTIONS'))
+    scope.get<LinkRequest>(LINK, (request, reply) => sendLinked({ ...options, ctx, links }, request, reply))
+  })
+}
+
+async function sendLinked(
+  { ctx, links, pathOf, hostKey }: RecordingRouteOptions & { readonly ctx: Context; readonly links: RecordingLinks },
+  request: FastifyRequest<LinkRequest>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const linked = links.read(request.params, request.query)
+  if (!linked.ok) return refuse(reply, linked.error)
+  const { accountId, recordingId } = linked.value
+  const found = await finishedRecording(ctx, accountId, recordingId)
+  if (!found.ok) return refuse(reply, DELETED)
+  const path = pathOf(recordingId)
+  const size = await sizeOf(path)
+  if (size === null) return refuse(reply, found.value.hostKey === hostKey ? DELETED : AT_ANOTHER_NODE)
+  reply.header('Access-Control-Expose-Headers', EXPOSED)
+  const disposition = request.query.download === undefined ? 'inline' : 'attachment'
+  return sendRecordingFile(request, reply, { recordingId, path, size }, disposition)
+}
+
+const refuse = (reply: FastifyReply, refused: HttpRefusal): FastifyReply =>
+  sendRefusal(reply.header('Cache-Control', 'no-store'), refused)
