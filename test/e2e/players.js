@@ -45,6 +45,7 @@ function observe(name) {
 const PLAYERS = {
   async hlsjs(url, lines = 'const hls = new Hls()') {
     const { video, failed } = observe('hlsjs')
+    // oxlint-disable-next-line typescript/no-implied-eval -- the lines of the guide are text, and this runs them
     const hls = new Function('Hls', `${lines}; return hls`)(Hls)
     latency.hlsjs = () => hls.latency
     hls.on(Hls.Events.ERROR, (_event, { details, fatal }) => fatal && failed(details))
