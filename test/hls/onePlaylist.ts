@@ -1,18 +1,16 @@
 import { createRequire } from 'node:module'
-import { type MediaPlaylist, partsIn, playingSeconds, type Segment, sumOf } from './playlist.ts'
+import { type MediaPlaylist, partsIn, type Segment, sumOf } from './playlist.ts'
 import { inSeconds, unless, type Violation } from './violation.ts'
 
-/** The rules that hold within one playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): V1, V2, V3, V5 to V8, and strict. */
+/** The rules that hold within one playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): V1, V2, V3, V6, V8, and strict. */
 export function checkPlaylist(playlist: MediaPlaylist, where: string): Violation[] {
   return [
     ...strictly(playlist.text, where),
     ...partsFillSegments(playlist, where),
     ...holdsBack(playlist, where),
     ...hasMaps(playlist, where),
-    ...skipsFarEnough(playlist, where),
     ...hasDates(playlist, where),
-    ...partsAreNew(playlist, where),
-    ...hintsOnce(playlist, where),
+    ...hintsWhatComes(playlist, where),
   ]
 }
 
@@ -25,12 +23,12 @@ const parser = createRequire(import.meta.url)('hls-parser') as HlsParser
 
 /**
  * hls-parser requires CAN-BLOCK-RELOAD wherever there is EXT-X-SERVER-CONTROL. A playlist without parts may have the tag
- * only for HOLD-BACK (draft-pantos-hls-rfc8216bis section 4.4.3.8), so it is parsed without it; V2 and V5 judge the tag.
+ * only for HOLD-BACK (draft-pantos-hls-rfc8216bis section 4.4.3.8), so it is parsed without it, and V2 judges the tag.
  */
 const parsable = (text: string): string =>
   text.includes('#EXT-X-PART') ? text : text.replace(/^#EXT-X-SERVER-CONTROL:(?!.*CAN-BLOCK-RELOAD=YES).*\n/m, '')
 
-/** What hls-parser refuses in its strict mode. */
+/** What hls-parser refuses in its strict mode: also old parts, and a number of hints other than one. */
 export function strictly(text: string, where: string): Violation[] {
   parser.setOptions({ strictMode: true })
   try {
@@ -78,12 +76,12 @@ function holdsBack(playlist: MediaPlaylist, where: string): Violation[] {
 
 const isFragmented = (uri: string): boolean => /\.(m4s|mp4|m4a|m4v|cmf[av])$/.test(uri.split('?')[0] ?? '')
 
-/** V3. A delta update may leave out the tag together with the segments. Whether a map fits its media, the bytes show. */
-function hasMaps({ segments, open, skipped }: MediaPlaylist, where: string): Violation[] {
+/** V3. Whether a map fits its media, the bytes show. */
+function hasMaps({ segments, open }: MediaPlaylist, where: string): Violation[] {
   const first = segments[0]?.uri ?? open?.parts[0]?.uri ?? ''
   const map = (segments[0] ?? open)?.mapUri
   return unless(
-    skipped > 0 || !isFragmented(first) || map !== null,
+    !isFragmented(first) || map !== null,
     'V3',
     `${where} ${first}`,
     'EXT-X-MAP before the first fragmented MP4 segment',
@@ -91,37 +89,16 @@ function hasMaps({ segments, open, skipped }: MediaPlaylist, where: string): Vio
   )
 }
 
-/** V5 */
-function skipsFarEnough({ canSkipUntilSeconds, targetSeconds, skipped }: MediaPlaylist, where: string): Violation[] {
-  const least = targetSeconds * 6
-  return [
-    ...unless(
-      (canSkipUntilSeconds ?? least) >= least,
-      'V5',
-      `${where} CAN-SKIP-UNTIL`,
-      `at least ${inSeconds(least)}`,
-      canSkipUntilSeconds,
-    ),
-    ...unless(
-      skipped === 0 || canSkipUntilSeconds !== null,
-      'V5',
-      `${where} EXT-X-SKIP`,
-      'CAN-SKIP-UNTIL beside it',
-      null,
-    ),
-  ]
-}
-
 const DATE_MS = 20
 
 /** V6. Within one discontinuity the dates follow the durations; at a discontinuity they may only move forward. */
-function hasDates({ segments, open, skipped }: MediaPlaylist, where: string): Violation[] {
+function hasDates({ segments, open }: MediaPlaylist, where: string): Violation[] {
   const violations: Violation[] = []
   let endMs: number | null = null
   for (const segment of [...segments, ...(open ? [open] : [])]) {
     const at = `${where} segment ${segment.number}`
     const { dateMs, discontinuity } = segment
-    const isFirst = segment === segments[0] && skipped === 0
+    const isFirst = segment === segments[0]
     violations.push(...unless(!(isFirst || discontinuity) || dateMs !== null, 'V6', at, 'a date', null))
     violations.push(...follows(at, dateMs, endMs, discontinuity))
     const startMs: number | null = dateMs ?? endMs
@@ -140,30 +117,12 @@ function follows(at: string, dateMs: number | null, endMs: number | null, discon
 
 const dateOf = (ms: number): string => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'an unreadable date')
 
-/** V7. Parts leave the playlist when they are three target durations from its end. */
-function partsAreNew(playlist: MediaPlaylist, where: string): Violation[] {
-  const violations: Violation[] = []
-  let leftSeconds = playingSeconds(playlist)
-  for (const { number, durationSeconds, parts } of playlist.segments) {
-    leftSeconds -= durationSeconds
-    const holds = parts.length === 0 || leftSeconds < playlist.targetSeconds * 3
-    const expected = `no parts ${inSeconds(playlist.targetSeconds * 3)} from the end`
-    violations.push(
-      ...unless(holds, 'V7', `${where} segment ${number}`, expected, `parts ${inSeconds(leftSeconds)} from it`),
-    )
-  }
-  return violations
-}
-
 /** V8 */
-function hintsOnce(playlist: MediaPlaylist, where: string): Violation[] {
-  const { hints, partTargetSeconds, ended, text } = playlist
-  if (partTargetSeconds === null) return []
+function hintsWhatComes(playlist: MediaPlaylist, where: string): Violation[] {
+  const { hints, text } = playlist
   const at = `${where} EXT-X-PRELOAD-HINT`
   const listed = new Set(partsIn(playlist).map(({ uri }) => uri))
-  const count = ended ? 0 : 1
   return [
-    ...unless(hints.length === count, 'V8', at, count === 1 ? 'one hint' : 'no hint', hints.length),
     ...hints.flatMap((uri) => unless(!listed.has(uri), 'V8', at, 'a part that is not listed yet', uri)),
     ...unless(
       hints.length === 0 || text.lastIndexOf('#EXT-X-PRELOAD-HINT') > text.lastIndexOf('#EXT-X-PART:'),

@@ -30,15 +30,12 @@ export interface MediaPlaylist {
   readonly targetSeconds: number
   readonly partTargetSeconds: number | null
   readonly canBlockReload: boolean
-  readonly canSkipUntilSeconds: number | null
   readonly holdBackSeconds: number | null
   readonly partHoldBackSeconds: number | null
   readonly mediaSequence: number
   readonly discontinuitySequence: number
   readonly independentSegments: boolean
   readonly ended: boolean
-  /** Segments that a delta update leaves out. Those that it lists are numbered as if these stood before them. */
-  readonly skipped: number
   readonly segments: readonly Segment[]
   readonly open: OpenSegment | null
   /** Addresses of parts in `EXT-X-PRELOAD-HINT`. */
@@ -66,7 +63,6 @@ const fresh = (): Pending => ({ dateMs: null, discontinuity: false, durationSeco
 export function readMediaPlaylist(text: string): MediaPlaylist {
   const lines = text.split('\n').map((line) => line.trim())
   const control = attributesOf(valueOf(lines, '#EXT-X-SERVER-CONTROL') ?? '')
-  const skipped = numberIn(attributesOf(valueOf(lines, '#EXT-X-SKIP') ?? '').get('SKIPPED-SEGMENTS')) ?? 0
   const mediaSequence = numberIn(valueOf(lines, '#EXT-X-MEDIA-SEQUENCE')) ?? 0
   const discontinuitySequence = numberIn(valueOf(lines, '#EXT-X-DISCONTINUITY-SEQUENCE')) ?? 0
   return {
@@ -75,15 +71,13 @@ export function readMediaPlaylist(text: string): MediaPlaylist {
     targetSeconds: numberIn(valueOf(lines, '#EXT-X-TARGETDURATION')) ?? Number.NaN,
     partTargetSeconds: numberIn(attributesOf(valueOf(lines, '#EXT-X-PART-INF') ?? '').get('PART-TARGET')),
     canBlockReload: control.get('CAN-BLOCK-RELOAD') === 'YES',
-    canSkipUntilSeconds: numberIn(control.get('CAN-SKIP-UNTIL')),
     holdBackSeconds: numberIn(control.get('HOLD-BACK')),
     partHoldBackSeconds: numberIn(control.get('PART-HOLD-BACK')),
     mediaSequence,
     discontinuitySequence,
     independentSegments: lines.includes('#EXT-X-INDEPENDENT-SEGMENTS'),
     ended: lines.includes('#EXT-X-ENDLIST'),
-    skipped,
-    ...segmentsOf(lines, mediaSequence + skipped, discontinuitySequence),
+    ...segmentsOf(lines, mediaSequence, discontinuitySequence),
     hints: lines.flatMap(hintOf),
   }
 }
@@ -161,8 +155,8 @@ function numberIn(text: string | undefined): number | null {
 }
 
 /** The number of the segment, and of the part in it, that comes next. */
-export function nextOf({ mediaSequence, skipped, segments, open }: MediaPlaylist): { msn: number; part: number } {
-  return { msn: mediaSequence + skipped + segments.length, part: open?.parts.length ?? 0 }
+export function nextOf({ mediaSequence, segments, open }: MediaPlaylist): { msn: number; part: number } {
+  return { msn: mediaSequence + segments.length, part: open?.parts.length ?? 0 }
 }
 
 /** All listed parts, the oldest first. */

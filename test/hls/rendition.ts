@@ -13,7 +13,7 @@ import {
   type Variant,
 } from './playlist.ts'
 import type { Report } from './report.ts'
-import { checkBlocking, checkDelta, checkNews, checkSameText, checkSuccessor, type Request } from './twoPlaylists.ts'
+import { checkBlocking, checkNews, checkSameText, checkSuccessor, type Request } from './twoPlaylists.ts'
 import { unless } from './violation.ts'
 
 export interface RenditionOptions {
@@ -30,8 +30,6 @@ export interface RenditionOptions {
 
 /** A failing playlist is requested again after this. */
 const FAILED_MS = 500
-/** Every tenth playlist is compared with a delta update. */
-const DELTA_EVERY = 10
 /** A blocking request that took this part of a part target had to wait. */
 const WAITED = 0.3
 const MATCHES_TRIED = 5
@@ -42,7 +40,7 @@ const BEHIND_MS = 1500
 /** The parameters of a request are not a part of the address; a ticket may be one. */
 function withoutQuery(url: string): string {
   const address = new URL(url)
-  for (const name of ['_HLS_msn', '_HLS_part', '_HLS_skip']) address.searchParams.delete(name)
+  for (const name of ['_HLS_msn', '_HLS_part']) address.searchParams.delete(name)
   return address.href
 }
 
@@ -52,7 +50,6 @@ export class Rendition {
   readonly #options: RenditionOptions
   #before: MediaPlaylist | null = null
   #changedAtMs: number
-  #count = 0
   /** How often the server had been away at the playlist before. */
   #outages = 0
   #untilMs = 0
@@ -120,7 +117,6 @@ export class Rendition {
     const { client, report, name, graceSeconds } = this.#options
     const before = this.#before
     this.#before = playlist
-    this.#count += 1
     report.seen.playlists += 1
     report.add(checkPlaylist(playlist, name))
     const waitedSeconds = (this.#nowMs - this.#changedAtMs) / 1000
@@ -135,18 +131,7 @@ export class Rendition {
     if (before && client.outages === this.#outages) this.#watchRemoved(before, playlist)
     this.#outages = client.outages
     if (before === null) this.media.background(this.#compareViewers(playlist))
-    if (before && playlist.canSkipUntilSeconds !== null && this.#count % DELTA_EVERY === 0)
-      this.media.background(this.#compareDelta(before, playlist))
     if (!playlist.canBlockReload) await client.sleep(playlist.targetSeconds * 250)
-  }
-
-  /** V15 */
-  async #compareDelta(before: MediaPlaylist, full: MediaPlaylist): Promise<void> {
-    const { client, report, urls, name } = this.#options
-    const answer = await client.get('playlist', withQuery(urls[0], { _HLS_skip: 'YES' }))
-    if (answer?.status !== 200) return
-    report.seen.deltas += 1
-    report.add(checkDelta(before, readMediaPlaylist(answer.body.toString()), full, name))
   }
 
   /** V13. Once when a segment has left the playlist, and once more just before it may be removed. */

@@ -7,7 +7,6 @@ export interface Seen {
   masters: number
   playlists: number
   blocking: number
-  deltas: number
   parts: number
   hints: number
   segments: number
@@ -23,7 +22,6 @@ export class Report {
     masters: 0,
     playlists: 0,
     blocking: 0,
-    deltas: 0,
     parts: 0,
     hints: 0,
     segments: 0,

@@ -37,22 +37,21 @@ const partTags = (segment: number, count: number): string[] =>
 const dateTag = (segment: number): string =>
   `#EXT-X-PROGRAM-DATE-TIME:${new Date(STARTED_AT_MS + segment * 1000).toISOString()}`
 
-/** A playlist that breaks no rule, after `made` parts. @param skips a delta update */
-export function samplePlaylist(made: number, skips = false): string {
+/** A playlist that breaks no rule, after `made` parts. */
+export function samplePlaylist(made: number): string {
   const [next, parts] = [Math.floor(made / PARTS), made % PARTS]
   const first = next - LISTED
-  const skipped = skips ? LISTED - 7 : 0
-  const numbers = Array.from({ length: LISTED - skipped }, (_, index) => first + skipped + index)
+  const numbers = Array.from({ length: LISTED }, (_, index) => first + index)
   return [
     '#EXTM3U',
     '#EXT-X-VERSION:9',
     '#EXT-X-TARGETDURATION:1',
-    '#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=6,HOLD-BACK=3,PART-HOLD-BACK=0.600',
+    '#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK=3,PART-HOLD-BACK=0.600',
     `#EXT-X-PART-INF:PART-TARGET=${PART_SECONDS.toFixed(3)}`,
     `#EXT-X-MEDIA-SEQUENCE:${first}`,
     '#EXT-X-DISCONTINUITY-SEQUENCE:3',
     '#EXT-X-INDEPENDENT-SEGMENTS',
-    ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : ['#EXT-X-MAP:URI="init.mp4"']),
+    '#EXT-X-MAP:URI="init.mp4"',
     ...numbers.flatMap((number) => [
       dateTag(number),
       ...(number >= next - LISTED_WITH_PARTS ? partTags(number, PARTS) : []),
@@ -179,7 +178,7 @@ async function piece(
   if (file !== 'media.m3u8') return { ...sentOf(Buffer.from('none'), 'text/plain', 'no-store'), status: 404 }
   const [msn, part] = [query.get('_HLS_msn'), query.get('_HLS_part')]
   if (msn !== null) await until(Number(msn) * PARTS + Number(part ?? PARTS - 1))
-  const text = samplePlaylist(made(), query.get('_HLS_skip') === 'YES')
+  const text = samplePlaylist(made())
   return sentOf(Buffer.from(text), PLAYLIST, msn === null ? 'no-cache' : 'public, max-age=6')
 }
 

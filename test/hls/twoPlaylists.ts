@@ -1,7 +1,7 @@
-import { type MediaPlaylist, nextOf, type OpenSegment, partsIn, playingSeconds, type Segment } from './playlist.ts'
+import { type MediaPlaylist, nextOf, type OpenSegment, partsIn, type Segment } from './playlist.ts'
 import { inSeconds, unless, type Violation } from './violation.ts'
 
-/** The rules for two full playlists of one rendition, the earlier one first: V9 to V12. */
+/** The rules for two playlists of one rendition, the earlier one first: V9 to V12. */
 export function checkSuccessor(before: MediaPlaylist, after: MediaPlaylist, where: string): Violation[] {
   return [
     ...constants(before, after, where),
@@ -105,42 +105,6 @@ export function checkNews(
   const most = playlist.targetSeconds * 1.5
   const holds = playlist.ended || waitedSeconds <= most + graceSeconds
   return unless(holds, 'V14', where, `a change within ${inSeconds(most)}`, `none for ${inSeconds(waitedSeconds)}`)
-}
-
-/** V15. A delta update, applied to an earlier playlist, lists what the full playlist lists. */
-export function checkDelta(
-  before: MediaPlaylist,
-  delta: MediaPlaylist,
-  full: MediaPlaylist,
-  where: string,
-): Violation[] {
-  const at = `${where} delta update`
-  const known = new Map([...before.segments, ...delta.segments].map((segment) => [segment.number, segment]))
-  const numbers = Array.from({ length: delta.skipped }, (_, index) => delta.mediaSequence + index)
-  const missing = numbers.filter((number) => !known.has(number))
-  const inBoth = full.segments.filter(({ number }) => number >= delta.mediaSequence && number < nextOf(delta).msn)
-  return [
-    ...unless(missing.length === 0, 'V15', at, 'only known segments left out', `unknown ones: ${missing.join(' ')}`),
-    ...inBoth.flatMap((segment) => differences(known.get(segment.number), segment, at)),
-    ...skipsOldOnes(delta, full, at),
-  ]
-}
-
-function differences(merged: Segment | undefined, full: Segment, where: string): Violation[] {
-  const at = `${where} segment ${full.number}`
-  if (merged === undefined) return unless(false, 'V15', at, 'the segment', null)
-  const { mapUri: _inherited, ...expected } = identityOf(full)
-  return Object.entries(expected).flatMap(([name, value]) =>
-    unless(identityOf(merged)[name] === value, 'V15', `${at} ${name}`, String(value), identityOf(merged)[name]),
-  )
-}
-
-function skipsOldOnes({ skipped, mediaSequence }: MediaPlaylist, full: MediaPlaylist, where: string): Violation[] {
-  const kept = full.segments.filter(({ number }) => number >= mediaSequence + skipped)
-  const keptSeconds = playingSeconds({ ...full, segments: kept })
-  const least = full.canSkipUntilSeconds ?? 0
-  const holds = skipped === 0 || keptSeconds >= least - full.targetSeconds
-  return unless(holds, 'V15', where, `at least the last ${inSeconds(least)}`, inSeconds(keptSeconds))
 }
 
 /** A blocking request: the segment and the part that it waits for. */

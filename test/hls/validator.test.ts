@@ -47,11 +47,6 @@ describe('a running stream', () => {
       0,
     ],
     [
-      'V15',
-      'delta updates with other segments',
-      (sent, path) => void (path.includes('skip') && (sent.body = edited(sent.body, '#EXTINF:1.000', '#EXTINF:0.980'))),
-    ],
-    [
       'V17',
       'segments that are not their parts',
       (sent, path) => void (/\/s\d+\.m4s/.test(path) && (sent.body = Buffer.concat([sent.body, partBytes(1)]))),

@@ -10,7 +10,7 @@ import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
 import { HlsStream } from '../../../src/media/hls/stream.ts'
 import { checkContinuity, type SegmentFacts } from '../../hls/media.ts'
 import { readInit, readMedia } from '../../hls/mp4.ts'
-import { checkPlaylist, strictly } from '../../hls/onePlaylist.ts'
+import { checkPlaylist } from '../../hls/onePlaylist.ts'
 import { type MediaPlaylist, readMediaPlaylist } from '../../hls/playlist.ts'
 import { checkSuccessor } from '../../hls/twoPlaylists.ts'
 import { lineOf, type Violation } from '../../hls/violation.ts'
@@ -98,7 +98,7 @@ class Watch {
     this.longest = Math.max(this.longest, at - (this.#changedAt ?? at))
     this.#changedAt = at
     const playlist = readMediaPlaylist(text)
-    this.violations.push(...checkPlaylist(playlist, 'v0'), ...strictly(text, 'v0'))
+    this.violations.push(...checkPlaylist(playlist, 'v0'))
     if (this.#before) this.violations.push(...checkSuccessor(this.#before, playlist, 'v0'))
     this.#before = playlist
   }
