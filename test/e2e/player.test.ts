@@ -86,22 +86,15 @@ test('without UDP and TCP for media the player takes HLS, which is loaded only t
   await site.plays()
 })
 
-test('each refusal is shown in plain words with the words of the server, and a new token begins at once', async () => {
+test('a refusal is shown in plain words with the words of the server, and a new token begins at once', async () => {
   await broadcast('club', secured)
   const disabled = await stage.token('subscribe', { streams: anyName })
   await stage.api('PUT', `/api/subscribe_token/${disabled.id}`, { isActive: false })
-  const other = await stage.token('subscribe', { streams: [{ streamName: 'other' }] })
-  const foreign = await stage.token('subscribe', { streams: anyName, allowedOrigins: ['elsewhere.test'] })
-  const distant = await stage.token('subscribe', { streams: anyName, allowedIpAddresses: ['198.51.100.0/24'] })
-  const abroad = await stage.token('subscribe', { streams: anyName, allowedCountries: ['NZ'] })
   const valid = await stage.token('subscribe', { streams: anyName, allowedOrigins: ['site.test'] })
+  // The others differ in a table only: test/web/client.
   const expected = [
     ['', 'You need a link of your own', '401 · Unauthorized: Invalid token'],
     [disabled.token, 'Your link is switched off', '401 · Unauthorized: Token disabled'],
-    [other.token, 'Your link is for another stream', '401 · Unauthorized: StreamName is not valid for token'],
-    [foreign.token, 'Not on this web site', '401 · Unauthorized: Origin not allowed'],
-    [distant.token, 'Not from this network', '401 · Unauthorized: IP Address not allowed'],
-    [abroad.token, 'Not in this country', '401 · Unauthorized: Country not allowed'],
   ] as const
   const site = await watching(expected.map(([token]) => ({ stream: named('club'), token })))
   for (const [at, [, title, detail]] of expected.entries()) {
