@@ -45,6 +45,7 @@ const parent: TokenSnapshot = {
   enableThumbnails: false,
   hlsRenditions: [],
   endSessionsOnUpdate: true,
+  endAtExpiry: false,
   revokedJtis: new Set(),
 }
 const byHash = new Map([[hash('sha256', value, 'hex'), parent]])

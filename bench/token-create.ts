@@ -168,6 +168,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     allowedCountries: [],
     deniedCountries: [],
     endSessionsOnUpdate: true,
+    endAtExpiry: false,
     subscribeRequiresAuth: false,
     record: false,
     enableThumbnails: false,

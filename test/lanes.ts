@@ -61,8 +61,8 @@ export const LANES = {
     shared: [
       'test/conformance/lists.test.ts',
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
-      'test/commands/{accessLog,binding,forget,lengths,onTheAir,sessionFeeds,sessionUsage,sessions,users}.test.ts',
-      'test/system/{delivery,leases,provision,sessions}.test.ts',
+      'test/commands/{accessLog,binding,forget,lengths,onTheAir,sessionExpiry,sessionFeeds,sessionUsage,sessions,users}.test.ts',
+      'test/system/{delivery,leases,provision,sessions,tokenExpiry}.test.ts',
     ],
     needs: 'test',
     mostly: 'computes',

@@ -14,6 +14,7 @@ export const BODY_FLAGS = {
     min: 1,
     max: 2_147_483_647,
   }),
+  'end-at-expiry': toggleFlag('Sessions end when the token expires; by default they go on.'),
   origin: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
   ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.'),
   bind: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others.', {
@@ -62,6 +63,7 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
       ...flags.regex.map((streamName) => ({ streamName, isRegex: true })),
     ],
     expires: flags.expires,
+    endAtExpiry: flags['end-at-expiry'] || undefined,
     allowedOrigins: filled(flags.origin),
     allowedIpAddresses: filled(flags.ip),
     bindIpsOnUsage: flags.bind,

@@ -54,6 +54,8 @@ export interface ActiveSession {
   tokenHash: string | null
   /** The version of the token that last allowed the session. */
   tokenVersion: number | null
+  /** When its token ends it, epoch milliseconds; null: never. Changed by `SessionRegistry.setEnd`. */
+  endsAtMs: number | null
   /** Totals so far. */
   bytes: Bytes
   /** The time of its admission, `session.startedAtMs`, in monotonic milliseconds. */
@@ -105,6 +107,8 @@ export class SessionRegistry {
   readonly writing = new Batches<'totals'>(1)
   readonly #entries = new Map<string, ActiveSession>()
   readonly #byToken = new Index<number>()
+  /** Those with `endsAtMs`. */
+  readonly #timed = new Set<ActiveSession>()
   readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
   readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
   #remote: ReadonlyMap<string, readonly RemoteFeedRef[]> = new Map()
@@ -137,6 +141,24 @@ export class SessionRegistry {
     this.#entries.set(id, entry)
     this.streams.change(entry.session, 1)
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
+    this.setEnd(entry, entry.endsAtMs)
+  }
+
+  /** Moves the time at which the token of a session ends it. */
+  setEnd(entry: ActiveSession, endsAtMs: number | null): void {
+    entry.endsAtMs = endsAtMs
+    // It may have ended while the token was read.
+    if (endsAtMs !== null && this.has(entry.session.id)) this.#timed.add(entry)
+    else this.#timed.delete(entry)
+  }
+
+  /** Sessions whose token ends them by now and that no other reason ends already. */
+  due(nowMs: number): ActiveSession[] {
+    const due: ActiveSession[] = []
+    for (const entry of this.#timed) {
+      if (entry.ending === null && entry.endsAtMs !== null && entry.endsAtMs <= nowMs) due.push(entry)
+    }
+    return due
   }
 
   /** Forgets a session and its feed, and releases its slot. */
@@ -146,6 +168,7 @@ export class SessionRegistry {
     entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
+    this.#timed.delete(entry)
     this.streams.change(entry.session, -1)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
     for (const feed of this.feedsOf(accountId, streamName)) {

@@ -122,6 +122,7 @@ export interface TokenTable {
   allowed_countries: string
   denied_countries: string
   end_sessions_on_update: DbBoolean
+  end_at_expiry: DbBoolean
   subscribe_requires_auth: DbBoolean
   record: DbBoolean
   enable_thumbnails: DbBoolean

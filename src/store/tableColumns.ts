@@ -94,8 +94,8 @@ const COLUMNS = {
   tokens: [
     'id', 'account_id', 'kind', 'label', 'streams', 'has_patterns', 'is_active', 'allowed_origins',
     'allowed_ip_addresses', 'bind_ips_on_usage', 'allowed_countries', 'denied_countries', 'end_sessions_on_update',
-    'subscribe_requires_auth', 'record', 'enable_thumbnails', 'multisource', 'priority', 'tracking_id', 'added_at_ms',
-    'expires_at_ms', 'version', 'revoked_before_ms', 'value_hash', 'value_sealed',
+    'end_at_expiry', 'subscribe_requires_auth', 'record', 'enable_thumbnails', 'multisource', 'priority', 'tracking_id',
+    'added_at_ms', 'expires_at_ms', 'version', 'revoked_before_ms', 'value_hash', 'value_sealed',
   ],
   usage_hourly: [
     'account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country', 'bytes_in', 'bytes_out',

@@ -34,6 +34,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     allowedCountries: [],
     deniedCountries: [],
     endSessionsOnUpdate: true,
+    endAtExpiry: false,
     subscribeRequiresAuth: false,
     record: false,
     enableThumbnails: false,

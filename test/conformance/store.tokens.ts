@@ -19,6 +19,7 @@ const anyToken = fc.record({
   allowedCountries: texts,
   deniedCountries: texts,
   endSessionsOnUpdate: fc.boolean(),
+  endAtExpiry: fc.boolean(),
   subscribeRequiresAuth: fc.boolean(),
   record: fc.boolean(),
   enableThumbnails: fc.boolean(),

@@ -212,6 +212,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     enableThumbnails: false,
     hlsRenditions: [],
     endSessionsOnUpdate: true,
+    endAtExpiry: false,
     revokedJtis: new Set(),
   }
 }

@@ -69,6 +69,7 @@ const common = {
   bindIpsOnUsage: fc.nat(),
   allowedCountries: countries,
   endSessionsOnUpdate: fc.boolean(),
+  endAtExpiry: fc.boolean(),
 }
 const flag = fc.boolean()
 const publishBodies = fc.record(

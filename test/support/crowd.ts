@@ -51,6 +51,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     },
     tokenHash: null,
     tokenVersion: null,
+    endsAtMs: null,
     slot: { connected: () => undefined, release: () => undefined },
     admittedAtMs: performance.now(),
     mediaAtMs: null,

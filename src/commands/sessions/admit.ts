@@ -1,5 +1,6 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
+import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import { type SessionSlot, SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
@@ -274,6 +275,7 @@ function entryOf(
     request,
     tokenHash: null,
     tokenVersion: token?.version ?? null,
+    endsAtMs: token && sessionEndOf(token, request.credential),
     bytes: NOTHING,
     admittedAtMs: ctx.clock.monotonic(),
     mediaAtMs: null,

@@ -1,5 +1,6 @@
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { decide } from '../../core/access/decide.ts'
+import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
@@ -72,6 +73,14 @@ export async function recheckLate(ctx: SessionContext): Promise<void> {
   for (const tokenId of ctx.sessions.unchecked) await recheckToken(ctx, tokenId)
 }
 
+/**
+ * Ends the sessions of this node whose tokens have `endAtExpiry` and have expired. Needs no store: the ends are written when
+ * it is there. By the time of day, so that a pause or a clock that is set only delays them.
+ */
+export function endExpired(ctx: SessionContext): void {
+  for (const entry of ctx.sessions.due(ctx.clock.now())) void endSession(ctx, entry, 'token_expired')
+}
+
 async function recheckAll(ctx: SessionContext): Promise<void> {
   const ids = new Set(ctx.sessions.all().map(({ session }) => session.tokenId))
   for (const id of ids) if (id !== null) await recheckToken(ctx, id)
@@ -98,6 +107,7 @@ function reasonToEnd(
   const problem = problemOfEdit(ctx, entry.request, snapshot)
   if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'
   entry.tokenVersion = snapshot.version
+  ctx.sessions.setEnd(entry, sessionEndOf(snapshot, entry.request.credential))
   return null
 }
 
@@ -110,8 +120,8 @@ export function problemOfEdit(ctx: SessionContext, request: AccessRequest, snaps
 }
 
 /**
- * The same credential with the current token, as if it was active and had no expiry. Expiry and a disabled token refuse
- * only new requests.
+ * The same credential with the current token, as if it was active and had no expiry. A disabled token refuses only new
+ * requests, and so does the expiry of one without `endAtExpiry`. That of the others is for `endExpired`.
  */
 function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
   const token = { ...snapshot, isActive: true, expiresAtMs: null }

@@ -34,6 +34,7 @@ export function compileSnapshot(
     enableThumbnails: token.enableThumbnails,
     hlsRenditions: token.hlsRenditions,
     endSessionsOnUpdate: token.endSessionsOnUpdate,
+    endAtExpiry: token.endAtExpiry,
     trackingId: token.trackingId,
     revokedBeforeMs: token.revokedBeforeMs,
     revokedJtis: new Set(revokedJtis),

@@ -52,6 +52,8 @@ export interface TokenSnapshot {
   readonly hlsRenditions: readonly FeedRendition[]
   /** An update that no longer admits an active session ends it. */
   readonly endSessionsOnUpdate: boolean
+  /** Sessions end when the token expires. */
+  readonly endAtExpiry: boolean
   /** Subscribe tokens: the id under which bytes are counted. */
   readonly trackingId: string | null
   /** Self-signed children issued before this time are refused; null when there was no such revocation. */

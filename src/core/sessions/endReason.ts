@@ -13,6 +13,7 @@ export const SESSION_END_REASONS = [
   'token_refreshed',
   'token_edited',
   'token_revoked',
+  'token_expired', // its token has `endAtExpiry`
   'ticket_shared', // several players used its ticket
   'engine_died', // a media process ended by itself
   'shutdown', // its node stops

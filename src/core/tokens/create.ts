@@ -39,6 +39,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
     allowedCountries: canonicalList(body, 'allowedCountries') ?? [],
     deniedCountries: canonicalList(body, 'deniedCountries') ?? [],
     endSessionsOnUpdate: body.value('endSessionsOnUpdate') ?? true,
+    endAtExpiry: body.value('endAtExpiry') ?? false,
     subscribeRequiresAuth: body.value('subscribeRequiresAuth') ?? false,
     record: body.value('record') ?? false,
     enableThumbnails: body.value('enableThumbnails') ?? false,

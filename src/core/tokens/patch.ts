@@ -33,6 +33,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     allowedCountries: token.allowedCountries,
     deniedCountries: token.deniedCountries,
     endSessionsOnUpdate: token.endSessionsOnUpdate,
+    endAtExpiry: token.endAtExpiry,
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     record: token.record,
     enableThumbnails: token.enableThumbnails,

@@ -20,6 +20,7 @@ function toPublishRecord(token: Token, value: string): PublishTokenRecord {
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
     endSessionsOnUpdate: token.endSessionsOnUpdate,
+    endAtExpiry: token.endAtExpiry,
   }
 }
 
@@ -28,6 +29,7 @@ function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
     ...recordHead(token, value, {}),
     ...(token.trackingId === null ? {} : { tracking: { trackingId: token.trackingId } }),
     endSessionsOnUpdate: token.endSessionsOnUpdate,
+    endAtExpiry: token.endAtExpiry,
   }
 }
 

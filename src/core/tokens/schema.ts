@@ -64,6 +64,8 @@ const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empt
 const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
 const END_SESSIONS_TEXT =
   'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.'
+const END_AT_EXPIRY_TEXT =
+  'true: its sessions end when it expires, those of a self-signed token also at its own `exp`. false (the default): they go on.'
 
 /** An element of `streams` in records. */
 export const StreamEntrySchema = Type.Object(
@@ -102,6 +104,7 @@ const createCommon = () => ({
   allowedCountries: Type.Optional(nullable(countries(), ALLOWED_TEXT)),
   deniedCountries: Type.Optional(nullable(countries(), DENIED_TEXT)),
   endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
+  endAtExpiry: flag(END_AT_EXPIRY_TEXT),
 })
 
 /** Field of requests and records. */
@@ -230,6 +233,7 @@ const updateCommon = () => ({
   deniedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
   updateDeniedCountries: Type.Optional(nullable(countries(), 'The same as `deniedCountries`.')),
   endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
+  endAtExpiry: flag(END_AT_EXPIRY_TEXT),
 })
 
 export const UpdatePublishToken = Type.Object(
@@ -318,6 +322,7 @@ export const PublishTokenRecord = Type.Object(
     priority: Type.Optional(int32()),
     hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
     endSessionsOnUpdate: Type.Boolean(),
+    endAtExpiry: Type.Boolean(),
   },
   { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },
 )
@@ -327,6 +332,7 @@ export const SubscribeTokenRecord = Type.Object(
     ...recordHead({}),
     tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
     endSessionsOnUpdate: Type.Boolean(),
+    endAtExpiry: Type.Boolean(),
   },
   {
     $id: 'SubscribeTokenRecord',

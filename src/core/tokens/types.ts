@@ -21,6 +21,8 @@ export interface TokenRules {
   deniedCountries: string[]
   /** An update that no longer admits an active session ends it. */
   endSessionsOnUpdate: boolean
+  /** Sessions end when the token expires. False: its expiry refuses new ones only. */
+  endAtExpiry: boolean
   /** Publish tokens only; false on subscribe tokens. */
   subscribeRequiresAuth: boolean
   record: boolean

@@ -16,6 +16,7 @@ type Changes = TokenPatch['set']
 const FLAGS = [
   'isActive',
   'endSessionsOnUpdate',
+  'endAtExpiry',
   'subscribeRequiresAuth',
   'record',
   'enableThumbnails',

@@ -37,6 +37,7 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   token_deleted: 'Unauthorized: Invalid token',
   token_refreshed: 'Unauthorized: Invalid token',
   token_edited: 'Unauthorized: The token was changed and no longer allows this broadcast',
+  token_expired: 'Unauthorized: Token expired',
   replaced: 'Replaced by another publisher of the same stream',
   kicked: `${CUT}: its session was ended through the API`,
   stopped: `${CUT}: the stream was stopped`,

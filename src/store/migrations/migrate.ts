@@ -28,6 +28,7 @@ import * as tokenRenditions from './0028_token_renditions.ts'
 import * as cacheLogs from './0030_cache_logs.ts'
 import * as encoders from './0031_encoders.ts'
 import * as distributionCacheBytes from './0032_distribution_cache_bytes.ts'
+import * as tokenEndAtExpiry from './0033_token_end_at_expiry.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -58,6 +59,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0030_cache_logs': cacheLogs.up,
   '0031_encoders': encoders.up,
   '0032_distribution_cache_bytes': distributionCacheBytes.up,
+  '0033_token_end_at_expiry': tokenEndAtExpiry.up,
 }
 
 /** The names of all migrations of this version. */

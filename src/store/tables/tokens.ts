@@ -180,6 +180,7 @@ function everyColumn(p: TokenValues): TokenValues {
     allowed_countries: p.allowed_countries,
     denied_countries: p.denied_countries,
     end_sessions_on_update: p.end_sessions_on_update,
+    end_at_expiry: p.end_at_expiry,
     subscribe_requires_auth: p.subscribe_requires_auth,
     record: p.record,
     enable_thumbnails: p.enable_thumbnails,

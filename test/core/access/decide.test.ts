@@ -30,6 +30,7 @@ const token: TokenSnapshot = {
   enableThumbnails: false,
   hlsRenditions: [],
   endSessionsOnUpdate: true,
+  endAtExpiry: false,
   revokedJtis: new Set(),
 }
 

@@ -135,6 +135,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     enableThumbnails: false,
     hlsRenditions: [],
     endSessionsOnUpdate: true,
+    endAtExpiry: false,
     revokedJtis: new Set(revoked.jtis),
   }
 }

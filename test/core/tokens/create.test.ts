@@ -20,6 +20,7 @@ describe('defaults', () => {
         allowedCountries: [],
         deniedCountries: [],
         endSessionsOnUpdate: true,
+        endAtExpiry: false,
         subscribeRequiresAuth: false,
         record: false,
         enableThumbnails: false,
@@ -44,6 +45,7 @@ describe('defaults', () => {
       allowedCountries: null,
       deniedCountries: null,
       endSessionsOnUpdate: null,
+      endAtExpiry: null,
     }
     const publish = {
       subscribeRequiresAuth: null,
@@ -76,6 +78,7 @@ describe('accepted values', () => {
     ['record', true, 'record', true],
     ['multisource', false, 'multisource', false],
     ['endSessionsOnUpdate', false, 'endSessionsOnUpdate', false],
+    ['endAtExpiry', true, 'endAtExpiry', true],
     ['allowedOrigins', ['Example.COM', 'example.com', '*.b.org'], 'allowedOrigins', ['example.com', '*.b.org']],
     ['allowedIpAddresses', ['10.1.2.3/8', '10.0.0.0/8', '1.2.3.4/32'], 'allowedIpAddresses', ['10.0.0.0/8', '1.2.3.4']],
     ['allowedCountries', ['nl', 'BE', 'NL'], 'allowedCountries', ['NL', 'BE']],

@@ -37,6 +37,7 @@ describe('the record of a token', () => {
       'restream',
       'encoderProfileId',
       'endSessionsOnUpdate',
+      'endAtExpiry',
     ])
   })
 
@@ -83,7 +84,7 @@ describe('the record of a token', () => {
 
   it('shows tracking, and none of the publish fields, of a subscribe token', () => {
     const record = toTokenRecord(aToken({ kind: 'subscribe', trackingId: 't' }), VALUE)
-    expect(record).toMatchObject({ tracking: { trackingId: 't' }, endSessionsOnUpdate: true })
+    expect(record).toMatchObject({ tracking: { trackingId: 't' }, endSessionsOnUpdate: true, endAtExpiry: false })
     for (const name of ['record', 'multisource', 'priority', 'subscribeRequiresAuth', 'restream']) {
       expect(record).not.toHaveProperty(name)
     }
@@ -115,6 +116,7 @@ describe('the record of a token', () => {
       'multisource',
       'priority',
       'endSessionsOnUpdate',
+      'endAtExpiry',
     ])
     expect(ownFields(publish)).toMatchObject({ id: 7, priority: 0, token: VALUE })
   })

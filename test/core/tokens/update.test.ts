@@ -65,6 +65,7 @@ describe('an update', () => {
       multisource: false,
       hlsRenditions: [{ height: 480, bitrate: 900_000 }],
       endSessionsOnUpdate: false,
+      endAtExpiry: true,
     }
     expect(set(body)).toEqual(body)
   })

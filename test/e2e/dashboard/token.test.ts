@@ -68,8 +68,10 @@ test('a publish token is made with every rule, through the page alone', async ()
   await page.getByText('Record', { exact: true }).click()
   await page.getByText('Thumbnails', { exact: true }).click()
   await page.getByText('End sessions on change').click()
+  await page.getByText('End sessions at the expiry').click()
   await page.getByText('A client with this token may broadcast as').waitFor()
   expect(await page.locator('aside pre').textContent()).toContain("--regex 'press-[0-9]{1,3}'")
+  expect(await page.locator('aside pre').textContent()).toContain('--end-at-expiry')
   expect(await axe(page)).toEqual([])
   await button('Create token').click()
   await page.getByRole('heading', { level: 1, name: 'Press pool' }).waitFor()
@@ -89,6 +91,7 @@ test('a publish token is made with every rule, through the page alone', async ()
     record: true,
     enableThumbnails: true,
     endSessionsOnUpdate: false,
+    endAtExpiry: true,
   })
   const week = Date.parse(String(made['expiresOn'])) - Date.parse(String(made['addedOn']))
   expect(week).toBe(604_800_000)

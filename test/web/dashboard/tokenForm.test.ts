@@ -171,6 +171,7 @@ const FULL: TokenForm = {
   countries: ['DE'],
   countryRule: 'denied',
   endSessionsOnUpdate: false,
+  endAtExpiry: true,
   subscribeRequiresAuth: true,
   record: true,
   enableThumbnails: true,
@@ -194,6 +195,7 @@ describe('the body', () => {
           bindIpsOnUsage: 2,
           deniedCountries: ['DE'],
           endSessionsOnUpdate: false,
+          endAtExpiry: true,
           subscribeRequiresAuth: true,
           record: true,
           enableThumbnails: true,
@@ -229,6 +231,7 @@ describe('the body', () => {
       allowedCountries: ['DE'],
       deniedCountries: [],
       endSessionsOnUpdate: true,
+      endAtExpiry: false,
       multisource: true,
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     })

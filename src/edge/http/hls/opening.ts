@@ -25,6 +25,7 @@ type Sealed = [string, string, string | null, string | null]
 const SEALED_AS = 'hls:ticket'
 
 export const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
+const EXPIRED: HttpRefusal = { status: 401, text: REFUSALS.token_expired.text }
 
 type Attempt = Omit<AccessAttempt, 'accountId'> & StreamSource
 type TicketRequest = StreamSource & Pick<Attempt, 'presented'>
@@ -129,6 +130,7 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
 /** A session that ends because the server stops may begin again at the next one, so the player should try again. */
 function whyEnded(reason: SessionEndReason): HttpRefusal {
   if (reason === 'shutdown') return LEAVING
+  if (reason === 'token_expired') return EXPIRED
   return reason === TICKET_SHARED.code ? SHARED : NO_TICKET
 }
 

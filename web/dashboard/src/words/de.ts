@@ -341,6 +341,7 @@ export const de: Sentences = {
       token_refreshed: 'der Token wurde erneuert',
       token_edited: 'der Token wurde geändert',
       token_revoked: 'der Token wurde widerrufen',
+      token_expired: 'der Token ist abgelaufen',
       ticket_shared: 'seine Adresse wurde geteilt',
       engine_died: 'der Medienprozess ist ausgefallen',
       shutdown: 'der Server wurde angehalten',
@@ -656,6 +657,11 @@ export const de: Sentences = {
       thumbnailsNote: 'Alle paar Sekunden ein Standbild des Videos.',
       endSessions: 'Sitzungen bei Änderung beenden',
       endSessionsNote: 'Eine Sitzung, die der geänderte Token nicht mehr zulässt, endet.',
+      endAtExpiry: 'Sitzungen beim Ablauf beenden',
+      endAtExpiryPublish:
+        'Eine Sendung endet, wenn der Token abläuft. Aus: sie geht weiter, und nur neue werden abgewiesen.',
+      endAtExpirySubscribe:
+        'Zuschauer werden getrennt, wenn der Token abläuft oder der für sie signierte. Aus: sie schauen weiter, und nur neue werden abgewiesen.',
       multisource: 'Mehrere Quellen',
       multisourceNote: 'Encoder mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
       renditions: 'Kleinere Renditions',

@@ -338,6 +338,7 @@ export const en = {
       token_refreshed: 'its token was refreshed',
       token_edited: 'its token was edited',
       token_revoked: 'its token was revoked',
+      token_expired: 'its token expired',
       ticket_shared: 'its address was shared',
       engine_died: 'the media process failed',
       shutdown: 'the server stopped',
@@ -648,6 +649,10 @@ export const en = {
       thumbnailsNote: 'A still of the video every few seconds.',
       endSessions: 'End sessions on change',
       endSessionsNote: 'A session that the changed token no longer admits is ended.',
+      endAtExpiry: 'End sessions at the expiry',
+      endAtExpiryPublish: 'A broadcast ends when the token expires. Off: it goes on, and only new ones are refused.',
+      endAtExpirySubscribe:
+        'Viewers are cut off when the token expires, or the token that was signed for them. Off: they watch on, and only new ones are refused.',
       multisource: 'Several sources',
       multisourceNote: 'Encoders with different source ids may broadcast under one name.',
       renditions: 'Smaller renditions',

@@ -246,6 +246,12 @@ export function SwitchFields(props: FieldsProps) {
           isOn={form.endSessionsOnUpdate}
           onChange={set('endSessionsOnUpdate')}
         />
+        <Toggle
+          label={text.endAtExpiry}
+          note={kind === 'publish' ? text.endAtExpiryPublish : text.endAtExpirySubscribe}
+          isOn={form.endAtExpiry}
+          onChange={set('endAtExpiry')}
+        />
       </div>
       {kind === 'publish' && <RenditionsField {...props} />}
     </>

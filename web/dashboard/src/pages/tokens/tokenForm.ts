@@ -18,6 +18,7 @@ export interface TokenForm {
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
   readonly endSessionsOnUpdate: boolean
+  readonly endAtExpiry: boolean
   readonly subscribeRequiresAuth: boolean
   readonly record: boolean
   readonly enableThumbnails: boolean
@@ -40,6 +41,7 @@ export interface StoredToken {
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
   readonly endSessionsOnUpdate: boolean
+  readonly endAtExpiry: boolean
   readonly subscribeRequiresAuth?: boolean | undefined
   readonly record?: boolean | undefined
   readonly enableThumbnails?: boolean | undefined
@@ -57,6 +59,7 @@ export const emptyForm: TokenForm = {
   countries: [],
   countryRule: 'allowed',
   endSessionsOnUpdate: true,
+  endAtExpiry: false,
   subscribeRequiresAuth: false,
   record: false,
   enableThumbnails: false,
@@ -80,6 +83,7 @@ export function formOf(token: StoredToken): TokenForm {
     countries: isDenied ? token.deniedCountries : token.allowedCountries,
     countryRule: isDenied ? 'denied' : 'allowed',
     endSessionsOnUpdate: token.endSessionsOnUpdate,
+    endAtExpiry: token.endAtExpiry,
     subscribeRequiresAuth: token.subscribeRequiresAuth ?? false,
     record: token.record ?? false,
     enableThumbnails: token.enableThumbnails ?? false,
@@ -112,6 +116,7 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
     bindIpsOnUsage: whole(form.bindIpsOnUsage),
     [`${form.countryRule}Countries`]: filled(form.countries),
     endSessionsOnUpdate: form.endSessionsOnUpdate ? undefined : false,
+    endAtExpiry: form.endAtExpiry || undefined,
     ...(kind === 'publish' ? publishBody(form) : trackingBody(form)),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
@@ -144,6 +149,7 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     bindIpsOnUsage: before.bindIpsOnUsage === now.bindIpsOnUsage ? undefined : (whole(now.bindIpsOnUsage) ?? 0),
     ...countryChanges(before, now),
     endSessionsOnUpdate: changed(before.endSessionsOnUpdate, now.endSessionsOnUpdate),
+    endAtExpiry: changed(before.endAtExpiry, now.endAtExpiry),
     ...(kind === 'publish' ? publishChanges(before, now) : {}),
   }
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))

@@ -56,6 +56,7 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     flag('label', form.label),
     ...form.streams.map(({ streamName, isRegex }) => flag(isRegex ? 'regex' : 'stream', streamName)),
     ...(seconds === undefined ? [] : [flag('expires', String(seconds))]),
+    ...(form.endAtExpiry ? ['--end-at-expiry'] : []),
     ...form.allowedOrigins.map((origin) => flag('origin', origin)),
     ...form.allowedIpAddresses.map((address) => flag('ip', address)),
     ...(form.bindIpsOnUsage === '' ? [] : [flag('bind', form.bindIpsOnUsage)]),

@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { endExpired } from '../../src/commands/sessions/revoke.ts'
+import { signSubscribeToken } from '../../src/sign.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
+import {
+  type Connection,
+  eventsOf,
+  makeToken,
+  publish,
+  startTestNode,
+  type TestNode,
+  tryToView,
+  view,
+} from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
+
+/** True if this token has no session, in memory and in the store. */
+const isOver = ({ ctx }: TestNode, tokenId: number) =>
+  ctx.sessions.ofToken(tokenId).length === 0 && ctx.sessions.leaving.size === 0
+
+describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (engine) => {
+  const clock = new ManualClock(Date.now())
+  let place: Place
+  let at: TestNode
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    at = await startTestNode({ url: place.url, clock })
+  })
+  afterEach(async () => {
+    for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  const expiring = (kind: 'publish' | 'subscribe', body: object = {}) =>
+    makeToken(at, kind, { expires: 60, endAtExpiry: true, ...body })
+  /** Lets time pass, and looks as the job does. */
+  const pass = (seconds: number) => {
+    clock.advance(seconds * 1000)
+    endExpired(at.ctx)
+  }
+  /** Sets the flag, and waits until it has reached the only session of the token, at this node or another. */
+  const setFlag = async (id: number, endAtExpiry: boolean, node = at) => {
+    await at.call('PUT', `/api/publish_token/${id}`, { endAtExpiry })
+    await until(() => (node.ctx.sessions.ofToken(id)[0]?.endsAtMs !== null) === endAtExpiry)
+  }
+
+  it('end when it expires, with their events, and no others do', async () => {
+    const [ending, lasting] = [await expiring('publish'), await expiring('publish', { endAtExpiry: false })]
+    const viewers = await expiring('subscribe')
+    const ended = await publish(at, { presented: ending.token, streamName: 'ending' })
+    const kept = await publish(at, { presented: lasting.token, streamName: 'show' })
+    const crowded = await Promise.all(Array.from({ length: 20 }, () => view(at, { presented: viewers.token })))
+    const anonymous = await view(at)
+    pass(59)
+    expect(cutsOf([ended, kept, anonymous, ...crowded])).toEqual([])
+    pass(1)
+    await until(() => isOver(at, ending.id) && isOver(at, viewers.id))
+    expect([ended, ...crowded].map(({ cuts }) => cuts)).toEqual(Array.from({ length: 21 }, () => ['token_expired']))
+    expect(cutsOf([kept, anonymous])).toEqual([])
+    for (const { session } of [ended, ...crowded]) {
+      const stored = await at.ctx.store.read.sessions.get(session.id)
+      expect(stored).toMatchObject({ endReason: 'token_expired', endedAtMs: expect.any(Number) })
+    }
+    const events = (await eventsOf(at)).filter(({ name, data }) => name === 'feeds ended' && data['name'] === 'ending')
+    expect(events).toHaveLength(1)
+    expect(await tryToView(at, { presented: viewers.token })).toMatchObject({ status: 401, code: 'token_expired' })
+  })
+
+  it.each([true, false])('end by the flag as it is now (endSessionsOnUpdate: %s)', async (endSessionsOnUpdate) => {
+    const off = await expiring('publish', { endSessionsOnUpdate })
+    const on = await expiring('publish', { endSessionsOnUpdate, endAtExpiry: false })
+    const late = await expiring('publish', { endSessionsOnUpdate, endAtExpiry: false })
+    const spared = await publish(at, { presented: off.token, streamName: 'spared' })
+    const taken = await publish(at, { presented: on.token, streamName: 'taken' })
+    const overdue = await publish(at, { presented: late.token, streamName: 'overdue' })
+    await setFlag(off.id, false)
+    await setFlag(on.id, true)
+    pass(60)
+    await until(() => isOver(at, on.id))
+    expect([spared.cuts, taken.cuts, overdue.cuts]).toEqual([[], ['token_expired'], []])
+    await setFlag(late.id, true)
+    pass(0)
+    await until(() => isOver(at, late.id))
+    expect([spared.cuts, overdue.cuts]).toEqual([[], ['token_expired']])
+  })
+
+  it('end at the exp of their self-signed token, and at the expiry of its parent at the latest', async () => {
+    const broadcast = await makeToken(at, 'publish')
+    const forever = await makeToken(at, 'subscribe', { endAtExpiry: true })
+    const parent = await expiring('subscribe')
+    const plain = await makeToken(at, 'subscribe')
+    await publish(at, { presented: broadcast.token })
+    const child = ({ id: tokenId, token }: { id: number; token: string }, expiresInSeconds: number) => {
+      const now = new Date(clock.now())
+      return view(at, { presented: signSubscribeToken({ token, tokenId, streamName: 'show', expiresInSeconds, now }) })
+    }
+    const [own, early, capped] = [await child(forever, 30), await child(parent, 30), await child(parent, 3600)]
+    const [unlimited, ignored] = [await view(at, { presented: forever.token }), await child(plain, 30)]
+    pass(30)
+    await until(() => own.cuts.length + early.cuts.length === 2)
+    expect([own, early, capped, unlimited, ignored].map(({ cuts }) => cuts)).toEqual([
+      ['token_expired'],
+      ['token_expired'],
+      [],
+      [],
+      [],
+    ])
+    pass(30)
+    await until(() => isOver(at, parent.id))
+    expect([capped, unlimited, ignored].map(({ cuts }) => cuts)).toEqual([['token_expired'], [], []])
+  })
+
+  it('are forgotten with their end, also when the token changes at that moment', async () => {
+    const { id, token } = await expiring('publish')
+    const { session } = await publish(at, { presented: token })
+    const entry = at.ctx.sessions.get(session.id)
+    if (!entry) throw new Error('no session')
+    expect(at.ctx.sessions.due(Number.POSITIVE_INFINITY)).toEqual([entry])
+    await closeSession(at.ctx, session.id, 'left')
+    expect(at.ctx.sessions.due(Number.POSITIVE_INFINITY)).toEqual([])
+    at.ctx.sessions.setEnd(entry, 1)
+    expect(at.ctx.sessions.due(Number.POSITIVE_INFINITY)).toEqual([])
+    expect(isOver(at, id)).toBe(true)
+  })
+
+  it('end once the clock that was set says so, and not while one that was set back does not', async () => {
+    const { id, token } = await expiring('publish')
+    const publisher = await publish(at, { presented: token })
+    clock.setWall(-3_600_000)
+    pass(60)
+    expect(publisher.cuts).toEqual([])
+    clock.setWall(3_600_000)
+    pass(0)
+    await until(() => isOver(at, id))
+    expect(publisher.cuts).toEqual(['token_expired'])
+  })
+
+  it('end at another node, which has only heard of the flag', async () => {
+    const other = await startTestNode({ url: place.url, clock, hostKey: 'other' })
+    const { id, token } = await expiring('publish', { endAtExpiry: false })
+    const publisher = await publish(other, { presented: token })
+    await setFlag(id, true, other)
+    clock.advance(60_000)
+    endExpired(at.ctx)
+    expect(publisher.cuts).toEqual([])
+    endExpired(other.ctx)
+    await until(() => isOver(other, id))
+    expect(publisher.cuts).toEqual(['token_expired'])
+    await other.close()
+  })
+})
