@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
@@ -99,6 +100,19 @@ it.each<[string, (head: string, bytes: Buffer) => (string | Buffer)[]]>([
   const expected = (await sluice.call('POST', '/api/access/check/', body)).text
   const twice = [...packets(head, bytes), ...packets(head, bytes)]
   expect(await exchange(twice, 2)).toEqual([expected, expected])
+})
+
+it('reads a body that came in one packet with its head at one look, without the events of a stream', async () => {
+  const { head, bytes } = asked(JSON.stringify({ ...question, token }))
+  const packet = Buffer.concat([Buffer.from(head), bytes])
+  await exchange([packet], 1)
+  const listening = vi.spyOn(IncomingMessage.prototype, 'on')
+  try {
+    await exchange([packet], 1)
+    expect(listening.mock.calls.map(([event]) => event)).not.toContain('data')
+  } finally {
+    listening.mockRestore()
+  }
 })
 
 it('answers several requests of one packet in order, even if one has to wait for the store', async () => {
