@@ -115,6 +115,20 @@ it('reads a body that came in one packet with its head at one look, without the 
   }
 })
 
+it('says whether the stream is live now, also in an admission whose steps were written before', async () => {
+  const onAir = vi.spyOn(sluice.app.ctx, 'streamsOnAir')
+  const live: unknown[] = []
+  try {
+    for (const found of [undefined, { secured: true }, undefined]) {
+      onAir.mockReturnValue(found)
+      live.push((await sluice.call('POST', '/api/access/check', { ...question, token })).json.data.live)
+    }
+  } finally {
+    onAir.mockRestore()
+  }
+  expect(live).toEqual([false, true, false])
+})
+
 it('answers several requests of one packet in order, even if one has to wait for the store', async () => {
   const made = await sluice.call('POST', '/api/publish_token', { label: 'b', streams: [{ streamName: 'other' }] })
   const bodies = [made.json.data.token, 'x', token].map((each) => JSON.stringify({ ...question, token: each }))

@@ -73,11 +73,7 @@ function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest):
   if (action === 'publish') return invalidToken('no token was presented, and publishing needs one')
   if (accountId === null) return invalidToken('no token was presented, and no account was named')
   if (streamIsSecured) return invalidToken('no token was presented, and the stream is secured')
-  return withoutToken(accountId, {
-    check: 'token',
-    outcome: 'skip',
-    detail: 'the stream is open: viewers need no token',
-  })
+  return withoutToken(accountId, OPEN_STREAM)
 }
 
 /** A user of the account may see its streams, whatever the rules for its viewers are. */
@@ -86,11 +82,14 @@ function decidePreview(request: AccessRequest, pass: Extract<Credential, { kind:
   if (request.action === 'publish') return invalidToken('the pass of a preview does not publish')
   if (request.accountId !== accountId || request.streamName !== streamName)
     return invalidToken('the pass of a preview is for another stream')
-  return withoutToken(accountId, {
-    check: 'token',
-    outcome: 'pass',
-    detail: 'a user of the account sees the stream in the dashboard',
-  })
+  return withoutToken(accountId, PREVIEW)
+}
+
+const OPEN_STREAM: TraceStep = { check: 'token', outcome: 'skip', detail: 'the stream is open: viewers need no token' }
+const PREVIEW: TraceStep = {
+  check: 'token',
+  outcome: 'pass',
+  detail: 'a user of the account sees the stream in the dashboard',
 }
 
 const withoutToken = (accountId: string, step: TraceStep): Decision => ({
