@@ -31,6 +31,7 @@ it.each<[string, () => unknown, Record<string, string>]>([
   ['an admission whose steps were written before', () => ({ ...question, token }), {}],
   ['an admission by other rules', () => ({ ...question, token: strict, origin: 'https://www.example.com' }), {}],
   ['a refusal', () => ({ ...question, token: 'x' }), {}],
+  ['a text as long as a value', () => ({ ...question, token: 'x'.repeat(64) }), {}],
   ['a name that needs UTF-8', () => ({ ...question, streamName: 'Bühne 🎭' }), {}],
   ['bad fields', () => ({ action: 'publish', ip: 7 }), {}],
   ['malformed JSON', () => '{"action":', {}],
