@@ -251,6 +251,18 @@ describe('time', () => {
     expect(egressFailureOf(outcome)).toBe('the name server did not answer within 0.05 s')
   })
 
+  test('that a pause of the process took counts for nothing: the answer still waits in the socket', async () => {
+    const clock = new ManualClock()
+    const receiver = await opened(
+      httpReceiver((_request, response) => {
+        clock.advance(60_000)
+        setImmediate(() => response.end('in time'))
+      }),
+    )
+    const outcome = await post(egress({ totalTimeoutMs: 15_000, clock }), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'answered', answer: 'in time' })
+  })
+
   test('to connect covers a TLS handshake that never ends', async () => {
     const clock = new ManualClock()
     const receiver = await opened(tcpReceiver((socket) => void socket.once('data', () => clock.advance(100))))

@@ -54,3 +54,15 @@ test('a handshake that ended is no longer limited, and one that its client gave 
   expect(first?.destroyed).toBe(false)
   expect(pending.counts).toEqual({ done: 1, failed: 1, timedOut: 0, gaveWay: 0 })
 })
+
+test('a pause of the process ends no handshake; a client that says nothing afterwards is disconnected', async () => {
+  const pending = new PendingHandshakes<{ socket: Socket }>({ handshakeMs: 50, max: 10 })
+  const [socket] = await silent(1, pending)
+  const ended = until(() => socket?.destroyed === true)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+  // Timers come after the first of these turns.
+  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+  expect(pending.counts.timedOut).toBe(0)
+  await ended
+  expect(pending.counts).toEqual({ done: 0, failed: 0, timedOut: 1, gaveWay: 0 })
+})

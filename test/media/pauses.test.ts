@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { err } from '../../src/base/result.ts'
 import type { LoadControl } from '../../src/core/channels/runs/load.ts'
 import type { Encoder } from '../../src/media/encoder/encoder.ts'
+import { X264 } from '../../src/media/ffmpeg/videoEncoders.ts'
+import { LadderRun, type LadderRunOptions } from '../../src/media/hls/ladder/ladderRun.ts'
 import { watchEncoder } from '../../src/media/transcoder/encoderWatch.ts'
 import { RtmpClient } from './rtmp/client.ts'
 import { avcConfig, videoFrame } from './rtmp/media.ts'
@@ -58,4 +61,38 @@ test('a pause of the process does not make an encoder look slow', async () => {
   expect(looksAtMs.map((atMs) => atMs - first)).toEqual([0, 1000, 2000, 3000])
   ended.resolve()
   await watching
+})
+
+const RUNG = { index: 0, id: 'low', label: '96p', width: 160, height: 96, bitrate: 100_000, frameRate: null }
+
+test('a run of renditions is kept that works off what came at once after a pause, and lost when it gets no nearer', () => {
+  const clock = new ManualClock()
+  const losses: string[] = []
+  const track = { lastUs: 0, audio: () => undefined }
+  const run = new LadderRun({
+    // Its process does not matter here.
+    ffmpeg: { videoEncoder: X264, run: () => err({ code: 'busy', message: 'busy' }) },
+    clock,
+    log: silentLog,
+    name: 'test',
+    video: { kind: 'video', codec: 'h264' },
+    rungs: [{ rung: RUNG, track }],
+    lost: (why: string) => void losses.push(why),
+  } as unknown as LadderRunOptions)
+  const frame = (timeUs: number) => run.frame({ kind: 'video', key: true, timeUs, data: Buffer.alloc(1) } as never)
+  const look = (ms: number) => {
+    clock.advance(ms)
+    run.check()
+  }
+  frame(0)
+  look(1000)
+  frame(30e6)
+  look(PAUSE_MS)
+  for (let second = 0; second < 8; second += 1) {
+    track.lastUs += 1e6
+    look(1000)
+  }
+  expect(losses).toEqual([])
+  for (let second = 0; second < 6; second += 1) look(1000)
+  expect(losses).toEqual(['ffmpeg is too far behind'])
 })

@@ -41,6 +41,21 @@ describe('a session', () => {
     expect(net.endOf('publisher')).toMatchObject({ reason: 'never_connected' })
   })
 
+  it('goes on after a pause of the process in the middle of its handshake', async () => {
+    const net = new WireNet()
+    const peer = new WirePeer(net, addressOf(1))
+    peer.publish(net.relay, 'publisher')
+    const connected = peer.connect()
+    await turn()
+    expect(net.events).toEqual([])
+    net.nowMs += 60_000
+    net.relay.tick()
+    expect(net.endOf('publisher')).toBeUndefined()
+    await connected
+    await net.pass(9000)
+    expect(net.endOf('publisher')).toBeUndefined()
+  })
+
   it('of a viewer ends 10 s after its publisher has gone, if no other comes', async () => {
     const { net, viewer, report } = await broadcast()
     net.relay.end('publisher')

@@ -32,7 +32,10 @@ const BACKOFF_MAX_MS = 4000
 /** A process that ran for this long resets the back-off. */
 const HEALTHY_MS = 30_000
 const CHECK_EVERY_MS = 1000
-/** A run that is further behind its source has to catch up in this time, or it is lost. A source may begin with ten seconds. */
+/**
+ * A run that is further behind its source has to get nearer within this time, or it is lost. A source may begin with ten
+ * seconds, and sends more at once after a pause of this process.
+ */
 const BEHIND_US = 10_000_000
 const CATCH_UP_MS = 5000
 /** How long a process may take for the rest of its input. */
@@ -56,8 +59,8 @@ export class LadderRun {
   #startedAtMs: number | null = null
   readonly #looks: LateLooks
   #firstUs: number | null = null
-  /** Since when it is too far behind its source, monotonic; null: it is not. */
-  #behindSinceMs: number | null = null
+  /** Since when it is too far behind its source and gets no nearer, monotonic, and how far; null: it is not. */
+  #behind: { readonly us: number; readonly sinceMs: number } | null = null
   /** Settles when the run is over and its output was read. */
   #over: Promise<void> = Promise.resolve()
 
@@ -94,8 +97,9 @@ export class LadderRun {
     const atMs = this.#options.clock.monotonic()
     this.#looks.look(atMs)
     const behindUs = this.#latestUs - (this.#encodedUs ?? this.#firstUs ?? this.#latestUs)
-    this.#behindSinceMs = behindUs > BEHIND_US ? (this.#behindSinceMs ?? atMs) : null
-    const sinceMs = this.#behindSinceMs ?? atMs
+    if (behindUs <= BEHIND_US) this.#behind = null
+    else if (this.#behind === null || behindUs < this.#behind.us) this.#behind = { us: behindUs, sinceMs: atMs }
+    const sinceMs = this.#behind?.sinceMs ?? atMs
     if (this.#looks.lastedMs(sinceMs, atMs) > CATCH_UP_MS) this.#lose('ffmpeg is too far behind')
   }
 
