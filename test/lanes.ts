@@ -56,7 +56,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,pgbouncer,streamUpdates,switchover}.test.ts',
+      'test/system/{monitoringNodes,pgbouncer,streamUpdates,streamViewers,switchover}.test.ts',
     ],
     shared: [
       'test/conformance/lists.test.ts',

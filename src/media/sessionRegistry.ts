@@ -26,7 +26,7 @@ export interface ActiveFeed extends FeedFacts {
 }
 
 /** A feed on the air at another node. */
-export interface RemoteFeedRef extends Pick<FeedFacts, 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
+export interface RemoteFeedRef extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
   /** Where clients reach that node; null when it is not known. */
   readonly url: string | null
 }
@@ -229,7 +229,12 @@ export class SessionRegistry {
 
   /** The feed of one source at another node, chosen as in `feed`. */
   remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
-    return chooseSource(this.#remote.get(streamKey(accountId, streamName)) ?? [], sourceId)
+    return chooseSource(this.remotesOf(accountId, streamName), sourceId)
+  }
+
+  /** The feeds of one stream at other nodes. */
+  remotesOf(accountId: string, streamName: string): readonly RemoteFeedRef[] {
+    return this.#remote.get(streamKey(accountId, streamName)) ?? []
   }
 
   /** False: other nodes have more feeds than fit in memory, so a feed that is not found here may exist. */

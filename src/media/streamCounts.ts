@@ -2,6 +2,8 @@ import type { Session } from '../core/sessions/types.ts'
 
 /** The viewers of a stream at this node, and the bytes that its sessions have moved. */
 export interface StreamCount {
+  readonly accountId: string
+  readonly streamName: string
   /** Publishers and viewers. */
   sessions: number
   whep: number
@@ -19,11 +21,17 @@ export interface AccountCount {
 
 /**
  * Counts by stream and by account, kept while sessions come, go and move bytes, so that a summary costs one step for each
- * stream and none for a session. A stream without sessions takes no memory; accounts are few and are never deleted.
+ * stream and none for a session. A stream that lost its last session stays until `forgetEmpty`, because its last bytes
+ * may not have been looked at. Accounts are few and are never deleted.
  */
 export class StreamCounts {
   readonly #streams = new Map<string, StreamCount>()
   readonly #accounts = new Map<string, AccountCount>()
+  readonly #emptied = new Set<string>()
+
+  all(): IterableIterator<Readonly<StreamCount>> {
+    return this.#streams.values()
+  }
 
   /** The counts of a stream; undefined: it has no session at this node. */
   of(accountId: string, streamName: string): Readonly<StreamCount> | undefined {
@@ -36,15 +44,23 @@ export class StreamCounts {
 
   /** A session begins (`by` is 1) or is over (-1). */
   change(session: Session, by: 1 | -1): void {
-    const key = keyOf(session.accountId, session.streamName)
-    const count = this.#streams.get(key) ?? { sessions: 0, whep: 0, hls: 0, bytesIn: 0, bytesOut: 0 }
+    const { accountId, streamName } = session
+    const key = keyOf(accountId, streamName)
+    const zeros = { sessions: 0, whep: 0, hls: 0, bytesIn: 0, bytesOut: 0 }
+    const count = this.#streams.get(key) ?? { accountId, streamName, ...zeros }
     count.sessions += by
     if (session.action === 'view') {
       if (session.protocol === 'whep' || session.protocol === 'hls') count[session.protocol] += by
       this.#account(session.accountId).viewers += by
     }
-    if (count.sessions > 0) this.#streams.set(key, count)
-    else this.#streams.delete(key)
+    this.#streams.set(key, count)
+    if (count.sessions === 0) this.#emptied.add(key)
+  }
+
+  /** Forgets the streams that have no session now. Call it when their bytes have been looked at. */
+  forgetEmpty(): void {
+    for (const key of this.#emptied) if (this.#streams.get(key)?.sessions === 0) this.#streams.delete(key)
+    this.#emptied.clear()
   }
 
   /** A session has moved more bytes. Those of previews count for nothing. */

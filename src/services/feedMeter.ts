@@ -11,7 +11,6 @@ import {
 } from '../core/streams/health.ts'
 import type { FeedReading } from '../core/streams/reading.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
-import type { StreamCount } from '../media/streamCounts.ts'
 
 /** Totals of a publisher at one moment, monotonic milliseconds. */
 interface Mark {
@@ -23,13 +22,14 @@ interface Mark {
 /** Totals are reported once a second while they grow. After this time without a report nothing has arrived. */
 const QUIET_MS = 3_000
 /** A bitrate is an average over the last marks: of some five seconds. */
-const MARKS = 3
+export const MARKS = 3
 const SLOTS_MAX = HEALTH_WINDOW_MS / HEALTH_SLOT_MS
 
-/** Measures one feed of this node: its bitrate, frame rate and health, and the most viewers at once. */
+/** Measures one feed of this node: its bitrate, frame rate and health. */
 export class FeedMeter {
+  /** Viewers of the stream at once, at all nodes. */
   mostViewers = 0
-  /** Bytes to viewers of the stream while this feed was on the air. */
+  /** Bytes to viewers of the stream at this node while this feed was on the air. */
   bytesOut = 0
   readonly #clock: Clock
   readonly #slots = new Recent<BitrateSlot>(HEALTH_WINDOW_MS, SLOTS_MAX)
@@ -37,9 +37,6 @@ export class FeedMeter {
   #marks: readonly Mark[] = []
   #slotStart: Mark | null = null
   #health: StreamHealth = 'steady'
-  #outBefore: number | null = null
-  /** Totals of `bytesOut`, by the time of the sample. */
-  #out: readonly { readonly atMs: number; readonly bytes: number }[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -47,25 +44,15 @@ export class FeedMeter {
   }
 
   /** Takes the current totals. Call it every two seconds. */
-  sample(entry: ActiveSession, count: Readonly<StreamCount> | undefined): void {
+  sample(entry: ActiveSession): void {
     const nowMs = this.#clock.monotonic()
     const mark = this.#markOf(entry, nowMs)
     if (mark !== null) this.#add(mark)
     const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
     this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health })
-    this.count(count)
-    this.#out = [...this.#out.slice(1 - MARKS), { atMs: nowMs, bytes: this.bytesOut }]
   }
 
-  /** Takes the current viewers and bytes of the stream. */
-  count(count: Readonly<StreamCount> | undefined): void {
-    this.mostViewers = Math.max(this.mostViewers, (count?.whep ?? 0) + (count?.hls ?? 0))
-    const out = count?.bytesOut ?? this.#outBefore ?? 0
-    this.bytesOut += Math.max(0, out - (this.#outBefore ?? out))
-    this.#outBefore = out
-  }
-
-  reading(entry: ActiveSession, count: Readonly<StreamCount> | undefined): FeedReading {
+  reading(entry: ActiveSession): FeedReading {
     const tracks = entry.media?.tracks ?? []
     const video = tracks.find((track) => track.kind === 'video')
     const audio = tracks.find((track) => track.kind === 'audio')
@@ -80,9 +67,6 @@ export class FeedMeter {
       bitrateLowest: range?.lowest ?? null,
       bitrateHighest: range?.highest ?? null,
       health: this.#health,
-      bitrateOut: rateOf(this.#out, ({ bytes }) => bytes * 8) ?? 0,
-      whep: count?.whep ?? 0,
-      hls: count?.hls ?? 0,
     }
   }
 
@@ -110,7 +94,10 @@ export class FeedMeter {
 }
 
 /** Per second, between the first and the last mark; null: not known yet. */
-function rateOf<M extends { readonly atMs: number }>(marks: readonly M[], totalOf: (mark: M) => number): number | null {
+export function rateOf<M extends { readonly atMs: number }>(
+  marks: readonly M[],
+  totalOf: (mark: M) => number,
+): number | null {
   const [first, last] = [marks[0], marks.at(-1)]
   if (first === undefined || last === undefined || last.atMs <= first.atMs) return null
   return Math.round(((totalOf(last) - totalOf(first)) * 1000) / (last.atMs - first.atMs))

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
-import type { FeedReading } from '../core/streams/reading.ts'
-import type { ActiveFeed, ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
-import type { StreamCount } from '../media/streamCounts.ts'
-import type { FeedReport, Store } from '../store/store.ts'
+import type { FeedReading, StreamViewing } from '../core/streams/reading.ts'
+import type { ActiveFeed, SessionRegistry } from '../media/sessionRegistry.ts'
+import type { FeedBytes, FeedReport, Store, Tx } from '../store/store.ts'
 import { FeedMeter } from './feedMeter.ts'
+import { ServedStream } from './servedStream.ts'
 
 interface Metered {
   readonly feed: ActiveFeed
@@ -12,32 +12,45 @@ interface Metered {
   written: string
 }
 
-/** Feeds that may have ended while the store is unavailable. */
-const ENDED_MAX = 10_000
+/** Feeds that may have ended, or totals that may wait, while the store is unavailable. */
+const WAITING_MAX = 10_000
 
 /**
- * Measures the feeds on the air at this node, and writes the readings for other nodes and for the record of past
- * broadcasts. Costs one step for each feed, however many sessions there are.
+ * Measures the feeds on the air at this node, and the streams that it serves, whichever node has their feeds. Writes both
+ * for other nodes and for the record of past broadcasts. Costs one step for each feed and each stream, however many
+ * sessions there are.
  */
 export class StreamMeter {
+  readonly #clock: Clock
   readonly #sessions: SessionRegistry
   readonly #metered = new Map<string, Metered>()
+  /** By `keyOf`. */
+  readonly #served = new Map<string, ServedStream>()
   /** Last reports of feeds that have ended, until they are written. */
   readonly #ended = new Map<string, FeedReport>()
+  /** Bytes that count for feeds of other nodes, until they are written. */
+  readonly #totals = new Map<string, FeedBytes>()
 
   constructor({ clock, sessions }: { readonly clock: Clock; readonly sessions: SessionRegistry }) {
+    this.#clock = clock
     this.#sessions = sessions
-    sessions.watchFeeds((feed, what) => {
-      if (what === 'started') this.#metered.set(feed.feedId, { feed, meter: new FeedMeter(clock), written: '' })
-      else this.#end(feed.feedId)
-    })
+    sessions.watchFeeds((feed, what) => (what === 'started' ? this.#start(feed) : this.#end(feed)))
   }
 
-  /** Takes the current totals of every feed. Call it every two seconds. */
+  /** Takes the current totals of every feed and stream. Call it every two seconds. */
   sample(): void {
+    const { streams } = this.#sessions
+    for (const { accountId, streamName } of streams.all()) this.#servedOf(accountId, streamName)
+    const nowMs = this.#clock.monotonic()
+    for (const [key, served] of this.#served) {
+      this.#look(served)
+      served.mark(nowMs)
+      if (served.isOver) this.#served.delete(key)
+    }
+    streams.forgetEmpty()
     for (const { feed, meter } of this.#metered.values()) {
       const entry = this.#sessions.get(feed.sessionId)
-      if (entry) meter.sample(entry, this.#countOf(feed))
+      if (entry) meter.sample(entry)
     }
   }
 
@@ -46,20 +59,45 @@ export class StreamMeter {
     const metered = this.#metered.get(feedId)
     const entry = metered && this.#sessions.get(metered.feed.sessionId)
     if (!metered || !entry) return undefined
-    const { mostViewers } = metered.meter
-    const reading = this.#readingOf(metered, entry)
-    return { ...reading, mostViewers: Math.max(mostViewers, reading.whep + reading.hls) }
+    return { ...metered.meter.reading(entry), mostViewers: metered.meter.mostViewers }
   }
 
-  /** Writes the readings that have changed, in one transaction. Call it every few seconds, and when the sessions have ended. */
+  /** The viewers of a stream at this node, now. */
+  viewing(accountId: string, streamName: string): StreamViewing {
+    const served = this.#served.get(keyOf(accountId, streamName)) ?? new ServedStream(accountId, streamName)
+    return this.#viewingOf(served)
+  }
+
+  /**
+   * Writes what has changed, in one transaction, and reads the viewers that feeds of this node have at other nodes. Call it
+   * every few seconds, and when the sessions have ended.
+   */
   async write(store: Store): Promise<void> {
     const changed = [...this.#metered.values()].flatMap((metered) => this.#changeOf(metered))
     const ended = [...this.#ended.values()]
-    const reports = [...ended, ...changed.map(({ report }) => report)]
-    if (reports.length === 0) return
-    await store.transaction((tx) => tx.feeds.report(reports))
+    const [reports, totals] = [[...ended, ...changed.map(({ report }) => report)], [...this.#totals.values()]]
+    const { node } = this.#sessions
+    const rows = node === '' ? [] : [...this.#served.values()].flatMap((served) => this.#rowOf(served, node))
+    if (reports.length + totals.length + rows.length > 0)
+      await store.transaction(async (tx) => {
+        if (rows.length > 0) await writeRows(tx, node, rows)
+        await tx.feeds.report(reports)
+        await tx.feeds.count(totals)
+      })
+    for (const { served, text } of rows) served.written = text
     for (const { metered, text } of changed) metered.written = text
     for (const report of ended) if (this.#ended.get(report.feedId) === report) this.#ended.delete(report.feedId)
+    for (const total of totals) if (this.#totals.get(total.feedId) === total) this.#totals.delete(total.feedId)
+    if (this.#metered.size > 0) await this.#readRemoteViewers(store)
+  }
+
+  async #readRemoteViewers(store: Store): Promise<void> {
+    const rows = await store.read.streamNodes.remoteViewers(this.#sessions.node)
+    const viewers = new Map(rows.map((row) => [keyOf(row.accountId, row.streamName), row.viewers]))
+    for (const [key, served] of this.#served) {
+      served.remoteViewers = viewers.get(key) ?? 0
+      this.#look(served)
+    }
   }
 
   #changeOf(metered: Metered): { metered: Metered; report: FeedReport; text: string }[] {
@@ -68,30 +106,87 @@ export class StreamMeter {
     return report === null || text === metered.written ? [] : [{ metered, report, text }]
   }
 
-  #reportOf(metered: Metered): FeedReport | null {
-    const { feed, meter } = metered
+  #reportOf({ feed, meter }: Metered): FeedReport | null {
     const entry = this.#sessions.get(feed.sessionId)
     if (!entry) return null
-    const reading = JSON.stringify(this.#readingOf(metered, entry))
-    return { feedId: feed.feedId, reading, mostViewers: meter.mostViewers, bytesOut: meter.bytesOut }
+    const { mostViewers, bytesOut } = meter
+    return { feedId: feed.feedId, reading: JSON.stringify(meter.reading(entry)), mostViewers, bytesOut }
   }
 
-  #end(feedId: string): void {
+  /** A node that was given up has another id afterwards, and writes its rows again. */
+  #rowOf(served: ServedStream, node: string): ChangedRow[] {
+    const viewing = this.#viewingOf(served)
+    const isServing = Object.values(viewing).some((figure) => figure > 0)
+    const text = isServing ? JSON.stringify([node, viewing]) : ''
+    return text === served.written ? [] : [{ served, viewing, text }]
+  }
+
+  #start(feed: ActiveFeed): void {
+    const served = this.#servedOf(feed.accountId, feed.streamName)
+    // What was sent before does not count for the new feed.
+    this.#look(served)
+    const meter = new FeedMeter(this.#clock)
+    served.feeds.set(feed.feedId, meter)
+    this.#metered.set(feed.feedId, { feed, meter, written: '' })
+  }
+
+  #end({ accountId, streamName, feedId }: ActiveFeed): void {
     const metered = this.#metered.get(feedId)
     if (!metered) return
+    const served = this.#servedOf(accountId, streamName)
+    this.#look(served)
+    served.feeds.delete(feedId)
     this.#metered.delete(feedId)
-    metered.meter.count(this.#countOf(metered.feed))
     const { mostViewers, bytesOut } = metered.meter
-    const [oldest] = this.#ended.size >= ENDED_MAX ? this.#ended.keys() : []
-    if (oldest !== undefined) this.#ended.delete(oldest)
-    this.#ended.set(feedId, { feedId, reading: null, mostViewers, bytesOut })
+    keepNewest(this.#ended, feedId, { feedId, reading: null, mostViewers, bytesOut })
   }
 
-  #readingOf({ feed, meter }: Metered, entry: ActiveSession): FeedReading {
-    return meter.reading(entry, this.#countOf(feed))
+  #look(served: ServedStream): void {
+    const { accountId, streamName } = served
+    const count = this.#sessions.streams.of(accountId, streamName)
+    const grown = served.look(count, this.#sessions.remotesOf(accountId, streamName), this.#sessions.node)
+    for (const total of grown) keepNewest(this.#totals, total.feedId, total)
   }
 
-  #countOf({ accountId, streamName }: ActiveFeed): Readonly<StreamCount> | undefined {
-    return this.#sessions.streams.of(accountId, streamName)
+  #servedOf(accountId: string, streamName: string): ServedStream {
+    const key = keyOf(accountId, streamName)
+    const served = this.#served.get(key) ?? new ServedStream(accountId, streamName)
+    this.#served.set(key, served)
+    return served
+  }
+
+  #viewingOf(served: ServedStream): StreamViewing {
+    return served.viewing(this.#sessions.streams.of(served.accountId, served.streamName))
   }
 }
+
+interface ChangedRow {
+  readonly served: ServedStream
+  readonly viewing: StreamViewing
+  /** As written; empty: the row is deleted. */
+  readonly text: string
+}
+
+/** The rows of a node that was given up are gone with it. */
+async function writeRows(tx: Tx, node: string, rows: readonly ChangedRow[]): Promise<void> {
+  if (!(await tx.nodes.lockShared(node))) return
+  const streamOf = ({ accountId, streamName }: ServedStream) => ({ accountId, streamName })
+  const [gone, put] = [rows.filter(({ text }) => text === ''), rows.filter(({ text }) => text !== '')]
+  await tx.streamNodes.delete(
+    node,
+    gone.map(({ served }) => streamOf(served)),
+  )
+  await tx.streamNodes.put(
+    node,
+    put.map(({ served, viewing }) => ({ ...streamOf(served), ...viewing })),
+  )
+}
+
+/** The oldest goes when there are too many. */
+function keepNewest<T>(map: Map<string, T>, key: string, value: T): void {
+  const [oldest] = map.size >= WAITING_MAX ? map.keys() : []
+  if (oldest !== undefined) map.delete(oldest)
+  map.set(key, value)
+}
+
+const keyOf = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

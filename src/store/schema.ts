@@ -66,6 +66,9 @@ export interface DB extends ChannelTables, UserTables {
   sessions: SessionTable
   feeds: FeedTable
   feed_reports: FeedReportTable
+  /** Bytes to viewers at other nodes than the feed's own. The row is deleted with its feed. */
+  feed_bytes: { feed_id: string; node_id: string; bytes_out: number }
+  stream_nodes: StreamNodeTable
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
   account_minutes: AccountMinuteTable
@@ -252,9 +255,19 @@ interface FeedReportTable {
   feed_id: string
   /** JSON of what was measured last; null: the feed is over. */
   reading: string | null
-  /** Viewers of the stream at once, and bytes to them, while the feed was on the air. */
+  /** Viewers of the stream at once at all nodes, and bytes to those of the feed's own, while it was on the air. */
   most_viewers: number
   bytes_out: number
+}
+
+/** The viewers of a stream at a node that serves them. The row is deleted with its node. */
+interface StreamNodeTable {
+  account_id: string
+  stream_name: string
+  node_id: string
+  whep: number
+  hls: number
+  bitrate_out: number
 }
 
 /** By account, minute and node: the most viewers at once, and bytes. */

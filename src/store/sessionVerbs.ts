@@ -16,7 +16,7 @@ import {
 import { advanceCacheLog, cacheLogPosition, countCacheBytes, pruneCacheLogs } from './tables/cacheLogs.ts'
 import { pruneMinutes, putMinutes, sumMinutes } from './tables/accountMinutes.ts'
 import { pastBroadcasts } from './tables/broadcasts.ts'
-import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
+import { countFeedBytes, reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { nodeActivity } from './tables/nodeActivity.ts'
 import {
   deleteNode,
@@ -45,12 +45,13 @@ import {
 } from './tables/sessions.ts'
 import { countUsage, endSessions } from './tables/usage.ts'
 import { pruneUsage, sumUsage, trackedUsage } from './tables/usageReads.ts'
+import { deleteStreamNodes, putStreamNodes, remoteViewers, remoteViewing } from './tables/streamNodes.ts'
 import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of sessions in a transaction. */
 export const sessionTxOf = (
   executor: Executor,
-): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'cacheLogs' | 'minutes'> => ({
+): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'streamNodes' | 'viewing' | 'usage' | 'cacheLogs' | 'minutes'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
     nextStart: (least, step) => nextStart(executor, least, step),
@@ -77,8 +78,13 @@ export const sessionTxOf = (
     settle: (stream, latestMs, atMs) => settleFeeds(executor, stream, latestMs, atMs),
     end: (id, atMs) => endFeed(executor, id, atMs),
     report: (reports) => reportFeeds(executor, reports),
+    count: (totals) => countFeedBytes(executor, totals),
     endOfSessions: (ends) => endFeedsOfSessions(executor, ends),
     endOfNode: (node, atMs) => endFeedsOfNode(executor, node, atMs),
+  },
+  streamNodes: {
+    put: (node, streams) => putStreamNodes(executor, node, streams),
+    delete: (node, streams) => deleteStreamNodes(executor, node, streams),
   },
   viewing: {
     attempt: (stream, atMs, quietMs) => noteAttempt(executor, stream, atMs, quietMs),
@@ -102,7 +108,7 @@ export const sessionTxOf = (
 /** The reads of sessions. */
 export const sessionReadsOf = (
   executor: Executor,
-): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage' | 'minutes'> => ({
+): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'streamNodes' | 'viewing' | 'usage' | 'minutes'> => ({
   nodes: {
     list: () => listNodes(executor),
     keys: () => nodeKeys(executor),
@@ -123,6 +129,10 @@ export const sessionReadsOf = (
     broadcasts: (query) => pastBroadcasts(executor, query),
     onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
+  },
+  streamNodes: {
+    sum: (query) => remoteViewing(executor, query),
+    remoteViewers: (node) => remoteViewers(executor, node),
   },
   usage: { sum: (query) => sumUsage(executor, query), tracked: (query) => trackedUsage(executor, query) },
   minutes: { sum: (query) => sumMinutes(executor, query) },

@@ -2,6 +2,7 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { AccountMinute } from '../core/streams/seriesQuery.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
+import type { StreamViewing } from '../core/streams/reading.ts'
 
 // The store's interface for sessions. Import it from `store.ts`.
 
@@ -43,6 +44,21 @@ export interface FeedReport {
   readonly reading: string | null
   readonly mostViewers: number
   readonly bytesOut: number
+}
+
+/** Bytes of a feed that a node other than its own sent to viewers. */
+export interface FeedBytes {
+  readonly feedId: string
+  readonly node: string
+  readonly bytesOut: number
+}
+
+/** A range of streams by name, both ends included, at all nodes except one. */
+export interface ViewingQuery {
+  readonly accountId: string
+  readonly from: string
+  readonly to: string
+  readonly except: string
 }
 
 /** A feed on the air, with what others have stored about it. */
@@ -349,10 +365,25 @@ export interface FeedTx {
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
   /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
   report(reports: readonly FeedReport[]): Promise<void>
+  /** Stores the totals of other nodes than the feeds' own. */
+  count(totals: readonly FeedBytes[]): Promise<void>
   /** Ends the feeds on the air of these sessions. */
   endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]>
   /** Ends all feeds of a node. No feed ends before it began. */
   endOfNode(node: string, atMs: number): Promise<EndedFeed[]>
+}
+
+export interface StreamNodeReads {
+  /** By name of the stream; streams without viewers there are left out. */
+  sum(query: ViewingQuery): Promise<ReadonlyMap<string, StreamViewing>>
+  /** Viewers at other nodes of the streams that have a feed at this one; streams without are left out. */
+  remoteViewers(node: string): Promise<(Stream & { readonly viewers: number })[]>
+}
+
+export interface StreamNodeTx {
+  /** Replaces the rows of a node. Lock the node before, so that it is not deleted meanwhile. */
+  put(node: string, streams: readonly (Stream & StreamViewing)[]): Promise<void>
+  delete(node: string, streams: readonly Stream[]): Promise<void>
 }
 
 export interface ViewingTx {

@@ -13,6 +13,8 @@ import type {
   NodeTx,
   SessionReads,
   SessionTx,
+  StreamNodeReads,
+  StreamNodeTx,
   UsageReads,
   UsageTx,
   ViewingReads,
@@ -277,6 +279,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
   nodes: NodeReads
   sessions: SessionReads
   feeds: FeedReads
+  streamNodes: StreamNodeReads
   viewing: ViewingReads
   recordings: RecordingReads
   usage: UsageReads
@@ -371,6 +374,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
   nodes: NodeTx
   sessions: SessionTx
   feeds: FeedTx
+  streamNodes: StreamNodeTx
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx

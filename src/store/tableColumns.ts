@@ -47,6 +47,7 @@ const COLUMNS = {
     'id', 'account_id', 'channel_id', 'ingest_id', 'name', 'region', 'abr_ladder_id', 'priority', 'status',
     'status_message', 'created_at_ms', 'updated_at_ms',
   ],
+  feed_bytes: ['feed_id', 'node_id', 'bytes_out'],
   feed_reports: ['feed_id', 'reading', 'most_viewers', 'bytes_out'],
   feeds: [
     'id', 'session_id', 'account_id', 'stream_name', 'source', 'token_id', 'secured', 'node', 'started_at_ms',
@@ -87,6 +88,7 @@ const COLUMNS = {
   ],
   setup_codes: ['hash', 'account_id', 'role', 'first_only', 'created_at_ms', 'expires_at_ms', 'used_at_ms'],
   slates: ['id', 'channel_id', 'media'],
+  stream_nodes: ['account_id', 'stream_name', 'node_id', 'whep', 'hls', 'bitrate_out'],
   token_counts: ['account_id', 'kind', 'slot', 'n'],
   token_renditions: ['token_id', 'renditions'],
   token_streams: ['token_id', 'ord', 'account_id', 'kind', 'stream_name', 'is_regex'],

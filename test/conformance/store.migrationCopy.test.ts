@@ -34,8 +34,8 @@ function execute(sql: string): void {
 
 /** The database as the version before the last migration wrote it. */
 const downgrade = (): void =>
-  execute(`alter table tokens drop column end_at_expiry;
-    delete from kysely_migration where name = '0033_token_end_at_expiry';
+  execute(`drop table stream_nodes; drop table feed_bytes;
+    delete from kysely_migration where name = '0034_stream_nodes';
     insert into accounts values ('a${Math.random()}', 'before', 1)`)
 
 test('a new database and one that is up to date get no copy', async () => {
@@ -54,7 +54,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
   }
   expect(schemas).toEqual([1, 2, 2])
   const [, last = ''] = found()
-  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0033_token_end_at_expiry\.tar$/)
+  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0034_stream_nodes\.tar$/)
   const path = join(folder, copies, last)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const manifest = await withBackupFile(path, async (backup) => {
@@ -62,7 +62,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
     return ok(backup.manifest)
   })
   expect(manifest).toMatchObject({ ok: true, value: { accounts: 3 } })
-  expect(manifest.ok && manifest.value.schema).not.toContain('0033_token_end_at_expiry')
+  expect(manifest.ok && manifest.value.schema).not.toContain('0034_stream_nodes')
 })
 
 test('processes that start together make one copy', async () => {
@@ -79,7 +79,7 @@ async function expectNoMigration(message: string | RegExp): Promise<void> {
   await expect(opening).rejects.toThrow(message)
   await expect(opening).rejects.toThrow('set storage.migrationCopies to 0')
   const db = new DatabaseSync(file)
-  expect(db.prepare("select name from kysely_migration where name = '0033_token_end_at_expiry'").all()).toEqual([])
+  expect(db.prepare("select name from kysely_migration where name = '0034_stream_nodes'").all()).toEqual([])
   db.close()
 }
 

@@ -59,6 +59,59 @@ export function streamsSuite(stores: Stores): void {
     await write((tx) => tx.feeds.report([]))
   })
 
+  test('viewers of a stream are rows of the nodes that serve it, summed without one of them, and go with their node', async () => {
+    const accountId = newAccount()
+    const nodes = ['a', 'b', 'c'].map((name) => `${name}${randomUUID()}`) as [string, string, string]
+    const [a, b, c] = nodes
+    for (const id of nodes) await write((tx) => tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 60_000))
+    const row = (streamName: string, over: object = {}) => ({
+      accountId,
+      streamName,
+      whep: 0,
+      hls: 0,
+      bitrateOut: 0,
+      ...over,
+    })
+    const put = (node: string, ...rows: ReturnType<typeof row>[]) => write((tx) => tx.streamNodes.put(node, rows))
+    const { streamNodes } = stores.other.read
+    const sum = async (except: string, from = 'a', to = 'z') => [
+      ...(await streamNodes.sum({ accountId, from, to, except })),
+    ]
+    await put(a, row('a', { hls: 1 }), row('b', { whep: 9 }))
+    await put(a, row('a', { hls: 2, bitrateOut: 6_000_000_000 }))
+    await put(b, row('a', { whep: 3, hls: 1, bitrateOut: 5 }), { ...row('a', { hls: 50 }), accountId: newAccount() })
+    await put(b)
+    const ofBoth = { whep: 3, hls: 3, bitrateOut: 6_000_000_005 }
+    expect((await sum('', 'a', 'a')).concat(await sum('none', 'a', 'aa'))).toEqual([
+      ['a', ofBoth],
+      ['a', ofBoth],
+    ])
+    expect(await sum(b)).toEqual([
+      ['a', { whep: 0, hls: 2, bitrateOut: 6_000_000_000 }],
+      ['b', { whep: 9, hls: 0, bitrateOut: 0 }],
+    ])
+
+    // Two sources of a stream, and one that is over.
+    for (const [streamName, sourceId] of [
+      ['a', null],
+      ['a', 'x'],
+      ['b', null],
+    ] as const) {
+      const made = feed({ accountId, streamName, sourceId, node: c })
+      await write((tx) => tx.feeds.insert(made))
+      if (streamName === 'b') await write((tx) => tx.feeds.end(made.feedId, 2000))
+    }
+    expect(await streamNodes.remoteViewers(c)).toEqual([{ accountId, streamName: 'a', viewers: 6 }])
+    await put(c, row('a', { hls: 100 }))
+    expect(await streamNodes.remoteViewers(c)).toEqual([{ accountId, streamName: 'a', viewers: 6 }])
+
+    await write((tx) => tx.streamNodes.delete(a, [row('a')]))
+    expect(await sum(c, 'a', 'a')).toEqual([['a', { whep: 3, hls: 1, bitrateOut: 5 }]])
+    await write((tx) => tx.nodes.delete(b))
+    expect(await sum(c)).toEqual([['b', { whep: 9, hls: 0, bitrateOut: 0 }]])
+    expect(await streamNodes.remoteViewers(c)).toEqual([])
+  })
+
   test('minutes of accounts are replaced by their node, summed over nodes, and pruned', async () => {
     const [mine, theirs] = [newAccount(), newAccount()]
     const row = (over: object = {}) => ({
@@ -101,13 +154,18 @@ export function streamsSuite(stores: Stores): void {
     ] as const)
       await write((tx) => tx.feeds.end(one.feedId, atMs))
     await write((tx) => tx.feeds.report([{ feedId: a.feedId, reading: null, mostViewers: 5, bytesOut: 6_000_000_000 }]))
+    const remote = (node: string, bytesOut: number, { feedId } = a) => ({ feedId, node, bytesOut })
+    for (const totals of [[remote('m', 1)], [remote('m', 40), remote('o', 7_000_000_000)], []])
+      await write((tx) => tx.feeds.count(totals))
+    await write((tx) => tx.feeds.count([remote('m', 2, b), remote('m', 1, { ...a, feedId: 'unknown' })]))
     await write((tx) => tx.sessions.end([{ id: sessionId, atMs: 3000, reason: 'kicked', bytesIn: 9, bytesOut: 0 }]))
     const { feeds } = stores.other.read
     const page = (query: object = {}) => feeds.broadcasts({ accountId, limit: 10, ...query })
     const common = { tokenLabel: null, protocol: 'rtmp', bytesIn: 9, endReason: 'kicked' }
     expect(await page({ streamName: 'a' })).toEqual([
-      { ...a, endedAtMs: 3000, ...common, mostViewers: 5, bytesOut: 6_000_000_000 },
+      { ...a, endedAtMs: 3000, ...common, mostViewers: 5, bytesOut: 13_000_000_040 },
     ])
+    expect(await page({ streamName: 'b' })).toMatchObject([{ mostViewers: 0, bytesOut: 2 }])
     const ids = async (query: object = {}) => (await page(query)).map(({ feedId }) => feedId)
     const [first = '', second = ''] = [a.feedId, c.feedId].toSorted().toReversed()
     expect(await ids()).toEqual([first, second, b.feedId])

@@ -1,7 +1,7 @@
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
-import { type FeedReading, readStoredReading } from '../../core/streams/reading.ts'
+import { type FeedReading, readStoredReading, type StreamViewing, sumOfViewing } from '../../core/streams/reading.ts'
 import type { StreamOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
@@ -9,11 +9,15 @@ import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 
-/** The feeds of one stream, the oldest first; never empty. */
-type Feeds = readonly [OnAirFeed, ...OnAirFeed[]]
+/** A stream on the air. */
+interface OnAir {
+  /** The oldest first. */
+  readonly feeds: readonly [OnAirFeed, ...OnAirFeed[]]
+  /** At all nodes. */
+  readonly viewing: StreamViewing
+}
 
 interface Read {
-  readonly feed: OnAirFeed
   /** Null: its node has not written one yet. */
   readonly reading: FeedReading | null
   readonly mostViewers: number
@@ -33,11 +37,11 @@ export async function listStreamsOnAir(
     scope: { list: 'live streams', filters: { accountId, ...filter } },
     limit,
     cursor,
-    keyOf: ([feed]: Feeds) => [feed.streamName],
+    keyOf: ({ feeds: [feed] }: OnAir) => [feed.streamName],
     read: ([after], most) =>
       streamsOf(ctx, { accountId, ...filter, limit: most, ...(typeof after === 'string' ? { after } : {}) }),
   })
-  return mapPage(page, (feeds) => toStreamOnAir(ctx, feeds))
+  return mapPage(page, (stream) => toStreamOnAir(ctx, stream))
 }
 
 /** The first streams on the air, by name. */
@@ -45,20 +49,28 @@ export const firstStreamsOnAir = async (
   ctx: SessionContext,
   accountId: string,
   limit: number,
-): Promise<StreamOnAir[]> => (await streamsOf(ctx, { accountId, limit })).map((feeds) => toStreamOnAir(ctx, feeds))
+): Promise<StreamOnAir[]> => (await streamsOf(ctx, { accountId, limit })).map((stream) => toStreamOnAir(ctx, stream))
 
-async function streamsOf(ctx: SessionContext, query: OnAirQuery): Promise<Feeds[]> {
-  const feeds = await ctx.store.read.feeds.onAir(query)
-  const streams = Map.groupBy(feeds, ({ streamName }) => streamName).values()
-  return [...streams].filter((of): of is [OnAirFeed, ...OnAirFeed[]] => of.length > 0)
+/** Viewers at this node as they are now, at other nodes as those wrote it a few seconds ago. */
+async function streamsOf({ store, sessions, streamMeter }: SessionContext, query: OnAirQuery): Promise<OnAir[]> {
+  const { accountId } = query
+  const found = await store.read.feeds.onAir(query)
+  const [from, to] = [found[0]?.streamName, found.at(-1)?.streamName]
+  if (from === undefined || to === undefined) return []
+  const remote = await store.read.streamNodes.sum({ accountId, from, to, except: sessions.node })
+  const streams = Map.groupBy(found, ({ streamName }) => streamName)
+  return [...streams].flatMap(([streamName, [first, ...more]]) => {
+    const here = streamMeter.viewing(accountId, streamName)
+    const there = remote.get(streamName)
+    return first ? [{ feeds: [first, ...more], viewing: there ? sumOfViewing(here, there) : here }] : []
+  })
 }
 
 /** Omits what is not known. */
-function toStreamOnAir(ctx: SessionContext, feeds: Feeds): StreamOnAir {
+function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOnAir {
   const main = feeds.find(({ sourceId }) => sourceId === null) ?? feeds[0]
-  const all = feeds.map((feed) => readingOf(ctx, feed))
-  const { reading } = all.find(({ feed }) => feed === main) ?? { reading: null }
-  const { bitrateOut, ...viewersByProtocol } = viewingOf(all)
+  const { reading } = readingOf(ctx, main)
+  const { bitrateOut, ...viewersByProtocol } = viewing
   const viewers = viewersByProtocol.whep + viewersByProtocol.hls
   return {
     streamName: main.streamName,
@@ -78,7 +90,7 @@ function toStreamOnAir(ctx: SessionContext, feeds: Feeds): StreamOnAir {
     health: reading?.health ?? ('steady' as const),
     viewers,
     viewersByProtocol,
-    mostViewers: Math.max(viewers, ...all.map(({ mostViewers }) => mostViewers)),
+    mostViewers: Math.max(viewers, ...feeds.map((feed) => readingOf(ctx, feed).mostViewers)),
     bitrateOut,
     channel: null,
   }
@@ -87,20 +99,8 @@ function toStreamOnAir(ctx: SessionContext, feeds: Feeds): StreamOnAir {
 /** Of this node as it is now, of other nodes as they wrote it a few seconds ago. */
 function readingOf({ sessions, streamMeter }: SessionContext, feed: OnAirFeed): Read {
   const here = feed.node === sessions.node ? streamMeter.reading(feed.feedId) : undefined
-  if (here) return { feed, reading: here, mostViewers: here.mostViewers }
-  return { feed, reading: readStoredReading(feed.reading), mostViewers: feed.mostViewers }
-}
-
-/** Every feed of a node counts all viewers of the stream there, so each node counts once. */
-function viewingOf(all: readonly Read[]): Pick<FeedReading, 'whep' | 'hls' | 'bitrateOut'> {
-  const byNode = new Map(all.flatMap(({ feed, reading }) => (reading ? [[feed.node, reading]] : [])))
-  const sum = { whep: 0, hls: 0, bitrateOut: 0 }
-  for (const { whep, hls, bitrateOut } of byNode.values()) {
-    sum.whep += whep
-    sum.hls += hls
-    sum.bitrateOut += bitrateOut
-  }
-  return sum
+  if (here) return { reading: here, mostViewers: here.mostViewers }
+  return { reading: readStoredReading(feed.reading), mostViewers: feed.mostViewers }
 }
 
 function known(reading: FeedReading | null): Pick<StreamOnAir, (typeof FIGURES)[number]> {

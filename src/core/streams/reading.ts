@@ -15,12 +15,21 @@ export interface FeedReading {
   readonly bitrateLowest: number | null
   readonly bitrateHighest: number | null
   readonly health: StreamHealth
-  /** Bits per second to viewers of the stream at this node, over the last seconds. */
-  readonly bitrateOut: number
-  /** Viewers of the stream at this node, now. */
+}
+
+/** The viewers of a stream, at one node or at several. */
+export interface StreamViewing {
   readonly whep: number
   readonly hls: number
+  /** Bits per second to them, over the last seconds. */
+  readonly bitrateOut: number
 }
+
+export const sumOfViewing = (a: StreamViewing, b: StreamViewing): StreamViewing => ({
+  whep: a.whep + b.whep,
+  hls: a.hls + b.hls,
+  bitrateOut: a.bitrateOut + b.bitrateOut,
+})
 
 /** A reading as a node stored it, perhaps one of another version: what is missing is not known. Null: no reading. */
 export function readStoredReading(text: string | null): FeedReading | null {
@@ -39,8 +48,5 @@ export function readStoredReading(text: string | null): FeedReading | null {
     bitrateLowest: figure('bitrateLowest'),
     bitrateHighest: figure('bitrateHighest'),
     health: STREAM_HEALTH.find((health) => health === part['health']) ?? 'steady',
-    bitrateOut: figure('bitrateOut') ?? 0,
-    whep: figure('whep') ?? 0,
-    hls: figure('hls') ?? 0,
   }
 }

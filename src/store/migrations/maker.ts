@@ -11,6 +11,7 @@ const TYPES = {
     token: 'integer',
     feed: 'text',
     session: 'text',
+    node: 'text',
     xid: '',
   },
   // "C": both databases order text by its UTF-8 bytes.
@@ -23,12 +24,18 @@ const TYPES = {
     token: 'bigint',
     feed: 'text collate "C"',
     session: 'text collate "C"',
+    node: 'text collate "C"',
     xid: 'xid8 default pg_current_xact_id()',
   },
 } as const
 
 /** Columns of these types name a row of a table, and their row is deleted with it. */
-const PARENTS: Readonly<Record<string, string>> = { token: 'tokens.id', feed: 'feeds.id', session: 'sessions.id' }
+const PARENTS: Readonly<Record<string, string>> = {
+  token: 'tokens.id',
+  feed: 'feeds.id',
+  session: 'sessions.id',
+  node: 'serving_nodes.id',
+}
 
 type ColumnType = keyof (typeof TYPES)['sqlite']
 

@@ -29,6 +29,7 @@ import * as cacheLogs from './0030_cache_logs.ts'
 import * as encoders from './0031_encoders.ts'
 import * as distributionCacheBytes from './0032_distribution_cache_bytes.ts'
 import * as tokenEndAtExpiry from './0033_token_end_at_expiry.ts'
+import * as streamNodes from './0034_stream_nodes.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
@@ -60,6 +61,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0031_encoders': encoders.up,
   '0032_distribution_cache_bytes': distributionCacheBytes.up,
   '0033_token_end_at_expiry': tokenEndAtExpiry.up,
+  '0034_stream_nodes': streamNodes.up,
 }
 
 /** The names of all migrations of this version. */

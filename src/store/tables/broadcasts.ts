@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Protocol } from '../../core/access/types.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
@@ -19,6 +20,13 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
       .select(columnsOf('feeds'))
       .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
       .select(['feed_reports.most_viewers', 'feed_reports.bytes_out'])
+      .select((eb) =>
+        eb
+          .selectFrom('feed_bytes')
+          .select(sql<number>`cast(sum(feed_bytes.bytes_out) as bigint)`.as('sum'))
+          .whereRef('feed_bytes.feed_id', '=', 'feeds.id')
+          .as('remote_bytes'),
+      )
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is not', null)
     if (streamName !== undefined) page = page.where('feeds.stream_name', '=', streamName)
@@ -34,6 +42,6 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     bytesIn: row.bytes_in,
     endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
     mostViewers: row.most_viewers ?? 0,
-    bytesOut: row.bytes_out ?? 0,
+    bytesOut: (row.bytes_out ?? 0) + (row.remote_bytes ?? 0),
   }))
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Protocol } from '../../core/access/types.ts'
 import { type Executor, inSlices } from '../executor.ts'
-import type { FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
+import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { feedFromRow } from './feeds.ts'
 
@@ -19,6 +19,19 @@ export async function reportFeeds(executor: Executor, reports: readonly FeedRepo
         where exists (select 1 from feeds where feeds.id = report.column1)
         on conflict (feed_id) do update set reading = excluded.reading, most_viewers = excluded.most_viewers,
           bytes_out = excluded.bytes_out`.compile(executor.engine.db),
+    )
+  })
+}
+
+/** Each node writes rows of its own, so no order is needed against deadlocks. Those of deleted feeds are left out. */
+export async function countFeedBytes(executor: Executor, totals: readonly FeedBytes[]): Promise<void> {
+  await inSlices(totals, (slice) => {
+    const values = slice.map(({ feedId, node, bytesOut }) => sql`(${feedId}, ${node}, cast(${bytesOut} as bigint))`)
+    return executor.execute(
+      sql`insert into feed_bytes (feed_id, node_id, bytes_out)
+        select column1, column2, column3 from (values ${sql.join(values)}) as total
+        where exists (select 1 from feeds where feeds.id = total.column1)
+        on conflict (feed_id, node_id) do update set bytes_out = excluded.bytes_out`.compile(executor.engine.db),
     )
   })
 }

@@ -63,9 +63,9 @@ const Answer = Type.Object({
       tokenLabel: Type.Optional(Type.String({ description: 'Absent: the token was deleted.' })),
       startedOn: Type.String({ format: 'date-time' }),
       endedOn: Type.String({ format: 'date-time' }),
-      mostViewers: count('Viewers of the stream at once, looked at every two seconds.'),
+      mostViewers: count('Viewers of the stream at once, at all nodes.'),
       bytesIn: Type.Optional(count('From the publisher.')),
-      bytesOut: count('To viewers of the stream.'),
+      bytesOut: count('To viewers of the stream, at all nodes.'),
       endReason: Type.Optional(
         Type.Enum([...SESSION_END_REASONS], { description: 'Why the session of the publisher ended.' }),
       ),

@@ -91,7 +91,7 @@ const StreamOnAirSchema = Type.Object({
       '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
       'minutes, so a constant bitrate is not set, or the network does not hold it.',
   }),
-  viewers: count(),
+  viewers: count('At all nodes.'),
   viewersByProtocol: Type.Object({ whep: count(), hls: count() }),
   mostViewers: count('At once, since it began.'),
   bitrateOut: count('Bits per second to viewers, over the last seconds.'),

@@ -1,0 +1,104 @@
+import { sql } from 'kysely'
+import type { StreamViewing } from '../../core/streams/reading.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import type { Stream, ViewingQuery } from '../store.ts'
+
+/** Each node writes rows of its own, so no order is needed against deadlocks. */
+export async function putStreamNodes(
+  executor: Executor,
+  node: string,
+  streams: readonly (Stream & StreamViewing)[],
+): Promise<void> {
+  const rows = streams.map(({ accountId, streamName, whep, hls, bitrateOut }) => ({
+    account_id: accountId,
+    stream_name: streamName,
+    node_id: node,
+    whep,
+    hls,
+    bitrate_out: bitrateOut,
+  }))
+  await inSlices(rows, (slice) =>
+    executor.change((db) =>
+      db
+        .insertInto('stream_nodes')
+        .values(slice)
+        .onConflict((c) =>
+          c.columns(['account_id', 'stream_name', 'node_id']).doUpdateSet({
+            whep: sql`excluded.whep`,
+            hls: sql`excluded.hls`,
+            bitrate_out: sql`excluded.bitrate_out`,
+          }),
+        ),
+    ),
+  )
+}
+
+export async function deleteStreamNodes(executor: Executor, node: string, streams: readonly Stream[]): Promise<void> {
+  await inSlices(streams, (slice) => {
+    const keys = slice.map(({ accountId, streamName }) => sql`(${accountId}, ${streamName})`)
+    return executor.execute(
+      sql`delete from stream_nodes where node_id = ${node} and (account_id, stream_name) in (values ${sql.join(keys)})`.compile(
+        executor.engine.db,
+      ),
+    )
+  })
+}
+
+const SUMS = [
+  sql<number>`cast(sum(whep) as bigint)`.as('whep'),
+  sql<number>`cast(sum(hls) as bigint)`.as('hls'),
+  sql<number>`cast(sum(bitrate_out) as bigint)`.as('bitrate_out'),
+] as const
+
+const sums = statement((db, p: ViewingQuery) =>
+  db
+    .selectFrom('stream_nodes')
+    .select('stream_name')
+    .select(SUMS)
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '>=', p.from)
+    .where('stream_name', '<=', p.to)
+    .where('node_id', '<>', p.except)
+    .groupBy('stream_name'),
+)
+
+export async function remoteViewing(
+  executor: Executor,
+  query: ViewingQuery,
+): Promise<ReadonlyMap<string, StreamViewing>> {
+  const rows = await executor.all(sums, query)
+  return new Map(
+    rows.map(({ stream_name, bitrate_out, ...rest }) => [stream_name, { ...rest, bitrateOut: bitrate_out }]),
+  )
+}
+
+/** Of a stream with several feeds at the node, each row counts once. */
+const ofNode = statement((db, p: { node: string }) =>
+  db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('feeds')
+        .select(['account_id', 'stream_name'])
+        .distinct()
+        .where('node', '=', p.node)
+        .where('ended_at_ms', 'is', null)
+        .as('own'),
+    )
+    .innerJoin('stream_nodes', (join) =>
+      join
+        .onRef('stream_nodes.account_id', '=', 'own.account_id')
+        .onRef('stream_nodes.stream_name', '=', 'own.stream_name'),
+    )
+    .select(['own.account_id', 'own.stream_name'])
+    .select(sql<number>`cast(sum(whep + hls) as bigint)`.as('viewers'))
+    .where('node_id', '<>', p.node)
+    .groupBy(['own.account_id', 'own.stream_name']),
+)
+
+export async function remoteViewers(
+  executor: Executor,
+  node: string,
+): Promise<(Stream & { readonly viewers: number })[]> {
+  const rows = await executor.all(ofNode, { node })
+  return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name, viewers: row.viewers }))
+}
