@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts'
 import { type RedirectOptions, redirectServer } from '../edge/http/redirect.ts'
 import type { App } from './app.ts'
 import { NOTHING_PREPARED, type Prepared } from './prepared.ts'
-import type { Tls } from './tls.ts'
+import { configuredNames, type Tls } from './tls.ts'
 
 /** Listens on the present `tls.redirectPort`. */
 export class Redirects {
@@ -15,10 +15,11 @@ export class Redirects {
   #server: Server | null = null
 
   /** @param port where this server speaks HTTPS */
-  constructor(app: App, { challenge }: Tls, port: number) {
+  constructor(app: App, { certificate, challenge }: Tls, port: number) {
     this.#app = app
     const httpsPort = (): number => httpsPortOf(app.config, port)
-    this.#options = { httpsPort, ...(challenge ? { challenge } : {}) }
+    const names = (): string[] => [...certificate.current.names, ...configuredNames(app.config)]
+    this.#options = { httpsPort, names, ...(challenge ? { challenge } : {}) }
   }
 
   /** Listens on the port of another configuration beside the present one. The error is a sentence for the operator. */

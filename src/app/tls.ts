@@ -72,7 +72,7 @@ async function fromAcme({ config, ctx }: App): Promise<Tls> {
 }
 
 /** The names in addresses that Sluice shows, and those for certificates. */
-function configuredNames({ server, tls }: Config): string[] {
+export function configuredNames({ server, tls }: Config): string[] {
   const shown = [server.publicUrl, server.nodeUrl].filter((url) => url !== '').map((url) => new URL(url).hostname)
   return [...tls.selfSignedNames, ...shown.map((name) => name.replace(/^\[|\]$/g, ''))]
 }

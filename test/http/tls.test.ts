@@ -12,6 +12,7 @@ import { firstSetupCode } from '../../src/commands/users/setup.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { certificateFiles, leafOf, serialAt, shakeHands, trustedAuthority, writePair } from '../support/certificates.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { redirected } from '../support/redirected.ts'
 import { until } from '../support/until.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
@@ -169,6 +170,8 @@ describe('a server with certificate files', () => {
       [],
     ])
     expect([await redirect(first), await hsts()]).toEqual([`https://127.0.0.1:${port}/demo`, 'max-age=60'])
+    expect(await redirected(first, 'localhost')).toEqual({ status: 308, location: `https://localhost:${port}/` })
+    expect((await redirected(first, 'evil.example')).status).toBe(421)
 
     const noKey = { certFile: files.certFile, keyFile: join(dir, 'none.pem') }
     const refused = await reload({ ...noKey, redirectPort: second, hstsSeconds: 0 })

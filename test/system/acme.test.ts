@@ -12,6 +12,7 @@ import { runApp, type RunningApp } from '../support/app.ts'
 import { shakeHands, trustedAuthority } from '../support/certificates.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { hasPebble, openPebble, type Pebble } from '../support/pebble.ts'
+import { redirected } from '../support/redirected.ts'
 import { until } from '../support/until.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -124,8 +125,8 @@ describe.runIf(hasPebble())('a certificate of an ACME authority', () => {
   test('the port of the challenges answers no others, and sends everything else to https', async () => {
     const http = `http://127.0.0.1:${redirectPort}`
     expect((await fetch(`${http}/.well-known/acme-challenge/${'x'.repeat(40)}`)).status).toBe(404)
-    const answer = await fetch(`${http}/watch/a/b?token=1`, { redirect: 'manual', method: 'POST' })
-    expect(answer.status).toBe(308)
-    expect(answer.headers.get('location')).toBe(`https://127.0.0.1:${portOf(sluice)}/watch/a/b?token=1`)
+    const [host = ''] = DOMAINS
+    const answer = await redirected(redirectPort, host, { path: '/watch/a/b?token=1', method: 'POST' })
+    expect(answer).toEqual({ status: 308, location: `https://${host}:${portOf(sluice)}/watch/a/b?token=1` })
   })
 })

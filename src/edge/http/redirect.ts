@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 export interface RedirectOptions {
   /** The present port of https:// in addresses. */
   readonly httpsPort: () => number
+  /** The present names and addresses of this server: of its certificate (`*.` stands for one label), and of its URLs. */
+  readonly names: () => readonly string[]
   /** Null: there is no such challenge. Absent: this server has no ACME. */
   readonly challenge?: (token: string) => Promise<string | null>
 }
@@ -30,18 +32,38 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     response.writeHead(text === null ? 404 : 200, { 'Content-Type': 'text/plain' }).end(text ?? '')
     return
   }
-  const target = httpsUrl(request, options.httpsPort())
-  if (target === null) response.writeHead(400, { 'Content-Type': 'text/plain' }).end('A Host header is required.\n')
+  const host = hostOf(request)
+  if (host === null) return refuse(response, 400, 'A Host header is required.')
+  if (!options.names().some((name) => covers(name, host))) return refuse(response, 421, UNKNOWN_HOST)
+  const port = options.httpsPort()
+  const location = `https://${host}${port === 443 ? '' : `:${port}`}${url.startsWith('/') ? url : '/'}`
   // 308 keeps the method: a POST to WHIP stays one.
-  else response.writeHead(308, { Location: target, 'Cache-Control': 'no-store' }).end()
+  response.writeHead(308, { Location: location, 'Cache-Control': 'no-store' }).end()
+}
+
+/** Else a request with a forged `Host` would lead from this server to any other. */
+const UNKNOWN_HOST = 'Neither the certificate nor server.publicUrl of this server has this host.'
+
+function refuse(response: ServerResponse, status: 400 | 421, text: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-store' }).end(`${text}\n`)
 }
 
 /** A host name or an address, without its port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(?::\d{1,5})?$/i
 
-/** The same place over https; null: the client does not say which host it means. */
-function httpsUrl({ url = '', headers }: IncomingMessage, port: number): string | null {
-  const [, host] = HOST.exec(headers.host ?? '') ?? []
-  if (host === undefined) return null
-  return `https://${host}${port === 443 ? '' : `:${port}`}${url.startsWith('/') ? url : '/'}`
+/** The host that the client means, as URLs write it; null: it does not say. */
+function hostOf({ headers }: IncomingMessage): string | null {
+  const [, host = ''] = HOST.exec(headers.host ?? '') ?? []
+  return canonical(host)
+}
+
+function canonical(host: string): string | null {
+  return URL.parse(`https://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`)?.hostname ?? null
+}
+
+/** A wildcard stands for exactly one label (RFC 9525 section 6.3). */
+function covers(name: string, host: string): boolean {
+  if (!name.startsWith('*.')) return canonical(name) === host
+  const [, rest = ''] = /^[^.]+(\..+)$/.exec(host) ?? []
+  return rest === name.slice(1).toLowerCase()
 }
