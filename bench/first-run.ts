@@ -115,16 +115,16 @@ async function step<T>(name: string, run: () => Promise<T>): Promise<T> {
   return result
 }
 
-/** As in a terminal: without what npm or another start of Sluice put into the environment. */
+/** On a terminal, which gets the link, and without what npm or another start of Sluice put into the environment. */
 function npm(command: string): ChildProcess {
   const { PATH = '', ...env } = process.env
   const given = Object.entries(env).filter(([name]) => !/^(npm_|SLUICE_|NODE_)/.test(name))
   const path = PATH.split(delimiter).filter((directory) => !directory.includes('node_modules'))
   const free = { SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
-  const child = spawn('npm', [command], {
+  const child = spawn('script', ['--quiet', '--flush', '--command', `npm ${command}`, '--return', '/dev/null'], {
     cwd: clone,
     env: { ...Object.fromEntries(given), PATH: path.join(delimiter), ...free },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
   processes.push(child)
@@ -134,7 +134,7 @@ function npm(command: string): ChildProcess {
 function linkOf(server: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    server.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    server.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
       const link = LINK.exec(text)?.[0]
       if (link !== undefined) resolve(link)

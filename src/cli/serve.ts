@@ -2,7 +2,7 @@ import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { freeStartMemory } from '../base/processMemory.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { listSecrets } from '../commands/accounts/secrets.ts'
-import { cliActor, type Context } from '../commands/context.ts'
+import { cliActor } from '../commands/context.ts'
 import { firstSetupCode } from '../commands/users/setup.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
@@ -74,22 +74,22 @@ async function serve(
 }
 
 /**
- * Prints a link that makes the first user, while there is none. It goes to standard error as a plain line, because the
- * log must not have the code.
+ * While there is no user, prints a link on a terminal that makes the first one. Elsewhere standard error ends up in the log
+ * of a service manager or a container, which must not have the code, so a line names the command that prints a link.
  */
-async function offerSetup(ctx: Context, log: Logger, host: Host, base: string): Promise<void> {
+async function offerSetup({ ctx, config }: OpenedApp, log: Logger, host: Host, base: string): Promise<void> {
   const [account] = await ctx.store.read.accounts.list()
-  const code = account && (await firstSetupCode(ctx, cliActor(account.id)))
-  if (!code) return
-  log.info(
-    { minutes: SETUP_MINUTES },
-    'there is no user yet; open the link on standard error, or run: sluice user link',
-  )
+  if (!account || (await ctx.store.read.users.exist())) return
+  const command = `sluice user link --data ${config.data.dir}`
+  log.info({ dataDir: config.data.dir }, `there is no user yet; make a link for the first one with: ${command}`)
+  const code = host.stderrIsTerminal ? await firstSetupCode(ctx, cliActor(account.id)) : null
+  if (code === null) return
   host.stderr(`\nMake the first user within ${SETUP_MINUTES} minutes: ${setupLink(base, code)}\n\n`)
 }
 
 /** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */
-async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
+async function logReady(app: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
+  const { ctx, config } = app
   const accounts = await ctx.store.read.accounts.list()
   const accountIds = accounts.map((account) => account.id)
   const url = serverUrl(config, port)
@@ -97,7 +97,7 @@ async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, por
     { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
     'ready',
   )
-  if (config.server.dashboard) await offerSetup(ctx, log, host, config.server.nodeUrl || url)
+  if (config.server.dashboard) await offerSetup(app, log, host, config.server.nodeUrl || url)
   const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
   if (secrets.flat().length > 0) return
   const dataDir = config.data.dir

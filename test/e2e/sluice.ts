@@ -29,6 +29,8 @@ export interface Stage {
   hls(stream: string): string
   rtmp(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
+  /** A link that makes a user, an admin. */
+  userLink(): Promise<string>
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
   /** The channels interface; returns `data`, and throws on a refusal. */
   v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
@@ -99,6 +101,10 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     hls: (stream) => `${server.url}/hls/${accountId}/${encodeURIComponent(stream)}/index.m3u8`,
     rtmp: (stream, token) => `rtmp://127.0.0.1:${rtmpPort(server)}/v2/pub/${stream}?token=${token}`,
     api,
+    async userLink() {
+      const { stdout } = await command(['--data', dir, 'user', 'link'], around)
+      return `${server.url}/dashboard/${new URL(stdout.trim()).hash}`
+    },
     async token(kind, body) {
       const made = await api('POST', `/api/${kind}_token`, { label: 'e2e', ...body })
       if (made.status !== 200) throw new Error(JSON.stringify(made))

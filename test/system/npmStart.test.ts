@@ -112,6 +112,8 @@ describe('a server of `npm start` stops cleanly and frees its ports', () => {
 
   test('when its terminal gets Ctrl+C', async () => {
     const own = await npmStart('script', ['--quiet', '--flush', '--command', 'npm start', '/dev/null'])
+    // There the link for the first user is kept by nothing.
+    expect(await until(() => /\/dashboard\/#\/setup\?code=[\w-]{43}/.exec(own.log()))).not.toBeNull()
     own.child.stdin?.write('\u0003')
     await hasStopped(own)
     expect(line(own.log(), 'stopped')).toBeDefined()

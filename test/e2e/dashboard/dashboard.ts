@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { until } from '../../support/until.ts'
 import { setStage, type Stage } from '../sluice.ts'
 import { buildDashboard } from './build.ts'
 
@@ -23,10 +22,10 @@ export interface Dashboard extends Stage {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
 }
 
-/** Starts a server with a dashboard and makes its first user, as the link in the terminal does. */
+/** Starts a server with a dashboard and makes its first user, by a link. */
 export async function openDashboard(settings: Record<string, string> = {}): Promise<Dashboard> {
   const dashboard = await openUnclaimed(settings)
-  const code = new URLSearchParams((await firstRunLink(dashboard)).split('?')[1]).get('code')
+  const code = new URLSearchParams((await dashboard.userLink()).split('?')[1]).get('code')
   const response = await dashboard.context.request.post(`${dashboard.home}api/setup`, {
     headers: { 'X-Sluice-Dashboard': '1' },
     data: { code, ...ADMIN },
@@ -76,13 +75,6 @@ function reusable(page: Page, home: string, spare: Page[]): Page {
     spare.push(page)
   }
   return page
-}
-
-/** The link that the server prints for its first user, once it is there. */
-export async function firstRunLink({ server }: Stage): Promise<string> {
-  const find = () => /https?:\/\/[^\s"]+#\/setup\?code=[\w-]+/.exec(server.errors())?.[0]
-  await until(() => find() !== undefined)
-  return find() ?? ''
 }
 
 // The policy of the pages forbids code that comes as text, so axe is there before the page is.

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN, axe, type Dashboard, firstRunLink, openUnclaimed } from './dashboard.ts'
+import { ADMIN, axe, type Dashboard, openUnclaimed } from './dashboard.ts'
 
 let dashboard: Dashboard
 beforeAll(async () => {
@@ -28,9 +28,9 @@ test('before there is a user the page says where the link is', async () => {
   await page.close()
 })
 
-test('the link of the terminal leads to a user, a stream on the air and its first viewer', async () => {
+test('the link leads to a user, a stream on the air and its first viewer', async () => {
   const page = await dashboard.context.newPage()
-  await page.goto(await firstRunLink(dashboard))
+  await page.goto(await dashboard.userLink())
   await heading(page, 'Welcome. Who are you?')
   expect(await axe(page)).toEqual([])
   // The cursor is in the first field.
