@@ -17,8 +17,11 @@ for (const [base, bits] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -34,6 +37,7 @@ for (const [base, bits] of [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
   ['3fff::', 20],
 ] as const) {
   blocked6.addSubnet(base, bits, 'ipv6')
@@ -84,20 +88,20 @@ describe('addresses', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(parseV6(text) !== null).toBe(isIPv6(text))
-        if (!isIPv6(text) || /5efe/i.test(text)) return
+        if (!isIPv6(text) || /5efe|^0*64:ff9b:/i.test(text)) return
         expect(isPublicAddress(text)).toBe(!blocked6.check(text, 'ipv6'))
       }),
       cases(5000),
     )
   })
 
-  test('that carry IPv4 in IPv6 are never public', () => {
+  test('that carry IPv4 in IPv6 in another way are never public', () => {
     const prefixes = fc.constantFrom(
       '::',
       '::ffff:',
       '::ffff:0:',
-      '64:ff9b::',
-      '64:ff9b:1::',
+      '64:ff9b:1:1::',
+      '64:ff9b:2::',
       '2001:0:1::',
       'fe80::5efe:',
     )
@@ -106,6 +110,17 @@ describe('addresses', () => {
         expect(isPublicAddress(prefix + address)).toBe(false)
         expect(checkTarget(`https://[${prefix}${address}]/`, false).ok).toBe(false)
       }),
+    )
+  })
+
+  test('of NAT64 are public when the IPv4 address in them is', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('64:ff9b::', '64:ff9b:1::'), dotted, (prefix, address) => {
+        const isPublic = !blocked4.check(address, 'ipv4')
+        expect(isPublicAddress(prefix + address)).toBe(isPublic)
+        expect(checkTarget(`https://[${prefix}${address}]/`, false).ok).toBe(isPublic)
+      }),
+      cases(2000),
     )
   })
 

@@ -32,9 +32,18 @@ const REFUSED_V4 = [
 ].map(parseV4Range)
 
 /**
- * IPv6: only 2000::/3 is assigned to the public. That excludes loopback, mapped and compatible IPv4 (`::/96`), NAT64
- * (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. The ranges below are excluded
- * from it again.
+ * Prefixes of NAT64, which leads to the IPv4 address in the last 32 bits (RFC 6052 section 2.2). Name servers of IPv6 networks
+ * (DNS64) give such an address to each host that has IPv4 only. Of the prefix for local use (RFC 8215) it is the first /96: in
+ * the others the place of the IPv4 address depends on the network.
+ */
+const NAT64: readonly (readonly number[])[] = [
+  [0x64, 0xff9b, 0, 0, 0, 0],
+  [0x64, 0xff9b, 1, 0, 0, 0],
+]
+
+/**
+ * IPv6: only 2000::/3 is assigned to the public. That excludes loopback, mapped and compatible IPv4 (`::/96`), unique
+ * local, link-local, multicast and SRv6. The ranges below are excluded from it again.
  */
 const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[] = [
   [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, drones
@@ -50,13 +59,16 @@ const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[
  */
 export function isPublicAddress(text: string): boolean {
   const v4 = parseV4(text)
-  if (v4 !== null) return !REFUSED_V4.some(({ base, mask }) => (v4 & mask) >>> 0 === base)
+  if (v4 !== null) return isPublicV4(v4)
   const v6 = parseV6(text)
   return v6 !== null && isPublicV6(v6)
 }
 
+const isPublicV4 = (v4: number): boolean => !REFUSED_V4.some(({ base, mask }) => (v4 & mask) >>> 0 === base)
+
 function isPublicV6(groups: readonly number[]): boolean {
-  const first = groups[0] ?? 0
+  const [first = 0, , , , , , high = 0, low = 0] = groups
+  if (NAT64.some((prefix) => startsWith(groups, prefix, 96))) return isPublicV4(high * 65_536 + low)
   if (first >> 13 !== 0b001) return false
   if (REFUSED_V6.some(([prefix, bits]) => startsWith(groups, prefix, bits))) return false
   return !isIsatap(groups)
