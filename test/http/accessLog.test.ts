@@ -195,7 +195,7 @@ it('folds and bounds a flood of refusals and reports it; records nothing for an 
   await flood(200, (at) => watch('nosuch', `vip-${at}`, 'https://same.example'))
 
   const { data } = await log('?streamName=vip')
-  expect(data).toMatchObject([{ count: 200, code: 'invalid_token', origin: 'https://same.example' }])
+  expect(data).toMatchObject([{ count: 200, code: 'token_missing', origin: 'https://same.example' }])
   expect(Date.parse(data[0].lastAt)).toBeGreaterThanOrEqual(Date.parse(data[0].at))
   const page = (accountId: string) => sluice.app.ctx.store.read.accessLog.page({ accountId, limit: 10_000 })
   const rows = await page(sluice.accountId)

@@ -88,6 +88,7 @@ export type Damage =
 
 /** The texts that clients see. They are repeated here, so that a test notices a change of the product's table. */
 export const MESSAGES: Readonly<Record<RefusalCode, string>> = {
+  token_missing: 'Unauthorized: Invalid token',
   invalid_token: 'Unauthorized: Invalid token',
   token_revoked: 'Unauthorized: Invalid token',
   token_disabled: 'Unauthorized: Token disabled',

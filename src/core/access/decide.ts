@@ -70,9 +70,9 @@ function admit(question: Question, trace: readonly TraceStep[]): Decision {
 
 /** Every viewer may watch an open stream. A path without an account names no stream, so none is open there. */
 function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest): Decision {
-  if (action === 'publish') return invalidToken('no token was presented, and publishing needs one')
-  if (accountId === null) return invalidToken('no token was presented, and no account was named')
-  if (streamIsSecured) return invalidToken('no token was presented, and the stream is secured')
+  if (action === 'publish') return noToken('no token was presented, and publishing needs one')
+  if (accountId === null) return noToken('no token was presented, and no account was named')
+  if (streamIsSecured) return noToken('no token was presented, and the stream is secured')
   return withoutToken(accountId, OPEN_STREAM)
 }
 
@@ -101,12 +101,16 @@ const withoutToken = (accountId: string, step: TraceStep): Decision => ({
   trace: [step],
 })
 
-function invalidToken(detail: string): Decision {
-  return {
+const refuse =
+  (code: 'invalid_token' | 'token_missing') =>
+  (detail: string): Decision => ({
     allowed: false,
-    code: 'invalid_token',
-    message: REFUSALS.invalid_token.text,
+    code,
+    message: REFUSALS[code].text,
     tokenId: null,
     trace: [{ check: 'token', outcome: 'fail', detail }],
-  }
-}
+  })
+
+const invalidToken = refuse('invalid_token')
+/** Clients get the same answer; the log says which of the two it was. */
+const noToken = refuse('token_missing')

@@ -7,8 +7,9 @@ export interface Refusal {
   readonly text: string
 }
 
-/** The public form of each refusal. A revoked token looks like one that never existed. */
+/** The public form of each refusal. A revoked token looks like one that never existed, and so does none at all. */
 export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
+  token_missing: { status: 401, text: 'Unauthorized: Invalid token' },
   invalid_token: { status: 401, text: 'Unauthorized: Invalid token' },
   token_revoked: { status: 401, text: 'Unauthorized: Invalid token' },
   token_disabled: { status: 401, text: 'Unauthorized: Token disabled' },

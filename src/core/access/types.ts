@@ -122,6 +122,7 @@ export interface AccessPolicy {
 
 /** All reasons of a refusal, in the order of the checks. */
 export type RefusalCode =
+  | 'token_missing'
   | 'invalid_token'
   | 'token_revoked'
   | 'token_disabled'

@@ -91,7 +91,7 @@ describe('decide', () => {
 
   it('lets no publisher in without a token, whatever account and stream are named', () => {
     const open = { credential: ANONYMOUS, action: 'publish', streamIsSecured: false } as const
-    expect(ask(open)).toMatchObject({ allowed: false, code: 'invalid_token' })
+    expect(ask(open)).toMatchObject({ allowed: false, code: 'token_missing' })
   })
 
   it('explains in the trace what was wrong with an unknown token', () => {

@@ -115,6 +115,13 @@ test('a refusal is counted by its reason and leads to the access log', async () 
   const row = rowOf(page, 'Refused in 24 hours', 'Unknown token')
   await row.waitFor()
   expect(await row.locator('a').getAttribute('href')).toBe('#/access?code=invalid_token')
+  // No token is another reason than a wrong one, also where the client gets the same answer.
+  await dashboard.token('publish', { streams: [{ streamName: 'vault' }], subscribeRequiresAuth: true })
+  expect(await refused.watch({ url: dashboard.whep('vault') })).toContain('401')
+  const without = rowOf(page, 'Refused in 24 hours', 'No token was given')
+  await without.waitFor()
+  await without.locator('a').click()
+  await page.locator('tbody a.row', { hasText: 'No token was given' }).waitFor()
   await page.close()
 })
 
@@ -129,6 +136,26 @@ test('what needs attention is listed', async () => {
   await row.waitFor()
   expect(await row.locator('a').getAttribute('href')).toMatch(/^#\/tokens\/publish\/\d+$/)
   expect(dashboard.complaints).toEqual([])
+  await page.close()
+})
+
+test('what needs attention and does not fit is behind a link', async () => {
+  const page = await dashboard.open('/')
+  const finding = (id: number) => ({
+    kind: 'webhook_paused',
+    severity: 'warning',
+    text: `Webhook ${id} is paused`,
+    since: new Date(0).toISOString(),
+    subject: { type: 'webhook', id: String(id) },
+  })
+  await page.route(/\/api\/attention/, (route) => route.fulfill({ json: { data: [1, 2, 3, 4, 5, 6, 7].map(finding) } }))
+  await page.reload()
+  const card = page.locator('section', { has: page.locator('h2:text-is("Needs attention")') })
+  const more = card.getByRole('link', { name: 'And 2 more' })
+  await more.waitFor()
+  expect(await card.locator('li b').count()).toBe(5)
+  await more.click()
+  await expect.poll(() => card.locator('li b').count(), SOON).toBe(7)
   await page.close()
 })
 

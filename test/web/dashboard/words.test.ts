@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { REFUSALS, TICKET_SHARED } from '../../../src/core/access/refusals.ts'
+import { SESSION_LIMITS } from '../../../src/core/sessions/slots.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'
@@ -72,4 +74,9 @@ test('the language is the first of the browser that the pages speak', () => {
   expect(firstSpoken(['EN-us', 'de'])).toBe('en')
   expect(firstSpoken(['deaf', 'fr'])).toBe('en')
   expect(firstSpoken([])).toBe('en')
+})
+
+test('each reason of a refusal has words, in one table', () => {
+  const codes = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS), TICKET_SHARED.code]
+  expect(codes.filter((code) => !Object.hasOwn(en.access.codes, code))).toEqual([])
 })

@@ -218,7 +218,7 @@ export const de: Sentences = {
     newToken: 'Neuer Token',
     liveNow: 'Jetzt live',
     counts: (streams, viewers) => `${streams} ${streams === '1' ? 'Stream' : 'Streams'} · ${viewers} Zuschauer`,
-    more: (count) => `Und ${count} weitere mit weniger Zuschauern.`,
+    more: (count) => `Und ${count} weitere mit weniger Zuschauern`,
     viewersWord: 'Zuschauer',
     deletedToken: 'Der Token ist gelöscht',
     watch: 'Ansehen',
@@ -1076,6 +1076,7 @@ export const de: Sentences = {
   // Access
   access: {
     codes: {
+      token_missing: 'Kein Token angegeben',
       invalid_token: 'Unbekannter Token',
       token_revoked: 'Token widerrufen',
       token_disabled: 'Token abgeschaltet',

@@ -212,7 +212,7 @@ export const en = {
     liveNow: 'Live now',
     counts: (streams: string, viewers: string) =>
       `${streams} ${streams === '1' ? 'stream' : 'streams'} · ${viewers} watching`,
-    more: (count: string) => `And ${count} more with fewer viewers.`,
+    more: (count: string) => `And ${count} more with fewer viewers`,
     viewersWord: 'viewers',
     deletedToken: 'Its token was deleted',
     watch: 'Watch',
@@ -1063,6 +1063,7 @@ export const en = {
   // Access
   access: {
     codes: {
+      token_missing: 'No token was given',
       invalid_token: 'Unknown token',
       token_revoked: 'Token revoked',
       token_disabled: 'Token switched off',

@@ -17,17 +17,24 @@ export interface Need {
   readonly href: string | undefined
 }
 
-/** Rows of the list. More of them would push the rest of the page away. */
+/** Rows of the list at first. More of them would push the rest of the page away. */
 const ROWS_MAX = 5
 
-/** What needs the user, the worst first: tokens that expire are one row for each kind, and at most five rows are shown. */
-export function needsOf(found: readonly Found[]): { readonly rows: readonly Need[]; readonly more: number } {
+/**
+ * What needs the user, the worst first: tokens that expire are one row for each kind. Five rows are shown until the
+ * user asks for all.
+ */
+export function needsOf(
+  found: readonly Found[],
+  isWhole: boolean,
+): { readonly rows: readonly Need[]; readonly more: number } {
   const needs = found.filter(({ kind }) => kind !== 'token_expires').map(needOf)
   for (const type of ['publish_token', 'subscribe_token'] as const) {
     const expiring = found.filter(({ kind, subject }) => kind === 'token_expires' && subject?.type === type)
     needs.push(...(expiring.length > 1 ? [expiringOf(type, expiring.length)] : expiring.map(needOf)))
   }
-  return { rows: needs.slice(0, ROWS_MAX), more: Math.max(0, needs.length - ROWS_MAX) }
+  const rows = isWhole ? needs : needs.slice(0, ROWS_MAX)
+  return { rows, more: needs.length - rows.length }
 }
 
 const expiringOf = (type: 'publish_token' | 'subscribe_token', tokens: number): Need => ({

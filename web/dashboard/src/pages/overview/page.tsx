@@ -1,4 +1,4 @@
-import { streams, totals } from '../../live.ts'
+import { type StreamOnAir, streams, totals } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Bones } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -26,14 +26,14 @@ export function OverviewPage({ query }: PageArgs) {
     <Page title={text.title} actions={canChange() && <NewToken />}>
       {isEmpty && <NothingLive />}
       <div class="home">
-        {!isEmpty && <LiveNow />}
+        {!isEmpty && <LiveNow isWhole={query.get('streams') === 'all'} wholeLink={withAll(query, 'streams')} />}
         <div class="stack main">
           <ViewersPlot series={series} range={range} />
           <BandwidthPlot series={series} />
           <JustHappened />
         </div>
         <div class="stack beside">
-          <Attention />
+          <Attention isWhole={query.get('attention') === 'all'} wholeLink={withAll(query, 'attention')} />
           {!isEmpty && <WatchedBy />}
           <Refused />
         </div>
@@ -42,15 +42,20 @@ export function OverviewPage({ query }: PageArgs) {
   )
 }
 
+/** This page with all of a list. */
+const withAll = (query: URLSearchParams, list: 'streams' | 'attention'): string =>
+  linkTo('/', { ...Object.fromEntries(query), [list]: 'all' })
+
 const NewToken = () => (
   <LinkButton icon="plus" href={linkTo('/tokens/publish/new')}>
     {text.newToken}
   </LinkButton>
 )
 
-function LiveNow() {
+function LiveNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
   const all = streams.value
-  const shown = (all ?? []).toSorted((a, b) => b.viewers - a.viewers).slice(0, CARDS_MAX)
+  const sorted = (all ?? []).toSorted((a, b) => b.viewers - a.viewers)
+  const [shown, others] = [sorted.slice(0, CARDS_MAX), sorted.slice(CARDS_MAX)]
   return (
     <section class="section live" aria-labelledby="live-now">
       <div class="section-head">
@@ -63,10 +68,27 @@ function LiveNow() {
           <LiveCard key={stream.streamName} stream={stream} />
         ))}
       </ul>
-      {all && all.length > shown.length && <p class="note">{text.more(count(all.length - shown.length))}</p>}
+      {others.length > 0 && !isWhole && <a href={wholeLink}>{text.more(count(others.length))}</a>}
+      {others.length > 0 && isWhole && <Others streams={others} />}
     </section>
   )
 }
+
+/** Streams without cards, whose pictures would be too many. */
+const Others = ({ streams: others }: { readonly streams: readonly StreamOnAir[] }) => (
+  <ul class="rows card">
+    {others.map(({ streamName, viewers }) => (
+      <li key={streamName}>
+        <a class="grow" href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>
+          {streamName}
+        </a>
+        <span class="n">
+          {count(viewers)} {text.viewersWord}
+        </span>
+      </li>
+    ))}
+  </ul>
+)
 
 function NothingLive() {
   const { value } = session

@@ -14,12 +14,12 @@ import { timelineOf } from './timeline.ts'
 
 const text = words.overview
 
-/** What needs the user, the worst first. */
-export function Attention() {
+/** What needs the user, the worst first. `wholeLink` shows all of it. */
+export function Attention({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
   // A stream that becomes uneven is one more.
   const health = (streams.value ?? []).map((one) => one.health).join()
   const load = useLoad((signal) => call(readAttention, {}, { signal }), [changes.value, health])
-  const { rows, more } = needsOf(load.data ?? [])
+  const { rows, more } = needsOf(load.data ?? [], isWhole)
   return (
     <Card
       title={text.attention.title}
@@ -32,7 +32,11 @@ export function Attention() {
           <NeedRow key={need.title + need.note} {...need} />
         ))}
         {load.data && rows.length === 0 && <Nothing />}
-        {more > 0 && <li class="note">{text.attention.more(more)}</li>}
+        {more > 0 && (
+          <li>
+            <a href={wholeLink}>{text.attention.more(more)}</a>
+          </li>
+        )}
       </ul>
     </Card>
   )
