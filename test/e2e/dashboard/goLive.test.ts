@@ -171,3 +171,24 @@ test('a stream goes live with a token that covers it, or not at all, and never a
   expect(await page.locator('button:has-text("Go live as")').count()).toBe(0)
   expect(await axe(page)).toEqual([])
 })
+
+test('a token is found among many by a search, and the broadcast goes out as its stream', async () => {
+  await dashboard.token('publish', { label: 'Harbour', streams: [{ streamName: 'harbour-cam' }] })
+  for (let count = 0; count < 25; count++)
+    await dashboard.token('publish', { label: `Later ${count}`, streams: [{ streamName: `later-${count}` }] })
+  await page.goto(`${dashboard.home}#/live`)
+  await page.reload()
+  await page.waitForSelector('button:has-text("Go live as later-24")')
+  await page.getByText(/The newest 20 of \d+ that may be used now/).waitFor()
+  expect(await axe(page)).toEqual([])
+  await page.getByRole('searchbox', { name: 'Search tokens' }).fill('harbour')
+  await page.getByText('1 token matches.').waitFor()
+  // What is found is not chosen by itself.
+  expect(await page.locator('button:has-text("Go live as later-24")').count()).toBe(1)
+  await page.selectOption('label:text-is("Token")', { label: 'Harbour' })
+  await page.waitForSelector('button:has-text("Go live as harbour-cam")')
+  // A stream that an old token covers goes live with it, however many came later.
+  await page.goto(`${dashboard.home}#/live?stream=harbour-cam`)
+  await page.reload()
+  await page.waitForSelector('button:has-text("Go live as harbour-cam")')
+})

@@ -125,6 +125,49 @@ test('every source has a player, which takes HLS when that is chosen, and anothe
   expect(new Set(peers)).toEqual(new Set(['closed']))
 })
 
+/** A page of another site whose body is this code, and whether its player plays. */
+async function playsAt(host: string, code: string): Promise<void> {
+  const foreign = await dashboard.browser.newPage()
+  onTestFinished(() => foreign.close())
+  await foreign.goto(`${dashboard.origin(host)}/site?${new URLSearchParams({ body: code }).toString()}`)
+  const around = code.includes('<iframe') ? foreign.frameLocator('iframe') : foreign
+  await around.locator('sluice-player .frame[data-state=playing]').waitFor()
+}
+
+test('the embed code of a secured stream has a token that is chosen or signed, and plays in a page of another site', async () => {
+  const { token } = await dashboard.token('publish', { streams, subscribeRequiresAuth: true })
+  await goLive(token)
+  await dashboard.token('subscribe', { label: 'Website', streams })
+  await dashboard.token('subscribe', { label: 'Other', streams: [{ streamName: 'other' }] })
+  await dashboard.token('subscribe', { label: 'One site', streams, allowedOrigins: ['site.test'] })
+  await page.reload()
+  const card = page.locator('section', { has: page.locator('h2:text-is("Put it on a page")') })
+  const code = (title: string) => card.locator('.field', { hasText: title }).locator('pre').textContent()
+  const choose = (label: string) => card.getByLabel('Token for viewers').selectOption({ label })
+  await card.getByText('Viewers of this stream need a token.').waitFor()
+  expect(await code('As a frame')).not.toContain('token')
+
+  await choose('Website')
+  await expect.poll(() => code('As a frame'), SOON).toContain('?token=')
+  expect(await card.locator('.copy code').textContent()).toContain('/talk#token=')
+  expect(await axe(page)).toEqual([])
+  await playsAt('site.test', (await code('As a frame')) ?? '')
+  await playsAt('site.test', (await code('As a player')) ?? '')
+
+  await choose('Other')
+  await card.getByText('This token names other streams').waitFor()
+  expect(await code('As a player')).not.toContain('token=')
+
+  await choose('One site')
+  await card.getByText('This token works on pages of site.test only.').waitFor()
+  await card.getByText('The frame does not play with it').waitFor()
+  await card.getByText('Sign a short one').click()
+  await card.getByRole('button', { name: 'Sign' }).click()
+  await card.getByText('The code has a signed token').waitFor()
+  expect(await code('As a player')).toContain('token="eyJ')
+  await playsAt('site.test', (await code('As a player')) ?? '')
+})
+
 test('a stream that needs a token is played without one, whatever tokens its viewers have', async () => {
   const { token } = await dashboard.token('publish', { streams, subscribeRequiresAuth: true })
   await dashboard.token('subscribe', { streams: [{ streamName: '.*', isRegex: true }] })

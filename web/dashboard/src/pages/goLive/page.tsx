@@ -34,7 +34,9 @@ import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { type Choices, MediaFields } from './form.tsx'
-import { type Asked, firstNameOf, type PublishToken, TokenFields, usableTokens } from './token.tsx'
+import { nameOf } from '../tokens/choice.tsx'
+import type { TokenRecord } from '../tokens/operations.ts'
+import { type Asked, firstNameOf, type Start, startOf, TokenFields } from './token.tsx'
 
 const text = words.goLive
 
@@ -44,24 +46,15 @@ export function GoLivePage({ query }: PageArgs) {
   const asked = askedIn(query)
   const { value } = session
   const accountId = value.kind === 'signedIn' ? value.session.account.id : ''
-  const load = useLoad((signal) => usableTokens(asked, accountId, signal), [asked.tokenId, asked.streamName])
-  const { tokens, covering } = load.data ?? {}
+  const load = useLoad((signal) => startOf(asked, accountId, signal), [asked.tokenId, asked.streamName])
+  const start = load.data
   return (
     <Page title={text.title} sub={from === 'browser' ? text.sub : text.subEncoder} actions={<From value={from} />}>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
-      {!tokens && !load.error && <Bones rows={5} />}
-      {tokens?.length === 0 && <NoToken />}
-      {tokens && tokens.length > 0 && isWithout(asked, covering) && <NoTokenFor streamName={asked.streamName} />}
-      {tokens && tokens.length > 0 && !isWithout(asked, covering) && (
-        <WithToken
-          key={`${asked.tokenId} ${asked.streamName}`}
-          tokens={tokens}
-          covering={covering}
-          onTokens={(changed) => load.set({ tokens: changed, covering })}
-          asked={asked}
-          from={from}
-        />
-      )}
+      {!start && !load.error && <Bones rows={5} />}
+      {start?.kind === 'none' && <NoToken />}
+      {start?.kind === 'notCovered' && <NoTokenFor streamName={asked.streamName} />}
+      {start?.kind === 'token' && <WithToken key={`${start.token.id} ${start.streamName}`} start={start} from={from} />}
     </Page>
   )
 }
@@ -93,16 +86,12 @@ const NoToken = () => (
   </section>
 )
 
-/** No token covers the stream that was asked for. Another stream must not go live in its place. */
-const isWithout = ({ tokenId, streamName }: Asked, covering: number | undefined): boolean =>
-  tokenId === null && streamName !== '' && covering === undefined
-
 const NoTokenFor = ({ streamName }: { readonly streamName: string }) => (
   <section class="card">
     <Empty
       title={text.noTokenFor(streamName)}
       action={
-        <LinkButton look="primary" icon="plus" href={linkTo('/tokens/publish/new')}>
+        <LinkButton look="primary" icon="plus" href={linkTo('/tokens/publish/new', { stream: streamName })}>
           {text.makeToken}
         </LinkButton>
       }
@@ -118,25 +107,18 @@ const askedIn = (query: URLSearchParams): Asked => ({
 })
 
 interface WithTokenProps {
-  readonly tokens: readonly PublishToken[]
-  readonly covering: number | undefined
-  readonly onTokens: (tokens: readonly PublishToken[]) => void
-  readonly asked: Asked
+  readonly start: Extract<Start, { kind: 'token' }>
   readonly from: 'browser' | 'encoder'
 }
 
-function WithToken({ tokens, covering, onTokens, asked, from }: WithTokenProps) {
-  const [tokenId, setTokenId] = useState(asked.tokenId ?? String(covering ?? ''))
-  const token = tokens.find(({ id }) => String(id) === tokenId) ?? tokens[0]
-  const [typed, setTyped] = useState(covering === undefined ? null : asked.streamName)
-  if (!token) return null
-  const streamName = typed ?? firstNameOf(token)
-  const take = (chosen: PublishToken): void => {
-    onTokens(tokens.map((one) => (one.id === chosen.id ? chosen : one)))
-    if (chosen.id !== token.id) setTyped(null)
-    setTokenId(String(chosen.id))
+function WithToken({ start, from }: WithTokenProps) {
+  const [token, setToken] = useState(start.token)
+  const [streamName, setStreamName] = useState(start.streamName)
+  const take = (chosen: TokenRecord): void => {
+    if (chosen.id !== token.id) setStreamName(firstNameOf(chosen))
+    setToken(chosen)
   }
-  const fields = { tokens, token, streamName, onToken: take, onStreamName: setTyped }
+  const fields = { token, streamName, onToken: take, onStreamName: setStreamName }
   return from === 'browser' ? <FromBrowser {...fields} /> : <FromEncoder {...fields} />
 }
 
@@ -222,19 +204,19 @@ const Viewers = ({ count }: { readonly count: number }) => (
   </div>
 )
 
-function Fixed({ streamName, token }: { readonly streamName: string; readonly token: PublishToken }) {
+function Fixed({ streamName, token }: { readonly streamName: string; readonly token: TokenRecord }) {
   return (
     <div class="field">
       <span class="label">{text.stream}</span>
       <b>{streamName}</b>
-      <span class="hint">{text.fixed(token.label || token.name)}</span>
+      <span class="hint">{text.fixed(nameOf('publish', token))}</span>
     </div>
   )
 }
 
 interface ReadyProps {
   readonly streamName: string
-  readonly token: PublishToken
+  readonly token: TokenRecord
   readonly choices: Choices
 }
 
@@ -289,7 +271,7 @@ function Share({
   isOff,
 }: {
   readonly streamName: string
-  readonly token: PublishToken
+  readonly token: TokenRecord
   readonly isOff: boolean
 }) {
   const { value } = session

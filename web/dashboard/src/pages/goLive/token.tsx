@@ -1,10 +1,4 @@
-import {
-  type Answer,
-  listPublishTokens,
-  listUsablePublishTokenIds,
-  readPublishToken,
-  updatePublishToken,
-} from '#api/tokens.ts'
+import { listUsablePublishTokenIds, readPublishToken, updatePublishToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Field, TextField, useSubmit } from '../../parts/form.tsx'
@@ -12,14 +6,11 @@ import { Notice } from '../../parts/notice.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { findUsable, TokenChoice } from '../tokens/choice.tsx'
+import type { TokenRecord } from '../tokens/operations.ts'
 import { allowsOrigin } from './origins.ts'
 
 const text = words.goLive
-
-export type PublishToken = Answer<typeof listPublishTokens>[number]
-
-/** As many as a list of choices can hold. The newest come first. */
-const TOKENS_MAX = 100
 
 /** What the page's address asks for: the id of a token, or the name of a stream. */
 export interface Asked {
@@ -27,74 +18,66 @@ export interface Asked {
   readonly streamName: string
 }
 
-/** The tokens that admit a broadcast now: those that were asked for, then the newest. */
-export async function usableTokens(
-  { tokenId, streamName }: Asked,
-  accountId: string,
-  signal: AbortSignal,
-): Promise<{ readonly tokens: readonly PublishToken[]; readonly covering: number | undefined }> {
-  const newest = await newestTokens(signal)
-  const named = newest.find((one) => namesOf(one).includes(streamName))
-  const covering =
-    streamName === '' ? undefined : (named?.id ?? (await coveringId(`${accountId}/${streamName}`, signal)))
-  const asked = tokenId === null ? covering : Number(tokenId)
-  if (asked === undefined || newest.some(({ id }) => id === asked)) return { tokens: newest, covering }
-  const token = await call(readPublishToken, { path: { tokenId: String(asked) } }, { signal })
-  return { tokens: [token, ...newest], covering }
+/** What a broadcast begins with. Another stream than the one that was asked for must not go live in its place. */
+export type Start =
+  | { readonly kind: 'token'; readonly token: TokenRecord; readonly streamName: string }
+  /** No token covers the stream. */
+  | { readonly kind: 'notCovered' }
+  /** There is no token at all. */
+  | { readonly kind: 'none' }
+
+/** The token that was asked for, one that covers the stream, or the newest that may be used now. */
+export async function startOf({ tokenId, streamName }: Asked, accountId: string, signal: AbortSignal): Promise<Start> {
+  if (tokenId !== null) return startWith(await read(tokenId, signal), streamName)
+  if (streamName !== '') {
+    const token = await covering(accountId, streamName, signal)
+    return token ? { kind: 'token', token, streamName } : { kind: 'notCovered' }
+  }
+  const [newest] = (await findUsable('publish', '', signal)).tokens
+  return newest ? startWith(newest, '') : { kind: 'none' }
 }
 
-/** A token that could publish the stream, whatever its patterns are and however old it is. */
-async function coveringId(streamId: string, signal: AbortSignal): Promise<number | undefined> {
-  const { tokenIds } = await call(listUsablePublishTokenIds, { query: { streamId } }, { signal })
-  return tokenIds.at(-1)
-}
+const read = (tokenId: string, signal: AbortSignal): Promise<TokenRecord> =>
+  call(readPublishToken, { path: { tokenId } }, { signal })
 
-async function newestTokens(signal: AbortSignal): Promise<readonly PublishToken[]> {
-  const query = { sortBy: 'AddedOn', isDescending: true, itemsOnPage: TOKENS_MAX } as const
-  const all = await call(listPublishTokens, { query }, { signal })
-  return all.filter(({ isActive, expiresOn }) => isActive && (!expiresOn || Date.parse(expiresOn) > Date.now()))
+const startWith = (token: TokenRecord, streamName: string): Start => ({
+  kind: 'token',
+  token,
+  streamName: streamName === '' ? firstNameOf(token) : streamName,
+})
+
+/** A token that names the stream, or else one with a pattern, however old it is. */
+async function covering(accountId: string, streamName: string, signal: AbortSignal): Promise<TokenRecord | undefined> {
+  const [{ tokens }, { tokenIds }] = await Promise.all([
+    findUsable('publish', streamName, signal),
+    call(listUsablePublishTokenIds, { query: { streamId: `${accountId}/${streamName}` } }, { signal }),
+  ])
+  const newest = tokenIds.at(-1)
+  const named = tokens.find((one) => namesOf(one).includes(streamName))
+  return named ?? (newest === undefined ? undefined : read(String(newest), signal))
 }
 
 /** The names that a token admits, without its patterns. */
-export const namesOf = ({ streams }: PublishToken): string[] =>
+const namesOf = ({ streams }: TokenRecord): string[] =>
   streams.filter(({ isRegex }) => !isRegex).map(({ streamName }) => streamName)
 
-const patternOf = ({ streams }: PublishToken): string | undefined => streams.find(({ isRegex }) => isRegex)?.streamName
+const patternOf = ({ streams }: TokenRecord): string | undefined => streams.find(({ isRegex }) => isRegex)?.streamName
 
 /** The name that a token is offered with; '': it has only patterns. */
-export const firstNameOf = (token: PublishToken): string => namesOf(token)[0] ?? ''
+export const firstNameOf = (token: TokenRecord): string => namesOf(token)[0] ?? ''
 
 interface TokenFieldsProps {
-  readonly tokens: readonly PublishToken[]
-  readonly token: PublishToken
+  readonly token: TokenRecord
   readonly streamName: string
-  readonly onToken: (token: PublishToken) => void
+  readonly onToken: (token: TokenRecord) => void
   readonly onStreamName: (name: string) => void
 }
 
 /** Which token, and which of its streams. */
-export function TokenFields({ tokens, token, streamName, onToken, onStreamName }: TokenFieldsProps) {
+export function TokenFields({ token, streamName, onToken, onStreamName }: TokenFieldsProps) {
   return (
     <>
-      <Field label={text.token} hint={text.usableHint(tokens.length)}>
-        {(attributes) => (
-          <select
-            class="select"
-            {...attributes}
-            value={String(token.id)}
-            onChange={({ currentTarget: { value } }) => {
-              const chosen = tokens.find(({ id }) => String(id) === value)
-              if (chosen) onToken(chosen)
-            }}
-          >
-            {tokens.map(({ id, label, name }) => (
-              <option key={id} value={String(id)}>
-                {label || name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <TokenChoice kind="publish" label={text.token} chosen={token} onToken={onToken} />
       <StreamField token={token} streamName={streamName} onStreamName={onStreamName} />
       <OriginNotice token={token} onToken={onToken} />
     </>

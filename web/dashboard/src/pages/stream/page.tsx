@@ -11,10 +11,11 @@ import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
 import type { PageArgs } from '../pages.ts'
 import { PastBroadcasts } from './broadcasts.tsx'
+import { Embed } from './embed.tsx'
 import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
 import { Players } from './player.tsx'
-import { Embed, Publisher, RecentRefusals, Recordings } from './side.tsx'
+import { Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Watching } from './watching.tsx'
 import './stream.css'
 
@@ -47,7 +48,7 @@ export function StreamPage({ values }: PageArgs) {
           {stream && <Watching streamName={streamName} viewers={stream.viewers} />}
         </div>
         <div class="stack">
-          <Embed accountId={accountId} streamName={streamName} />
+          <Embed accountId={accountId} streamName={streamName} stream={stream} />
           {stream && <Publisher stream={stream} />}
           <Recordings streamName={streamName} />
           <PastBroadcasts streamName={streamName} isLive={stream !== undefined} />

@@ -1,11 +1,7 @@
-import { useState } from 'preact/hooks'
 import { downloadRecording, listAccessLog, listRecordings, listSessions } from '#api/tokens.ts'
-import { ownAddresses, watchAddress } from '../../addresses.ts'
 import { addressOf, call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { refusals, type StreamOnAir } from '../../live.ts'
-import { CodeBlock, CopyField } from '../../parts/copy.tsx'
-import { Segment } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { LoadError } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
@@ -17,36 +13,6 @@ import { linkToAccess } from '../access/filters.ts'
 import { codecName } from './format.tsx'
 
 const text = words.stream
-
-/** Addresses to watch it, and code that shows it on a page. */
-export function Embed({ accountId, streamName }: { readonly accountId: string; readonly streamName: string }) {
-  const [kind, setKind] = useState<'page' | 'whep' | 'hls'>('page')
-  const { http } = ownAddresses()
-  const stream = `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
-  const watch = watchAddress(ownAddresses(), accountId, streamName)
-  return (
-    <Card title={text.embed}>
-      <Segment
-        label={text.embedKind}
-        choices={[
-          ['page', text.page],
-          ['whep', 'WHEP'],
-          ['hls', 'HLS'],
-        ]}
-        value={kind}
-        isWide
-        onChange={setKind}
-      />
-      {kind === 'page' && <CopyField label={text.page} what={text.page} value={watch} />}
-      {kind === 'page' && <CodeBlock what={text.embedCode} code={iframe(watch)} />}
-      {kind === 'whep' && <CopyField label="WHEP" what="WHEP" value={`${http}/api/whep/${stream}`} />}
-      {kind === 'hls' && <CopyField label="HLS" what="HLS" value={`${http}/hls/${stream}/index.m3u8`} />}
-    </Card>
-  )
-}
-
-/** `encodeURIComponent` leaves an apostrophe, but no quotation mark and no bracket. */
-const iframe = (address: string): string => `<iframe\n  src="${address}"\n  allow="autoplay; fullscreen"\n></iframe>`
 
 /** Who sends the stream. */
 export function Publisher({ stream }: { readonly stream: StreamOnAir }) {

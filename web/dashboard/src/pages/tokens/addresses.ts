@@ -1,4 +1,4 @@
-import { rtmpKey, rtmpServer, type ServerAddresses, whipAddress } from '../../addresses.ts'
+import { rtmpKey, rtmpServer, type ServerAddresses, watchAddress, whipAddress } from '../../addresses.ts'
 
 /** What a stream's addresses are made of. */
 export interface StreamPlace extends ServerAddresses {
@@ -30,6 +30,18 @@ export const ffmpegCommand = (place: StreamPlace, token: string): string =>
 
 const html = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+/**
+ * HTML that shows the watch page in another page. The token is in the query: the server reads it there to say which
+ * sites may show the frame.
+ */
+export const frameCode = ({ accountId, streamName, ...server }: StreamPlace, token = ''): string =>
+  [
+    '<iframe',
+    `  src="${html(watchAddress(server, accountId, streamName, token))}"`,
+    '  allow="autoplay; fullscreen"',
+    '></iframe>',
+  ].join('\n')
 
 /** HTML that plays the stream in another page. */
 export const embedCode = ({ http, accountId, streamName }: StreamPlace, token?: string): string =>
