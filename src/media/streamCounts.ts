@@ -1,6 +1,6 @@
 import type { Session } from '../core/sessions/types.ts'
 
-/** The viewers of a stream at this node, and the bytes that its sessions have moved. */
+/** The viewers of a stream at this node, the bytes of its publishers (in) and those to its viewers (out). */
 export interface StreamCount {
   readonly accountId: string
   readonly streamName: string
@@ -63,9 +63,13 @@ export class StreamCounts {
     this.#emptied.clear()
   }
 
-  /** A session has moved more bytes. Those of previews count for nothing. */
-  moved({ action, accountId, streamName }: Session, bytesIn: number, bytesOut: number): void {
+  /**
+   * A session has moved more bytes. Those of previews count for nothing, nor do the reports that a publisher is sent and
+   * those that a viewer sends.
+   */
+  moved({ action, accountId, streamName }: Session, received: number, sent: number): void {
     if (action === 'preview') return
+    const [bytesIn, bytesOut] = action === 'publish' ? [received, 0] : [0, sent]
     const account = this.#account(accountId)
     account.bytesIn += bytesIn
     account.bytesOut += bytesOut

@@ -203,6 +203,8 @@ export interface UsageQuery {
   readonly slot: 'hour' | 'day'
   readonly streamNames?: readonly string[]
   readonly trackingIds?: readonly string[]
+  /** Counts bytes to viewers and from publishers alone. */
+  readonly mediaOnly?: boolean
   readonly limit: number
 }
 

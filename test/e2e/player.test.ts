@@ -113,6 +113,48 @@ test('a refusal is shown in plain words with the words of the server, and a new 
   expect(await site.violations()).toEqual([])
 })
 
+test.for([
+  [320, 180],
+  [240, 135],
+  [200, 112],
+] as const)(
+  'in %i by %i pixels a refusal is a line and a button, of which nothing is cut or covered',
+  async ([width, height]) => {
+    await broadcast('club', secured)
+    const site = await watching([{ stream: named('club') }, { stream: named('club'), 'ask-token': '' }])
+    await site.evaluate(
+      `players().forEach((one) => Object.assign(one.style, { width: '${width}px', height: '${height}px' }))`,
+    )
+    for (const at of [0, 1]) {
+      await site.reaches('refused: invalid_token', at)
+      const shown = await site.evaluate<{ name: string; text: string; box: number[] }[]>(`(() => {
+      const { left, top } = players()[${at}].getBoundingClientRect()
+      const inside = (one) => one.getBoundingClientRect()
+      return [...part(${at}, '.title, .message p:not(.title), .detail, .badge, .chip, button, input')]
+        .filter((one) => inside(one).width > 0)
+        .map((one) => ({ name: one.className || one.type || one.tagName, text: one.textContent,
+          box: [inside(one).left - left, inside(one).top - top, inside(one).right - left, inside(one).bottom - top] }))
+    })()`)
+      const names = shown.map(({ name }) => name)
+      expect(names).toEqual(at === 0 ? ['title', 'again'] : ['title', 'text', 'submit'])
+      expect(shown[0]?.text).toBe('You need a link of your own')
+      for (const { name, box } of shown) {
+        const [left = 0, top = 0, right = 0, bottom = 0] = box
+        expect([left >= 0, top >= 0, right <= width, bottom <= height], `${name} ${box.join()}`).toEqual([
+          true,
+          true,
+          true,
+          true,
+        ])
+        for (const other of shown.filter((one) => one.name !== name)) {
+          const [l = 0, t = 0, r = 0, b = 0] = other.box
+          expect(right <= l || r <= left || bottom <= t || b <= top, `${name} over ${other.name}`).toBe(true)
+        }
+      }
+    }
+  },
+)
+
 test('a player that is removed leaves no connection, session, timer or listener; one that moves goes on', async () => {
   await broadcast('open-removed')
   const site = await watching([{ stream: named('open-removed') }])

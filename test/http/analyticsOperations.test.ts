@@ -7,6 +7,7 @@ import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
 const AT = Date.parse('2026-01-10T09:30:00Z')
+const REPORTED = Date.parse('2026-03-01T12:00:00Z')
 const DATES = 'startDate=2026-01-01&stopDate=2026-02-01'
 const HOSTILE = '=HYPERLINK("https://a.example"), "x'
 
@@ -47,6 +48,25 @@ describe('reports', () => {
       { tokenId: 5, bytesOut: 7, bytesIn: 0 },
     ])
     expect((await read('account/token_total?startDate=2025-01-01&stopDate=2025-02-01')).data).toEqual([])
+  })
+
+  it('of media alone count no report of a publisher or viewer as media of the other side', async () => {
+    await served({ protocol: 'whip', action: 'publish', tokenId: 8, streamName: 'quiet' }, 700, 9, REPORTED)
+    await served({ protocol: 'whep', tokenId: 9, streamName: 'quiet', country: 'NZ' }, 11, 60, REPORTED)
+    const dates = 'startDate=2026-03-01&stopDate=2026-03-02'
+    const media = `${dates}&mediaOnly=true`
+    expect((await read(`account/total?${dates}`)).data).toMatchObject({ bytesOut: 69, bytesIn: 711 })
+    expect((await read(`account/total?${media}`)).data).toMatchObject({ bytesOut: 60, bytesIn: 700 })
+    expect((await read(`account/protocol_total?${media}`)).data).toEqual({
+      whep: { bytesOut: 60, bytesIn: 0 },
+      whip: { bytesOut: 0, bytesIn: 700 },
+    })
+    expect((await read(`account/token_total?${media}`)).data).toEqual([
+      { tokenId: 8, bytesOut: 0, bytesIn: 700 },
+      { tokenId: 9, bytesOut: 60, bytesIn: 0 },
+    ])
+    expect((await read(`account/geo_total?${media}`)).data.geo.NZ).toEqual({ bytesOut: 60, bytesIn: 0 })
+    expect((await at.call('GET', `/api/analytics/account/total?${dates}&mediaOnly=perhaps`)).status).toBe(400)
   })
 
   it('list the tracking ids that occur, also those that begin with a text', async () => {

@@ -126,6 +126,7 @@ async function readRows(
     groupBy: report.groupBy,
     slot: question.resolution === 'Hour' ? 'hour' : 'day',
     ...(report.names ? { [report.names]: question.names } : {}),
+    mediaOnly: question.mediaOnly,
     limit: ROWS_MAX + 1,
   })
   if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress, type Address } from './address.ts'
 import { parseCountry } from './country.ts'
 import { checkStreamName } from './streamName.ts'
-import type { Action, Protocol } from './types.ts'
+import { type Action, type Protocol, PROTOCOLS_OF } from './types.ts'
 
 /** The parsed body of `POST /api/access/check`. */
 export interface CheckQuestion {
@@ -23,11 +23,6 @@ export interface CheckQuestion {
 }
 
 const ACTIONS = ['publish', 'view'] as const
-const PROTOCOLS: Readonly<Record<(typeof ACTIONS)[number], readonly Protocol[]>> = {
-  publish: ['whip', 'rtmp'],
-  view: ['whep', 'hls'],
-}
-
 const NAMES = [
   'action',
   'accountId',
@@ -59,7 +54,7 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   const notes = new Notes()
   noteUnknown(given, notes)
   const action = oneOf('action', given.action, ACTIONS, notes)
-  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS[action] : ANY_PROTOCOL, notes)
+  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : ANY_PROTOCOL, notes)
   const streamName = readStreamName(given.streamName, notes)
   const address = readAddress(given.ip, notes)
   const accountId = optional('accountId', given.accountId, notes) ?? null

@@ -13,6 +13,12 @@ export type Action = 'publish' | 'view' | 'preview'
 /** How the client is connected. WHIP and RTMP publish; WHEP and HLS view. */
 export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
 
+/** What each protocol is for. */
+export const PROTOCOLS_OF = {
+  publish: ['whip', 'rtmp'],
+  view: ['whep', 'hls'],
+} as const satisfies Record<string, readonly Protocol[]>
+
 /**
  * All facts about one stored token that the decision needs, parsed and compiled once when the token is loaded.
  * It never contains the token's value: possession is proved before the decision, by hash or by signature.

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
-import { parametersOf, wordOf } from '../pages/parameters.ts'
+import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
 
 export type UsageResolution = 'Hour' | 'Day' | 'Month'
 
@@ -19,6 +19,8 @@ export interface UsageQuestion {
   /** Empty when the endpoint takes no names. In the order of the query, each once. */
   readonly names: readonly string[]
   readonly resolution: UsageResolution
+  /** Only what viewers were sent and what publishers sent, without the reports that each side sends to the other. */
+  readonly mediaOnly: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -36,14 +38,27 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
     errors[field] = [read.error]
     return undefined
   }
-  const given = parametersOf(query, ['startDate', 'stopDate', 'resolution', 'trackingIds', 'streamNames'])
+  const given = parametersOf(query, ['startDate', 'stopDate', 'resolution', 'trackingIds', 'streamNames', 'mediaOnly'])
   const fromMs = note('startDate', readDate(given.startDate))
   const untilMs = note('stopDate', readDate(given.stopDate))
   const names = takes.names ? note(takes.names, readNames(given[takes.names], takes.names)) : []
   const resolution = note('resolution', readResolution(given.resolution, takes.resolutions))
+  const mediaOnly = note('mediaOnly', readFlag(given.mediaOnly))
   if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan(fromMs, untilMs, resolution))
   if (Object.keys(errors).length > 0) return err(errors)
-  return ok({ fromMs: fromMs ?? 0, untilMs: untilMs ?? 0, names: names ?? [], resolution: resolution ?? 'Hour' })
+  return ok({
+    fromMs: fromMs ?? 0,
+    untilMs: untilMs ?? 0,
+    names: names ?? [],
+    resolution: resolution ?? 'Hour',
+    mediaOnly: mediaOnly ?? false,
+  })
+}
+
+function readFlag(value: unknown): Result<boolean, string> {
+  if (value === undefined) return ok(false)
+  const flag = typeof value === 'string' ? flagOf(value) : undefined
+  return flag === undefined ? err('must be true or false') : ok(flag)
 }
 
 const DATE_RULE = 'must be a date such as 2026-01-31 (UTC), or an ISO 8601 time with a zone on a whole hour'

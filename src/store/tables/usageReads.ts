@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { PROTOCOLS_OF } from '../../core/access/types.ts'
 import type { UsageRow } from '../../core/usage/report.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'
@@ -25,16 +26,20 @@ interface Sum {
   bytesFromCaches: number
 }
 
+/** A column of the rows of publishers, or of viewers. */
+const of = (action: keyof typeof PROTOCOLS_OF, column: 'bytes_in' | 'bytes_out') =>
+  sql`case when protocol in (${sql.join(PROTOCOLS_OF[action].map((one) => sql.lit(one)))}) then ${sql.ref(column)} else 0 end`
+
 export async function sumUsage(executor: Executor, query: UsageQuery): Promise<UsageRow[]> {
-  const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, limit } = query
+  const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, mediaOnly = false, limit } = query
   const fields = groupBy.map((name) => ({ name, value: FIELDS[name](slot) }))
   const selected = fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`)
   const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
   const answer = await executor.execute(
     sql`select ${sql.join([
       ...selected,
-      sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
-      sql`cast(coalesce(sum(bytes_out), 0) as bigint) as "bytesOut"`,
+      sql`cast(coalesce(sum(${mediaOnly ? of('publish', 'bytes_in') : sql`bytes_in`}), 0) as bigint) as "bytesIn"`,
+      sql`cast(coalesce(sum(${mediaOnly ? of('view', 'bytes_out') : sql`bytes_out`}), 0) as bigint) as "bytesOut"`,
       sql`cast(coalesce(sum(cache_bytes), 0) as bigint) as "bytesFromCaches"`,
     ])}
       from usage_hourly

@@ -115,6 +115,10 @@ test('traffic is shown by range, and saved as CSV', async () => {
   expect(head).toBe('time,bytesOut,bytesIn')
   expect(days).toHaveLength(7)
   await page.locator('.bars li', { hasText: 'WHIP, received' }).waitFor()
+  // Nothing was watched. What a publisher is told about its media went to no viewer.
+  expect(await page.locator('.figs div', { hasText: 'Out to viewers' }).locator('dd').textContent()).toBe('0 B')
+  expect(await page.locator('.bars li', { hasText: 'WHIP, sent' }).count()).toBe(0)
+  expect(await page.locator('section.card', { hasText: 'Out to viewers, by country' }).count()).toBe(0)
   const tokens = page.locator('section.card', { hasText: 'By token' })
   await tokens.getByRole('link', { name: 'e2e', exact: true }).waitFor()
   const [tokensHead, tokenRow = ''] = await savedCsv(() => tokens.getByRole('button', { name: 'CSV' }).click())

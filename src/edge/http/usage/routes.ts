@@ -95,6 +95,13 @@ function queryOf({ names, resolutions }: Report): TObject {
     stopDate: date('UTC, exclusive; at most 366 days later.'),
     ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
     ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),
+    mediaOnly: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          '`bytesOut` of viewers and `bytesIn` of publishers alone, without the reports that each is sent about media.',
+      }),
+    ),
   })
 }
 

@@ -8,10 +8,7 @@ export interface TokenUsage {
   readonly bytesIn: number
 }
 
-/**
- * The kind of a token that no list names, such as a deleted one: a publish token brings media in. Each side also sends
- * reports to the other, so that neither number is zero.
- */
+/** The kind of a token that no list names, such as a deleted one: a publish token brings media in. */
 export const kindOfUsage = ({ bytesIn, bytesOut }: TokenUsage): TokenKind =>
   bytesIn > bytesOut ? 'publish' : 'subscribe'
 

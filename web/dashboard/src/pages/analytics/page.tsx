@@ -33,7 +33,7 @@ export function AnalyticsPage({ query }: PageArgs) {
   const { startDate, stopDate, resolution } = range
   const load = useLoad(
     async (signal) => {
-      const query = { startDate, stopDate }
+      const query = { startDate, stopDate, mediaOnly: true }
       const [total, series, geo] = await Promise.all([
         call(readAccountUsage, { query }, { signal }),
         call(readAccountUsageSeries, { query: { ...query, resolution } }, { signal }),
@@ -132,13 +132,15 @@ const regions = new Intl.DisplayNames([words.locale], { type: 'region' })
 const COUNTRIES = 12
 
 function Countries({ geo }: { readonly geo: Traffic }) {
-  const rows = Object.entries(geo).toSorted(([, one], [, other]) => other.bytesOut - one.bytesOut)
+  const rows = Object.entries(geo)
+    .filter(([, { bytesOut }]) => bytesOut > 0)
+    .toSorted(([, one], [, other]) => other.bytesOut - one.bytesOut)
   if (rows.length === 0) return null
-  const csv = rows.map(([country, { bytesOut, bytesIn }]) => [country, bytesOut, bytesIn])
+  const csv = rows.map(([country, { bytesOut }]) => [country, bytesOut])
   return (
     <Card
       title={text.byCountry}
-      aside={<CsvButton name="sluice-countries.csv" rows={[['country', 'bytesOut', 'bytesIn'], ...csv]} />}
+      aside={<CsvButton name="sluice-countries.csv" rows={[['country', 'bytesOut'], ...csv]} />}
     >
       <BytesBars
         rows={rows.slice(0, COUNTRIES).map(([country, { bytesOut }]) => ({

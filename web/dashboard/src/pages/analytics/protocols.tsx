@@ -14,7 +14,7 @@ const text = words.analytics
 /** Bytes by protocol and direction. */
 export function Protocols({ range: { startDate, stopDate } }: { readonly range: Range }) {
   const load = useLoad(
-    (signal) => call(readAccountUsageByProtocol, { query: { startDate, stopDate } }, { signal }),
+    (signal) => call(readAccountUsageByProtocol, { query: { startDate, stopDate, mediaOnly: true } }, { signal }),
     [startDate, stopDate],
   )
   const { data = {} } = load

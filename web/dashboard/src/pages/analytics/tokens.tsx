@@ -35,11 +35,11 @@ async function loadNames(signal: AbortSignal): Promise<Named> {
 export function Tokens({ range: { startDate, stopDate } }: { readonly range: Range }) {
   const [isWhole, setWhole] = useState(false)
   const load = useLoad(
-    (signal) => call(readAccountUsageByToken, { query: { startDate, stopDate } }, { signal }),
+    (signal) => call(readAccountUsageByToken, { query: { startDate, stopDate, mediaOnly: true } }, { signal }),
     [startDate, stopDate],
   )
   const names = useLoad(loadNames, [startDate, stopDate])
-  const rows = load.data ?? []
+  const rows = (load.data ?? []).filter(({ bytesOut, bytesIn }) => bytesOut + bytesIn > 0)
   const shown = isWhole ? rows : rows.slice(0, SHOWN)
   const csv = rows.map(({ tokenId = '', bytesOut, bytesIn }) => [tokenId, bytesOut, bytesIn])
   return (

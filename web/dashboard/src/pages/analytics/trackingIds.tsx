@@ -17,7 +17,6 @@ type Tracked = Answer<typeof listTrackingIds>[number]
 const COLUMNS: readonly Column<Tracked>[] = [
   { id: 'id', title: text.trackingId, cell: ({ trackingId }) => <code>{trackingId}</code> },
   { id: 'out', title: text.out, kind: 'number', cell: ({ bytesOut }) => bytes(bytesOut) },
-  { id: 'in', title: text.in, kind: 'number', priority: 2, cell: ({ bytesIn }) => bytes(bytesIn) },
 ]
 
 /** Bytes by tracking id, in the order of the ids. */
