@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { VERSION } from '../../src/base/version.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { runApp } from '../support/app.ts'
@@ -38,4 +38,28 @@ it('believes the headers of a trusted proxy only, and leaves out RTMP when it is
   expect(other.data.addresses.base).toBe(other.base)
   const configured = await read({ rtmp, server: { publicUrl: 'https://tv.example.com/x/' } }, proxy)
   expect(configured.data.addresses).toMatchObject({ base: 'https://tv.example.com/x', baseSource: 'publicUrl' })
+})
+
+it('a person at a wrong address gets a page that leads to the start, and a program gets JSON', async () => {
+  const sluice = await runApp({ engine: new ScriptedEngine() })
+  onTestFinished(() => sluice.close())
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  for (const path of ['/watch/account', '/nothing', '/a/b/<script>', '/api/nothing']) {
+    const answer = await fetch(sluice.base + path, { headers: browser })
+    expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 404, 'text/html; charset=utf-8'])
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self';/)
+    const page = await answer.text()
+    expect(page).not.toContain('script')
+    for (const [, link = ''] of page.matchAll(/href="([^"]+)"/g)) {
+      const there = await fetch(new URL(link, sluice.base + path), { headers: browser, redirect: 'manual' })
+      expect([link, there.status < 400]).toEqual([link, true])
+    }
+    const program = await sluice.call('GET', path, undefined, { accept: '*/*' })
+    expect([program.status, program.json.status]).toEqual([404, 'fail'])
+  }
+  // Another method is a program's, and something is at this one.
+  expect(
+    (await fetch(`${sluice.base}/nothing`, { method: 'POST', headers: browser })).headers.get('content-type'),
+  ).toMatch(/json/)
+  expect((await fetch(`${sluice.base}/api/whip/show`, { headers: browser })).status).toBe(405)
 })

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { failure, notFound } from '../../core/errors.ts'
+import { sendNotFoundPage, wantsPage } from './notFoundPage.ts'
 import { sendFailure } from './problem.ts'
 
 declare module 'fastify' {
@@ -33,6 +34,7 @@ export function answerUnknownRoutes(app: FastifyInstance): (path: string) => str
     const methods = methodsAt(path)
     // The route of this method has found nothing.
     const isThere = methods.length > 0 && !methods.includes(request.method)
+    if (!isThere && wantsPage(request)) return sendNotFoundPage(reply, path)
     if (!isThere) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
     const allow = methods.join(', ')
     reply.header('Allow', allow)
