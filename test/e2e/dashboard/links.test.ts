@@ -1,0 +1,99 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+/** Something of each kind that pages link to. */
+async function fill(): Promise<void> {
+  const secured = { streams: [{ streamName: 'talk' }], subscribeRequiresAuth: true }
+  const { token } = await dashboard.token('publish', { label: 'Studio', ...secured })
+  const streams = [{ streamName: 'talk' }]
+  await dashboard.token('subscribe', { label: 'Website', streams, bindIpsOnUsage: 1 })
+  for (const label of ['Soon', 'Sooner']) await dashboard.token('subscribe', { label, streams, expires: 86_400 })
+  await dashboard.api('POST', '/api/webhooks', { url: 'https://hooks.example.com/', isFeedHooks: false })
+  await dashboard.v2('POST', '/webhooks', { name: 'Hook', url: 'https://hooks.example.com/', events: ['engine.error'] })
+  await dashboard.v2('POST', '/channels', {
+    name: 'News',
+    ingests: [
+      { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: 'ab_default' } }] },
+    ],
+    distributions: [{ name: 'Web' }],
+  })
+  const publisher = await dashboard.peer()
+  expect(await publisher.publish({ url: dashboard.whip('talk'), token, codec: 'vp8', scale: 0.25 })).toBe('ok')
+  const viewer = await dashboard.peer()
+  expect(await viewer.watch({ url: dashboard.whep('talk') })).toContain('401')
+  expect(await viewer.watch({ url: dashboard.whep('talk'), token: 'x'.repeat(32) })).toContain('401')
+}
+
+/** What a page shows as chosen: headings, texts of fields, chips, the chosen of a list, and what is expanded. */
+const CHOSEN = `[
+  ...[...document.querySelectorAll('main :is(h1, h2), main .chips > span')].map((one) => one.textContent),
+  ...[...document.querySelectorAll('main input:not([type=radio], [type=checkbox])')].map((one) => one.value),
+  ...[...document.querySelectorAll('main input:checked')].map((one) => one.closest('label')?.textContent ?? ''),
+  ...[...document.querySelectorAll('main select')].map((one) => one.value + ' ' + one.selectedOptions[0]?.textContent),
+  ...[...document.querySelectorAll('main button')].map((one) => one.textContent),
+].join('\\n').toLowerCase()`
+
+const LINKS = `[...document.querySelectorAll('a[href^="#"]')].map((one) => one.getAttribute('href'))`
+
+/** Shown in another way than as a value: a decision by its reason, a list by its length. */
+const OTHERWISE: Readonly<Record<string, string>> = { decision: 'main h2:text-is("Why")' }
+
+/** What a link of a page has promised and its target does not show. */
+async function broken(page: Page, href: string): Promise<string[]> {
+  await page.goto(`${dashboard.home}${href}`)
+  await page.locator('main :is(h1, h2)').first().waitFor()
+  await page.locator('main .bone').first().waitFor({ state: 'detached' })
+  const problems: string[] = []
+  if ((await page.getByText('There is no such page').count()) > 0) problems.push('leads to no page')
+  const alerts = await page.locator('main [role=alert]').allTextContents()
+  problems.push(...alerts.map((text) => `shows: ${text}`))
+  for (const [name, value] of new URLSearchParams(href.split('?')[1])) {
+    const selector = OTHERWISE[name]
+    const isShown = async () =>
+      selector === undefined
+        ? (await page.evaluate<string>(CHOSEN)).includes(value.toLowerCase())
+        : (await page.locator(selector).count()) > 0
+    await expect.poll(isShown, { timeout: 60_000, message: `${href}: ${name} is not chosen` }).toBe(true)
+  }
+  return problems
+}
+
+/** Ids of decisions differ without end; one link of each form is enough. */
+const formOf = (href: string): string => href.replace(/(decision=)[\w-]+/, '$1ID')
+
+test('every link of a page to another leads there, with the filter that it names', async () => {
+  await fill()
+  const page = await dashboard.open('/')
+  await page.locator('.live-card').waitFor()
+  const seen = new Map([['#/', '']])
+  const problems: string[] = []
+  for (const [href, from] of seen) {
+    problems.push(...(await broken(page, href)).map((problem) => `${href} of ${from}: ${problem}`))
+    const known = new Set([...seen.keys()].map(formOf))
+    for (const link of await page.evaluate<string[]>(LINKS)) {
+      // `#main` is a place of the page itself.
+      if (link.startsWith('#/') && !known.has(formOf(link))) seen.set(link, href)
+    }
+  }
+  expect(problems).toEqual([])
+  // It has been everywhere.
+  const visited = [...seen.keys()].join('\n')
+  for (const part of [
+    '/streams/talk',
+    'outcome=refused',
+    'code=token_missing',
+    'state=expiring',
+    '/webhooks/1',
+    '/channels/',
+    'stream=talk',
+  ])
+    expect(visited).toContain(part)
+  await page.close()
+})
