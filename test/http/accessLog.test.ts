@@ -188,7 +188,8 @@ it('folds and bounds a flood of refusals and reports it; records nothing for an 
     sluice.call('GET', `/hls/${account}/${stream}/index.m3u8`, undefined, { authorization: '', origin })
   const flood = (times: number, ask: (at: number) => Promise<{ status: number }>) =>
     Promise.all(Array.from({ length: times }, (_, at) => ask(at)))
-  stoppedAtMs = systemClock.monotonic()
+  // Whole milliseconds: sums of others are rounded.
+  stoppedAtMs = Math.floor(systemClock.monotonic())
   const answers = await flood(200, () => watch(sluice.accountId, 'vip', 'https://same.example'))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
   await flood(300, (at) => watch(sluice.accountId, `vip-${at}`, `https://${at}.example`))
