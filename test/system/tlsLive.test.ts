@@ -12,7 +12,7 @@ import { makeToken } from '../support/testNode.ts'
 import { pace, until } from '../support/until.ts'
 import { TestViewer } from '../support/rtcPeer.ts'
 
-const VIEWERS = 20
+const VIEWERS = 5
 const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-live-'))
 let authority: PemPair
 let sluice: RunningApp
