@@ -33,15 +33,21 @@ export async function putStreamNodes(
   )
 }
 
+/** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */
 export async function deleteStreamNodes(executor: Executor, node: string, streams: readonly Stream[]): Promise<void> {
-  await inSlices(streams, (slice) => {
-    const keys = slice.map(({ accountId, streamName }) => sql`(${accountId}, ${streamName})`)
-    return executor.execute(
-      sql`delete from stream_nodes where node_id = ${node} and (account_id, stream_name) in (values ${sql.join(keys)})`.compile(
-        executor.engine.db,
-      ),
-    )
-  })
+  await inSlices(streams, (slice) =>
+    executor.change((db) =>
+      db
+        .deleteFrom('stream_nodes')
+        .where((eb) =>
+          eb.or(
+            slice.map(({ accountId, streamName }) =>
+              eb.and({ account_id: accountId, stream_name: streamName, node_id: node }),
+            ),
+          ),
+        ),
+    ),
+  )
 }
 
 const SUMS = [
