@@ -109,6 +109,8 @@ export class SessionRegistry {
   readonly #byToken = new Index<number>()
   /** Those with `endsAtMs`. */
   readonly #timed = new Set<ActiveSession>()
+  /** None of them ends before: most looks pass over thousands of sessions by this alone. */
+  #nextEndMs = Number.POSITIVE_INFINITY
   readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
   readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
   #remote: ReadonlyMap<string, readonly RemoteFeedRef[]> = new Map()
@@ -148,15 +150,24 @@ export class SessionRegistry {
   setEnd(entry: ActiveSession, endsAtMs: number | null): void {
     entry.endsAtMs = endsAtMs
     // It may have ended while the token was read.
-    if (endsAtMs !== null && this.has(entry.session.id)) this.#timed.add(entry)
-    else this.#timed.delete(entry)
+    if (endsAtMs === null || !this.has(entry.session.id)) {
+      this.#timed.delete(entry)
+      return
+    }
+    this.#timed.add(entry)
+    this.#nextEndMs = Math.min(this.#nextEndMs, endsAtMs)
   }
 
   /** Sessions whose token ends them by now and that no other reason ends already. */
   due(nowMs: number): ActiveSession[] {
+    if (nowMs < this.#nextEndMs) return []
     const due: ActiveSession[] = []
+    this.#nextEndMs = Number.POSITIVE_INFINITY
     for (const entry of this.#timed) {
-      if (entry.ending === null && entry.endsAtMs !== null && entry.endsAtMs <= nowMs) due.push(entry)
+      const endsAtMs = entry.endsAtMs ?? Number.POSITIVE_INFINITY
+      if (entry.ending !== null) continue
+      this.#nextEndMs = Math.min(this.#nextEndMs, endsAtMs)
+      if (endsAtMs <= nowMs) due.push(entry)
     }
     return due
   }
