@@ -8,6 +8,8 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
+const SOON = { timeout: 60_000, interval: 100 }
+
 /** Something of each kind that pages link to. */
 async function fill(): Promise<void> {
   const secured = { streams: [{ streamName: 'talk' }], subscribeRequiresAuth: true }
@@ -42,6 +44,33 @@ const CHOSEN = `[
 
 const LINKS = `[...document.querySelectorAll('a[href^="#"]')].map((one) => one.getAttribute('href'))`
 
+/** Counts the calls of a page that are not answered yet. Its event stream is none of them. */
+const WATCH_CALLS = `{
+  globalThis.calls = 0
+  const { fetch: send } = globalThis
+  globalThis.fetch = async (...call) => {
+    calls += 1
+    try {
+      const answer = await send(...call)
+      await answer.clone().arrayBuffer()
+      return answer
+    } finally {
+      calls -= 1
+    }
+  }
+}`
+
+/** Whether a page has drawn all that it knows and asks for nothing more. It asks after it was drawn, so two frames pass. */
+const IS_SETTLED = `(async () => {
+  const frame = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))
+  for (let round = 0; round < 2; round++) {
+    await frame()
+    await frame()
+    if (calls > 0) return false
+  }
+  return document.querySelector('main .bone') === null
+})()`
+
 /** Shown in another way than as a value: a decision by its reason, a list by its length. */
 const OTHERWISE: Readonly<Record<string, string>> = { decision: 'main h2:text-is("Why")' }
 
@@ -49,7 +78,7 @@ const OTHERWISE: Readonly<Record<string, string>> = { decision: 'main h2:text-is
 async function broken(page: Page, href: string): Promise<string[]> {
   await page.goto(`${dashboard.home}${href}`)
   await page.locator('main :is(h1, h2)').first().waitFor()
-  await page.locator('main .bone').first().waitFor({ state: 'detached' })
+  await expect.poll(() => page.evaluate(IS_SETTLED), SOON).toBe(true)
   const problems: string[] = []
   if ((await page.getByText('There is no such page').count()) > 0) problems.push('leads to no page')
   const alerts = await page.locator('main [role=alert]').allTextContents()
@@ -60,7 +89,7 @@ async function broken(page: Page, href: string): Promise<string[]> {
       selector === undefined
         ? (await page.evaluate<string>(CHOSEN)).includes(value.toLowerCase())
         : (await page.locator(selector).count()) > 0
-    await expect.poll(isShown, { timeout: 60_000, message: `${href}: ${name} is not chosen` }).toBe(true)
+    await expect.poll(isShown, { ...SOON, message: `${href}: ${name} is not chosen` }).toBe(true)
   }
   return problems
 }
@@ -71,6 +100,8 @@ const formOf = (href: string): string => href.replace(/(decision=)[\w-]+/, '$1ID
 test('every link of a page to another leads there, with the filter that it names', async () => {
   await fill()
   const page = await dashboard.open('/')
+  await page.addInitScript(WATCH_CALLS)
+  await page.reload()
   await page.locator('.live-card').waitFor()
   const seen = new Map([['#/', '']])
   const problems: string[] = []
