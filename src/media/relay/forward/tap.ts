@@ -129,12 +129,16 @@ class Tap {
 const MAX_APART_MS = 80
 /** A time that is further from its arrival is from another clock: the publisher set that of its RTP packets. */
 const MAX_LATE_MS = 5000
+/** So is one that is this far before the frame before it; packets out of order go back less. */
+const MAX_BACK_MS = 500
 
 /** The times of one track's frames: as regular as its RTP clock, and never far from the clock that audio and video share. */
 class Times {
   readonly #track: RtpTrack
   #start: { readonly timestamp: number; readonly wallMs: number } | null = null
   #lastMs = Number.NEGATIVE_INFINITY
+  #timestamp: number | null = null
+  #reference: object | null = null
   /** Added to what the RTP clock says, from a jump of it until its reports are right again. */
   #shiftMs = 0
 
@@ -145,15 +149,27 @@ class Times {
   /** @param arrivesMs null: it is cached, and came at a time that is not known */
   at(timestamp: number, arrivesMs: number | null): number {
     const saidMs = this.#track.timeline.wallAt(timestamp) ?? 0
-    if (arrivesMs !== null && Math.abs(saidMs + this.#shiftMs - arrivesMs) > MAX_LATE_MS) {
-      this.#shiftMs = Math.abs(saidMs - arrivesMs) > MAX_LATE_MS ? arrivesMs - saidMs : 0
-    }
+    if (arrivesMs !== null) this.#correct(saidMs, arrivesMs, this.#sinceMs(timestamp, this.#timestamp) < -MAX_BACK_MS)
+    this.#timestamp = timestamp
     const clockMs = saidMs + this.#shiftMs
     this.#start ??= { timestamp, wallMs: clockMs }
-    const evenMs = this.#start.wallMs + (((timestamp - this.#start.timestamp) | 0) * 1000) / this.#track.shape.rate
+    const evenMs = this.#start.wallMs + this.#sinceMs(timestamp, this.#start.timestamp)
     if (Math.abs(evenMs - clockMs) <= MAX_APART_MS) return this.#forward(evenMs)
     this.#start = { timestamp, wallMs: clockMs }
     return this.#forward(clockMs)
+  }
+
+  /** After a jump the frames are timed as they arrive, until a report is nearer to that. */
+  #correct(saidMs: number, arrivesMs: number, hasGoneBack: boolean): void {
+    const apartMs = (shiftMs: number): number => Math.abs(saidMs + shiftMs - arrivesMs)
+    const { reference } = this.#track.timeline
+    if (reference !== this.#reference && apartMs(0) < apartMs(this.#shiftMs)) this.#shiftMs = 0
+    this.#reference = reference
+    if (hasGoneBack || apartMs(this.#shiftMs) > MAX_LATE_MS) this.#shiftMs = arrivesMs - saidMs
+  }
+
+  #sinceMs(timestamp: number, before: number | null): number {
+    return (((timestamp - (before ?? timestamp)) | 0) * 1000) / this.#track.shape.rate
   }
 
   /** Strictly growing: a muxer refuses a frame that is older than the one before it. */

@@ -39,6 +39,11 @@ export class Timeline {
     this.#anchor = null
   }
 
+  /** What times are reckoned from: another object after each report and each change of SSRC. */
+  get reference(): object | null {
+    return this.#anchor
+  }
+
   /** The RTP time at `wallMs`; null before the first packet. */
   timestampAt(wallMs: number): number | null {
     if (this.#anchor === null) return null
