@@ -183,10 +183,12 @@ export class WirePeer {
   publish(relay: Relay, sessionId: string, room = 'a/show'): void {
     const offer = this.offer('sendonly')
     this.accept(relay.publish({ sessionId, room, sourceId: null, offer, codec: null }))
+    relay.answered(sessionId)
   }
 
   view(relay: Relay, sessionId: string, room = 'a/show'): void {
     this.accept(relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
+    relay.answered(sessionId)
   }
 
   /** A connectivity check, possibly from a forged address. */

@@ -51,8 +51,16 @@ setInterval(() => {
 }, TICK_MS)
 
 const engine = {
-  publish: async (offer: Parameters<Relay['publish']>[0]) => relay.publish(offer),
-  view: async (offer: Parameters<Relay['view']>[0]) => relay.view(offer),
+  async publish(offer: Parameters<Relay['publish']>[0]) {
+    const answer = relay.publish(offer)
+    relay.answered(offer.sessionId)
+    return answer
+  },
+  async view(offer: Parameters<Relay['view']>[0]) {
+    const answer = relay.view(offer)
+    relay.answered(offer.sessionId)
+    return answer
+  },
 }
 
 const has = (kind: MediaEngineEvent['kind'], sessionId: string): boolean =>
@@ -69,7 +77,7 @@ async function comeAndGo(): Promise<void> {
   await viewers[1]?.close()
   await until(() => ['first', 'cut'].every((name) => has('ended', name)))
   // Timeouts end clients that never connected, and those that vanished without a message.
-  relay.view({ sessionId: 'never', room: 'a1b2c3/show', sourceId: null, offer: await new TestViewer().offer() })
+  await engine.view({ sessionId: 'never', room: 'a1b2c3/show', sourceId: null, offer: await new TestViewer().offer() })
   await Promise.all([...publishers, ...viewers].map((one) => one.vanish()))
   isSkipping = true
   await until(() => ['left', 'lost', 'replacing', 'never'].every((name) => has('ended', name)))

@@ -117,6 +117,11 @@ export class Relay {
     return begun
   }
 
+  /** The peer of a session gets its answer now: the time in which it must connect begins. */
+  answered(sessionId: string): void {
+    this.#sessions.get(sessionId)?.answered(this.#options.now())
+  }
+
   /** Handles trickled candidates, which an ICE-lite agent does not need, and ICE restarts (RFC 9725 section 4.3). */
   patch(sessionId: string, text: string, mayRestart: boolean): Patched {
     const session = this.#sessions.get(sessionId)

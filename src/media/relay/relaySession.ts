@@ -6,8 +6,10 @@ import type { WebRtcTransport } from './transport/webRtcTransport.ts'
 import type { AnsweredMedia } from './wire/sdp/answer.ts'
 import type { SdpOffer } from './wire/sdp/offer.ts'
 
-/** A transport that is not connected after this time never will be. */
+/** A transport that is not connected this long after the peer was answered never will be. */
 const CONNECT_TIMEOUT_MS = 10_000
+/** The answer is with the main process, which may be busy. It ends what it does not answer. */
+const ANSWER_TIMEOUT_MS = 60_000
 /** A viewer that is silent for this long is gone: its consent to receive anything lasts no longer (RFC 7675 section 5.1). */
 const VIEWER_TIMEOUT_MS = 30_000
 
@@ -37,6 +39,7 @@ export class RelaySession {
   /** The peer's ICE user name fragment, which the ETag of the session shows (RFC 9725 section 4.3.1). */
   etag: string
   readonly #begunAtMs: number
+  #answeredAtMs: number | null = null
   readonly #silenceTimeoutMs: number
   #reported = { bytesIn: 0, bytesOut: 0 }
 
@@ -52,6 +55,11 @@ export class RelaySession {
     this.etag = offer.iceUfrag
     this.#begunAtMs = nowMs
     this.#silenceTimeoutMs = this.viewer === null ? publisherTimeoutMs : VIEWER_TIMEOUT_MS
+  }
+
+  /** The peer gets its answer now. */
+  answered(nowMs: number): void {
+    this.#answeredAtMs ??= nowMs
   }
 
   /** Call it every few hundredths of a second. */
@@ -70,7 +78,9 @@ export class RelaySession {
   timedOut(nowMs: number, looks: LateLooks): EndReason | null {
     const { isConnected, seenAtMs } = this.transport
     if (isConnected) return looks.lastedMs(seenAtMs, nowMs) > this.#silenceTimeoutMs ? 'lost' : null
-    return looks.lastedMs(this.#begunAtMs, nowMs) > CONNECT_TIMEOUT_MS ? 'never_connected' : null
+    const [sinceMs, mostMs] =
+      this.#answeredAtMs === null ? [this.#begunAtMs, ANSWER_TIMEOUT_MS] : [this.#answeredAtMs, CONNECT_TIMEOUT_MS]
+    return looks.lastedMs(sinceMs, nowMs) > mostMs ? 'never_connected' : null
   }
 
   /** The bytes so far; null when there are no more than in the last report. */

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -256,7 +256,7 @@ test.each(KINDS)('without network a process is stopped and killed as with it: %s
       const encoder = await vi.waitFor(() => encoderOf(child.pid ?? 0), { timeout: 30_000 })
       expect(readlinkSync(`/proc/${encoder}/ns/net`)).not.toBe(own)
       expect(readlinkSync(`/proc/${encoder}/cwd`)).toBe(folder)
-      expect(statOf(encoder)[17]).toBe(job.background ? '10' : '0')
+      expect(Number(statOf(encoder)[17])).toBe(getPriority() + (job.background ? 10 : 0))
       await child.stop(graceMs)
       await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
     }

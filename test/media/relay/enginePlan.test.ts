@@ -18,7 +18,9 @@ const busy = { ok: false, status: 503, problem: 'The media server is too busy to
 /** A process that does what the test says. */
 class ScriptedProcess implements RelayProcess {
   readonly calls: string[] = []
+  /** Without those that say that an offer was answered. */
   readonly posted: ToRelay[] = []
+  readonly answered: string[] = []
   isStopped = false
   answer: unknown = { ok: true, answer: 'sdp', etag: 'e' }
   ready = Promise.resolve(true)
@@ -34,7 +36,8 @@ class ScriptedProcess implements RelayProcess {
   }
 
   post: RelayProcess['post'] = (message, sent) => {
-    this.posted.push(message)
+    if (message.kind === 'answered') this.answered.push(message.sessionId)
+    else this.posted.push(message)
     sent?.()
   }
 
@@ -149,7 +152,7 @@ test('a session that is refused or gets no answer is not there', async () => {
     expect(await engine.patch(id, '', false)).toEqual({ ok: false, status: 404, problem: 'There is no such session.' })
     await engine.end(id)
   }
-  expect(first?.calls).toEqual([])
+  expect([first?.calls, first?.answered]).toEqual([[], ['a1']])
   await engine.patch('a1', '', false)
   await engine.end('a1')
   expect(first?.calls).toEqual(['patch a1', 'end a1'])

@@ -56,6 +56,23 @@ describe('a session', () => {
     expect(net.endOf('publisher')).toBeUndefined()
   })
 
+  it('has 10 s from its answer on, which a busy main process may hold back', async () => {
+    const net = new WireNet()
+    const peer = new WirePeer(net, addressOf(1))
+    const offer = peer.offer('sendonly')
+    for (const sessionId of ['answered', 'forgotten'])
+      net.relay.publish({ sessionId, room: `a/${sessionId}`, sourceId: null, offer, codec: null })
+    await net.pass(30_000)
+    net.relay.answered('answered')
+    await net.pass(9900)
+    expect(net.endOf('answered')).toBeUndefined()
+    await net.pass(400)
+    expect(net.endOf('answered')).toMatchObject({ reason: 'never_connected' })
+    expect(net.endOf('forgotten')).toBeUndefined()
+    await net.pass(20_000)
+    expect(net.endOf('forgotten')).toMatchObject({ reason: 'never_connected' })
+  })
+
   it('of a viewer ends 10 s after its publisher has gone, if no other comes', async () => {
     const { net, viewer, report } = await broadcast()
     net.relay.end('publisher')

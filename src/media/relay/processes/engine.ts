@@ -239,7 +239,8 @@ class RelayEngine implements MediaEngine {
     if (worker === null) return TRY_AGAIN
     this.#sessions.set(sessionId, { room, slot })
     const answer = (await call(worker)) ?? (await this.#unanswered(sessionId, slot, worker))
-    if (!answer.ok) this.#sessions.delete(sessionId)
+    if (answer.ok) worker.post({ kind: 'answered', sessionId })
+    else this.#sessions.delete(sessionId)
     return answer
   }
 

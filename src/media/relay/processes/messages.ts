@@ -63,6 +63,8 @@ export type ToRelay =
   /** The frames of a feed stop until it is wanted again. Cached frames are outdated then. */
   | { readonly kind: 'rest'; readonly sessionId: string }
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
+  /** The main process has the answer to the offer of this session. */
+  | { readonly kind: 'answered'; readonly sessionId: string }
   | Media
 
 export const BEAT_MS = 1000

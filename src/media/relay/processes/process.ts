@@ -120,6 +120,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'call':
         post({ kind: 'answer', id: message.id, value: handleCall(relay, message) })
         return
+      case 'answered':
+        relay.answered(message.sessionId)
+        return
       case 'feed':
         feeds.set(message.sessionId, relay.feed(message))
         return
