@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { inWords } from './serverWords.ts'
 
@@ -20,14 +20,15 @@ export function useWrong(id: string, { problem, error, missing }: Said) {
   /** What the browser found when the form was sent. */
   const [found, setFound] = useState<string>()
   /** An error that is over, because the value has changed since. */
-  const over = useRef<string | undefined>(undefined)
-  if (error === undefined) over.current = undefined
+  const [over, setOver] = useState<string>()
+  if (error === undefined && over !== undefined) setOver(undefined)
   useEffect(() => {
     const control = document.getElementById(id)
     if (isControl(control)) control.setCustomValidity(problem ?? '')
   }, [id, problem])
   const clear = (): void => {
-    over.current = error
+    // State, because the page may have drawn the new value before this listener is called.
+    setOver(error)
     setFound(undefined)
   }
   const events = {
@@ -43,7 +44,7 @@ export function useWrong(id: string, { problem, error, missing }: Said) {
       if (event.target === firstInvalid(event.target.form)) focusField(event.target)
     },
   }
-  const refused = error === over.current ? undefined : error
+  const refused = error === over ? undefined : error
   return { wrong: problem ?? found ?? (refused && inWords(refused)), events }
 }
 
