@@ -82,6 +82,8 @@ async function serve(splice: Splice, bodyOf: () => Buffer): Promise<Served> {
     taken.push(endWith(splice, answer, body))
     answers.push(answer)
   })
+  // A slow client takes its time between two requests.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const closeAll = (): void => server.closeAllConnections()

@@ -17,7 +17,8 @@ import { isBusy, translateSqliteError } from './errors.ts'
 
 /** How long to wait for another process that migrates the same file. */
 const WAIT_MS = 60_000
-const RETRY_MS = 20
+/** Between two tries, first and later: each try costs the process that holds the file some of the processor. */
+const RETRY_MS = { first: 20, most: 500 }
 
 /**
  * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
@@ -27,14 +28,14 @@ const RETRY_MS = 20
  */
 export async function migrateFile(file: string, copies: MigrationCopies | null = null): Promise<void> {
   const giveUpAt = performance.now() + WAIT_MS
-  for (;;) {
+  for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(RETRY_MS.most, waitMs * 2)) {
     try {
       await migrateOnce(file, copies)
       return
     } catch (raw) {
       const error = translateSqliteError(raw)
       if (!isBusy(error) || performance.now() > giveUpAt) throw error
-      await sleep(RETRY_MS)
+      await sleep(waitMs)
     }
   }
 }
