@@ -48,8 +48,5 @@ it('a reading of another version is read as far as it is known', () => {
     bitrateLowest: null,
     bitrateHighest: null,
     health: 'steady',
-    bitrateOut: 0,
-    whep: 3,
-    hls: 0,
   })
 })

@@ -41,9 +41,13 @@ function session(kind: 'publisher' | 'viewer', accepted = [true, true]) {
   return { made, transport, calls, offer }
 }
 
-test('a session that is not connected after ten seconds never will be', () => {
+test('a session that is not connected ten seconds after its answer never will be', () => {
   const { made, transport } = session('viewer')
   transport.isConnected = false
+  expect(made.timedOut(START_MS + 60_000, IN_TIME)).toBeNull()
+  expect(made.timedOut(START_MS + 60_001, IN_TIME)).toBe('never_connected')
+  made.answered(START_MS)
+  made.answered(START_MS + 5000)
   expect([made.timedOut(START_MS + 10_000, IN_TIME), made.timedOut(START_MS + 10_001, IN_TIME)]).toEqual([
     null,
     'never_connected',
