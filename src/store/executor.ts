@@ -113,3 +113,12 @@ export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Pr
   const size = 100
   for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))
 }
+
+/** What can be done with one noun of the store, on an executor. */
+export abstract class Verbs {
+  protected readonly executor: Executor
+
+  constructor(executor: Executor) {
+    this.executor = executor
+  }
+}

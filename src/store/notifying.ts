@@ -1,3 +1,4 @@
+import { overriding } from './nouns.ts'
 import type { Store, Tx } from './store.ts'
 
 /**
@@ -29,21 +30,22 @@ export function notifyingStore(store: Store, notify: () => void): Store {
 }
 
 function listening(tx: Tx, added: () => void): Tx {
-  return {
-    ...tx,
-    outbox: {
-      ...tx.outbox,
-      append: (event) => {
-        added()
-        return tx.outbox.append(event)
-      },
+  return overriding(tx, {
+    get outbox() {
+      return overriding(tx.outbox, {
+        append: (event) => {
+          added()
+          return tx.outbox.append(event)
+        },
+      })
     },
-    deliveries: {
-      ...tx.deliveries,
-      redeliver: (input) => {
-        added()
-        return tx.deliveries.redeliver(input)
-      },
+    get deliveries() {
+      return overriding(tx.deliveries, {
+        redeliver: (input) => {
+          added()
+          return tx.deliveries.redeliver(input)
+        },
+      })
     },
-  }
+  })
 }

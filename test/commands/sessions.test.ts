@@ -8,6 +8,8 @@ import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startNode } from '../../src/commands/nodes/servingNode.ts'
 import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
 import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import type { RemoteFeed } from '../../src/store/store.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import {
   admit,
   attemptOf,
@@ -335,8 +337,10 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
     const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
     let count = 10_000
     const { read } = at.ctx.store
-    const feeds = { ...read.feeds, remote: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
-    const ctx = { ...at.ctx, store: { ...at.ctx.store, read: { ...read, feeds } } } as unknown as Context
+    const feeds = overriding(read.feeds, {
+      remote: () => Promise.resolve(Array.from({ length: count }, () => feed as RemoteFeed)),
+    })
+    const ctx = { ...at.ctx, store: { ...at.ctx.store, read: overriding(read, { feeds }) } } as unknown as Context
     await refreshRemoteFeeds(ctx)
     expect(ctx.sessions.knowsAll).toBe(true)
     count += 1

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { offerProbes } from '../../src/delivery/probes.ts'
 import type { Store } from '../../src/store/store.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import { clock, outgoing, random } from './support/outgoing.ts'
 
 const { write, channelWebhook, get, rows, store } = outgoing()
@@ -29,7 +30,9 @@ test.each([
   await write((tx) => tx.deliveries.hold({ webhookId: to.id, untilMs: paused.untilMs, except: null, limit: 9 }))
   const { read } = store()
   const looksDue: Store = Object.assign(Object.create(store()) as Store, {
-    read: { ...read, channelWebhooks: { ...read.channelWebhooks, probesDue: () => Promise.resolve([to.id]) } },
+    read: overriding(read, {
+      channelWebhooks: overriding(read.channelWebhooks, { probesDue: () => Promise.resolve([to.id]) }),
+    }),
     transaction: store().transaction.bind(store()),
   })
   expect(await offerProbes(looksDue, NOW, random)).toBe(true)

@@ -4,6 +4,7 @@ import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import { crowd } from '../support/crowd.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -73,7 +74,11 @@ it('writes one row for any number of sessions, none while nothing happens, and a
     put.mockClear()
     const spying: typeof store.transaction = (work) =>
       transaction((tx) =>
-        work({ ...tx, minutes: { ...tx.minutes, put: async (rows) => (put(rows), tx.minutes.put(rows)) } }),
+        work(
+          overriding(tx, {
+            minutes: overriding(tx.minutes, { put: async (rows) => (put(rows), tx.minutes.put(rows)) }),
+          }),
+        ),
       )
     at.ctx.accountMinutes.sample()
     await at.ctx.accountMinutes.write({ ...store, transaction: spying })

@@ -3,6 +3,7 @@ import { type Clock, ManualClock, systemClock } from '../../src/base/clock.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { verifySignature } from '../../src/delivery/signature.ts'
 import { type Delivery, type Store, type StoredWebhook, StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { overriding } from '../../src/store/nouns.ts'
 import { newAccount } from '../conformance/store.samples.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { httpReceiver, type Received, type Receiver } from '../delivery/support/receivers.ts'
@@ -141,7 +142,7 @@ describe.each(testedStores())('webhooks on %s', (engine) => {
           starts += claimed.length
           return tx.deliveries.start(by, atMs, claimed)
         }
-        const done = await work({ ...tx, deliveries: { ...tx.deliveries, start } })
+        const done = await work(overriding(tx, { deliveries: overriding(tx.deliveries, { start }) }))
         if (!broken || starts === 0) return done
         refusals.push('refused')
         throw new StoreUnavailable('the disk is full')

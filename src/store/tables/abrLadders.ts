@@ -1,5 +1,5 @@
 import type { AbrLadder } from '../../core/channels/types.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { ResourceStatements } from './resource.ts'
 
@@ -48,12 +48,32 @@ const ofAccount = statement((db, p: { accountId: string }) =>
     .orderBy('id'),
 )
 
-export const getAbrLadder = ladders.get.bind(ladders)
-export const lockAbrLadder = ladders.lock.bind(ladders)
-export const insertAbrLadder = ladders.insert.bind(ladders)
-export const replaceAbrLadder = ladders.replace.bind(ladders)
-export const deleteAbrLadder = ladders.delete.bind(ladders)
+/** The reads of abrLadders. */
+export class AbrLadderReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<AbrLadder | undefined> {
+    return ladders.get(this.executor, accountId, id)
+  }
 
-export async function listAbrLadders(executor: Executor, accountId: string): Promise<AbrLadder[]> {
-  return ladders.read(await executor.all(ofAccount, { accountId }))
+  async list(accountId: string): Promise<AbrLadder[]> {
+    return ladders.read(await this.executor.all(ofAccount, { accountId }))
+  }
+}
+
+/** The verbs of abrLadders in a transaction. */
+export class AbrLadderTxVerbs extends AbrLadderReadVerbs {
+  lock(accountId: string, id: string): Promise<AbrLadder | undefined> {
+    return ladders.lock(this.executor, accountId, id)
+  }
+
+  insert(value: AbrLadder): Promise<void> {
+    return ladders.insert(this.executor, value)
+  }
+
+  replace(value: AbrLadder): Promise<void> {
+    return ladders.replace(this.executor, value)
+  }
+
+  delete(id: string): Promise<void> {
+    return ladders.delete(this.executor, id)
+  }
 }

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccessLogTable } from '../schema.ts'
-import { inSlices, type Executor, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -23,74 +23,74 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-/** Idempotent: a writer may repeat a batch after an unclear result, and writes new totals into rows that exist. */
-export async function appendAccessLog(executor: Executor, rows: readonly AccessLogRow[]): Promise<void> {
-  await inSlices(rows, (slice) =>
-    executor.change((db) =>
+/** The reads of accessLog. */
+export class AccessLogReadVerbs extends Verbs {
+  /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
+  async page(query: AccessLogQuery): Promise<AccessLogRow[]> {
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('access_log').select(columnsOf('access_log')).where('account_id', '=', query.accountId)
+      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+      if (query.address !== undefined) page = page.where('address', '=', query.address)
+      if (query.code !== undefined) page = page.where('code', '=', query.code)
+      // A literal, because the planner cannot match a partial index with a parameter.
+      if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
+      if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
+      if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
+      const { after } = query
+      if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async get(accountId: string, id: string): Promise<AccessLogRow | undefined> {
+    const [row] = await this.executor.ask((db) =>
       db
-        .insertInto('access_log')
-        .values(slice.map(toRow))
-        .onConflict((c) =>
-          c.columns(['account_id', 'at_ms', 'id']).doUpdateSet((eb) => ({
-            count: eb.ref('excluded.count'),
-            last_at_ms: eb.ref('excluded.last_at_ms'),
-          })),
-        ),
-    ),
-  )
+        .selectFrom('access_log')
+        .select(columnsOf('access_log'))
+        .where('id', '=', id)
+        .where('account_id', '=', accountId),
+    )
+    return row && fromRow(row)
+  }
+
+  async countCodes({ accountId, fromMs, untilMs, source }: CodeCountQuery): Promise<CodeCount[]> {
+    return this.executor.ask((db) => {
+      const within = db
+        .selectFrom('access_log')
+        .select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
+        .where('account_id', '=', accountId)
+        .where('at_ms', '>=', fromMs)
+        .where('at_ms', '<', untilMs)
+      const chosen = source === undefined ? within : within.where('source', '=', source)
+      return chosen.groupBy('code').orderBy('code')
+    })
+  }
 }
 
-/** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
-export async function pageAccessLog(executor: Executor, query: AccessLogQuery): Promise<AccessLogRow[]> {
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('access_log').select(columnsOf('access_log')).where('account_id', '=', query.accountId)
-    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-    if (query.address !== undefined) page = page.where('address', '=', query.address)
-    if (query.code !== undefined) page = page.where('code', '=', query.code)
-    // A literal, because the planner cannot match a partial index with a parameter.
-    if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
-    if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
-    if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-    const { after } = query
-    if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
-  })
-  return rows.map(fromRow)
-}
+/** The verbs of accessLog in a transaction. */
+export class AccessLogTxVerbs extends AccessLogReadVerbs {
+  /** Idempotent: a writer may repeat a batch after an unclear result, and writes new totals into rows that exist. */
+  async append(rows: readonly AccessLogRow[]): Promise<void> {
+    await inSlices(rows, (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('access_log')
+          .values(slice.map(toRow))
+          .onConflict((c) =>
+            c.columns(['account_id', 'at_ms', 'id']).doUpdateSet((eb) => ({
+              count: eb.ref('excluded.count'),
+              last_at_ms: eb.ref('excluded.last_at_ms'),
+            })),
+          ),
+      ),
+    )
+  }
 
-export async function getAccessLogRow(
-  executor: Executor,
-  { accountId, id }: { accountId: string; id: string },
-): Promise<AccessLogRow | undefined> {
-  const [row] = await executor.ask((db) =>
-    db
-      .selectFrom('access_log')
-      .select(columnsOf('access_log'))
-      .where('id', '=', id)
-      .where('account_id', '=', accountId),
-  )
-  return row && fromRow(row)
-}
-
-export async function countAccessCodes(
-  executor: Executor,
-  { accountId, fromMs, untilMs, source }: CodeCountQuery,
-): Promise<CodeCount[]> {
-  return executor.ask((db) => {
-    const within = db
-      .selectFrom('access_log')
-      .select(['code', sql<number>`cast(sum(count) as bigint)`.as('count')])
-      .where('account_id', '=', accountId)
-      .where('at_ms', '>=', fromMs)
-      .where('at_ms', '<', untilMs)
-    const chosen = source === undefined ? within : within.where('source', '=', source)
-    return chosen.groupBy('code').orderBy('code')
-  })
-}
-
-export async function pruneAccessLog(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  return executor.run(prune, { beforeMs, limit })
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 function toRow(row: AccessLogRow): Insertable<AccessLogTable> {

@@ -1,32 +1,52 @@
 import { sql } from 'kysely'
 import type { AccountMinute } from '../../core/streams/seriesQuery.ts'
-import { type Executor, inSlices, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { MinuteQuery, StoredMinute } from '../store.ts'
 
-/** Each node writes rows of its own, so no order is needed against deadlocks. */
-export async function putMinutes(executor: Executor, minutes: readonly StoredMinute[]): Promise<void> {
-  const rows = minutes.map((row) => ({
-    account_id: row.accountId,
-    minute_ms: row.minuteMs,
-    node: row.node,
-    viewers: row.viewers,
-    bytes_in: row.bytesIn,
-    bytes_out: row.bytesOut,
-  }))
-  await inSlices(rows, (slice) =>
-    executor.change((db) =>
-      db
-        .insertInto('account_minutes')
-        .values(slice)
-        .onConflict((c) =>
-          c.columns(['account_id', 'minute_ms', 'node']).doUpdateSet({
-            viewers: sql`excluded.viewers`,
-            bytes_in: sql`excluded.bytes_in`,
-            bytes_out: sql`excluded.bytes_out`,
-          }),
-        ),
-    ),
-  )
+/** The reads of minutes. */
+export class MinuteReadVerbs extends Verbs {
+  async sum(query: MinuteQuery): Promise<AccountMinute[]> {
+    const rows = await this.executor.all(sums, query)
+    return rows.map((row) => ({
+      minuteMs: row.minute_ms,
+      viewers: row.viewers,
+      bytesIn: row.bytes_in,
+      bytesOut: row.bytes_out,
+    }))
+  }
+}
+
+/** The verbs of minutes in a transaction. */
+export class MinuteTxVerbs extends MinuteReadVerbs {
+  /** Each node writes rows of its own, so no order is needed against deadlocks. */
+  async put(minutes: readonly StoredMinute[]): Promise<void> {
+    const rows = minutes.map((row) => ({
+      account_id: row.accountId,
+      minute_ms: row.minuteMs,
+      node: row.node,
+      viewers: row.viewers,
+      bytes_in: row.bytesIn,
+      bytes_out: row.bytesOut,
+    }))
+    await inSlices(rows, (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('account_minutes')
+          .values(slice)
+          .onConflict((c) =>
+            c.columns(['account_id', 'minute_ms', 'node']).doUpdateSet({
+              viewers: sql`excluded.viewers`,
+              bytes_in: sql`excluded.bytes_in`,
+              bytes_out: sql`excluded.bytes_out`,
+            }),
+          ),
+      ),
+    )
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 const sums = statement((db, p: MinuteQuery) =>
@@ -45,16 +65,6 @@ const sums = statement((db, p: MinuteQuery) =>
     .orderBy('minute_ms'),
 )
 
-export async function sumMinutes(executor: Executor, query: MinuteQuery): Promise<AccountMinute[]> {
-  const rows = await executor.all(sums, query)
-  return rows.map((row) => ({
-    minuteMs: row.minute_ms,
-    viewers: row.viewers,
-    bytesIn: row.bytes_in,
-    bytesOut: row.bytes_out,
-  }))
-}
-
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
     .deleteFrom('account_minutes')
@@ -71,6 +81,3 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
       ),
     ),
 )
-
-export const pruneMinutes = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
-  executor.run(prune, { beforeMs, limit })

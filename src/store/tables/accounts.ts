@@ -1,5 +1,5 @@
 import type { Account } from '../store.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../tableColumns.ts'
 
 type Row = { id: string; name: string; created_at_ms: number }
@@ -16,17 +16,23 @@ const insert = statement((db, p: Row) =>
   db.insertInto('accounts').values({ id: p.id, name: p.name, created_at_ms: p.created_at_ms }),
 )
 
-export async function getAccount(executor: Executor, id: string): Promise<Account | undefined> {
-  const row = await executor.first(get, { id })
-  return row && fromRow(row)
+/** The reads of accounts. */
+export class AccountReadVerbs extends Verbs {
+  async get(id: string): Promise<Account | undefined> {
+    const row = await this.executor.first(get, { id })
+    return row && fromRow(row)
+  }
+
+  async list(): Promise<Account[]> {
+    return (await this.executor.all(list, {})).map(fromRow)
+  }
 }
 
-export async function listAccounts(executor: Executor): Promise<Account[]> {
-  return (await executor.all(list, {})).map(fromRow)
-}
-
-export async function insertAccount(executor: Executor, account: Account): Promise<void> {
-  await executor.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
+/** The verbs of accounts in a transaction. */
+export class AccountTxVerbs extends AccountReadVerbs {
+  async insert(account: Account): Promise<void> {
+    await this.executor.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
+  }
 }
 
 function fromRow(row: Row): Account {

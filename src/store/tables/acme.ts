@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { AcmeReads, AcmeRenewal, AcmeTx } from '../acme.ts'
-import { type Executor, statement } from '../executor.ts'
+import type { AcmeRenewal } from '../acme.ts'
+import { statement, Verbs } from '../executor.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const value = statement((db, p: { id: string }) =>
@@ -51,24 +51,37 @@ const end = statement((db, p: { id: string } & AcmeRenewal) =>
     .where('id', '=', p.id),
 )
 
-export const acmeReadsOf = (executor: Executor): AcmeReads => ({
-  value: async (id) => (await executor.first(value, { id }))?.value_sealed,
-  renewal: (id) => executor.first(renewal, { id }),
-})
+/** The reads of acme. */
+export class AcmeReadVerbs extends Verbs {
+  async value(id: string): Promise<Uint8Array | undefined> {
+    return (await this.executor.first(value, { id }))?.value_sealed
+  }
 
-export const acmeTxOf = (executor: Executor): AcmeTx => ({
-  async put(id, sealed, nowMs) {
-    await executor.run(put, { id, sealed, nowMs })
-  },
-  async prune(prefix, beforeMs) {
+  renewal(id: string): Promise<AcmeRenewal | undefined> {
+    return this.executor.first(renewal, { id })
+  }
+}
+
+/** The verbs of acme in a transaction. */
+export class AcmeTxVerbs extends Verbs {
+  async put(id: string, sealed: Uint8Array, nowMs: number): Promise<void> {
+    await this.executor.run(put, { id, sealed, nowMs })
+  }
+
+  async prune(prefix: string, beforeMs: number): Promise<void> {
     // `~` comes after every character of an id.
-    await executor.run(prune, { from: prefix, until: `${prefix}~`, beforeMs })
-  },
-  claim: async (id, leaseMs, nowMs) => (await executor.run(claim, { id, leaseMs, nowMs })) > 0,
-  async settle(id, dueAtMs) {
-    await executor.run(end, { id, dueAtMs, failures: 0, problem: null })
-  },
-  async fail(id, failure) {
-    await executor.run(end, { id, ...failure })
-  },
-})
+    await this.executor.run(prune, { from: prefix, until: `${prefix}~`, beforeMs })
+  }
+
+  async claim(id: string, leaseMs: number, nowMs: number): Promise<boolean> {
+    return (await this.executor.run(claim, { id, leaseMs, nowMs })) > 0
+  }
+
+  async settle(id: string, dueAtMs: number): Promise<void> {
+    await this.executor.run(end, { id, dueAtMs, failures: 0, problem: null })
+  }
+
+  async fail(id: string, failure: AcmeRenewal): Promise<void> {
+    await this.executor.run(end, { id, ...failure })
+  }
+}

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { TokenKind } from '../../core/tokens/types.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
 import type { ExpiringQuery, ExpiringToken } from '../attention.ts'
 
@@ -17,15 +17,31 @@ const expiring = statement((db, p: ExpiringQuery) =>
     .limit(p.limit),
 )
 
-/** Active tokens that expire in a time range, the next first. */
-export async function expiringTokens(executor: Executor, query: ExpiringQuery): Promise<ExpiringToken[]> {
-  const rows = await executor.all(expiring, query)
-  return rows.map(({ id, kind, label, expires_at_ms: expiresAtMs }) => ({
-    id,
-    kind: kind as TokenKind,
-    label,
-    expiresAtMs: expiresAtMs ?? 0,
-  }))
+/** The reads of attention. */
+export class AttentionReadVerbs extends Verbs {
+  /** Active tokens that expire in a time range, the next first. */
+  async expiringTokens(query: ExpiringQuery): Promise<ExpiringToken[]> {
+    const rows = await this.executor.all(expiring, query)
+    return rows.map(({ id, kind, label, expires_at_ms: expiresAtMs }) => ({
+      id,
+      kind: kind as TokenKind,
+      label,
+      expiresAtMs: expiresAtMs ?? 0,
+    }))
+  }
+
+  /** The number of tokens that name countries, counted up to `limit`. */
+  async tokensNamingCountries(accountId: string, limit: number): Promise<number> {
+    return (await this.executor.all(countries, { accountId, limit })).length
+  }
+
+  /** Migrations that a newer version has applied while this process runs. */
+  async unknownMigrations(): Promise<string[]> {
+    const { rows } = await this.executor.execute(
+      sql`select name from kysely_migration order by name`.compile(this.executor.engine.db),
+    )
+    return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !KNOWN_MIGRATIONS.has(name))
+  }
 }
 
 /** In the words of the partial index. */
@@ -37,15 +53,3 @@ const countries = statement((db, p: { accountId: string; limit: number }) =>
     .where(sql<boolean>`(allowed_countries <> '[]' or denied_countries <> '[]')`)
     .limit(p.limit),
 )
-
-/** The number of tokens that name countries, counted up to `limit`. */
-export const tokensNamingCountries = async (executor: Executor, accountId: string, limit: number): Promise<number> =>
-  (await executor.all(countries, { accountId, limit })).length
-
-/** Migrations that a newer version has applied while this process runs. */
-export async function unknownMigrations(executor: Executor): Promise<string[]> {
-  const { rows } = await executor.execute(
-    sql`select name from kysely_migration order by name`.compile(executor.engine.db),
-  )
-  return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !KNOWN_MIGRATIONS.has(name))
-}

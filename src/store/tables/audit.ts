@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
@@ -51,37 +51,41 @@ const newestActions = statement((db, p: { accountId: string; limit: number }) =>
     .limit(p.limit),
 )
 
-export async function appendAudit(executor: Executor, row: AuditRow): Promise<void> {
-  await executor.run(append, { ...row, actor: formatActor(row.actor) })
+/** The reads of audit. */
+export class AuditReadVerbs extends Verbs {
+  async recent(accountId: string, limit: number): Promise<StoredAuditRow[]> {
+    return (await this.executor.all(recent, { accountId, limit })).map(fromRow)
+  }
+
+  actions(accountId: string, limit: number): Promise<{ id: number; action: string }[]> {
+    return this.executor.all(newestActions, { accountId, limit })
+  }
+
+  /** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
+  async page(query: AuditQuery): Promise<StoredAuditRow[]> {
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('audit').select(columnsOf('audit')).where('account_id', '=', query.accountId)
+      if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
+      if (query.action !== undefined) page = page.where('action', '=', query.action)
+      if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
+      if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
+      const { after } = query
+      if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+    })
+    return rows.map(fromRow)
+  }
 }
 
-export async function pruneAudit(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  return executor.run(prune, { beforeMs, limit })
-}
+/** The verbs of audit in a transaction. */
+export class AuditTxVerbs extends AuditReadVerbs {
+  async append(row: AuditRow): Promise<void> {
+    await this.executor.run(append, { ...row, actor: formatActor(row.actor) })
+  }
 
-export async function recentAudit(executor: Executor, accountId: string, limit: number): Promise<StoredAuditRow[]> {
-  return (await executor.all(recent, { accountId, limit })).map(fromRow)
-}
-
-export const newestAuditActions = (
-  executor: Executor,
-  accountId: string,
-  limit: number,
-): Promise<{ id: number; action: string }[]> => executor.all(newestActions, { accountId, limit })
-
-/** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
-export async function pageAudit(executor: Executor, query: AuditQuery): Promise<StoredAuditRow[]> {
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('audit').select(columnsOf('audit')).where('account_id', '=', query.accountId)
-    if (query.actor !== undefined) page = page.where('actor', '=', query.actor)
-    if (query.action !== undefined) page = page.where('action', '=', query.action)
-    if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
-    if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
-    const { after } = query
-    if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
-  })
-  return rows.map(fromRow)
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 function fromRow(row: Selectable<DB['audit']>): StoredAuditRow {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { BoundAddress, Tx } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
@@ -47,43 +47,49 @@ const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
   db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),
 )
 
-export async function listBindings(executor: Executor, tokenId: number): Promise<BoundAddress[]> {
-  const rows = await executor.all(list, { tokenId })
-  return rows.map((row) => ({
-    address: row.address,
-    firstUsedAtMs: row.first_used_at_ms,
-    lastUsedAtMs: row.last_used_at_ms,
-  }))
-}
-
-/** Exact because it first locks the token's row: two transactions that bind to one token run one after the other. */
-export async function bindAddress(executor: Executor, input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
-  const { tokenId, address, atMs } = input
-  const token = await executor.first(lockVersion, { tokenId })
-  if (token?.version !== input.version) return 'changed'
-  if (await executor.first(find, { tokenId, address })) {
-    await executor.run(stamp, { tokenId, address, atMs })
-    return 'known'
+/** The reads of bindings. */
+export class BindingReadVerbs extends Verbs {
+  async list(tokenId: number): Promise<BoundAddress[]> {
+    const rows = await this.executor.all(list, { tokenId })
+    return rows.map((row) => ({
+      address: row.address,
+      firstUsedAtMs: row.first_used_at_ms,
+      lastUsedAtMs: row.last_used_at_ms,
+    }))
   }
-  // `ord` is dense, so the last one is the count.
-  const count = (await executor.first(last, { tokenId }))?.ord ?? 0
-  if (count >= input.limit) return 'full'
-  await executor.run(insert, { tokenId, ord: count + 1, address, atMs })
-  return 'bound'
 }
 
-export async function keepEarliest(executor: Executor, tokenId: number, count: number): Promise<void> {
-  await executor.first(lockVersion, { tokenId })
-  await executor.run(removeAfter, { tokenId, count })
-}
+/** The verbs of bindings in a transaction. */
+export class BindingTxVerbs extends BindingReadVerbs {
+  /** Exact because it first locks the token's row: two transactions that bind to one token run one after the other. */
+  async bind(input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
+    const { tokenId, address, atMs } = input
+    const token = await this.executor.first(lockVersion, { tokenId })
+    if (token?.version !== input.version) return 'changed'
+    if (await this.executor.first(find, { tokenId, address })) {
+      await this.executor.run(stamp, { tokenId, address, atMs })
+      return 'known'
+    }
+    // `ord` is dense, so the last one is the count.
+    const count = (await this.executor.first(last, { tokenId }))?.ord ?? 0
+    if (count >= input.limit) return 'full'
+    await this.executor.run(insert, { tokenId, ord: count + 1, address, atMs })
+    return 'bound'
+  }
 
-export async function clearBindings(executor: Executor, tokenId: number): Promise<number> {
-  await executor.first(lockVersion, { tokenId })
-  return executor.run(removeAfter, { tokenId, count: 0 })
-}
+  async keepEarliest(tokenId: number, count: number): Promise<void> {
+    await this.executor.first(lockVersion, { tokenId })
+    await this.executor.run(removeAfter, { tokenId, count })
+  }
 
-export async function touchBindings(executor: Executor, uses: readonly Use[]): Promise<void> {
-  // Every node uses the same order, so that two that update the same rows cannot deadlock.
-  const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
-  for (const use of sorted) await executor.run(stamp, use)
+  async clear(tokenId: number): Promise<number> {
+    await this.executor.first(lockVersion, { tokenId })
+    return this.executor.run(removeAfter, { tokenId, count: 0 })
+  }
+
+  async touch(uses: readonly Use[]): Promise<void> {
+    // Every node uses the same order, so that two that update the same rows cannot deadlock.
+    const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
+    for (const use of sorted) await this.executor.run(stamp, use)
+  }
 }

@@ -4,7 +4,7 @@ import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
-import { feedFromRow } from './feeds.ts'
+import { feedFromRow } from './feedRow.ts'
 import { afterKey } from './keyset.ts'
 
 export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Executor, inSlices, statement } from '../executor.ts'
+import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import type { CacheBytes } from '../store.ts'
 import { addToHours, type Counted } from './usage.ts'
 
@@ -27,44 +27,40 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-/** One statement decides, so that of two writers of the same lines only one counts them. */
-export async function advanceCacheLog(
-  executor: Executor,
-  log: { id: string; from: number; to: number },
-  atMs: number,
-): Promise<boolean> {
-  return (await executor.run(advance, { ...log, atMs })) > 0
-}
+/** The verbs of cacheLogs in a transaction. */
+export class CacheLogTxVerbs extends Verbs {
+  /** One statement decides, so that of two writers of the same lines only one counts them. */
+  async advance(log: { id: string; from: number; to: number }, atMs: number): Promise<boolean> {
+    return (await this.executor.run(advance, { ...log, atMs })) > 0
+  }
 
-export async function cacheLogPosition(executor: Executor, id: string): Promise<number> {
-  return (await executor.first(position, { id }))?.position ?? 0
-}
+  async position(id: string): Promise<number> {
+    return (await this.executor.first(position, { id }))?.position ?? 0
+  }
 
-export const pruneCacheLogs = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
-  executor.run(prune, { beforeMs, limit })
+  /**
+   * Adds bytes that a cache sent to sessions, open or ended, and to the hour. Those of a session are beside its own totals,
+   * which only its node writes.
+   */
+  async count(sent: readonly CacheBytes[], atMs: number): Promise<(string | null)[]> {
+    const stored = await storedSessions(this.executor, new Set(sent.flatMap(({ sessionIds }) => sessionIds)))
+    const ids = sent.map(({ sessionIds }) => sessionIds.find((id) => stored.has(id)) ?? null)
+    const sums = new Map<string, number>()
+    for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
+    // Sorted, so that two writers that add to the same rows cannot deadlock.
+    const added = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    await inSlices(added, (slice) => addToSessions(this.executor, slice))
+    const rises = added.flatMap(([id, bytesOut]) => {
+      const of = stored.get(id)
+      return of === undefined ? [] : [{ total: atMs, of, bytesIn: 0, bytesOut, cacheBytes: bytesOut }]
+    })
+    await addToHours(this.executor, rises, (ms) => ms)
+    return ids
+  }
 
-/**
- * Adds bytes that a cache sent to sessions, open or ended, and to the hour. Those of a session are beside its own totals,
- * which only its node writes.
- */
-export async function countCacheBytes(
-  executor: Executor,
-  sent: readonly CacheBytes[],
-  atMs: number,
-): Promise<(string | null)[]> {
-  const stored = await storedSessions(executor, new Set(sent.flatMap(({ sessionIds }) => sessionIds)))
-  const ids = sent.map(({ sessionIds }) => sessionIds.find((id) => stored.has(id)) ?? null)
-  const sums = new Map<string, number>()
-  for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
-  // Sorted, so that two writers that add to the same rows cannot deadlock.
-  const added = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  await inSlices(added, (slice) => addToSessions(executor, slice))
-  const rises = added.flatMap(([id, bytesOut]) => {
-    const of = stored.get(id)
-    return of === undefined ? [] : [{ total: atMs, of, bytesIn: 0, bytesOut, cacheBytes: bytesOut }]
-  })
-  await addToHours(executor, rises, (ms) => ms)
-  return ids
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 async function storedSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {

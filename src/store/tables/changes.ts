@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { type Executor, statement, Verbs } from '../executor.ts'
 import type { Change, Store } from '../store.ts'
 import { META } from './meta.ts'
 
@@ -70,15 +70,18 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
 
 const MAX_XID = '18446744073709551615'
 
-export async function appendChange(executor: Executor, change: Change & { atMs: number }): Promise<void> {
-  await executor.run(append, change)
-}
+/** The verbs of changes in a transaction. */
+export class ChangeTxVerbs extends Verbs {
+  async append(change: Change & { atMs: number }): Promise<void> {
+    await this.executor.run(append, change)
+  }
 
-export async function pruneChanges(executor: Executor, beforeMs: number): Promise<number> {
-  const position = (await executor.first(lastBefore, { beforeMs }))?.position ?? null
-  if (position === null) return 0
-  await executor.run(raiseFloor, { position })
-  return executor.run(prune, { beforeMs })
+  async prune(beforeMs: number): Promise<number> {
+    const position = (await this.executor.first(lastBefore, { beforeMs }))?.position ?? null
+    if (position === null) return 0
+    await this.executor.run(raiseFloor, { position })
+    return this.executor.run(prune, { beforeMs })
+  }
 }
 
 /** SQLite commits one transaction at a time, so `seq` is the order of commits, and the cursor is the last one read. */

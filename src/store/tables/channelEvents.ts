@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { RunTables } from '../runsSchema.ts'
-import { inSlices, type Executor, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -18,34 +18,45 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function insertChannelEvents(executor: Executor, events: readonly ChannelEvent[]): Promise<void> {
-  await inSlices(events, (slice) =>
-    executor.change((db) =>
-      db
-        .insertInto('channel_events')
-        .values(
-          slice.map(({ id, accountId, atMs, type, data }) => ({ id, account_id: accountId, at_ms: atMs, type, data })),
+/** The reads of channelEvents. */
+export class ChannelEventReadVerbs extends Verbs {
+  async page(query: ChannelEventQuery): Promise<ChannelEvent[]> {
+    const { accountId, types, fromMs, untilMs, descending, after, limit } = query
+    const order = descending ? 'desc' : 'asc'
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('channel_events').select(columnsOf('channel_events')).where('account_id', '=', accountId)
+      if (types) page = page.where('type', 'in', types)
+      if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
+      if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
+      if (after) page = page.where(afterKey(['at_ms', 'id'], order, [after.atMs, after.id]))
+      return page.orderBy('at_ms', order).orderBy('id', order).limit(limit)
+    })
+    return rows.map(fromRow)
+  }
+}
+
+/** The verbs of channelEvents in a transaction. */
+export class ChannelEventTxVerbs extends ChannelEventReadVerbs {
+  async insert(events: readonly ChannelEvent[]): Promise<void> {
+    await inSlices(events, (slice) =>
+      this.executor.change((db) =>
+        db.insertInto('channel_events').values(
+          slice.map(({ id, accountId, atMs, type, data }) => ({
+            id,
+            account_id: accountId,
+            at_ms: atMs,
+            type,
+            data,
+          })),
         ),
-    ),
-  )
-}
+      ),
+    )
+  }
 
-export async function pageChannelEvents(executor: Executor, query: ChannelEventQuery): Promise<ChannelEvent[]> {
-  const { accountId, types, fromMs, untilMs, descending, after, limit } = query
-  const order = descending ? 'desc' : 'asc'
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('channel_events').select(columnsOf('channel_events')).where('account_id', '=', accountId)
-    if (types) page = page.where('type', 'in', types)
-    if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
-    if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
-    if (after) page = page.where(afterKey(['at_ms', 'id'], order, [after.atMs, after.id]))
-    return page.orderBy('at_ms', order).orderBy('id', order).limit(limit)
-  })
-  return rows.map(fromRow)
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
-
-export const pruneChannelEvents = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
-  executor.run(prune, { beforeMs, limit })
 
 const fromRow = (row: Selectable<RunTables['channel_events']>): ChannelEvent => ({
   id: row.id,

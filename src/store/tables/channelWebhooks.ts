@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { WebhookTable } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
@@ -46,85 +46,81 @@ const count = statement((db, p: { accountId: string }) =>
 /** The start of an attempt, or the end of a skipped one, which never started. Constant once it is in the log. */
 const LOGGED_AT = sql<number>`coalesce(started_at_ms, ended_at_ms)`
 
-export async function getChannelWebhook(
-  executor: Executor,
-  accountId: string,
-  id: string,
-): Promise<ChannelWebhook | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && fromRow(row)
+/** The reads of channelWebhooks. */
+export class ChannelWebhookReadVerbs extends Verbs {
+  async get(accountId: string, id: string): Promise<ChannelWebhook | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
+
+  async page({ accountId, after, limit }: Newest & { accountId: string }): Promise<ChannelWebhook[]> {
+    const rows = await this.executor.ask((db) => {
+      const all = db
+        .selectFrom('webhooks')
+        .select(columnsOf('webhooks'))
+        .where('account_id', '=', accountId)
+        .where('public_id', 'is not', null)
+      const page = after ? all.where(afterKey(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all
+      return page.orderBy('added_at_ms', 'desc').orderBy('public_id', 'desc').limit(limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async log({ slot, fromMs, untilMs, after, limit }: LogQuery): Promise<LoggedAttempt[]> {
+    const rows = await this.executor.ask((db) => {
+      let page = db
+        .selectFrom('deliveries')
+        .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
+        .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
+        .where('webhook_id', '=', slot)
+        // A literal, to match the partial index of the log.
+        .where('type', '=', sql.lit('live'))
+        .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
+      if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
+      if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)
+      if (after !== undefined) {
+        // SQLite can seek in an index on an expression only by its first column.
+        page = page.where(LOGGED_AT, '<=', after.atMs)
+        page = page.where(sql<boolean>`(${LOGGED_AT}, deliveries.id) < (${after.atMs}, ${after.id})`)
+      }
+      return page.orderBy(LOGGED_AT, 'desc').orderBy('deliveries.id', 'desc').limit(limit)
+    })
+    return rows.map((row) => ({
+      ...fromDeliveryRow(row),
+      loggedAtMs: row.logged_at_ms,
+      attempt: row.attempt ?? 1,
+      body: row.body,
+      data: row.data,
+    }))
+  }
+
+  async probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]> {
+    return (await this.executor.all(probesDue, query)).map(({ id }) => id)
+  }
 }
 
-export async function lockChannelWebhook(
-  executor: Executor,
-  accountId: string,
-  id: string,
-): Promise<ChannelWebhook | undefined> {
-  const row = await executor.first(lock, { accountId, id })
-  return row && fromRow(row)
-}
+/** The verbs of channelWebhooks in a transaction. */
+export class ChannelWebhookTxVerbs extends ChannelWebhookReadVerbs {
+  async insert(webhook: Omit<ChannelWebhook, 'slot'>): Promise<void> {
+    await this.executor.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
+  }
 
-export async function activeChannelWebhooks(executor: Executor, accountId: string): Promise<ChannelWebhook[]> {
-  return (await executor.all(active, { accountId })).map(fromRow)
-}
+  async lock(accountId: string, id: string): Promise<ChannelWebhook | undefined> {
+    const row = await this.executor.first(lock, { accountId, id })
+    return row && fromRow(row)
+  }
 
-export async function countChannelWebhooks(executor: Executor, accountId: string): Promise<number> {
-  return (await executor.first(count, { accountId }))?.n ?? 0
-}
+  async replace(webhook: ChannelWebhook): Promise<void> {
+    await this.executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.slot))
+  }
 
-export async function insertChannelWebhook(executor: Executor, webhook: Omit<ChannelWebhook, 'slot'>): Promise<void> {
-  await executor.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
-}
+  async active(accountId: string): Promise<ChannelWebhook[]> {
+    return (await this.executor.all(active, { accountId })).map(fromRow)
+  }
 
-export async function replaceChannelWebhook(executor: Executor, webhook: ChannelWebhook): Promise<void> {
-  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.slot))
-}
-
-export async function pageChannelWebhooks(
-  executor: Executor,
-  { accountId, after, limit }: Newest & { accountId: string },
-): Promise<ChannelWebhook[]> {
-  const rows = await executor.ask((db) => {
-    const all = db
-      .selectFrom('webhooks')
-      .select(columnsOf('webhooks'))
-      .where('account_id', '=', accountId)
-      .where('public_id', 'is not', null)
-    const page = after ? all.where(afterKey(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all
-    return page.orderBy('added_at_ms', 'desc').orderBy('public_id', 'desc').limit(limit)
-  })
-  return rows.map(fromRow)
-}
-
-export async function pageLog(
-  executor: Executor,
-  { slot, fromMs, untilMs, after, limit }: LogQuery,
-): Promise<LoggedAttempt[]> {
-  const rows = await executor.ask((db) => {
-    let page = db
-      .selectFrom('deliveries')
-      .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
-      .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
-      .where('webhook_id', '=', slot)
-      // A literal, to match the partial index of the log.
-      .where('type', '=', sql.lit('live'))
-      .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
-    if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
-    if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)
-    if (after !== undefined) {
-      // SQLite can seek in an index on an expression only by its first column.
-      page = page.where(LOGGED_AT, '<=', after.atMs)
-      page = page.where(sql<boolean>`(${LOGGED_AT}, deliveries.id) < (${after.atMs}, ${after.id})`)
-    }
-    return page.orderBy(LOGGED_AT, 'desc').orderBy('deliveries.id', 'desc').limit(limit)
-  })
-  return rows.map((row) => ({
-    ...fromDeliveryRow(row),
-    loggedAtMs: row.logged_at_ms,
-    attempt: row.attempt ?? 1,
-    body: row.body,
-    data: row.data,
-  }))
+  async count(accountId: string): Promise<number> {
+    return (await this.executor.first(count, { accountId }))?.n ?? 0
+  }
 }
 
 const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; limit: number }) =>
@@ -138,13 +134,6 @@ const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; lim
     .orderBy('disabled_until_ms')
     .limit(p.limit),
 )
-
-export async function channelProbesDue(
-  executor: Executor,
-  query: { nowMs: number; probedBeforeMs: number; limit: number },
-): Promise<number[]> {
-  return (await executor.all(probesDue, query)).map(({ id }) => id)
-}
 
 /** The event switches of the token interface, all off. */
 const NO_HOOKS = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { SlateFacts } from '../../core/channels/slate.ts'
-import type { Channel, ActiveStatus } from '../../core/channels/types.ts'
-import { inSlices, type Executor, statement } from '../executor.ts'
+import type { ActiveStatus, Channel } from '../../core/channels/types.ts'
+import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -45,69 +45,80 @@ const forgetExternalIds = statement((db, p: { id: string }) =>
   db.deleteFrom('channel_external_ids').where('channel_id', '=', p.id),
 )
 
-export const getChannel = channels.get.bind(channels)
-export const lockChannel = channels.lock.bind(channels)
-
-export async function insertChannel(executor: Executor, channel: Channel): Promise<void> {
-  await channels.insert(executor, channel)
-  await insertExternalIds(executor, channel)
-}
-
-export async function replaceChannel(executor: Executor, channel: Channel): Promise<void> {
-  await channels.replace(executor, channel)
-  await executor.run(forgetExternalIds, { id: channel.id })
-  await insertExternalIds(executor, channel)
-}
-
-export async function setChannelStatus(executor: Executor, id: string, status: ActiveStatus): Promise<void> {
-  await executor.run(setStatus, { id, status })
-}
-
-/** Replaces the slate of a channel; null: it has none any more. */
-export async function setChannelSlate(executor: Executor, channelId: string, slate: NewSlate | null): Promise<void> {
-  await deleteSlateMedia(executor, channelId)
-  if (slate) await insertSlateMedia(executor, channelId, slate.facts.id, slate.media)
-  await executor.run(setSlate, { id: channelId, slate: slate && JSON.stringify(slate.facts) })
-}
-
-/** Deletes the channel's parts first, so that no reference dangles. */
-export async function deleteChannel(executor: Executor, id: string): Promise<void> {
-  await executor.change((db) =>
-    db
-      .deleteFrom('distribution_keys')
-      .where('distribution_id', 'in', (eb) =>
-        eb.selectFrom('distributions').select('distributions.id').where('channel_id', '=', id),
-      ),
-  )
-  for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
-    await executor.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
+/** The reads of channels. */
+export class ChannelReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<Channel | undefined> {
+    return channels.get(this.executor, accountId, id)
   }
-  await deleteSlateMedia(executor, id)
-  await forgetEngineStates(executor, id)
-  await channels.delete(executor, id)
+
+  async page(query: ChannelPageQuery): Promise<Channel[]> {
+    const { accountId, after, externalId, search } = query
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('channels').select(columnsOf('channels')).where('account_id', '=', accountId)
+      if (query.name !== undefined) page = page.where('name', '=', query.name)
+      if (query.statuses) page = page.where('status', 'in', query.statuses)
+      if (query.ids) page = page.where('id', 'in', query.ids)
+      if (search !== undefined) page = page.where((eb) => eb.or([eb('id', '=', search), nameContains(search)]))
+      if (externalId !== undefined) {
+        page = page.where('id', 'in', (eb) =>
+          eb
+            .selectFrom('channel_external_ids as named')
+            .select('named.channel_id')
+            .where('named.account_id', '=', accountId)
+            .where('named.external_id', '=', externalId),
+        )
+      }
+      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+    })
+    return channels.read(rows)
+  }
 }
 
-export async function pageChannels(executor: Executor, query: ChannelPageQuery): Promise<Channel[]> {
-  const { accountId, after, externalId, search } = query
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('channels').select(columnsOf('channels')).where('account_id', '=', accountId)
-    if (query.name !== undefined) page = page.where('name', '=', query.name)
-    if (query.statuses) page = page.where('status', 'in', query.statuses)
-    if (query.ids) page = page.where('id', 'in', query.ids)
-    if (search !== undefined) page = page.where((eb) => eb.or([eb('id', '=', search), nameContains(search)]))
-    if (externalId !== undefined) {
-      page = page.where('id', 'in', (eb) =>
-        eb
-          .selectFrom('channel_external_ids as named')
-          .select('named.channel_id')
-          .where('named.account_id', '=', accountId)
-          .where('named.external_id', '=', externalId),
-      )
+/** The verbs of channels in a transaction. */
+export class ChannelTxVerbs extends ChannelReadVerbs {
+  lock(accountId: string, id: string): Promise<Channel | undefined> {
+    return channels.lock(this.executor, accountId, id)
+  }
+
+  async insert(channel: Channel): Promise<void> {
+    await channels.insert(this.executor, channel)
+    await insertExternalIds(this.executor, channel)
+  }
+
+  async replace(channel: Channel): Promise<void> {
+    await channels.replace(this.executor, channel)
+    await this.executor.run(forgetExternalIds, { id: channel.id })
+    await insertExternalIds(this.executor, channel)
+  }
+
+  async setStatus(id: string, status: ActiveStatus): Promise<void> {
+    await this.executor.run(setStatus, { id, status })
+  }
+
+  /** Replaces the slate of a channel; null: it has none any more. */
+  async setSlate(channelId: string, slate: NewSlate | null): Promise<void> {
+    await deleteSlateMedia(this.executor, channelId)
+    if (slate) await insertSlateMedia(this.executor, channelId, slate.facts.id, slate.media)
+    await this.executor.run(setSlate, { id: channelId, slate: slate && JSON.stringify(slate.facts) })
+  }
+
+  /** Deletes the channel's parts first, so that no reference dangles. */
+  async delete(id: string): Promise<void> {
+    await this.executor.change((db) =>
+      db
+        .deleteFrom('distribution_keys')
+        .where('distribution_id', 'in', (eb) =>
+          eb.selectFrom('distributions').select('distributions.id').where('channel_id', '=', id),
+        ),
+    )
+    for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
+      await this.executor.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
     }
-    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
-  })
-  return channels.read(rows)
+    await deleteSlateMedia(this.executor, id)
+    await forgetEngineStates(this.executor, id)
+    await channels.delete(this.executor, id)
+  }
 }
 
 /** Both databases fold only the case of ASCII here, because they compare text by its bytes. */

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { StoredCredential } from '../store.ts'
 
 type Row = Omit<Selectable<DB['credentials']>, 'secret_hash'>
@@ -46,42 +46,40 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('credentials').where('id', '=', p.id))
 
-export async function findCredential(
-  executor: Executor,
-  key: string,
-): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined> {
-  const row = await executor.first(byKey, { key })
-  return row && { ...fromRow(row), secretHash: row.secret_hash }
+/** The reads of credentials. */
+export class CredentialReadVerbs extends Verbs {
+  async findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined> {
+    const row = await this.executor.first(byKey, { key })
+    return row && { ...fromRow(row), secretHash: row.secret_hash }
+  }
+
+  async list(accountId: string): Promise<StoredCredential[]> {
+    return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
+  }
 }
 
-export async function getCredential(
-  executor: Executor,
-  accountId: string,
-  id: number,
-): Promise<StoredCredential | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && fromRow(row)
-}
+/** The verbs of credentials in a transaction. */
+export class CredentialTxVerbs extends CredentialReadVerbs {
+  async insert(
+    credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
+  ): Promise<StoredCredential> {
+    const [row] = await this.executor.all(insert, credential)
+    if (!row) throw new Error('insert returned no row')
+    return fromRow(row)
+  }
 
-export async function listCredentials(executor: Executor, accountId: string): Promise<StoredCredential[]> {
-  return (await executor.all(ofAccount, { accountId })).map(fromRow)
-}
+  async get(accountId: string, id: number): Promise<StoredCredential | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
 
-export async function insertCredential(
-  executor: Executor,
-  credential: Omit<StoredCredential, 'id' | 'usedAtMs'> & { secretHash: Uint8Array },
-): Promise<StoredCredential> {
-  const [row] = await executor.all(insert, credential)
-  if (!row) throw new Error('insert returned no row')
-  return fromRow(row)
-}
+  async touch(id: number, atMs: number): Promise<void> {
+    await this.executor.run(touch, { id, atMs })
+  }
 
-export async function touchCredential(executor: Executor, id: number, atMs: number): Promise<void> {
-  await executor.run(touch, { id, atMs })
-}
-
-export async function deleteCredential(executor: Executor, id: number): Promise<void> {
-  await executor.run(remove, { id })
+  async delete(id: number): Promise<void> {
+    await this.executor.run(remove, { id })
+  }
 }
 
 function fromRow(row: Row): StoredCredential {

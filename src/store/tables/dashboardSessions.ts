@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { DashboardSession, User } from '../store.ts'
 import { userFrom } from './users.ts'
 
@@ -77,48 +77,47 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function findDashboardSession(
-  executor: Executor,
-  hash: Uint8Array,
-): Promise<{ session: DashboardSession; user: User } | undefined> {
-  const row = await executor.first(byHash, { hash })
-  return (
-    row && { session: fromRow(row), user: userFrom({ ...row, id: row.user_id, created_at_ms: row.user_created_at_ms }) }
-  )
+/** The reads of dashboardSessions. */
+export class DashboardSessionReadVerbs extends Verbs {
+  async find(hash: Uint8Array): Promise<{ session: DashboardSession; user: User } | undefined> {
+    const row = await this.executor.first(byHash, { hash })
+    return (
+      row && {
+        session: fromRow(row),
+        user: userFrom({ ...row, id: row.user_id, created_at_ms: row.user_created_at_ms }),
+      }
+    )
+  }
+
+  async list(userId: number): Promise<DashboardSession[]> {
+    return (await this.executor.all(ofUser, { userId })).map(fromRow)
+  }
 }
 
-export async function listDashboardSessions(executor: Executor, userId: number): Promise<DashboardSession[]> {
-  return (await executor.all(ofUser, { userId })).map(fromRow)
-}
+/** The verbs of dashboardSessions in a transaction. */
+export class DashboardSessionTxVerbs extends DashboardSessionReadVerbs {
+  async insert(session: Omit<DashboardSession, 'id'> & { hash: Uint8Array }): Promise<DashboardSession> {
+    const [row] = await this.executor.all(insert, session)
+    if (!row) throw new Error('insert returned no row')
+    return fromRow(row)
+  }
 
-export async function insertDashboardSession(
-  executor: Executor,
-  session: Omit<DashboardSession, 'id'> & { hash: Uint8Array },
-): Promise<DashboardSession> {
-  const [row] = await executor.all(insert, session)
-  if (!row) throw new Error('insert returned no row')
-  return fromRow(row)
-}
+  async touch(id: number, atMs: number): Promise<void> {
+    await this.executor.run(touch, { id, atMs })
+  }
 
-export async function touchDashboardSession(executor: Executor, id: number, atMs: number): Promise<void> {
-  await executor.run(touch, { id, atMs })
-}
+  async delete(userId: number, id: number): Promise<boolean> {
+    return (await this.executor.run(remove, { userId, id })) > 0
+  }
 
-export async function deleteDashboardSession(executor: Executor, userId: number, id: number): Promise<boolean> {
-  return (await executor.run(remove, { userId, id })) > 0
-}
+  /** No session has the id 0. */
+  async deleteOf(userId: number, exceptId: number | null): Promise<number> {
+    return this.executor.run(removeOf, { userId, exceptId: exceptId ?? 0 })
+  }
 
-/** No session has the id 0. */
-export async function deleteDashboardSessionsOf(
-  executor: Executor,
-  userId: number,
-  exceptId: number | null,
-): Promise<number> {
-  return executor.run(removeOf, { userId, exceptId: exceptId ?? 0 })
-}
-
-export async function pruneDashboardSessions(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  return executor.run(prune, { beforeMs, limit })
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 function fromRow(row: Row): DashboardSession {

@@ -1,8 +1,27 @@
 import { sql } from 'kysely'
-import { inSlices, type Executor, statement } from '../executor.ts'
-import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
+import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Reads, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
+import {
+  dueWebhooks,
+  getDelivery,
+  getPayload,
+  pageDeliveries,
+  type PageQuery,
+  undeliveredIds,
+} from './deliveryReads.ts'
+import {
+  giveUpDeliveries,
+  holdDeliveries,
+  isRetryDue,
+  offerProbe,
+  releaseRetries,
+  requeueDeliveries,
+  resumeDeliveries,
+} from './deliveryRetries.ts'
+import { type Copy, redeliver, retryDelivery } from './deliveryCopies.ts'
+import { expireDeliveries, removeSender, renewSender } from './deliveryNodes.ts'
 
 // States in conditions are literals, because the planner cannot match a partial index with a parameter.
 const PENDING = sql.lit('pending')
@@ -74,62 +93,165 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     .returning('id'),
 )
 
-export async function insertDeliveries(executor: Executor, rows: readonly NewDelivery[]): Promise<void> {
-  await inSlices(rows, async (slice) => {
-    await executor.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
-    const payloads = slice.map(({ id, data }) => ({ id, data }))
-    await executor.change((db) => db.insertInto('delivery_payloads').values(payloads))
-  })
+/** The reads of deliveries. */
+export class DeliveryReadVerbs extends Verbs {
+  get(id: string): Promise<Delivery | undefined> {
+    return getDelivery(this.executor, id)
+  }
+
+  page(query: PageQuery): Promise<Delivery[]> {
+    return pageDeliveries(this.executor, query)
+  }
+
+  payload(id: string): Promise<Payload | undefined> {
+    return getPayload(this.executor, id)
+  }
+
+  due(query: Parameters<Reads['deliveries']['due']>[0]): Promise<{ webhookId: number; rows: number }[]> {
+    return dueWebhooks(this.executor, query)
+  }
+
+  isRetryDue(nowMs: number): Promise<boolean> {
+    return isRetryDue(this.executor, nowMs)
+  }
 }
 
-export async function claimDeliveries(
-  executor: Executor,
-  { webhookId, take, cap }: Parameters<Tx['deliveries']['claim']>[0],
-): Promise<ClaimedDelivery[]> {
-  const started = (await executor.first(startedCount, { webhookId, cap }))?.n ?? 0
-  const limit = Math.min(take, cap - started)
-  if (limit <= 0) return []
-  const rows = await executor.all(claimable, { webhookId, limit })
-  return rows.map((row) => ({
-    ...fromDeliveryRow(row),
-    data: row.data,
-    payload: fromPayloadRow(row),
-    attempt: row.attempt,
-  }))
-}
+/** The verbs of deliveries in a transaction. */
+export class DeliveryTxVerbs extends DeliveryReadVerbs {
+  async insert(rows: readonly NewDelivery[]): Promise<void> {
+    await inSlices(rows, async (slice) => {
+      await this.executor.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
+      const payloads = slice.map(({ id, data }) => ({ id, data }))
+      await this.executor.change((db) => db.insertInto('delivery_payloads').values(payloads))
+    })
+  }
 
-/** Uses one statement for the rows and one for the bytes of each slice. */
-export async function startDeliveries(
-  executor: Executor,
-  node: string,
-  atMs: number,
-  claimed: readonly { id: string; payload: Payload }[],
-): Promise<void> {
-  await inSlices(claimed, async (slice) => {
-    const ids = slice.map(({ id }) => id)
-    const changed = await executor.change((db) =>
-      db
+  undelivered(query: Parameters<Tx['deliveries']['undelivered']>[0]): Promise<string[]> {
+    return undeliveredIds(this.executor, query)
+  }
+
+  redeliver(copy: Copy): Promise<Delivery | undefined> {
+    return redeliver(this.executor, copy)
+  }
+
+  async claim({ webhookId, take, cap }: Parameters<Tx['deliveries']['claim']>[0]): Promise<ClaimedDelivery[]> {
+    const started = (await this.executor.first(startedCount, { webhookId, cap }))?.n ?? 0
+    const limit = Math.min(take, cap - started)
+    if (limit <= 0) return []
+    const rows = await this.executor.all(claimable, { webhookId, limit })
+    return rows.map((row) => ({
+      ...fromDeliveryRow(row),
+      data: row.data,
+      payload: fromPayloadRow(row),
+      attempt: row.attempt,
+    }))
+  }
+
+  /** Uses one statement for the rows and one for the bytes of each slice. */
+  async start(node: string, atMs: number, claimed: readonly { id: string; payload: Payload }[]): Promise<void> {
+    await inSlices(claimed, async (slice) => {
+      const ids = slice.map(({ id }) => id)
+      const changed = await this.executor.change((db) =>
+        db
+          .updateTable('deliveries')
+          .set({ state: 'started', started_at_ms: atMs, node })
+          .where('id', 'in', ids)
+          .where('state', '=', PENDING),
+      )
+      if (changed !== ids.length) throw new Error('a delivery was started that had not been claimed')
+      await this.executor.change((db) =>
+        db
+          .insertInto('delivery_payloads')
+          .values(slice.map(({ id, payload }) => ({ id, data: '', ...payloadColumns(payload) })))
+          .onConflict((c) =>
+            c.column('id').doUpdateSet((eb) => ({
+              body: eb.ref('excluded.body'),
+              content_type: eb.ref('excluded.content_type'),
+              headers: eb.ref('excluded.headers'),
+              // Clears the event, which the bytes contain.
+              data: eb.ref('excluded.data'),
+            })),
+          ),
+      )
+    })
+  }
+
+  async finish(node: string, ends: readonly DeliveryEnd[]): Promise<void> {
+    for (const one of ends) await this.executor.run(end, { ...one, node })
+  }
+
+  requeue(node: string, ids: readonly string[]): Promise<void> {
+    return requeueDeliveries(this.executor, node, ids)
+  }
+
+  async skip({
+    webhookId,
+    reason,
+    atMs,
+    limit,
+    askedForToo,
+  }: Parameters<Tx['deliveries']['skip']>[0]): Promise<number> {
+    return this.executor.change((db, engine) => {
+      const pending = db
+        .selectFrom('deliveries as old')
+        .select('old.id')
+        .where('old.webhook_id', '=', webhookId)
+        .where('old.state', '=', PENDING)
+        .orderBy('old.id')
+        .limit(limit)
+      const chosen = askedForToo
+        ? pending
+        : pending
+            .where('old.redelivery_of', 'is', null)
+            .where((eb) => eb.or([eb('old.type', '<>', 'live'), eb('old.attempt', 'is not', null)]))
+      return db
         .updateTable('deliveries')
-        .set({ state: 'started', started_at_ms: atMs, node })
-        .where('id', 'in', ids)
-        .where('state', '=', PENDING),
-    )
-    if (changed !== ids.length) throw new Error('a delivery was started that had not been claimed')
-    await executor.change((db) =>
-      db
-        .insertInto('delivery_payloads')
-        .values(slice.map(({ id, payload }) => ({ id, data: '', ...payloadColumns(payload) })))
-        .onConflict((c) =>
-          c.column('id').doUpdateSet((eb) => ({
-            body: eb.ref('excluded.body'),
-            content_type: eb.ref('excluded.content_type'),
-            headers: eb.ref('excluded.headers'),
-            // Clears the event, which the bytes contain.
-            data: eb.ref('excluded.data'),
-          })),
-        ),
-    )
-  })
+        .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
+        .where('id', 'in', lockRows(engine, chosen, 'update'))
+    })
+  }
+
+  hold(input: Parameters<Tx['deliveries']['hold']>[0]): Promise<number> {
+    return holdDeliveries(this.executor, input)
+  }
+
+  resume(webhookId: number, untilMs: number, nowMs: number): Promise<number> {
+    return resumeDeliveries(this.executor, webhookId, untilMs, nowMs)
+  }
+
+  offerProbe(input: Parameters<Tx['deliveries']['offerProbe']>[0]): Promise<void> {
+    return offerProbe(this.executor, input)
+  }
+
+  retry(copy: Copy & { notBeforeMs: number }): Promise<boolean> {
+    return retryDelivery(this.executor, copy)
+  }
+
+  release(nowMs: number, limit: number): Promise<number> {
+    return releaseRetries(this.executor, nowMs, limit)
+  }
+
+  giveUp(webhookId: number, reason: string, atMs: number): Promise<number> {
+    return giveUpDeliveries(this.executor, webhookId, reason, atMs)
+  }
+
+  renew(id: string, leaseMs: number): Promise<void> {
+    return renewSender(this.executor, id, leaseMs)
+  }
+
+  leave(node: string): Promise<void> {
+    return removeSender(this.executor, node)
+  }
+
+  expire(input: Parameters<Tx['deliveries']['expire']>[0]): Promise<number> {
+    return expireDeliveries(this.executor, input)
+  }
+
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    const gone = await this.executor.all(prune, { beforeMs, limit })
+    await deletePayloads(this.executor, gone)
+    return gone.length
+  }
 }
 
 const payloadColumns = ({ body, contentType, headers }: Payload) => ({
@@ -138,42 +260,8 @@ const payloadColumns = ({ body, contentType, headers }: Payload) => ({
   headers: JSON.stringify(headers),
 })
 
-export async function finishDeliveries(executor: Executor, node: string, ends: readonly DeliveryEnd[]): Promise<void> {
-  for (const one of ends) await executor.run(end, { ...one, node })
-}
-
-export async function skipDeliveries(
-  executor: Executor,
-  { webhookId, reason, atMs, limit, askedForToo }: Parameters<Tx['deliveries']['skip']>[0],
-): Promise<number> {
-  return executor.change((db, engine) => {
-    const pending = db
-      .selectFrom('deliveries as old')
-      .select('old.id')
-      .where('old.webhook_id', '=', webhookId)
-      .where('old.state', '=', PENDING)
-      .orderBy('old.id')
-      .limit(limit)
-    const chosen = askedForToo
-      ? pending
-      : pending
-          .where('old.redelivery_of', 'is', null)
-          .where((eb) => eb.or([eb('old.type', '<>', 'live'), eb('old.attempt', 'is not', null)]))
-    return db
-      .updateTable('deliveries')
-      .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
-      .where('id', 'in', lockRows(engine, chosen, 'update'))
-  })
-}
-
 export async function deletePendingDeliveries(executor: Executor, webhookId: number): Promise<void> {
   await deletePayloads(executor, await executor.all(removePending, { webhookId }))
-}
-
-export async function pruneDeliveries(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  const gone = await executor.all(prune, { beforeMs, limit })
-  await deletePayloads(executor, gone)
-  return gone.length
 }
 
 async function deletePayloads(executor: Executor, gone: readonly { id: string }[]): Promise<void> {

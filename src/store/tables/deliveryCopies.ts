@@ -5,7 +5,7 @@ import type { Delivery } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 
 /** The delivery of the same event to the same webhook: a redelivery, or the next attempt. */
-interface Copy {
+export interface Copy {
   /** The delivery that is copied. */
   readonly of: string
   /** The id of the copy. */

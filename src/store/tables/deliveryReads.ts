@@ -25,7 +25,7 @@ export async function getPayload(executor: Executor, id: string): Promise<Payloa
   return (row && fromPayloadRow(row)) ?? undefined
 }
 
-type PageQuery = Parameters<Reads['deliveries']['page']>[0]
+export type PageQuery = Parameters<Reads['deliveries']['page']>[0]
 
 export async function pageDeliveries(executor: Executor, query: PageQuery): Promise<Delivery[]> {
   const { webhookId, after, limit } = query

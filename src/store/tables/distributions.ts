@@ -1,5 +1,5 @@
 import type { Distribution, DistributionRules } from '../../core/channels/types.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -75,35 +75,61 @@ const forgetKeys = statement((db, p: { id: string }) =>
   db.deleteFrom('distribution_keys').where('distribution_id', '=', p.id),
 )
 
-export const getDistribution = distributions.get.bind(distributions)
-export const insertDistribution = distributions.insert.bind(distributions)
-export const replaceDistribution = distributions.replace.bind(distributions)
-export const insertDistributionKey = keys.insert.bind(keys)
-export const deleteDistributionKey = keys.delete.bind(keys)
+/** The reads of distributions. */
+export class DistributionReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<Distribution | undefined> {
+    return distributions.get(this.executor, accountId, id)
+  }
 
-export async function deleteDistribution(executor: Executor, id: string): Promise<void> {
-  await executor.run(forgetKeys, { id })
-  await distributions.delete(executor, id)
+  async page(query: DistributionListQuery): Promise<Distribution[]> {
+    const { channelId, after, limit } = query
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('distributions').select(columnsOf('distributions')).where('channel_id', '=', channelId)
+      if (after) page = page.where(afterKey(['name', 'id'], 'asc', [after.name, after.id]))
+      return page.orderBy('name').orderBy('id').limit(limit)
+    })
+    return distributions.read(rows)
+  }
+
+  async ofChannel(channelId: string): Promise<Distribution[]> {
+    return distributions.read(await this.executor.all(ofChannel, { channelId }))
+  }
+
+  async find(id: string): Promise<Distribution | undefined> {
+    return distributions.read(await this.executor.all(byId, { id }))[0]
+  }
 }
 
-export async function findDistribution(executor: Executor, id: string): Promise<Distribution | undefined> {
-  return distributions.read(await executor.all(byId, { id }))[0]
+/** The verbs of distributions in a transaction. */
+export class DistributionTxVerbs extends DistributionReadVerbs {
+  insert(value: Distribution): Promise<void> {
+    return distributions.insert(this.executor, value)
+  }
+
+  replace(value: Distribution): Promise<void> {
+    return distributions.replace(this.executor, value)
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.executor.run(forgetKeys, { id })
+    await distributions.delete(this.executor, id)
+  }
 }
 
-export async function distributionsOf(executor: Executor, channelId: string): Promise<Distribution[]> {
-  return distributions.read(await executor.all(ofChannel, { channelId }))
+/** The reads of distributionKeys. */
+export class DistributionKeyReadVerbs extends Verbs {
+  async list(distributionId: string): Promise<DistributionKey[]> {
+    return keys.read(await this.executor.all(keysOf, { distributionId }))
+  }
 }
 
-export async function distributionKeysOf(executor: Executor, distributionId: string): Promise<DistributionKey[]> {
-  return keys.read(await executor.all(keysOf, { distributionId }))
-}
+/** The verbs of distributionKeys in a transaction. */
+export class DistributionKeyTxVerbs extends DistributionKeyReadVerbs {
+  insert(value: DistributionKey): Promise<void> {
+    return keys.insert(this.executor, value)
+  }
 
-export async function pageDistributions(executor: Executor, query: DistributionListQuery): Promise<Distribution[]> {
-  const { channelId, after, limit } = query
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('distributions').select(columnsOf('distributions')).where('channel_id', '=', channelId)
-    if (after) page = page.where(afterKey(['name', 'id'], 'asc', [after.name, after.id]))
-    return page.orderBy('name').orderBy('id').limit(limit)
-  })
-  return distributions.read(rows)
+  delete(id: string): Promise<void> {
+    return keys.delete(this.executor, id)
+  }
 }

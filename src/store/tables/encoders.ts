@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { EncoderClaim } from '../../core/channels/runs/claims.ts'
-import { type Executor, inSlices, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ClaimTimes, NewClaim } from '../runs.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -42,33 +42,36 @@ const prune = statement((db, p: { beforeMs: number }) =>
   db.deleteFrom('encoders').where('alive_until_ms', '<', p.beforeMs).where('since_ms', '<', p.beforeMs),
 )
 
-export async function encoderClaims(
-  executor: Executor,
-  ingestIds: readonly string[],
-): Promise<ReadonlyMap<string, EncoderClaim>> {
-  const found = new Map<string, EncoderClaim>()
-  await inSlices(ingestIds, async (slice) => {
-    const rows = await executor.ask((db, engine) =>
-      db
-        .selectFrom('encoders')
-        .select(['ingest_id', 'node', 'connected_at_ms as connectedAtMs'])
-        .select(sql<number>`${databaseTime(engine)} - since_ms`.as('heldMs'))
-        .select(sql<number>`alive_until_ms - ${databaseTime(engine)}`.as('remainingMs'))
-        .where('ingest_id', 'in', slice),
-    )
-    for (const { ingest_id: id, ...of } of rows) found.set(id, of)
-  })
-  return found
+/** The reads of encoders. */
+export class EncoderReadVerbs extends Verbs {
+  async of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>> {
+    const found = new Map<string, EncoderClaim>()
+    await inSlices(ingestIds, async (slice) => {
+      const rows = await this.executor.ask((db, engine) =>
+        db
+          .selectFrom('encoders')
+          .select(['ingest_id', 'node', 'connected_at_ms as connectedAtMs'])
+          .select(sql<number>`${databaseTime(engine)} - since_ms`.as('heldMs'))
+          .select(sql<number>`alive_until_ms - ${databaseTime(engine)}`.as('remainingMs'))
+          .where('ingest_id', 'in', slice),
+      )
+      for (const { ingest_id: id, ...of } of rows) found.set(id, of)
+    })
+    return found
+  }
 }
 
-export async function claimIngest(executor: Executor, of: NewClaim, times: ClaimTimes): Promise<boolean> {
-  return (await executor.run(claim, { ...of, ...times })) > 0
-}
+/** The verbs of encoders in a transaction. */
+export class EncoderTxVerbs extends EncoderReadVerbs {
+  async claim(of: NewClaim, times: ClaimTimes): Promise<boolean> {
+    return (await this.executor.run(claim, { ...of, ...times })) > 0
+  }
 
-export async function releaseClaims(executor: Executor, node: string): Promise<void> {
-  await executor.run(release, { node })
-}
+  async release(node: string): Promise<void> {
+    await this.executor.run(release, { node })
+  }
 
-export async function pruneClaims(executor: Executor, beforeMs: number): Promise<void> {
-  await executor.run(prune, { beforeMs })
+  async prune(beforeMs: number): Promise<void> {
+    await this.executor.run(prune, { beforeMs })
+  }
 }

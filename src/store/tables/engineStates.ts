@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EngineStateTable } from '../runsSchema.ts'
-import { type DialectName, type Executor, statement } from '../executor.ts'
+import { type DialectName, type Executor, statement, Verbs } from '../executor.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { databaseTime, leaseEnd } from './now.ts'
@@ -72,40 +72,46 @@ export async function forgetEngineStates(executor: Executor, channelId: string):
   await executor.run(forget, { channelId })
 }
 
-export async function getEngineState(executor: Executor, engineId: string): Promise<StoredEngineState | undefined> {
-  const row = await executor.first(byId, { engineId })
-  return row && fromRow(row)
+/** The reads of engineStates. */
+export class EngineStateReadVerbs extends Verbs {
+  async busy(): Promise<StoredEngineState[]> {
+    const rows = (await this.executor.all(busy, {})).map(fromRow)
+    return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
+  }
+
+  async get(engineId: string): Promise<StoredEngineState | undefined> {
+    const row = await this.executor.first(byId, { engineId })
+    return row && fromRow(row)
+  }
 }
 
-export async function busyEngineStates(executor: Executor): Promise<StoredEngineState[]> {
-  const rows = (await executor.all(busy, {})).map(fromRow)
-  return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
-}
+/** The verbs of engineStates in a transaction. */
+export class EngineStateTxVerbs extends EngineStateReadVerbs {
+  /** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
+  async put(state: EngineStateRecord): Promise<void> {
+    const row = toRow(state)
+    const { engine_id: _id, alive_until_ms, ...columns } = row
+    const changed = state.node === null ? { ...columns, alive_until_ms } : columns
+    await this.executor.change((db) =>
+      db
+        .insertInto('engine_states')
+        .values(row)
+        .onConflict((c) => c.column('engine_id').doUpdateSet(changed)),
+    )
+  }
 
-/** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
-export async function putEngineState(executor: Executor, state: EngineStateRecord): Promise<void> {
-  const row = toRow(state)
-  const { engine_id: _id, alive_until_ms, ...columns } = row
-  const changed = state.node === null ? { ...columns, alive_until_ms } : columns
-  await executor.change((db) =>
-    db
-      .insertInto('engine_states')
-      .values(row)
-      .onConflict((c) => c.column('engine_id').doUpdateSet(changed)),
-  )
-}
+  async take(engineId: string, node: string, leaseMs: number): Promise<void> {
+    await this.executor.run(take, { engineId, node, leaseMs })
+  }
 
-export async function takeEngine(executor: Executor, engineId: string, node: string, leaseMs: number): Promise<void> {
-  await executor.run(take, { engineId, node, leaseMs })
-}
+  async renew(id: string, leaseMs: number): Promise<void> {
+    await this.executor.run(engineRenewal, { id, leaseMs })
+    await this.executor.run(runRenewal, { id })
+  }
 
-export async function deleteEngineState(executor: Executor, engineId: string): Promise<void> {
-  await executor.run(remove, { engineId })
-}
-
-export async function renewEngines(executor: Executor, id: string, leaseMs: number): Promise<void> {
-  await executor.run(engineRenewal, { id, leaseMs })
-  await executor.run(runRenewal, { id })
+  async delete(engineId: string): Promise<void> {
+    await this.executor.run(remove, { engineId })
+  }
 }
 
 const toRow = (state: EngineStateRecord): Insertable<EngineStateTable> => ({

@@ -1,5 +1,5 @@
-import type { Engine, ActiveStatus } from '../../core/channels/types.ts'
-import { type Executor, statement } from '../executor.ts'
+import type { ActiveStatus, Engine } from '../../core/channels/types.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { ChildListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -69,47 +69,58 @@ const usingLadder = statement((db, p: { abrLadderId: string }) =>
     .limit(1),
 )
 
-export const getEngine = engines.get.bind(engines)
-export const insertEngine = engines.insert.bind(engines)
-export const replaceEngine = engines.replace.bind(engines)
+/** The reads of engines. */
+export class EngineReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<Engine | undefined> {
+    return engines.get(this.executor, accountId, id)
+  }
 
-export async function deleteEngine(executor: Executor, id: string): Promise<void> {
-  const [engine] = engines.read(
-    await executor.ask((db) => db.selectFrom('engines').select(columnsOf('engines')).where('id', '=', id)),
-  )
-  await engines.delete(executor, id)
-  if (engine) await forgetEngineStates(executor, engine.channelId)
+  async page(query: ChildListQuery): Promise<Engine[]> {
+    const { after, limit } = query
+    const rows = await this.executor.ask((db) => {
+      const all = db.selectFrom('engines').select(columnsOf('engines'))
+      let page =
+        'ingestId' in query
+          ? all.where('ingest_id', '=', query.ingestId)
+          : all.where('channel_id', '=', query.channelId)
+      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
+    })
+    return engines.read(rows)
+  }
+
+  async ofChannel(channelId: string): Promise<Engine[]> {
+    return engines.read(await this.executor.all(ofChannel, { channelId }))
+  }
+
+  async unstopped(): Promise<Engine[]> {
+    return engines.read(await this.executor.all(unstopped, {}))
+  }
 }
 
-export async function enginesOf(executor: Executor, channelId: string): Promise<Engine[]> {
-  return engines.read(await executor.all(ofChannel, { channelId }))
-}
+/** The verbs of engines in a transaction. */
+export class EngineTxVerbs extends EngineReadVerbs {
+  insert(value: Engine): Promise<void> {
+    return engines.insert(this.executor, value)
+  }
 
-export async function unstoppedEngines(executor: Executor): Promise<Engine[]> {
-  return engines.read(await executor.all(unstopped, {}))
-}
+  replace(value: Engine): Promise<void> {
+    return engines.replace(this.executor, value)
+  }
 
-export async function engineUsingLadder(executor: Executor, abrLadderId: string): Promise<Engine | undefined> {
-  return engines.read(await executor.all(usingLadder, { abrLadderId }))[0]
-}
+  async setStatus(id: string, status: ActiveStatus, message: string | null): Promise<void> {
+    await this.executor.run(setStatus, { id, status, message })
+  }
 
-export async function setEngineStatus(
-  executor: Executor,
-  id: string,
-  status: ActiveStatus,
-  message: string | null,
-): Promise<void> {
-  await executor.run(setStatus, { id, status, message })
-}
+  async delete(id: string): Promise<void> {
+    const [engine] = engines.read(
+      await this.executor.ask((db) => db.selectFrom('engines').select(columnsOf('engines')).where('id', '=', id)),
+    )
+    await engines.delete(this.executor, id)
+    if (engine) await forgetEngineStates(this.executor, engine.channelId)
+  }
 
-export async function pageEngines(executor: Executor, query: ChildListQuery): Promise<Engine[]> {
-  const { after, limit } = query
-  const rows = await executor.ask((db) => {
-    const all = db.selectFrom('engines').select(columnsOf('engines'))
-    let page =
-      'ingestId' in query ? all.where('ingest_id', '=', query.ingestId) : all.where('channel_id', '=', query.channelId)
-    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
-  })
-  return engines.read(rows)
+  async usingLadder(abrLadderId: string): Promise<Engine | undefined> {
+    return engines.read(await this.executor.all(usingLadder, { abrLadderId }))[0]
+  }
 }

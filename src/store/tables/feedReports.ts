@@ -3,7 +3,7 @@ import type { Protocol } from '../../core/access/types.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
-import { feedFromRow } from './feeds.ts'
+import { feedFromRow } from './feedRow.ts'
 
 /** Sorted, so that two nodes that write the same rows cannot deadlock. Reports of deleted feeds are left out. */
 export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {

@@ -1,9 +1,23 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
-import { inSlices, type Executor, statement } from '../executor.ts'
-import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
+import type {
+  Broadcast,
+  BroadcastQuery,
+  EndedFeed,
+  FeedBytes,
+  FeedReport,
+  OnAirFeed,
+  OnAirQuery,
+  RemoteFeed,
+  StoredFeed,
+  Stream,
+} from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
+import { feedFromRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
+import { pastBroadcasts } from './broadcasts.ts'
+import { countFeedBytes, reportFeeds, streamsOnAir } from './feedReports.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
   db.insertInto('feeds').values({
@@ -137,105 +151,110 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
     .returning(columnsOf('feeds')),
 )
 
-/** @throws Conflict when the source is on the air */
-export async function insertFeed(executor: Executor, feed: StoredFeed): Promise<void> {
-  await executor.run(insert, {
-    id: feed.feedId,
-    session_id: feed.sessionId,
-    account_id: feed.accountId,
-    stream_name: feed.streamName,
-    source: feed.sourceId ?? '',
-    token_id: feed.tokenId,
-    secured: feed.secured ? 1 : 0,
-    node: feed.node,
-    started_at_ms: feed.startedAtMs,
-    ended_at_ms: null,
-  })
+/** The reads of feeds. */
+export class FeedReadVerbs extends Verbs {
+  async tokenIds(accountId: string, streamName?: string): Promise<number[]> {
+    const rows =
+      streamName === undefined
+        ? await this.executor.all(tokens, { accountId })
+        : await this.executor.all(tokensOfStream, { accountId, streamName })
+    return rows.map((row) => row.token_id)
+  }
+
+  /** Names of streams with a feed on record, in order of name. */
+  async recentNames(accountId: string, limit: number): Promise<string[]> {
+    return (await this.executor.all(recentNames, { accountId, limit })).map(({ name }) => name)
+  }
+
+  async open(limit: number): Promise<StoredFeed[]> {
+    return (await this.executor.all(open, { limit })).map(feedFromRow)
+  }
+
+  async remote(node: string, limit: number): Promise<RemoteFeed[]> {
+    return (await this.executor.all(remote, { node, limit })).map((row) => ({ ...feedFromRow(row), url: row.url }))
+  }
+
+  broadcasts(query: BroadcastQuery): Promise<Broadcast[]> {
+    return pastBroadcasts(this.executor, query)
+  }
+
+  onAir(query: OnAirQuery): Promise<OnAirFeed[]> {
+    return streamsOnAir(this.executor, query)
+  }
+
+  async remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]> {
+    return (await this.executor.all(remoteOf, { node, ...stream })).map((row) => ({
+      ...feedFromRow(row),
+      url: row.url,
+    }))
+  }
 }
 
-export async function openFeeds(executor: Executor, limit: number): Promise<StoredFeed[]> {
-  return (await executor.all(open, { limit })).map(feedFromRow)
-}
+/** The verbs of feeds in a transaction. */
+export class FeedTxVerbs extends FeedReadVerbs {
+  /** @throws Conflict when the source is on the air */
+  async insert(feed: StoredFeed): Promise<void> {
+    await this.executor.run(insert, {
+      id: feed.feedId,
+      session_id: feed.sessionId,
+      account_id: feed.accountId,
+      stream_name: feed.streamName,
+      source: feed.sourceId ?? '',
+      token_id: feed.tokenId,
+      secured: feed.secured ? 1 : 0,
+      node: feed.node,
+      started_at_ms: feed.startedAtMs,
+      ended_at_ms: null,
+    })
+  }
 
-/** Names of streams with a feed on record, in order of name. */
-export async function recentStreamNames(executor: Executor, accountId: string, limit: number): Promise<string[]> {
-  return (await executor.all(recentNames, { accountId, limit })).map(({ name }) => name)
-}
+  /** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
+  async lockOpen(stream: Stream): Promise<StoredFeed[]> {
+    if (this.executor.engine.name === 'postgres')
+      await this.executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
+    return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
+  }
 
-export async function tokensOnAir(executor: Executor, accountId: string, streamName?: string): Promise<number[]> {
-  const rows =
-    streamName === undefined
-      ? await executor.all(tokens, { accountId })
-      : await executor.all(tokensOfStream, { accountId, streamName })
-  return rows.map((row) => row.token_id)
-}
+  async settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null> {
+    const last = (await this.executor.first(lastEnd, stream))?.at ?? null
+    if (last === null || last <= latestMs) return last
+    await this.executor.run(settle, { ...stream, latestMs, atMs })
+    return atMs
+  }
 
-export async function remoteFeeds(executor: Executor, node: string, limit: number): Promise<RemoteFeed[]> {
-  return (await executor.all(remote, { node, limit })).map((row) => ({ ...feedFromRow(row), url: row.url }))
-}
+  async end(id: string, atMs: number): Promise<StoredFeed | undefined> {
+    const row = await this.executor.first(endOne, { id, atMs })
+    return row && feedFromRow(row)
+  }
 
-export async function remoteFeedsOf(executor: Executor, node: string, stream: Stream): Promise<RemoteFeed[]> {
-  return (await executor.all(remoteOf, { node, ...stream })).map((row) => ({ ...feedFromRow(row), url: row.url }))
-}
+  report(reports: readonly FeedReport[]): Promise<void> {
+    return reportFeeds(this.executor, reports)
+  }
 
-/** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
-export async function lockOpenFeeds(executor: Executor, stream: Stream): Promise<StoredFeed[]> {
-  if (executor.engine.name === 'postgres')
-    await executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
-  return (await executor.all(lockOpen, stream)).map(feedFromRow)
-}
+  count(totals: readonly FeedBytes[]): Promise<void> {
+    return countFeedBytes(this.executor, totals)
+  }
 
-export async function settleFeeds(
-  executor: Executor,
-  stream: Stream,
-  latestMs: number,
-  atMs: number,
-): Promise<number | null> {
-  const last = (await executor.first(lastEnd, stream))?.at ?? null
-  if (last === null || last <= latestMs) return last
-  await executor.run(settle, { ...stream, latestMs, atMs })
-  return atMs
-}
-
-export async function endFeed(executor: Executor, id: string, atMs: number): Promise<StoredFeed | undefined> {
-  const row = await executor.first(endOne, { id, atMs })
-  return row && feedFromRow(row)
-}
-
-export async function endFeedsOfSessions(
-  executor: Executor,
-  ends: readonly { id: string; atMs: number }[],
-): Promise<EndedFeed[]> {
-  const ended: Selectable<FeedTable>[] = []
-  await inSlices(ends, async (slice) => {
-    const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
-    const { rows } = await executor.execute(
-      sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
+  async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
+    const ended: Selectable<FeedTable>[] = []
+    await inSlices(ends, async (slice) => {
+      const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
+      const { rows } = await this.executor.execute(
+        sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
         where feeds.session_id = ending.column1 and feeds.ended_at_ms is null
-        returning *`.compile(executor.engine.db),
-    )
-    ended.push(...(rows as Selectable<FeedTable>[]))
-  })
-  return ended.map(fromEndedRow)
-}
+        returning ${sql.join(columnsOf('feeds').map((column) => sql.ref(column)))}`.compile(this.executor.engine.db),
+      )
+      ended.push(...(rows as Selectable<FeedTable>[]))
+    })
+    return ended.map(fromEndedRow)
+  }
 
-export async function endFeedsOfNode(executor: Executor, node: string, atMs: number): Promise<EndedFeed[]> {
-  return (await executor.all(endOfNode, { node, atMs })).map(fromEndedRow)
+  async endOfNode(node: string, atMs: number): Promise<EndedFeed[]> {
+    return (await this.executor.all(endOfNode, { node, atMs })).map(fromEndedRow)
+  }
 }
 
 const fromEndedRow = (row: Selectable<FeedTable>): EndedFeed => ({
   ...feedFromRow(row),
   endedAtMs: row.ended_at_ms ?? row.started_at_ms,
-})
-
-export const feedFromRow = (row: Selectable<FeedTable>): StoredFeed => ({
-  feedId: row.id,
-  sessionId: row.session_id,
-  accountId: row.account_id,
-  streamName: row.stream_name,
-  sourceId: row.source === '' ? null : row.source,
-  tokenId: row.token_id,
-  secured: row.secured === 1,
-  node: row.node,
-  startedAtMs: row.started_at_ms,
 })

@@ -1,4 +1,4 @@
-import { inSlices, type Executor, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { Newest, StoredIngest } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -43,36 +43,53 @@ const byKeyHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('ingests').select(columnsOf('ingests')).where('key_hash', '=', p.hash),
 )
 
-export const getIngest = ingests.get.bind(ingests)
-export const insertIngest = ingests.insert.bind(ingests)
-export const replaceIngest = ingests.replace.bind(ingests)
-export const deleteIngest = ingests.delete.bind(ingests)
+/** The reads of ingests. */
+export class IngestReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<StoredIngest | undefined> {
+    return ingests.get(this.executor, accountId, id)
+  }
 
-export async function ingestsOf(executor: Executor, channelId: string): Promise<StoredIngest[]> {
-  return ingests.read(await executor.all(ofChannel, { channelId }))
+  async page(query: Newest & { channelId: string }): Promise<StoredIngest[]> {
+    const { channelId, after, limit } = query
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('ingests').select(columnsOf('ingests')).where('channel_id', '=', channelId)
+      if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
+    })
+    return ingests.read(rows)
+  }
+
+  async ofChannel(channelId: string): Promise<StoredIngest[]> {
+    return ingests.read(await this.executor.all(ofChannel, { channelId }))
+  }
+
+  async findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined> {
+    return ingests.read(await this.executor.all(byKeyHash, { hash }))[0]
+  }
+
+  async keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>()
+    await inSlices(ids, async (slice) => {
+      const rows = await this.executor.ask((db) =>
+        db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice),
+      )
+      for (const { id, key_hash: hash } of rows) if (hash !== null) found.set(id, hash)
+    })
+    return found
+  }
 }
 
-export async function findIngestByKeyHash(executor: Executor, hash: Uint8Array): Promise<StoredIngest | undefined> {
-  return ingests.read(await executor.all(byKeyHash, { hash }))[0]
-}
+/** The verbs of ingests in a transaction. */
+export class IngestTxVerbs extends IngestReadVerbs {
+  insert(value: StoredIngest): Promise<void> {
+    return ingests.insert(this.executor, value)
+  }
 
-export async function keyHashesOf(executor: Executor, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
-  const found = new Map<string, Uint8Array>()
-  await inSlices(ids, async (slice) => {
-    const rows = await executor.ask((db) =>
-      db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice),
-    )
-    for (const { id, key_hash: hash } of rows) if (hash !== null) found.set(id, hash)
-  })
-  return found
-}
+  replace(value: StoredIngest): Promise<void> {
+    return ingests.replace(this.executor, value)
+  }
 
-export async function pageIngests(executor: Executor, query: Newest & { channelId: string }): Promise<StoredIngest[]> {
-  const { channelId, after, limit } = query
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('ingests').select(columnsOf('ingests')).where('channel_id', '=', channelId)
-    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
-  })
-  return ingests.read(rows)
+  delete(id: string): Promise<void> {
+    return ingests.delete(this.executor, id)
+  }
 }

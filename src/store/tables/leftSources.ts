@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
-import { type DialectName, type Executor, statement } from '../executor.ts'
+import { type DialectName, statement, Verbs } from '../executor.ts'
 import { lockRows } from './lockRows.ts'
 
 // Earlier versions wrote the sources of pulls into rows. A server of this version removes them, also from rows that a
@@ -41,21 +41,51 @@ const putRun = statement((db, p: { id: string; config: string }) =>
   db.updateTable('runs').set({ config: p.config }).where('id', '=', p.id),
 )
 
-export async function removeAuditSources(executor: Executor, limit: number): Promise<number> {
-  const rows = await executor.all(ofAudit, { limit })
-  for (const { id, before, after } of rows) {
-    await executor.run(putAudit, { id, before: before && withoutUrl(before), after: after && withoutUrl(after) })
+/** The verbs of leftSources in a transaction. */
+export class LeftSourceTxVerbs extends Verbs {
+  async ofAudit(limit: number): Promise<number> {
+    const rows = await this.executor.all(ofAudit, { limit })
+    for (const { id, before, after } of rows) {
+      await this.executor.run(putAudit, { id, before: before && withoutUrl(before), after: after && withoutUrl(after) })
+    }
+    return rows.length
   }
-  return rows.length
-}
 
-export async function removeRunSources(executor: Executor, limit: number): Promise<number> {
-  const rows = await executor.all(ofRuns, { limit })
-  for (const { id, config } of rows) {
-    const { ingest, ...rest } = JSON.parse(config) as { ingest: object }
-    await executor.run(putRun, { id, config: JSON.stringify({ ingest: withoutField(ingest), ...rest }) })
+  async ofRuns(limit: number): Promise<number> {
+    const rows = await this.executor.all(ofRuns, { limit })
+    for (const { id, config } of rows) {
+      const { ingest, ...rest } = JSON.parse(config) as { ingest: object }
+      await this.executor.run(putRun, { id, config: JSON.stringify({ ingest: withoutField(ingest), ...rest }) })
+    }
+    return rows.length
   }
-  return rows.length
+
+  /** Removes addresses from deliveries that were created before `untilMs`. Skips rows beyond `limit` in one millisecond. */
+  async ofDeliveries(untilMs: number, limit: number): Promise<number> {
+    const fromMs = (await this.executor.first(doneUntil, {}))?.value ?? 0
+    if (untilMs - fromMs < STEP_MS) return 0
+    const rows = await this.executor.all(ofDeliveries, { fromMs, untilMs, limit })
+    for (const { id, data, body } of rows) {
+      const text = body && new TextDecoder().decode(body)
+      const masked = text && eventWithoutSource(text)
+      if (masked === text && eventWithoutSource(data) === data) continue
+      await this.executor.run(putPayload, {
+        id,
+        data: eventWithoutSource(data),
+        body: masked === null ? null : Buffer.from(masked),
+      })
+    }
+    const last = rows.at(-1)?.created_at_ms ?? fromMs
+    await this.executor.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
+    return rows.length
+  }
+
+  /** Removes addresses from messages of ffmpeg. There are few engines, so it checks all of them. */
+  async ofEngines(): Promise<void> {
+    for (const { id, status_message: was } of await this.executor.all(withAddress, {})) {
+      if (was !== null) await this.executor.run(putMessage, { id, was, message: withoutSource(was, '') })
+    }
+  }
 }
 
 const withoutUrl = (json: string): string => JSON.stringify(withoutField(JSON.parse(json) as object))
@@ -73,13 +103,6 @@ const putMessage = statement((db, p: { id: string; was: string; message: string 
     .where('id', '=', p.id)
     .where('status_message', '=', p.was),
 )
-
-/** Removes addresses from messages of ffmpeg. There are few engines, so it checks all of them. */
-export async function removeMessageSources(executor: Executor): Promise<void> {
-  for (const { id, status_message: was } of await executor.all(withAddress, {})) {
-    if (was !== null) await executor.run(putMessage, { id, was, message: withoutSource(was, '') })
-  }
-}
 
 const DONE = 'deliveries_without_sources'
 /** How often deliveries are checked at most. */
@@ -107,23 +130,3 @@ const ofDeliveries = statement((db, p: { fromMs: number; untilMs: number; limit:
 const putPayload = statement((db, p: { id: string; data: string; body: Uint8Array | null }) =>
   db.updateTable('delivery_payloads').set({ data: p.data, body: p.body }).where('id', '=', p.id),
 )
-
-/** Removes addresses from deliveries that were created before `untilMs`. Skips rows beyond `limit` in one millisecond. */
-export async function removeDeliveredSources(executor: Executor, untilMs: number, limit: number): Promise<number> {
-  const fromMs = (await executor.first(doneUntil, {}))?.value ?? 0
-  if (untilMs - fromMs < STEP_MS) return 0
-  const rows = await executor.all(ofDeliveries, { fromMs, untilMs, limit })
-  for (const { id, data, body } of rows) {
-    const text = body && new TextDecoder().decode(body)
-    const masked = text && eventWithoutSource(text)
-    if (masked === text && eventWithoutSource(data) === data) continue
-    await executor.run(putPayload, {
-      id,
-      data: eventWithoutSource(data),
-      body: masked === null ? null : Buffer.from(masked),
-    })
-  }
-  const last = rows.at(-1)?.created_at_ms ?? fromMs
-  await executor.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
-  return rows.length
-}

@@ -1,10 +1,12 @@
 import { type Selectable, sql } from 'kysely'
 import type { NodeTable } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
-import type { NewNode, Node, NodeFacts } from '../store.ts'
+import { statement, Verbs } from '../executor.ts'
+import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
+import { nodeActivity } from './nodeActivity.ts'
+import { nextStart } from './meta.ts'
 
 /** Replaces the end of the lease of a node that was given up: its sessions are being ended, and it is never renewed. */
 const GIVEN_UP = sql.lit(-1)
@@ -85,50 +87,64 @@ const list = statement((db, _none: object, engine) =>
     .orderBy('id'),
 )
 
-export async function insertNode(executor: Executor, node: NewNode, leaseMs: number): Promise<void> {
-  await executor.run(insert, { ...node, leaseMs })
+/** The reads of nodes. */
+export class NodeReadVerbs extends Verbs {
+  async list(): Promise<Node[]> {
+    return (await this.executor.all(list, {})).map(fromRow)
+  }
+
+  async keys(): Promise<ReadonlyMap<string, string>> {
+    return new Map((await this.executor.all(keys, {})).map((row) => [row.node_id, row.key_id]))
+  }
+
+  async facts(): Promise<ReadonlyMap<string, NodeFacts>> {
+    const rows = await this.executor.all(facts, {})
+    return new Map(rows.map(({ node_id, cpu_percent, ...rest }) => [node_id, { ...rest, cpuPercent: cpu_percent }]))
+  }
+
+  activity(query: ActivityQuery): Promise<NodeActivity[]> {
+    return nodeActivity(this.executor, query)
+  }
 }
 
-export async function renewNode(executor: Executor, id: string, leaseMs: number): Promise<boolean> {
-  return (await executor.run(nodeRenewal, { id, leaseMs })) === 1
-}
+/** The verbs of nodes in a transaction. */
+export class NodeTxVerbs extends NodeReadVerbs {
+  async insert(node: NewNode, leaseMs: number): Promise<void> {
+    await this.executor.run(insert, { ...node, leaseMs })
+  }
 
-export async function lockSharedNode(executor: Executor, id: string): Promise<boolean> {
-  return (await executor.first(lockShared, { id })) !== undefined
-}
+  nextStart(least: number, step: number): Promise<number> {
+    return nextStart(this.executor, least, step)
+  }
 
-export async function giveUpNode(executor: Executor, id: string, isKnownDead: boolean): Promise<number | undefined> {
-  const row = await executor.first(isKnownDead ? lock : lockExpired, { id })
-  if (!row) return undefined
-  await executor.run(giveUp, { id })
-  return row.seen_at_ms
-}
+  async setKey(id: string, keyId: string): Promise<void> {
+    await this.executor.run(insertKey, { id, keyId })
+  }
 
-export async function deleteNode(executor: Executor, id: string): Promise<void> {
-  await executor.run(removeKey, { id })
-  await executor.run(remove, { id })
-  await executor.run(removeFacts, {})
-}
+  async setFacts(id: string, about: NodeFacts): Promise<void> {
+    await this.executor.run(putFacts, { id, ...about })
+  }
 
-export async function setNodeKey(executor: Executor, id: string, keyId: string): Promise<void> {
-  await executor.run(insertKey, { id, keyId })
-}
+  async renew(id: string, leaseMs: number): Promise<boolean> {
+    return (await this.executor.run(nodeRenewal, { id, leaseMs })) === 1
+  }
 
-export async function nodeKeys(executor: Executor): Promise<ReadonlyMap<string, string>> {
-  return new Map((await executor.all(keys, {})).map((row) => [row.node_id, row.key_id]))
-}
+  async lockShared(id: string): Promise<boolean> {
+    return (await this.executor.first(lockShared, { id })) !== undefined
+  }
 
-export async function setNodeFacts(executor: Executor, id: string, about: NodeFacts): Promise<void> {
-  await executor.run(putFacts, { id, ...about })
-}
+  async giveUp(id: string, isKnownDead: boolean): Promise<number | undefined> {
+    const row = await this.executor.first(isKnownDead ? lock : lockExpired, { id })
+    if (!row) return undefined
+    await this.executor.run(giveUp, { id })
+    return row.seen_at_ms
+  }
 
-export async function nodeFacts(executor: Executor): Promise<ReadonlyMap<string, NodeFacts>> {
-  const rows = await executor.all(facts, {})
-  return new Map(rows.map(({ node_id, cpu_percent, ...rest }) => [node_id, { ...rest, cpuPercent: cpu_percent }]))
-}
-
-export async function listNodes(executor: Executor): Promise<Node[]> {
-  return (await executor.all(list, {})).map(fromRow)
+  async delete(id: string): Promise<void> {
+    await this.executor.run(removeKey, { id })
+    await this.executor.run(remove, { id })
+    await this.executor.run(removeFacts, {})
+  }
 }
 
 const fromRow = (row: Selectable<NodeTable> & { expired: number }): Node => ({

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { OutboxEvent } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
@@ -30,19 +30,25 @@ const take = statement((db, p: { limit: number }, engine) => {
   return db.deleteFrom('outbox').where('id', 'in', mine).returning(columnsOf('outbox'))
 })
 
-export async function appendOutbox(executor: Executor, event: OutboxEvent): Promise<number> {
-  const row = await executor.first(append, event)
-  if (!row) throw new Error('insert returned no row')
-  return row.id
+/** The reads of outbox. */
+export class OutboxReadVerbs extends Verbs {
+  async pending(limit: number): Promise<(OutboxEvent & { id: number })[]> {
+    return (await this.executor.all(pending, { limit })).map(fromRow)
+  }
 }
 
-export async function pendingOutbox(executor: Executor, limit: number): Promise<(OutboxEvent & { id: number })[]> {
-  return (await executor.all(pending, { limit })).map(fromRow)
-}
+/** The verbs of outbox in a transaction. */
+export class OutboxTxVerbs extends OutboxReadVerbs {
+  async append(event: OutboxEvent): Promise<number> {
+    const row = await this.executor.first(append, event)
+    if (!row) throw new Error('insert returned no row')
+    return row.id
+  }
 
-export async function takeOutbox(executor: Executor, limit: number): Promise<(OutboxEvent & { id: number })[]> {
-  const rows = await executor.all(take, { limit })
-  return rows.toSorted((a, b) => a.id - b.id).map(fromRow)
+  async take(limit: number): Promise<(OutboxEvent & { id: number })[]> {
+    const rows = await this.executor.all(take, { limit })
+    return rows.toSorted((a, b) => a.id - b.id).map(fromRow)
+  }
 }
 
 function fromRow(row: Selectable<DB['outbox']>): OutboxEvent & { id: number } {

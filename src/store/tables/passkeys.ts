@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { type Executor, statement, Verbs } from '../executor.ts'
 import type { Passkey } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 
@@ -65,42 +65,43 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function getPasskey(executor: Executor, id: string): Promise<Passkey | undefined> {
-  const row = await executor.first(byId, { id })
-  return row && fromRow(row)
+/** The reads of passkeys. */
+export class PasskeyReadVerbs extends Verbs {
+  async get(id: string): Promise<Passkey | undefined> {
+    const row = await this.executor.first(byId, { id })
+    return row && fromRow(row)
+  }
+
+  async list(userId: number): Promise<Passkey[]> {
+    return (await this.executor.all(ofUser, { userId })).map(fromRow)
+  }
 }
 
-export async function listPasskeys(executor: Executor, userId: number): Promise<Passkey[]> {
-  return (await executor.all(ofUser, { userId })).map(fromRow)
-}
+/** The verbs of passkeys in a transaction. */
+export class PasskeyTxVerbs extends PasskeyReadVerbs {
+  async insert(passkey: Passkey): Promise<void> {
+    await this.executor.run(insert, { ...passkey, transports: JSON.stringify(passkey.transports) })
+  }
 
-export async function insertPasskey(executor: Executor, passkey: Passkey): Promise<void> {
-  await executor.run(insert, { ...passkey, transports: JSON.stringify(passkey.transports) })
-}
+  async countUse(id: string, count: { from: number; to: number }, atMs: number): Promise<boolean> {
+    return (await this.executor.run(use, { id, ...count, atMs })) > 0
+  }
 
-export async function countPasskeyUse(
-  executor: Executor,
-  id: string,
-  count: { from: number; to: number },
-  atMs: number,
-): Promise<boolean> {
-  return (await executor.run(use, { id, ...count, atMs })) > 0
-}
+  async delete(userId: number, id: string): Promise<boolean> {
+    return (await this.executor.run(remove, { userId, id })) > 0
+  }
 
-export async function deletePasskey(executor: Executor, userId: number, id: string): Promise<boolean> {
-  return (await executor.run(remove, { userId, id })) > 0
+  async spend(hash: Uint8Array, expiresAtMs: number): Promise<boolean> {
+    return (await this.executor.run(spend, { hash, expiresAtMs })) > 0
+  }
+
+  async pruneChallenges(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 export async function deletePasskeysOf(executor: Executor, userId: number): Promise<void> {
   await executor.run(removeOf, { userId })
-}
-
-export async function spendChallenge(executor: Executor, hash: Uint8Array, expiresAtMs: number): Promise<boolean> {
-  return (await executor.run(spend, { hash, expiresAtMs })) > 0
-}
-
-export async function pruneChallenges(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  return executor.run(prune, { beforeMs, limit })
 }
 
 function fromRow(row: Selectable<DB['passkeys']>): Passkey {

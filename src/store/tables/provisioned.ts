@@ -1,4 +1,4 @@
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { Provisioned } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 
@@ -34,19 +34,18 @@ const remove = statement((db, p: Name) =>
     .where('name', '=', p.name),
 )
 
-export async function listProvisioned(executor: Executor, accountId: string): Promise<Provisioned[]> {
-  const rows = await executor.all(list, { accountId })
-  return rows.map(({ kind, name, resource_id: resourceId }) => ({ kind, name, resourceId }))
-}
+/** The verbs of provisioned in a transaction. */
+export class ProvisionedTxVerbs extends Verbs {
+  async list(accountId: string): Promise<Provisioned[]> {
+    const rows = await this.executor.all(list, { accountId })
+    return rows.map(({ kind, name, resource_id: resourceId }) => ({ kind, name, resourceId }))
+  }
 
-export async function putProvisioned(executor: Executor, accountId: string, row: Provisioned): Promise<void> {
-  await executor.run(put, { ...row, accountId })
-}
+  async put(accountId: string, row: Provisioned): Promise<void> {
+    await this.executor.run(put, { ...row, accountId })
+  }
 
-export async function deleteProvisioned(
-  executor: Executor,
-  accountId: string,
-  { kind, name }: Pick<Provisioned, 'kind' | 'name'>,
-): Promise<void> {
-  await executor.run(remove, { accountId, kind, name })
+  async delete(accountId: string, { kind, name }: Pick<Provisioned, 'kind' | 'name'>): Promise<void> {
+    await this.executor.run(remove, { accountId, kind, name })
+  }
 }

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
 import type { RecordingTable } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
@@ -69,49 +69,55 @@ const unfinished = statement((db, p: { hostKey: string }) =>
     .orderBy('id'),
 )
 
-export async function insertRecording(executor: Executor, recording: StoredRecording): Promise<void> {
-  await executor.run(insert, toRow(recording))
+/** The reads of recordings. */
+export class RecordingReadVerbs extends Verbs {
+  async get(accountId: string, id: string): Promise<StoredRecording | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
+
+  async page(query: RecordingQuery): Promise<StoredRecording[]> {
+    const rows = await this.executor.ask((db) => {
+      let page = db
+        .selectFrom('recordings')
+        .select(columnsOf('recordings'))
+        .where('account_id', '=', query.accountId)
+        .where('state', '!=', 'deleting')
+      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+      if (query.after !== undefined) page = page.where('id', '<', query.after)
+      return page.orderBy('id', 'desc').limit(query.limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async usage(accountId: string): Promise<{ count: number; bytes: number }> {
+    return (await this.executor.first(usage, { accountId })) ?? { count: 0, bytes: 0 }
+  }
+
+  async unfinished(hostKey: string): Promise<StoredRecording[]> {
+    return (await this.executor.all(unfinished, { hostKey })).map(fromRow)
+  }
 }
 
-export async function lockRecording(executor: Executor, id: string): Promise<StoredRecording | undefined> {
-  const row = await executor.first(lock, { id })
-  return row && fromRow(row)
-}
+/** The verbs of recordings in a transaction. */
+export class RecordingTxVerbs extends RecordingReadVerbs {
+  async insert(recording: StoredRecording): Promise<void> {
+    await this.executor.run(insert, toRow(recording))
+  }
 
-export async function replaceRecording(executor: Executor, recording: StoredRecording): Promise<void> {
-  await executor.run(replace, toRow(recording))
-}
+  async lock(id: string): Promise<StoredRecording | undefined> {
+    const row = await this.executor.first(lock, { id })
+    return row && fromRow(row)
+  }
 
-export async function deleteRecording(executor: Executor, id: string): Promise<void> {
-  await executor.run(remove, { id })
-}
+  async replace(recording: StoredRecording): Promise<void> {
+    await this.executor.run(replace, toRow(recording))
+  }
 
-export async function getRecording(
-  executor: Executor,
-  accountId: string,
-  id: string,
-): Promise<StoredRecording | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && fromRow(row)
-}
-
-export async function unfinishedRecordings(executor: Executor, hostKey: string): Promise<StoredRecording[]> {
-  return (await executor.all(unfinished, { hostKey })).map(fromRow)
-}
-
-export async function pageRecordings(executor: Executor, query: RecordingQuery): Promise<StoredRecording[]> {
-  const rows = await executor.ask((db) => {
-    let page = db
-      .selectFrom('recordings')
-      .select(columnsOf('recordings'))
-      .where('account_id', '=', query.accountId)
-      .where('state', '!=', 'deleting')
-    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-    if (query.after !== undefined) page = page.where('id', '<', query.after)
-    return page.orderBy('id', 'desc').limit(query.limit)
-  })
-  return rows.map(fromRow)
+  async delete(id: string): Promise<void> {
+    await this.executor.run(remove, { id })
+  }
 }
 
 const toRow = (recording: StoredRecording): Row => ({
@@ -156,8 +162,3 @@ const usage = statement((db, p: { accountId: string }) =>
     .where('account_id', '=', p.accountId)
     .where('state', '=', sql.lit('completed')),
 )
-
-export const recordingUsage = async (
-  executor: Executor,
-  accountId: string,
-): Promise<{ count: number; bytes: number }> => (await executor.first(usage, { accountId })) ?? { count: 0, bytes: 0 }

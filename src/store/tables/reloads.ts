@@ -1,4 +1,4 @@
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { ReloadRequest } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 
@@ -36,27 +36,33 @@ const prune = statement((db, p: { beforeMs: number }) =>
   db.deleteFrom('reload_requests').where('asked_at_ms', '<', p.beforeMs),
 )
 
-export async function insertReload(executor: Executor, request: ReloadRequest, askedAtMs: number): Promise<void> {
-  await executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })
+/** The reads of reloads. */
+export class ReloadReadVerbs extends Verbs {
+  async waiting(nodeId: string, limit: number): Promise<ReloadRequest[]> {
+    const rows = await this.executor.all(waiting, { nodeId, limit })
+    return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1 }))
+  }
+
+  async answer(id: string): Promise<string | null> {
+    return (await this.executor.first(answerOf, { id }))?.answer ?? null
+  }
 }
 
-export async function waitingReloads(executor: Executor, nodeId: string, limit: number): Promise<ReloadRequest[]> {
-  const rows = await executor.all(waiting, { nodeId, limit })
-  return rows.map((row) => ({ id: row.id, nodeId: row.node_id, isCheck: row.is_check === 1 }))
-}
+/** The verbs of reloads in a transaction. */
+export class ReloadTxVerbs extends Verbs {
+  async insert(request: ReloadRequest, askedAtMs: number): Promise<void> {
+    await this.executor.run(insert, { ...request, isCheck: request.isCheck ? 1 : 0, askedAtMs })
+  }
 
-export async function setReloadAnswer(executor: Executor, id: string, answer: string): Promise<void> {
-  await executor.run(setAnswer, { id, answer })
-}
+  async answer(id: string, answer: string): Promise<void> {
+    await this.executor.run(setAnswer, { id, answer })
+  }
 
-export async function readReloadAnswer(executor: Executor, id: string): Promise<string | null> {
-  return (await executor.first(answerOf, { id }))?.answer ?? null
-}
+  async delete(id: string): Promise<void> {
+    await this.executor.run(remove, { id })
+  }
 
-export async function deleteReload(executor: Executor, id: string): Promise<void> {
-  await executor.run(remove, { id })
-}
-
-export async function pruneReloads(executor: Executor, beforeMs: number): Promise<number> {
-  return executor.run(prune, { beforeMs })
+  async prune(beforeMs: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs })
+  }
 }

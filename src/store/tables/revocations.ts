@@ -1,4 +1,4 @@
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 
 const list = statement((db, p: { tokenId: number }) =>
   db.selectFrom('revocations').select('jti').where('token_id', '=', p.tokenId).orderBy('at_ms').orderBy('jti'),
@@ -20,19 +20,25 @@ const count = statement((db, p: { tokenId: number }) =>
 
 const clear = statement((db, p: { tokenId: number }) => db.deleteFrom('revocations').where('token_id', '=', p.tokenId))
 
-/** The revoked `jti`s, in the order of revocation. */
-export async function listRevocations(executor: Executor, tokenId: number): Promise<string[]> {
-  return (await executor.all(list, { tokenId })).map((row) => row.jti)
+/** The reads of revocations. */
+export class RevocationReadVerbs extends Verbs {
+  /** The revoked `jti`s, in the order of revocation. */
+  async list(tokenId: number): Promise<string[]> {
+    return (await this.executor.all(list, { tokenId })).map((row) => row.jti)
+  }
 }
 
-export async function addRevocation(executor: Executor, tokenId: number, jti: string, atMs: number): Promise<void> {
-  await executor.run(add, { tokenId, jti, atMs })
-}
+/** The verbs of revocations in a transaction. */
+export class RevocationTxVerbs extends RevocationReadVerbs {
+  async add(tokenId: number, jti: string, atMs: number): Promise<void> {
+    await this.executor.run(add, { tokenId, jti, atMs })
+  }
 
-export async function countRevocations(executor: Executor, tokenId: number): Promise<number> {
-  return (await executor.first(count, { tokenId }))?.n ?? 0
-}
+  async count(tokenId: number): Promise<number> {
+    return (await this.executor.first(count, { tokenId }))?.n ?? 0
+  }
 
-export async function clearRevocations(executor: Executor, tokenId: number): Promise<void> {
-  await executor.run(clear, { tokenId })
+  async clear(tokenId: number): Promise<void> {
+    await this.executor.run(clear, { tokenId })
+  }
 }

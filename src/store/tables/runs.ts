@@ -3,7 +3,7 @@ import type { DatedSpan } from '../../base/clock.ts'
 import type { Cause } from '../../core/channels/runs/engine.ts'
 import type { RunActorTable, RunTable } from '../runsSchema.ts'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { type Executor, statement, Verbs } from '../executor.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -66,15 +66,66 @@ const within = statement((db, p: { channelId: string; fromMs: number; untilMs: n
     .limit(p.limit),
 )
 
-export async function getRun(executor: Executor, id: string): Promise<Run | undefined> {
-  const row = await executor.first(byId, { id })
-  return row && fromRow(row)
+/** The reads of runs. */
+export class RunReadVerbs extends Verbs {
+  async page(query: RunQuery): Promise<Run[]> {
+    const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
+    const rows = await this.executor.ask((db) => {
+      let page = named(db)
+      if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
+      if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
+      if (engineIds) page = page.where('engine_id', 'in', engineIds)
+      if (startedAfterMs !== undefined) page = page.where('started_at_ms', '>', startedAfterMs)
+      if (endedBeforeMs !== undefined) page = page.where('ended_at_ms', '<', endedBeforeMs)
+      if (after) page = page.where(afterKey(['started_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+      return page.orderBy('started_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async within(query: RunsWithin): Promise<Run[]> {
+    return (await this.executor.all(within, query)).map(fromRow)
+  }
+
+  async exist(accountId: string, of: { channelId: string } | { engineId: string }): Promise<boolean> {
+    const found =
+      'channelId' in of
+        ? this.executor.first(ofChannel, { accountId, ...of })
+        : this.executor.first(ofEngine, { accountId, ...of })
+    return (await found) !== undefined
+  }
 }
 
-export async function insertRun(executor: Executor, run: Run): Promise<void> {
-  await executor.change((db) => db.insertInto('runs').values(toRow(run)))
-  const { start, stop, keptBy } = run
-  await putActors(executor, run.id, { start_name: start.name, stop_name: stop?.name, kept_by: keptBy ?? undefined })
+/** The verbs of runs in a transaction. */
+export class RunTxVerbs extends RunReadVerbs {
+  async insert(run: Run): Promise<void> {
+    await this.executor.change((db) => db.insertInto('runs').values(toRow(run)))
+    const { start, stop, keptBy } = run
+    await putActors(this.executor, run.id, {
+      start_name: start.name,
+      stop_name: stop?.name,
+      kept_by: keptBy ?? undefined,
+    })
+  }
+
+  async get(id: string): Promise<Run | undefined> {
+    const row = await this.executor.first(byId, { id })
+    return row && fromRow(row)
+  }
+
+  async end(id: string, stop: Cause, span: DatedSpan): Promise<void> {
+    const ended = await this.executor.run(end, { id, type: stop.type, by: stop.id, ...span })
+    if (ended > 0) await putActors(this.executor, id, { stop_name: stop.name })
+  }
+
+  keep(id: string, by: string): Promise<void> {
+    return putActors(this.executor, id, { kept_by: by })
+  }
+
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    await this.executor.run(pruneActors, { beforeMs, limit })
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 /** Overwrites the names that are given; leaves the others unchanged. */
@@ -91,48 +142,6 @@ async function putActors(
       .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...given })
       .onConflict((c) => c.column('run_id').doUpdateSet(given)),
   )
-}
-
-export async function endRun(executor: Executor, id: string, stop: Cause, span: DatedSpan): Promise<void> {
-  const ended = await executor.run(end, { id, type: stop.type, by: stop.id, ...span })
-  if (ended > 0) await putActors(executor, id, { stop_name: stop.name })
-}
-
-export const keepRun = (executor: Executor, id: string, by: string): Promise<void> =>
-  putActors(executor, id, { kept_by: by })
-
-export async function existRuns(
-  executor: Executor,
-  accountId: string,
-  of: { channelId: string } | { engineId: string },
-): Promise<boolean> {
-  const found =
-    'channelId' in of ? executor.first(ofChannel, { accountId, ...of }) : executor.first(ofEngine, { accountId, ...of })
-  return (await found) !== undefined
-}
-
-export async function pruneRuns(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  await executor.run(pruneActors, { beforeMs, limit })
-  return executor.run(prune, { beforeMs, limit })
-}
-
-export async function runsWithin(executor: Executor, query: RunsWithin): Promise<Run[]> {
-  return (await executor.all(within, query)).map(fromRow)
-}
-
-export async function pageRuns(executor: Executor, query: RunQuery): Promise<Run[]> {
-  const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
-  const rows = await executor.ask((db) => {
-    let page = named(db)
-    if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
-    if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
-    if (engineIds) page = page.where('engine_id', 'in', engineIds)
-    if (startedAfterMs !== undefined) page = page.where('started_at_ms', '>', startedAfterMs)
-    if (endedBeforeMs !== undefined) page = page.where('ended_at_ms', '<', endedBeforeMs)
-    if (after) page = page.where(afterKey(['started_at_ms', 'id'], 'desc', [after.atMs, after.id]))
-    return page.orderBy('started_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
-  })
-  return rows.map(fromRow)
 }
 
 const toRow = (run: Run): Insertable<RunTable> => ({

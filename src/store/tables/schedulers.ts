@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
@@ -126,54 +126,95 @@ const pruneSkipped = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export const getScheduler = schedulers.get.bind(schedulers)
-export const lockScheduler = schedulers.lock.bind(schedulers)
-export const insertScheduler = schedulers.insert.bind(schedulers)
-export const replaceScheduler = schedulers.replace.bind(schedulers)
+/** The reads of schedulers. */
+export class SchedulerReadVerbs extends Verbs {
+  get(accountId: string, id: string): Promise<Scheduler | undefined> {
+    return schedulers.get(this.executor, accountId, id)
+  }
 
-export async function deleteScheduler(executor: Executor, id: string): Promise<void> {
-  await executor.run(removeSkips, { id })
-  await schedulers.delete(executor, id)
+  async page(query: SchedulerQuery): Promise<Scheduler[]> {
+    const column = COLUMNS[query.sortBy]
+    const order = query.descending ? 'desc' : 'asc'
+    const { after, statuses, channelId } = query
+    const rows = await this.executor.ask((db) => {
+      let page = db.selectFrom('schedulers').select(columnsOf('schedulers')).where('account_id', '=', query.accountId)
+      if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
+      if (channelId !== undefined) page = page.where(names(channelId))
+      if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))
+      return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
+    })
+    return schedulers.read(rows)
+  }
+
+  due(nowMs: number, limit: number): Promise<{ accountId: string; id: string }[]> {
+    return this.executor.all(due, { nowMs, limit })
+  }
+
+  async skips(id: string, limit: number): Promise<SkippedOccurrence[]> {
+    const rows = await this.executor.all(skips, { id, limit })
+    return rows.map((row) => ({
+      schedulerId: row.scheduler_id,
+      startMs: row.start_ms,
+      endMs: row.end_ms,
+      atMs: row.at_ms,
+      reason: row.reason,
+    }))
+  }
 }
 
-export function dueSchedulers(
-  executor: Executor,
-  nowMs: number,
-  limit: number,
-): Promise<{ accountId: string; id: string }[]> {
-  return executor.all(due, { nowMs, limit })
-}
+/** The verbs of schedulers in a transaction. */
+export class SchedulerTxVerbs extends SchedulerReadVerbs {
+  insert(value: Scheduler): Promise<void> {
+    return schedulers.insert(this.executor, value)
+  }
 
-export async function otherActiveSchedulers(executor: Executor, accountId: string, id: string): Promise<Scheduler[]> {
-  return schedulers.read(await executor.all(others, { accountId, id }))
-}
+  lock(accountId: string, id: string): Promise<Scheduler | undefined> {
+    return schedulers.lock(this.executor, accountId, id)
+  }
 
-export async function lockSchedulersNaming(
-  executor: Executor,
-  accountId: string,
-  channelId: string,
-): Promise<Scheduler[]> {
-  // An id has letters, digits and `_`, a wildcard in `like`: the query may find too many rows, which the filter removes.
-  const found = schedulers.read(await executor.all(naming, { accountId, pattern: `%"${channelId}"%` }))
-  return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
-}
+  replace(value: Scheduler): Promise<void> {
+    return schedulers.replace(this.executor, value)
+  }
 
-export async function countSchedulers(executor: Executor, accountId: string): Promise<number> {
-  return (await executor.first(count, { accountId }))?.n ?? 0
-}
+  async delete(id: string): Promise<void> {
+    await this.executor.run(removeSkips, { id })
+    await schedulers.delete(this.executor, id)
+  }
 
-export async function pageSchedulers(executor: Executor, query: SchedulerQuery): Promise<Scheduler[]> {
-  const column = COLUMNS[query.sortBy]
-  const order = query.descending ? 'desc' : 'asc'
-  const { after, statuses, channelId } = query
-  const rows = await executor.ask((db) => {
-    let page = db.selectFrom('schedulers').select(columnsOf('schedulers')).where('account_id', '=', query.accountId)
-    if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
-    if (channelId !== undefined) page = page.where(names(channelId))
-    if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))
-    return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
-  })
-  return schedulers.read(rows)
+  async lockNaming(accountId: string, channelId: string): Promise<Scheduler[]> {
+    // An id has letters, digits and `_`, a wildcard in `like`: the query may find too many rows, which the filter removes.
+    const found = schedulers.read(await this.executor.all(naming, { accountId, pattern: `%"${channelId}"%` }))
+    return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
+  }
+
+  async otherActive(accountId: string, id: string): Promise<Scheduler[]> {
+    return schedulers.read(await this.executor.all(others, { accountId, id }))
+  }
+
+  async count(accountId: string): Promise<number> {
+    return (await this.executor.first(count, { accountId }))?.n ?? 0
+  }
+
+  async skip(rows: readonly SkippedOccurrence[]): Promise<void> {
+    if (rows.length === 0) return
+    const values = rows.map((row) => ({
+      scheduler_id: row.schedulerId,
+      start_ms: row.startMs,
+      end_ms: row.endMs,
+      at_ms: row.atMs,
+      reason: row.reason,
+    }))
+    await this.executor.change((db) =>
+      db
+        .insertInto('scheduler_skips')
+        .values(values)
+        .onConflict((c) => c.columns(['scheduler_id', 'start_ms']).doNothing()),
+    )
+  }
+
+  pruneSkips(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(pruneSkipped, { beforeMs, limit })
+  }
 }
 
 /** The targets are JSON; an id has letters, digits and `_`, which is a wildcard in `like`. */
@@ -183,34 +224,3 @@ const names = (channelId: string) => {
     .replace(/[\\%_]/g, String.raw`\$&`)}%`
   return sql<SqlBool>`channels like ${text} escape '\\'`
 }
-
-export async function skipOccurrences(executor: Executor, rows: readonly SkippedOccurrence[]): Promise<void> {
-  if (rows.length === 0) return
-  const values = rows.map((row) => ({
-    scheduler_id: row.schedulerId,
-    start_ms: row.startMs,
-    end_ms: row.endMs,
-    at_ms: row.atMs,
-    reason: row.reason,
-  }))
-  await executor.change((db) =>
-    db
-      .insertInto('scheduler_skips')
-      .values(values)
-      .onConflict((c) => c.columns(['scheduler_id', 'start_ms']).doNothing()),
-  )
-}
-
-export async function skippedOccurrences(executor: Executor, id: string, limit: number): Promise<SkippedOccurrence[]> {
-  const rows = await executor.all(skips, { id, limit })
-  return rows.map((row) => ({
-    schedulerId: row.scheduler_id,
-    startMs: row.start_ms,
-    endMs: row.end_ms,
-    atMs: row.at_ms,
-    reason: row.reason,
-  }))
-}
-
-export const pruneSkips = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
-  executor.run(pruneSkipped, { beforeMs, limit })

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { ApiSecret } from '../store.ts'
 
 type Row = Omit<Selectable<DB['secrets']>, 'hash'>
@@ -47,45 +47,42 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('secrets').where('id', '=', p.id))
 
-export async function findSecret(executor: Executor, hash: Uint8Array): Promise<ApiSecret | undefined> {
-  const row = await executor.first(byHash, { hash })
-  return row && fromRow(row)
+/** The reads of secrets. */
+export class SecretReadVerbs extends Verbs {
+  async findByHash(hash: Uint8Array): Promise<ApiSecret | undefined> {
+    const row = await this.executor.first(byHash, { hash })
+    return row && fromRow(row)
+  }
+
+  async list(accountId: string): Promise<ApiSecret[]> {
+    return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
+  }
 }
 
-export async function getSecret(executor: Executor, accountId: string, id: number): Promise<ApiSecret | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && fromRow(row)
-}
+/** The verbs of secrets in a transaction. */
+export class SecretTxVerbs extends SecretReadVerbs {
+  async insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret> {
+    const [row] = await this.executor.all(insert, secret)
+    if (!row) throw new Error('insert returned no row')
+    return fromRow(row)
+  }
 
-export async function listSecrets(executor: Executor, accountId: string): Promise<ApiSecret[]> {
-  return (await executor.all(ofAccount, { accountId })).map(fromRow)
-}
+  async get(accountId: string, id: number): Promise<ApiSecret | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
 
-export async function insertSecret(
-  executor: Executor,
-  secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array },
-): Promise<ApiSecret> {
-  const [row] = await executor.all(insert, secret)
-  if (!row) throw new Error('insert returned no row')
-  return fromRow(row)
-}
+  async replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void> {
+    await this.executor.run(replace, { id, hash, hint, atMs })
+  }
 
-export async function replaceSecret(
-  executor: Executor,
-  id: number,
-  hash: Uint8Array,
-  hint: string,
-  atMs: number,
-): Promise<void> {
-  await executor.run(replace, { id, hash, hint, atMs })
-}
+  async touch(id: number, atMs: number): Promise<void> {
+    await this.executor.run(touch, { id, atMs })
+  }
 
-export async function touchSecret(executor: Executor, id: number, atMs: number): Promise<void> {
-  await executor.run(touch, { id, atMs })
-}
-
-export async function deleteSecret(executor: Executor, id: number): Promise<void> {
-  await executor.run(remove, { id })
+  async delete(id: number): Promise<void> {
+    await this.executor.run(remove, { id })
+  }
 }
 
 function fromRow(row: Row): ApiSecret {

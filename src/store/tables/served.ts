@@ -1,34 +1,73 @@
 import { sql } from 'kysely'
-import { inSlices, type Executor, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 
-export async function addServed(executor: Executor, rows: readonly ServedBytes[]): Promise<void> {
-  // Sorted, so that two nodes that add to the same rows cannot deadlock.
-  const values = rows.toSorted(byKey).map((row) => ({
-    distribution_id: row.distributionId,
-    slot_ms: row.slotMs,
-    country: row.country,
-    tracking_id: row.trackingId,
-    account_id: row.accountId,
-    channel_id: row.channelId,
-    bytes_out: row.bytesOut,
-    viewed_ms: row.viewedMs,
-    cache_bytes: row.bytesFromCaches ?? 0,
-  }))
-  await inSlices(values, (slice) =>
-    executor.change((db) =>
-      db
-        .insertInto('distribution_bytes')
-        .values(slice)
-        .onConflict((c) =>
-          c.columns(['distribution_id', 'slot_ms', 'country', 'tracking_id']).doUpdateSet({
-            bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out`,
-            viewed_ms: sql`distribution_bytes.viewed_ms + excluded.viewed_ms`,
-            cache_bytes: sql`distribution_bytes.cache_bytes + excluded.cache_bytes`,
-          }),
-        ),
-    ),
-  )
+/** The reads of served. */
+export class ServedReadVerbs extends Verbs {
+  async sum(query: ServedQuery): Promise<ServedSum[]> {
+    const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } =
+      query
+    const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
+    const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
+    const answer = await this.executor.execute(
+      sql`select ${sql.join([...selected, ...SUMS])}
+      from distribution_bytes
+      where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
+      ${channelId === undefined ? sql`` : sql`and channel_id = ${channelId}`}
+      ${distributionId === undefined ? sql`` : sql`and distribution_id = ${distributionId}`}
+      ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
+      ${viewed ? sql`and viewed_ms > 0` : sql``}
+      ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
+      group by ${grouped} order by ${grouped} limit ${limit}`.compile(this.executor.engine.db),
+    )
+    const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
+    const sums = { bytesOut: 0, bytesFromCaches: 0, viewedMs: 0 }
+    return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
+  }
+
+  async exists(accountId: string, of: { channelId: string } | { distributionId: string }): Promise<boolean> {
+    const found =
+      'channelId' in of
+        ? this.executor.first(ofChannel, { accountId, ...of })
+        : this.executor.first(ofDistribution, { accountId, ...of })
+    return (await found) !== undefined
+  }
+}
+
+/** The verbs of served in a transaction. */
+export class ServedTxVerbs extends ServedReadVerbs {
+  async add(rows: readonly ServedBytes[]): Promise<void> {
+    // Sorted, so that two nodes that add to the same rows cannot deadlock.
+    const values = rows.toSorted(byKey).map((row) => ({
+      distribution_id: row.distributionId,
+      slot_ms: row.slotMs,
+      country: row.country,
+      tracking_id: row.trackingId,
+      account_id: row.accountId,
+      channel_id: row.channelId,
+      bytes_out: row.bytesOut,
+      viewed_ms: row.viewedMs,
+      cache_bytes: row.bytesFromCaches ?? 0,
+    }))
+    await inSlices(values, (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('distribution_bytes')
+          .values(slice)
+          .onConflict((c) =>
+            c.columns(['distribution_id', 'slot_ms', 'country', 'tracking_id']).doUpdateSet({
+              bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out`,
+              viewed_ms: sql`distribution_bytes.viewed_ms + excluded.viewed_ms`,
+              cache_bytes: sql`distribution_bytes.cache_bytes + excluded.cache_bytes`,
+            }),
+          ),
+      ),
+    )
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }
 
 function byKey(a: ServedBytes, b: ServedBytes): number {
@@ -53,26 +92,6 @@ const SUMS = [
   sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`,
 ]
 
-export async function sumServed(executor: Executor, query: ServedQuery): Promise<ServedSum[]> {
-  const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } = query
-  const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
-  const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
-  const answer = await executor.execute(
-    sql`select ${sql.join([...selected, ...SUMS])}
-      from distribution_bytes
-      where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
-      ${channelId === undefined ? sql`` : sql`and channel_id = ${channelId}`}
-      ${distributionId === undefined ? sql`` : sql`and distribution_id = ${distributionId}`}
-      ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
-      ${viewed ? sql`and viewed_ms > 0` : sql``}
-      ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
-      group by ${grouped} order by ${grouped} limit ${limit}`.compile(executor.engine.db),
-  )
-  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
-  const sums = { bytesOut: 0, bytesFromCaches: 0, viewedMs: 0 }
-  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
-}
-
 const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
   db
     .selectFrom('distribution_bytes')
@@ -91,18 +110,6 @@ const ofDistribution = statement((db, p: { accountId: string; distributionId: st
     .limit(1),
 )
 
-export async function existsServed(
-  executor: Executor,
-  accountId: string,
-  of: { channelId: string } | { distributionId: string },
-): Promise<boolean> {
-  const found =
-    'channelId' in of
-      ? executor.first(ofChannel, { accountId, ...of })
-      : executor.first(ofDistribution, { accountId, ...of })
-  return (await found) !== undefined
-}
-
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
     .deleteFrom('distribution_bytes')
@@ -119,6 +126,3 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
       ),
     ),
 )
-
-export const pruneServed = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
-  executor.run(prune, { beforeMs, limit })

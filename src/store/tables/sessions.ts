@@ -2,10 +2,11 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
-import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
+import { statement, Verbs } from '../executor.ts'
+import type { SessionEnd, SessionQuery, SessionScope, StoredSession } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
+import { countUsage, endSessions, type Total } from './usage.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -104,127 +105,124 @@ const pruneFeeds = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function insertSession(executor: Executor, live: Session, node: string): Promise<void> {
-  await executor.run(insert, {
-    id: live.id,
-    action: live.action,
-    protocol: live.protocol,
-    account_id: live.accountId,
-    stream_name: live.streamName,
-    source_id: live.sourceId,
-    token_id: live.tokenId,
-    jti: live.jti,
-    tracking_id: live.trackingId,
-    address: live.address,
-    origin: live.origin,
-    country: live.country,
-    node,
-    started_at_ms: live.startedAtMs,
-    bytes_in: 0,
-    bytes_out: 0,
-  })
+/** The reads of sessions. */
+export class SessionReadVerbs extends Verbs {
+  async get(id: string): Promise<StoredSession | undefined> {
+    const row = await this.executor.first(byId, { id })
+    return row && fromRow(row)
+  }
+
+  async page(query: SessionQuery): Promise<StoredSession[]> {
+    const rows = await this.executor.ask((db) => {
+      let page = db
+        .selectFrom('sessions')
+        .select(columnsOf('sessions'))
+        .select((eb) =>
+          eb
+            .selectFrom('session_cache_bytes')
+            .select('session_cache_bytes.bytes_out')
+            .whereRef('session_id', '=', 'sessions.id')
+            .as('from_caches'),
+        )
+        .where('account_id', '=', query.accountId)
+        .where('ended_at_ms', 'is', null)
+      if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+      if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+      if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol)
+      if (query.action !== undefined) page = page.where('action', '=', query.action)
+      if (query.address !== undefined) page = page.where('address', '=', query.address)
+      if (query.after !== undefined) page = page.where('id', '<', query.after)
+      return page.orderBy('id', 'desc').limit(query.limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async count({ accountId, streamName }: SessionScope): Promise<number> {
+    const [row] = await this.executor.ask((db) => {
+      const open = db
+        .selectFrom('sessions')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('account_id', '=', accountId)
+        .where('ended_at_ms', 'is', null)
+      return streamName === undefined ? open : open.where('stream_name', '=', streamName)
+    })
+    return row?.n ?? 0
+  }
+
+  async kicked(node: string, limit: number): Promise<{ id: string; reason: SessionEndReason }[]> {
+    const rows = await this.executor.all(kicked, { node, limit })
+    return rows.map((row) => ({ id: row.id, reason: readEndReason(row.kick ?? '') }))
+  }
 }
 
-export async function getSession(executor: Executor, id: string): Promise<StoredSession | undefined> {
-  const row = await executor.first(byId, { id })
-  return row && fromRow(row)
-}
+/** The verbs of sessions in a transaction. */
+export class SessionTxVerbs extends Verbs {
+  async insert(live: Session, node: string): Promise<void> {
+    await this.executor.run(insert, {
+      id: live.id,
+      action: live.action,
+      protocol: live.protocol,
+      account_id: live.accountId,
+      stream_name: live.streamName,
+      source_id: live.sourceId,
+      token_id: live.tokenId,
+      jti: live.jti,
+      tracking_id: live.trackingId,
+      address: live.address,
+      origin: live.origin,
+      country: live.country,
+      node,
+      started_at_ms: live.startedAtMs,
+      bytes_in: 0,
+      bytes_out: 0,
+    })
+  }
 
-export async function pageSessions(executor: Executor, query: SessionQuery): Promise<StoredSession[]> {
-  const rows = await executor.ask((db) => {
-    let page = db
-      .selectFrom('sessions')
-      .select(columnsOf('sessions'))
-      .select((eb) =>
-        eb
-          .selectFrom('session_cache_bytes')
-          .select('session_cache_bytes.bytes_out')
-          .whereRef('session_id', '=', 'sessions.id')
-          .as('from_caches'),
-      )
-      .where('account_id', '=', query.accountId)
-      .where('ended_at_ms', 'is', null)
-    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
-    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
-    if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol)
-    if (query.action !== undefined) page = page.where('action', '=', query.action)
-    if (query.address !== undefined) page = page.where('address', '=', query.address)
-    if (query.after !== undefined) page = page.where('id', '<', query.after)
-    return page.orderBy('id', 'desc').limit(query.limit)
-  })
-  return rows.map(fromRow)
-}
+  async attach(id: string, feedId: string): Promise<StoredSession | undefined> {
+    const row = await this.executor.first(attach, { id, feedId })
+    return row && fromRow(row)
+  }
 
-export async function kickedSessions(
-  executor: Executor,
-  node: string,
-  limit: number,
-): Promise<{ id: string; reason: SessionEndReason }[]> {
-  const rows = await executor.all(kicked, { node, limit })
-  return rows.map((row) => ({ id: row.id, reason: readEndReason(row.kick ?? '') }))
-}
+  end(ends: readonly SessionEnd[]): Promise<void> {
+    return endSessions(this.executor, ends)
+  }
 
-export async function attachFeed(executor: Executor, id: string, feedId: string): Promise<StoredSession | undefined> {
-  const row = await executor.first(attach, { id, feedId })
-  return row && fromRow(row)
-}
+  endOfNode(node: string, end: { atMs: number; reason: SessionEndReason; limit: number }): Promise<number> {
+    return this.executor.run(endOfNode, { node, ...end })
+  }
 
-export function endSessionsOfNode(
-  executor: Executor,
-  node: string,
-  end: { atMs: number; reason: SessionEndReason; limit: number },
-): Promise<number> {
-  return executor.run(endOfNode, { node, ...end })
-}
+  async kick(which: { accountId: string; id: string }, reason: SessionEndReason): Promise<StoredSession | undefined> {
+    const row = await this.executor.first(kick, { ...which, reason })
+    return row && fromRow(row)
+  }
 
-export async function kickSession(
-  executor: Executor,
-  which: { accountId: string; id: string },
-  reason: SessionEndReason,
-): Promise<StoredSession | undefined> {
-  const row = await executor.first(kick, { ...which, reason })
-  return row && fromRow(row)
-}
+  kickAll({ accountId, streamName }: SessionScope, reason: SessionEndReason, limit: number): Promise<number> {
+    return this.executor.change((db, engine) => {
+      const open = db
+        .selectFrom('sessions as open')
+        .select('open.id')
+        .where('open.account_id', '=', accountId)
+        .where('open.ended_at_ms', 'is', null)
+        .where('open.kick', 'is', null)
+        // The order of every lock on several sessions.
+        .orderBy('open.id')
+        .limit(limit)
+      const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
+      return db
+        .updateTable('sessions')
+        .set({ kick: reason })
+        .where('id', 'in', lockRows(engine, some, 'update'))
+    })
+  }
 
-export function kickSessions(
-  executor: Executor,
-  { accountId, streamName }: SessionScope,
-  reason: SessionEndReason,
-  limit: number,
-): Promise<number> {
-  return executor.change((db, engine) => {
-    const open = db
-      .selectFrom('sessions as open')
-      .select('open.id')
-      .where('open.account_id', '=', accountId)
-      .where('open.ended_at_ms', 'is', null)
-      .where('open.kick', 'is', null)
-      // The order of every lock on several sessions.
-      .orderBy('open.id')
-      .limit(limit)
-    const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
-    return db
-      .updateTable('sessions')
-      .set({ kick: reason })
-      .where('id', 'in', lockRows(engine, some, 'update'))
-  })
-}
+  count(totals: readonly Total[], atMs: number): Promise<string[]> {
+    return countUsage(this.executor, totals, atMs)
+  }
 
-export async function countSessions(executor: Executor, { accountId, streamName }: SessionScope): Promise<number> {
-  const [row] = await executor.ask((db) => {
-    const open = db
-      .selectFrom('sessions')
-      .select((eb) => eb.fn.countAll<number>().as('n'))
-      .where('account_id', '=', accountId)
-      .where('ended_at_ms', 'is', null)
-    return streamName === undefined ? open : open.where('stream_name', '=', streamName)
-  })
-  return row?.n ?? 0
-}
-
-export async function pruneSessionsAndFeeds(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  const sessions = await executor.run(pruneSessions, { beforeMs, limit })
-  return sessions + (await executor.run(pruneFeeds, { beforeMs, limit }))
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    const sessions = await this.executor.run(pruneSessions, { beforeMs, limit })
+    return sessions + (await this.executor.run(pruneFeeds, { beforeMs, limit }))
+  }
 }
 
 const fromRow = (row: Selectable<SessionTable> & { from_caches?: number | null }): StoredSession => ({

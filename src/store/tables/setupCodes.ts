@@ -1,4 +1,4 @@
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { SetupCode } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 
@@ -34,31 +34,34 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function findSetupCode(executor: Executor, hash: Uint8Array): Promise<SetupCode | undefined> {
-  const row = await executor.first(byHash, { hash })
-  return (
-    row && {
-      accountId: row.account_id,
-      role: row.role,
-      firstOnly: row.first_only === 1,
-      createdAtMs: row.created_at_ms,
-      expiresAtMs: row.expires_at_ms,
-      usedAtMs: row.used_at_ms,
-    }
-  )
+/** The reads of setupCodes. */
+export class SetupCodeReadVerbs extends Verbs {
+  async find(hash: Uint8Array): Promise<SetupCode | undefined> {
+    const row = await this.executor.first(byHash, { hash })
+    return (
+      row && {
+        accountId: row.account_id,
+        role: row.role,
+        firstOnly: row.first_only === 1,
+        createdAtMs: row.created_at_ms,
+        expiresAtMs: row.expires_at_ms,
+        usedAtMs: row.used_at_ms,
+      }
+    )
+  }
 }
 
-export async function insertSetupCode(
-  executor: Executor,
-  code: Omit<SetupCode, 'usedAtMs'> & { hash: Uint8Array },
-): Promise<void> {
-  await executor.run(insert, { ...code, firstOnly: code.firstOnly ? 1 : 0 })
-}
+/** The verbs of setupCodes in a transaction. */
+export class SetupCodeTxVerbs extends SetupCodeReadVerbs {
+  async insert(code: Omit<SetupCode, 'usedAtMs'> & { hash: Uint8Array }): Promise<void> {
+    await this.executor.run(insert, { ...code, firstOnly: code.firstOnly ? 1 : 0 })
+  }
 
-export async function useSetupCode(executor: Executor, hash: Uint8Array, atMs: number): Promise<boolean> {
-  return (await executor.run(use, { hash, atMs })) > 0
-}
+  async use(hash: Uint8Array, atMs: number): Promise<boolean> {
+    return (await this.executor.run(use, { hash, atMs })) > 0
+  }
 
-export async function pruneSetupCodes(executor: Executor, beforeMs: number, limit: number): Promise<number> {
-  return executor.run(prune, { beforeMs, limit })
+  async prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
 }

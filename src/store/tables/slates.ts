@@ -1,4 +1,4 @@
-import { type Executor, statement } from '../executor.ts'
+import { type Executor, statement, Verbs } from '../executor.ts'
 
 const mediaOf = statement((db, p: { id: string }) => db.selectFrom('slates').select('media').where('id', '=', p.id))
 
@@ -10,9 +10,12 @@ const remove = statement((db, p: { channelId: string }) =>
   db.deleteFrom('slates').where('channel_id', '=', p.channelId),
 )
 
-/** The file of a slate. Undefined: the channel has another slate, or none. */
-export async function getSlateMedia(executor: Executor, id: string): Promise<Uint8Array | undefined> {
-  return (await executor.first(mediaOf, { id }))?.media
+/** The reads of slates. */
+export class SlateReadVerbs extends Verbs {
+  /** The file of a slate. Undefined: the channel has another slate, or none. */
+  async media(id: string): Promise<Uint8Array | undefined> {
+    return (await this.executor.first(mediaOf, { id }))?.media
+  }
 }
 
 export async function insertSlateMedia(

@@ -1,53 +1,67 @@
 import { sql } from 'kysely'
 import type { StreamViewing } from '../../core/streams/reading.ts'
-import { type Executor, inSlices, statement } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { Stream, ViewingQuery } from '../store.ts'
 
-/** Each node writes rows of its own, so no order is needed against deadlocks. */
-export async function putStreamNodes(
-  executor: Executor,
-  node: string,
-  streams: readonly (Stream & StreamViewing)[],
-): Promise<void> {
-  const rows = streams.map(({ accountId, streamName, whep, hls, bitrateOut }) => ({
-    account_id: accountId,
-    stream_name: streamName,
-    node_id: node,
-    whep,
-    hls,
-    bitrate_out: bitrateOut,
-  }))
-  await inSlices(rows, (slice) =>
-    executor.change((db) =>
-      db
-        .insertInto('stream_nodes')
-        .values(slice)
-        .onConflict((c) =>
-          c.columns(['account_id', 'stream_name', 'node_id']).doUpdateSet({
-            whep: sql`excluded.whep`,
-            hls: sql`excluded.hls`,
-            bitrate_out: sql`excluded.bitrate_out`,
-          }),
-        ),
-    ),
-  )
+/** The reads of streamNodes. */
+export class StreamNodeReadVerbs extends Verbs {
+  async sum(query: ViewingQuery): Promise<ReadonlyMap<string, StreamViewing>> {
+    const rows = await this.executor.all(sums, query)
+    return new Map(
+      rows.map(({ stream_name, bitrate_out, ...rest }) => [stream_name, { ...rest, bitrateOut: bitrate_out }]),
+    )
+  }
+
+  async remoteViewers(node: string): Promise<(Stream & { readonly viewers: number })[]> {
+    const rows = await this.executor.all(ofNode, { node })
+    return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name, viewers: row.viewers }))
+  }
 }
 
-/** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */
-export async function deleteStreamNodes(executor: Executor, node: string, streams: readonly Stream[]): Promise<void> {
-  await inSlices(streams, (slice) =>
-    executor.change((db) =>
-      db
-        .deleteFrom('stream_nodes')
-        .where((eb) =>
-          eb.or(
-            slice.map(({ accountId, streamName }) =>
-              eb.and({ account_id: accountId, stream_name: streamName, node_id: node }),
+/** The verbs of streamNodes in a transaction. */
+export class StreamNodeTxVerbs extends StreamNodeReadVerbs {
+  /** Each node writes rows of its own, so no order is needed against deadlocks. */
+  async put(node: string, streams: readonly (Stream & StreamViewing)[]): Promise<void> {
+    const rows = streams.map(({ accountId, streamName, whep, hls, bitrateOut }) => ({
+      account_id: accountId,
+      stream_name: streamName,
+      node_id: node,
+      whep,
+      hls,
+      bitrate_out: bitrateOut,
+    }))
+    await inSlices(rows, (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('stream_nodes')
+          .values(slice)
+          .onConflict((c) =>
+            c.columns(['account_id', 'stream_name', 'node_id']).doUpdateSet({
+              whep: sql`excluded.whep`,
+              hls: sql`excluded.hls`,
+              bitrate_out: sql`excluded.bitrate_out`,
+            }),
+          ),
+      ),
+    )
+  }
+
+  /** Rows are named by their whole key, each by itself: joined to a list of values, PostgreSQL would read the rows of all nodes. */
+  async delete(node: string, streams: readonly Stream[]): Promise<void> {
+    await inSlices(streams, (slice) =>
+      this.executor.change((db) =>
+        db
+          .deleteFrom('stream_nodes')
+          .where((eb) =>
+            eb.or(
+              slice.map(({ accountId, streamName }) =>
+                eb.and({ account_id: accountId, stream_name: streamName, node_id: node }),
+              ),
             ),
           ),
-        ),
-    ),
-  )
+      ),
+    )
+  }
 }
 
 const SUMS = [
@@ -67,16 +81,6 @@ const sums = statement((db, p: ViewingQuery) =>
     .where('node_id', '<>', p.except)
     .groupBy('stream_name'),
 )
-
-export async function remoteViewing(
-  executor: Executor,
-  query: ViewingQuery,
-): Promise<ReadonlyMap<string, StreamViewing>> {
-  const rows = await executor.all(sums, query)
-  return new Map(
-    rows.map(({ stream_name, bitrate_out, ...rest }) => [stream_name, { ...rest, bitrateOut: bitrate_out }]),
-  )
-}
 
 /** Of a stream with several feeds at the node, each row counts once. */
 const ofNode = statement((db, p: { node: string }) =>
@@ -100,11 +104,3 @@ const ofNode = statement((db, p: { node: string }) =>
     .where('node_id', '<>', p.node)
     .groupBy(['own.account_id', 'own.stream_name']),
 )
-
-export async function remoteViewers(
-  executor: Executor,
-  node: string,
-): Promise<(Stream & { readonly viewers: number })[]> {
-  const rows = await executor.all(ofNode, { node })
-  return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name, viewers: row.viewers }))
-}

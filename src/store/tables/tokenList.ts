@@ -1,10 +1,10 @@
 import {
   type AliasedSelectQueryBuilder,
+  type Expression,
   type ExpressionBuilder,
   type Kysely,
-  type SqlBool,
-  type Expression,
   sql,
+  type SqlBool,
 } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'

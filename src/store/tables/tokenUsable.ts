@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 
-interface Usable {
+export interface Usable {
   id: number
   secured: boolean
   exact: boolean

@@ -1,12 +1,14 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
-import { inSlices, type Executor, statement } from '../executor.ts'
-import type { StoredToken } from '../store.ts'
+import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import type { StoredToken, TokenListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { renditionsOf, replaceRenditions, saveRenditions } from './tokenRenditions.ts'
 import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
+import { countTokens, listTokens } from './tokenList.ts'
+import { type Usable, usableTokens } from './tokenUsable.ts'
 
 const byId = statement((db, p: { id: number }) =>
   db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).select(renditionsOf).where('id', '=', p.id),
@@ -69,73 +71,80 @@ const touch = statement((db, p: { id: number; atMs: number }) =>
     .where('last_used_at_ms', '<', p.atMs),
 )
 
-export async function getToken(executor: Executor, id: number): Promise<StoredToken | undefined> {
-  const row = await executor.first(byId, { id })
-  return row && fromTokenRow(row)
-}
-
-export async function findToken(executor: Executor, hash: Uint8Array): Promise<StoredToken | undefined> {
-  const row = await executor.first(byHash, { hash })
-  return row && fromTokenRow(row)
-}
-
-export async function lockSharedToken(
-  executor: Executor,
-  id: number,
-): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
-  const row = await executor.first(held, { id })
-  return row && { version: row.version, valueHash: row.value_hash }
-}
-
-export async function lockToken(
-  executor: Executor,
-  accountId: string,
-  kind: TokenKind,
-  id: number,
-): Promise<StoredToken | undefined> {
-  const row = await executor.first(lock, { accountId, kind, id })
-  return row && fromTokenRow(row)
-}
-
-export async function insertToken(
-  executor: Executor,
-  token: Omit<StoredToken, 'id' | 'version'>,
-): Promise<StoredToken> {
-  const row = await executor.first(insert, toTokenValues({ ...token, version: 1 }))
-  if (!row) throw new Error('insert returned no row')
-  const stored = { ...token, id: row.id, version: 1 }
-  await insertStreams(executor, stored)
-  await saveRenditions(executor, stored)
-  await addToCount(executor, stored, 1)
-  return stored
-}
-
-/** @throws Error when the row has another version than the one that was read, because it was not locked */
-export async function replaceToken(executor: Executor, token: StoredToken): Promise<StoredToken> {
-  const next = { ...token, version: token.version + 1 }
-  const values = toTokenValues(next)
-  const before = await executor.first(storedStreams, { id: token.id })
-  if ((await executor.run(replace, { ...values, id: token.id, previousVersion: token.version })) === 0) {
-    throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
+/** The reads of tokens. */
+export class TokenReadVerbs extends Verbs {
+  async get(id: number): Promise<StoredToken | undefined> {
+    const row = await this.executor.first(byId, { id })
+    return row && fromTokenRow(row)
   }
-  if (before?.streams !== values.streams) {
-    await executor.run(removeStreams, { id: token.id })
-    await insertStreams(executor, next)
+
+  async findByHash(hash: Uint8Array): Promise<StoredToken | undefined> {
+    const row = await this.executor.first(byHash, { hash })
+    return row && fromTokenRow(row)
   }
-  await replaceRenditions(executor, next)
-  return next
+
+  list(query: TokenListQuery): Promise<StoredToken[]> {
+    return listTokens(this.executor, query)
+  }
+
+  count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>): Promise<number> {
+    return countTokens(this.executor, query)
+  }
+
+  usable(accountId: string, nowMs: number, streamName: string): Promise<Usable[]> {
+    return usableTokens(this.executor, accountId, nowMs, streamName)
+  }
 }
 
-/** Also deletes streams, renditions, bindings and revocations (`on delete cascade`). */
-export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
-  const { id, accountId, kind } = token
-  if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)
-}
+/** The verbs of tokens in a transaction. */
+export class TokenTxVerbs extends TokenReadVerbs {
+  async insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken> {
+    const row = await this.executor.first(insert, toTokenValues({ ...token, version: 1 }))
+    if (!row) throw new Error('insert returned no row')
+    const stored = { ...token, id: row.id, version: 1 }
+    await insertStreams(this.executor, stored)
+    await saveRenditions(this.executor, stored)
+    await addToCount(this.executor, stored, 1)
+    return stored
+  }
 
-/** Not a change of the token, whose row is not even locked. */
-export async function touchTokens(executor: Executor, uses: readonly { id: number; atMs: number }[]): Promise<void> {
-  // Every node uses the same order, so that two that update the same rows cannot deadlock.
-  for (const use of uses.toSorted((a, b) => a.id - b.id)) await executor.run(touch, use)
+  async lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined> {
+    const row = await this.executor.first(lock, { accountId, kind, id })
+    return row && fromTokenRow(row)
+  }
+
+  async lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
+    const row = await this.executor.first(held, { id })
+    return row && { version: row.version, valueHash: row.value_hash }
+  }
+
+  /** @throws Error when the row has another version than the one that was read, because it was not locked */
+  async replace(token: StoredToken): Promise<StoredToken> {
+    const next = { ...token, version: token.version + 1 }
+    const values = toTokenValues(next)
+    const before = await this.executor.first(storedStreams, { id: token.id })
+    if ((await this.executor.run(replace, { ...values, id: token.id, previousVersion: token.version })) === 0) {
+      throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
+    }
+    if (before?.streams !== values.streams) {
+      await this.executor.run(removeStreams, { id: token.id })
+      await insertStreams(this.executor, next)
+    }
+    await replaceRenditions(this.executor, next)
+    return next
+  }
+
+  /** Also deletes streams, renditions, bindings and revocations (`on delete cascade`). */
+  async delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
+    const { id, accountId, kind } = token
+    if ((await this.executor.run(remove, { id, accountId, kind })) > 0) await addToCount(this.executor, token, -1)
+  }
+
+  /** Not a change of the token, whose row is not even locked. */
+  async touch(uses: readonly { id: number; atMs: number }[]): Promise<void> {
+    // Every node uses the same order, so that two that update the same rows cannot deadlock.
+    for (const use of uses.toSorted((a, b) => a.id - b.id)) await this.executor.run(touch, use)
+  }
 }
 
 async function insertStreams(executor: Executor, token: StoredToken): Promise<void> {

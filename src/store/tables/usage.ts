@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { SessionTable, UsageTable } from '../schema.ts'
-import { inSlices, type Executor } from '../executor.ts'
+import { type Executor, inSlices } from '../executor.ts'
 import type { SessionEnd } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
 const HOUR_MS = 3_600_000
 
-type Total = Bytes & { readonly id: string }
+export type Total = Bytes & { readonly id: string }
 /** What bytes of a session count for. */
 export type Counted = Pick<
   SessionTable,

@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
 import type { DB } from '../schema.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
+import { deletePasskeysOf } from './passkeys.ts'
 
 const columns = ['id', 'account_id', 'email', 'password_hash', 'role', 'created_at_ms'] as const
 
@@ -64,55 +65,62 @@ const removeSessions = statement((db, p: { id: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
 
-export async function getUser(executor: Executor, accountId: string, id: number): Promise<User | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && userFrom(row)
+/** The reads of users. */
+export class UserReadVerbs extends Verbs {
+  async get(accountId: string, id: number): Promise<User | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && userFrom(row)
+  }
+
+  async findByEmail(email: string): Promise<User | undefined> {
+    const row = await this.executor.first(byEmail, { email })
+    return row && userFrom(row)
+  }
+
+  async list(accountId: string): Promise<User[]> {
+    return (await this.executor.all(ofAccount, { accountId })).map(userFrom)
+  }
+
+  async exist(): Promise<boolean> {
+    return (await this.executor.first(any, {})) !== undefined
+  }
 }
 
-export async function findUser(executor: Executor, email: string): Promise<User | undefined> {
-  const row = await executor.first(byEmail, { email })
-  return row && userFrom(row)
-}
+/** The verbs of users in a transaction. */
+export class UserTxVerbs extends UserReadVerbs {
+  async insert(user: Omit<User, 'id'>): Promise<User> {
+    const [row] = await this.executor.all(insert, user)
+    if (!row) throw new Error('insert returned no row')
+    return userFrom(row)
+  }
 
-export async function listUsers(executor: Executor, accountId: string): Promise<User[]> {
-  return (await executor.all(ofAccount, { accountId })).map(userFrom)
-}
+  async lock(accountId: string, id: number): Promise<User | undefined> {
+    const row = await this.executor.first(lock, { accountId, id })
+    return row && userFrom(row)
+  }
 
-export async function existUsers(executor: Executor): Promise<boolean> {
-  return (await executor.first(any, {})) !== undefined
-}
+  async lockById(id: number): Promise<User | undefined> {
+    const row = await this.executor.first(lockById, { id })
+    return row && userFrom(row)
+  }
 
-export async function lockUser(executor: Executor, accountId: string, id: number): Promise<User | undefined> {
-  const row = await executor.first(lock, { accountId, id })
-  return row && userFrom(row)
-}
+  async lockAccount(accountId: string): Promise<void> {
+    await this.executor.first(lockAccount, { accountId })
+  }
 
-export async function lockUserById(executor: Executor, id: number): Promise<User | undefined> {
-  const row = await executor.first(lockById, { id })
-  return row && userFrom(row)
-}
+  async setRole(id: number, role: UserRole): Promise<void> {
+    await this.executor.run(setRole, { id, role })
+  }
 
-export async function lockAccountOfUsers(executor: Executor, accountId: string): Promise<void> {
-  await executor.first(lockAccount, { accountId })
-}
+  async setPassword(id: number, passwordHash: string): Promise<void> {
+    await this.executor.run(setPassword, { id, passwordHash })
+  }
 
-export async function insertUser(executor: Executor, user: Omit<User, 'id'>): Promise<User> {
-  const [row] = await executor.all(insert, user)
-  if (!row) throw new Error('insert returned no row')
-  return userFrom(row)
-}
-
-export async function setUserRole(executor: Executor, id: number, role: UserRole): Promise<void> {
-  await executor.run(setRole, { id, role })
-}
-
-export async function setUserPassword(executor: Executor, id: number, passwordHash: string): Promise<void> {
-  await executor.run(setPassword, { id, passwordHash })
-}
-
-export async function deleteUser(executor: Executor, id: number): Promise<void> {
-  await executor.run(removeSessions, { id })
-  await executor.run(remove, { id })
+  async delete(id: number): Promise<void> {
+    await deletePasskeysOf(this.executor, id)
+    await this.executor.run(removeSessions, { id })
+    await this.executor.run(remove, { id })
+  }
 }
 
 export function userFrom(row: Selectable<DB['users']>): User {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { type Executor, statement, Verbs } from '../executor.ts'
 import type { ViewerTraces } from '../store.ts'
 
 /** In place of an address that was forgotten. */
@@ -129,61 +129,58 @@ const firstServed = statement((db, p: { accountId: string; value: string }) =>
     .limit(sql.lit(1)),
 )
 
-export async function countViewerTraces(
-  executor: Executor,
-  accountId: string,
-  by: 'address' | 'trackingId',
-  value: string,
-): Promise<ViewerTraces> {
-  const count = async (query: typeof countSessions) => (await executor.first(query, { accountId, value }))?.count ?? 0
-  const none = { sessions: 0, accessLog: 0, bindings: 0, usage: 0 }
-  if (by === 'trackingId') {
-    const usage = (await count(countUsage)) + (await count(countServed))
-    return { ...none, sessions: await count(countTracked), usage }
+/** The reads of viewerTraces. */
+export class ViewerTraceReadVerbs extends Verbs {
+  async count(accountId: string, by: 'address' | 'trackingId', value: string): Promise<ViewerTraces> {
+    const count = async (query: typeof countSessions) =>
+      (await this.executor.first(query, { accountId, value }))?.count ?? 0
+    const none = { sessions: 0, accessLog: 0, bindings: 0, usage: 0 }
+    if (by === 'trackingId') {
+      const usage = (await count(countUsage)) + (await count(countServed))
+      return { ...none, sessions: await count(countTracked), usage }
+    }
+    return {
+      ...none,
+      sessions: await count(countSessions),
+      accessLog: await count(countLog),
+      bindings: await count(countBindings),
+    }
   }
-  return {
-    ...none,
-    sessions: await count(countSessions),
-    accessLog: await count(countLog),
-    bindings: await count(countBindings),
+}
+
+/** The verbs of viewerTraces in a transaction. */
+export class ViewerTraceTxVerbs extends ViewerTraceReadVerbs {
+  /** Ended sessions only: a running one still writes. */
+  async forgetSessions(
+    { accountId, by, value }: { accountId: string; by: 'address' | 'trackingId'; value: string },
+    limit: number,
+  ): Promise<number> {
+    const found = by === 'address' ? endedSessions : endedTracked
+    const ids = (await this.executor.all(found, { accountId, value, limit })).map(({ id }) => id)
+    if (ids.length === 0) return 0
+    const nothing = { address: NO_ADDRESS, origin: null, country: null, tracking_id: null, jti: null }
+    await this.executor.change((db) => db.updateTable('sessions').set(nothing).where('id', 'in', ids))
+    return ids.length
   }
-}
 
-/** Ended sessions only: a running one still writes. */
-export async function forgetSessions(
-  executor: Executor,
-  { accountId, by, value }: { accountId: string; by: 'address' | 'trackingId'; value: string },
-  limit: number,
-): Promise<number> {
-  const found = by === 'address' ? endedSessions : endedTracked
-  const ids = (await executor.all(found, { accountId, value, limit })).map(({ id }) => id)
-  if (ids.length === 0) return 0
-  const nothing = { address: NO_ADDRESS, origin: null, country: null, tracking_id: null, jti: null }
-  await executor.change((db) => db.updateTable('sessions').set(nothing).where('id', 'in', ids))
-  return ids.length
-}
+  forgetAccessLog(accountId: string, value: string, limit: number): Promise<number> {
+    return this.executor.run(deleteLog, { accountId, value, limit })
+  }
 
-export const forgetAccessLog = (executor: Executor, accountId: string, value: string, limit: number): Promise<number> =>
-  executor.run(deleteLog, { accountId, value, limit })
+  /** Returns the tokens, so that caches drop them. */
+  async forgetBindings(accountId: string, value: string, limit: number): Promise<number[]> {
+    const ids = (await this.executor.all(boundTokens, { accountId, value, limit })).map(({ id }) => id)
+    for (const tokenId of ids) await this.executor.run(clearBinding, { tokenId, value })
+    return ids
+  }
 
-/** Returns the tokens, so that caches drop them. */
-export async function forgetBindings(
-  executor: Executor,
-  accountId: string,
-  value: string,
-  limit: number,
-): Promise<number[]> {
-  const ids = (await executor.all(boundTokens, { accountId, value, limit })).map(({ id }) => id)
-  for (const tokenId of ids) await executor.run(clearBinding, { tokenId, value })
-  return ids
-}
-
-/** Adds one hour and one slot of a tracking id to the sums without one. Returns the number of rows; 0: there are no more. */
-export async function forgetUsage(executor: Executor, accountId: string, value: string): Promise<number> {
-  const hour = await executor.first(firstUsage, { accountId, value })
-  const slot = await executor.first(firstServed, { accountId, value })
-  const hours = hour === undefined ? 0 : await mergeHour(executor, { accountId, value, atMs: hour.atMs })
-  return hours + (slot === undefined ? 0 : await mergeSlot(executor, { accountId, value, atMs: slot.atMs }))
+  /** Adds one hour and one slot of a tracking id to the sums without one. Returns the number of rows; 0: there are no more. */
+  async forgetUsage(accountId: string, value: string): Promise<number> {
+    const hour = await this.executor.first(firstUsage, { accountId, value })
+    const slot = await this.executor.first(firstServed, { accountId, value })
+    const hours = hour === undefined ? 0 : await mergeHour(this.executor, { accountId, value, atMs: hour.atMs })
+    return hours + (slot === undefined ? 0 : await mergeSlot(this.executor, { accountId, value, atMs: slot.atMs }))
+  }
 }
 
 interface At {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { Stream } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -70,45 +70,52 @@ const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
   where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
     and sessions.action = 'view' and ${when}`
 
-export async function noteAttempt(executor: Executor, stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
-  await executor.run(make, stream)
-  return (await executor.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
+/** The reads of viewing. */
+export class ViewingReadVerbs extends Verbs {
+  async idle(beforeMs: number, limit: number): Promise<Stream[]> {
+    const rows = await this.executor.ask((db) =>
+      db
+        .selectFrom('viewing')
+        .select(['account_id', 'stream_name'])
+        .where('viewed', '=', sql.lit(1 as const))
+        .where(isEmpty(beforeMs))
+        .limit(limit),
+    )
+    return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name }))
+  }
 }
 
-export async function beginViewing(executor: Executor, stream: Stream): Promise<boolean> {
-  if ((await executor.first(isViewed, stream)) && (await executor.first(lockSharedViewed, stream))) return false
-  await executor.run(make, stream)
-  return (await executor.run(become, { ...stream, viewed: 1 })) === 1
-}
+/** The verbs of viewing in a transaction. */
+export class ViewingTxVerbs extends ViewingReadVerbs {
+  async attempt(stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
+    await this.executor.run(make, stream)
+    return (await this.executor.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
+  }
 
-/** Updates and so locks the row first, so that the number of viewers cannot change afterwards. */
-export async function desertStream(executor: Executor, stream: Stream, beforeMs: number): Promise<boolean> {
-  if ((await executor.run(become, { ...stream, viewed: 0 })) === 0) return false
-  const [empty] = await executor.ask((db) =>
-    db
-      .selectFrom('viewing')
-      .select('viewed')
-      .where('account_id', '=', stream.accountId)
-      .where('stream_name', '=', stream.streamName)
-      .where(isEmpty(beforeMs)),
-  )
-  if (empty) return true
-  await executor.run(become, { ...stream, viewed: 1 })
-  return false
-}
+  async begin(stream: Stream): Promise<boolean> {
+    if ((await this.executor.first(isViewed, stream)) && (await this.executor.first(lockSharedViewed, stream)))
+      return false
+    await this.executor.run(make, stream)
+    return (await this.executor.run(become, { ...stream, viewed: 1 })) === 1
+  }
 
-export async function idleStreams(executor: Executor, beforeMs: number, limit: number): Promise<Stream[]> {
-  const rows = await executor.ask((db) =>
-    db
-      .selectFrom('viewing')
-      .select(['account_id', 'stream_name'])
-      .where('viewed', '=', sql.lit(1 as const))
-      .where(isEmpty(beforeMs))
-      .limit(limit),
-  )
-  return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name }))
-}
+  /** Updates and so locks the row first, so that the number of viewers cannot change afterwards. */
+  async desert(stream: Stream, beforeMs: number): Promise<boolean> {
+    if ((await this.executor.run(become, { ...stream, viewed: 0 })) === 0) return false
+    const [empty] = await this.executor.ask((db) =>
+      db
+        .selectFrom('viewing')
+        .select('viewed')
+        .where('account_id', '=', stream.accountId)
+        .where('stream_name', '=', stream.streamName)
+        .where(isEmpty(beforeMs)),
+    )
+    if (empty) return true
+    await this.executor.run(become, { ...stream, viewed: 1 })
+    return false
+  }
 
-export async function pruneViewing(executor: Executor, beforeMs: number): Promise<number> {
-  return executor.run(prune, { beforeMs })
+  async prune(beforeMs: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs })
+  }
 }

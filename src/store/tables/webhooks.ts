@@ -2,10 +2,11 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Health } from '../../core/webhooks/types.ts'
 import type { WebhookTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
+import { deletePendingDeliveries } from './deliveries.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
   db
@@ -52,73 +53,72 @@ const setProbed = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('webhooks').where('id', '=', p.id))
 
-export async function getWebhook(
-  executor: Executor,
-  accountId: string,
-  id: number,
-): Promise<StoredWebhook | undefined> {
-  const row = await executor.first(byId, { accountId, id })
-  return row && fromRow(row)
+/** The reads of webhooks. */
+export class WebhookReadVerbs extends Verbs {
+  async get(accountId: string, id: number): Promise<StoredWebhook | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
+
+  async list(query: WebhookPageQuery): Promise<StoredWebhook[]> {
+    const { accountId, startingId, itemCount, descending } = query
+    const rows = await this.executor.ask((db) => {
+      const all = db
+        .selectFrom('webhooks')
+        .select(columnsOf('webhooks'))
+        .where('account_id', '=', accountId)
+        .where('public_id', 'is', null)
+      const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
+      return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
+    })
+    return rows.map(fromRow)
+  }
+
+  async forAccount(accountId: string): Promise<StoredWebhook[]> {
+    return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
+  }
 }
 
-export async function lockWebhook(
-  executor: Executor,
-  accountId: string,
-  id: number,
-): Promise<StoredWebhook | undefined> {
-  const row = await executor.first(lock, { accountId, id })
-  return row && fromRow(row)
-}
+/** The verbs of webhooks in a transaction. */
+export class WebhookTxVerbs extends WebhookReadVerbs {
+  async insert(webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
+    const [row] = await this.executor.ask((db) =>
+      db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
+    )
+    if (!row) throw new Error('insert returned no row')
+    return fromRow(row)
+  }
 
-export async function lockWebhooks(executor: Executor, ids: readonly number[]): Promise<StoredWebhook[]> {
-  if (ids.length === 0) return []
-  const rows = await executor.ask((db, engine) => {
-    const named = db.selectFrom('webhooks').select(columnsOf('webhooks')).where('id', 'in', ids).orderBy('id')
-    return lockRows(engine, named, 'update')
-  })
-  return rows.map(fromRow)
-}
+  async lock(accountId: string, id: number): Promise<StoredWebhook | undefined> {
+    const row = await this.executor.first(lock, { accountId, id })
+    return row && fromRow(row)
+  }
 
-export async function webhooksOf(executor: Executor, accountId: string): Promise<StoredWebhook[]> {
-  return (await executor.all(ofAccount, { accountId })).map(fromRow)
-}
+  async lockAll(ids: readonly number[]): Promise<StoredWebhook[]> {
+    if (ids.length === 0) return []
+    const rows = await this.executor.ask((db, engine) => {
+      const named = db.selectFrom('webhooks').select(columnsOf('webhooks')).where('id', 'in', ids).orderBy('id')
+      return lockRows(engine, named, 'update')
+    })
+    return rows.map(fromRow)
+  }
 
-export async function listWebhooks(executor: Executor, query: WebhookPageQuery): Promise<StoredWebhook[]> {
-  const { accountId, startingId, itemCount, descending } = query
-  const rows = await executor.ask((db) => {
-    const all = db
-      .selectFrom('webhooks')
-      .select(columnsOf('webhooks'))
-      .where('account_id', '=', accountId)
-      .where('public_id', 'is', null)
-    const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
-    return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
-  })
-  return rows.map(fromRow)
-}
+  async replace(webhook: StoredWebhook): Promise<void> {
+    await this.executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.id))
+  }
 
-export async function insertWebhook(executor: Executor, webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
-  const [row] = await executor.ask((db) =>
-    db.insertInto('webhooks').values(toRow(webhook)).returning(columnsOf('webhooks')),
-  )
-  if (!row) throw new Error('insert returned no row')
-  return fromRow(row)
-}
+  async setHealth(id: number, health: Health): Promise<void> {
+    await this.executor.run(setHealth, { id, ...healthColumns(health) })
+  }
 
-export async function replaceWebhook(executor: Executor, webhook: StoredWebhook): Promise<void> {
-  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.id))
-}
+  async setProbed(id: number, atMs: number): Promise<void> {
+    await this.executor.run(setProbed, { id, atMs })
+  }
 
-export async function setWebhookHealth(executor: Executor, id: number, health: Health): Promise<void> {
-  await executor.run(setHealth, { id, ...healthColumns(health) })
-}
-
-export async function setWebhookProbed(executor: Executor, id: number, atMs: number): Promise<void> {
-  await executor.run(setProbed, { id, atMs })
-}
-
-export async function deleteWebhook(executor: Executor, id: number): Promise<void> {
-  await executor.run(remove, { id })
+  async delete(id: number): Promise<void> {
+    await this.executor.run(remove, { id })
+    await deletePendingDeliveries(this.executor, id)
+  }
 }
 
 type HealthColumns = Pick<WebhookTable, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>

@@ -1,0 +1,21 @@
+import type { Executor } from './executor.ts'
+
+/** Makes an object whose properties are the nouns of `T`. Each is made when it is first used: most transactions use few. */
+export function nounsOf<T extends object>(
+  classes: { readonly [N in keyof T]: new (executor: Executor) => T[N] },
+): (executor: Executor) => T {
+  const prototype = {}
+  for (const [noun, Made] of Object.entries(classes as Record<string, new (executor: Executor) => unknown>)) {
+    const get = function (this: { executor: Executor }): unknown {
+      const value = new Made(this.executor)
+      Object.defineProperty(this, noun, { value })
+      return value
+    }
+    Object.defineProperty(prototype, noun, { get })
+  }
+  return (executor) => Object.create(prototype, { executor: { value: executor } }) as T
+}
+
+/** An object like `of`, but for its own properties. A spread would lose the verbs of a noun, which are in its class. */
+export const overriding = <T extends object>(of: T, own: Partial<T>): T =>
+  Object.create(of, Object.getOwnPropertyDescriptors(own)) as T
