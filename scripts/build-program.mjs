@@ -2,7 +2,7 @@
 // they are, and the code has lines, so that traces of the stack can be read.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { build } from 'vite'
+import { build, minifySync } from 'vite'
 import { at } from './compile.mjs'
 
 /** What build-sign.mjs and build-client.mjs write into dist/. */
@@ -31,7 +31,7 @@ export async function buildProgram(dist = at('dist')) {
     publicDir: false,
     logLevel: 'warn',
     ssr: { noExternal: BUNDLED },
-    plugins: [keepPlaces(), withoutIndents(), escapeWide()],
+    plugins: [keepPlaces(), compactPackages(), withoutIndents(), escapeWide()],
     build: {
       ssr: true,
       target: 'node24',
@@ -68,6 +68,12 @@ const keepPlaces = () => ({
     code.includes('import.meta.url')
       ? code.replaceAll('import.meta.url', `new URL('../${placeOf(id)}', import.meta.url).href`)
       : null,
+})
+
+/** A trace of the stack leads through the bundled packages at most: their local names and their lines are no loss. */
+const compactPackages = () => ({
+  name: 'compact-packages',
+  transform: (code, id) => (id.includes('/node_modules/') ? { code: minifySync(id, code).code } : null),
 })
 
 /** Lines begin without the tabs that the bundler puts there: a tenth of the text, which V8 keeps in memory. */
