@@ -1,4 +1,4 @@
-import { createHash, verify, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto'
 import { DtlsClient, DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
 import { HandshakeOrder } from './dtlsOrder.ts'
 import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
@@ -8,6 +8,8 @@ import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
 export interface Identity {
   readonly fingerprint: CertificateFingerprint
   readonly certificate: Awaited<ReturnType<typeof RTCDtlsTransport.SetupCertificate>>
+  /** Of the certificate. */
+  readonly key: KeyObject
 }
 
 export interface CertificateFingerprint {
@@ -21,7 +23,8 @@ export interface CertificateFingerprint {
 export async function createIdentity(): Promise<Identity> {
   const certificate = await RTCDtlsTransport.SetupCertificate()
   const der = new X509Certificate(certificate.certPem).raw
-  return { certificate, fingerprint: { algorithm: 'sha-256', value: digest('sha256', der) } }
+  const fingerprint = { algorithm: 'sha-256', value: digest('sha256', der) }
+  return { certificate, key: createPrivateKey(certificate.privateKey), fingerprint }
 }
 
 export interface HandshakeOptions {
@@ -87,6 +90,9 @@ export class DtlsHandshake {
       extendedMasterSecret: true,
       certificateRequest: options.role === 'server',
     })
+    // werift reads the key from its text for each signature, which takes several times as long as to sign.
+    const { key } = options.identity
+    this.#peer.cipher.localPrivateKey.sign = (data, hash) => sign(hash, data, key)
     this.#peer.onConnect.once(() => this.#finish())
     this.#peer.onError.subscribe((error: unknown) => this.#fail(String(error)))
   }
