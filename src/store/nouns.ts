@@ -8,7 +8,7 @@ export function nounsOf<T extends object>(
   for (const [noun, Made] of Object.entries(classes as Record<string, new (executor: Executor) => unknown>)) {
     const get = function (this: { executor: Executor }): unknown {
       const value = new Made(this.executor)
-      Object.defineProperty(this, noun, { value })
+      Object.defineProperty(this, noun, { value, configurable: true })
       return value
     }
     Object.defineProperty(prototype, noun, { get })

@@ -88,8 +88,9 @@ const noting = (tx: Tx, calls: string[]): Tx =>
     get: (_, table: keyof Tx) =>
       new Proxy(tx[table], {
         get(verbs, verb: string) {
-          calls.push(`${table}.${verb}`)
-          return Reflect.get(verbs, verb) as unknown
+          const value: unknown = Reflect.get(verbs, verb)
+          if (typeof value === 'function') calls.push(`${table}.${verb}`)
+          return value
         },
       }),
   })
