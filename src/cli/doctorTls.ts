@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { areFor } from '../base/certificateNames.ts'
 import { authorityFile } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
@@ -32,7 +33,7 @@ function checkCertificate({ server }: Config, certificate: Certificate, nowMs: n
   const until = new Date(expiresMs).toISOString().slice(0, 10)
   if (expiresMs <= nowMs) return found('FAIL', CHECK, `the certificate has expired on ${until}: renew it`)
   const host = server.publicUrl === '' ? null : new URL(server.publicUrl).hostname
-  if (host !== null && !names.some((name) => isFor(name, host)))
+  if (host !== null && !areFor(names, host))
     return found(
       'FAIL',
       CHECK,
@@ -41,11 +42,6 @@ function checkCertificate({ server }: Config, certificate: Certificate, nowMs: n
   const detail = `the certificate expires in ${daysLeft(certificate, nowMs)} days, on ${until}`
   return expiresSoon(certificate, nowMs) ? found('warn', CHECK, `${detail}: renew it`) : found('ok', CHECK, detail)
 }
-
-/** A wildcard stands for one label (RFC 9525). */
-const isFor = (name: string, host: string): boolean =>
-  name.toLowerCase() === host ||
-  (name.startsWith('*.') && name.slice(1).toLowerCase() === host.slice(host.indexOf('.')))
 
 /** Groups may read it on purpose: certbot and Kubernetes give it to one. */
 function checkKeyFile(path: string): Finding[] {

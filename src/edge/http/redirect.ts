@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { areFor, asUrlHost } from '../../base/certificateNames.ts'
 
 export interface RedirectOptions {
   /** The present port of https:// in addresses. */
@@ -34,7 +35,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   }
   const host = hostOf(request)
   if (host === null) return refuse(response, 400, 'A Host header is required.')
-  if (!options.names().some((name) => covers(name, host))) return refuse(response, 421, UNKNOWN_HOST)
+  if (!areFor(options.names(), host)) return refuse(response, 421, UNKNOWN_HOST)
   const port = options.httpsPort()
   const location = `https://${host}${port === 443 ? '' : `:${port}`}${url.startsWith('/') ? url : '/'}`
   // 308 keeps the method: a POST to WHIP stays one.
@@ -54,16 +55,5 @@ const HOST = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(?::\d{1,5})?$/i
 /** The host that the client means, as URLs write it; null: it does not say. */
 function hostOf({ headers }: IncomingMessage): string | null {
   const [, host = ''] = HOST.exec(headers.host ?? '') ?? []
-  return canonical(host)
-}
-
-function canonical(host: string): string | null {
-  return URL.parse(`https://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`)?.hostname ?? null
-}
-
-/** A wildcard stands for exactly one label (RFC 9525 section 6.3). */
-function covers(name: string, host: string): boolean {
-  if (!name.startsWith('*.')) return canonical(name) === host
-  const [, rest = ''] = /^[^.]+(\..+)$/.exec(host) ?? []
-  return rest === name.slice(1).toLowerCase()
+  return asUrlHost(host)
 }
