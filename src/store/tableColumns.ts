@@ -114,6 +114,9 @@ const COLUMNS = {
 
 type Columns = typeof COLUMNS
 
+/** The names of the columns of a table. */
+export const namesOf = <T extends keyof DB>(table: T): Columns[T] => COLUMNS[table]
+
 /** All columns of a table, for `select` and `returning`. */
 export const columnsOf = <T extends keyof DB>(table: T): readonly `${T}.${Columns[T][number]}`[] =>
   COLUMNS[table].map((column) => `${table}.${column}` as const)

@@ -1,7 +1,7 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { renditionsOf, replaceRenditions, saveRenditions } from './tokenRenditions.ts'
@@ -174,33 +174,8 @@ async function insertStreams(executor: Executor, token: StoredToken): Promise<vo
   )
 }
 
-/** Lists the columns, because `p` has every property while a statement is compiled. */
-function everyColumn(p: TokenValues): TokenValues {
-  return {
-    account_id: p.account_id,
-    kind: p.kind,
-    label: p.label,
-    streams: p.streams,
-    has_patterns: p.has_patterns,
-    is_active: p.is_active,
-    allowed_origins: p.allowed_origins,
-    allowed_ip_addresses: p.allowed_ip_addresses,
-    bind_ips_on_usage: p.bind_ips_on_usage,
-    allowed_countries: p.allowed_countries,
-    denied_countries: p.denied_countries,
-    end_sessions_on_update: p.end_sessions_on_update,
-    end_at_expiry: p.end_at_expiry,
-    subscribe_requires_auth: p.subscribe_requires_auth,
-    record: p.record,
-    enable_thumbnails: p.enable_thumbnails,
-    multisource: p.multisource,
-    priority: p.priority,
-    tracking_id: p.tracking_id,
-    added_at_ms: p.added_at_ms,
-    expires_at_ms: p.expires_at_ms,
-    version: p.version,
-    revoked_before_ms: p.revoked_before_ms,
-    value_hash: p.value_hash,
-    value_sealed: p.value_sealed,
-  }
-}
+/** Reads the columns by name, because `p` has every property while a statement is compiled. */
+const everyColumn = (p: TokenValues): TokenValues =>
+  Object.fromEntries(WRITTEN.map((column) => [column, p[column]])) as unknown as TokenValues
+
+const WRITTEN = namesOf('tokens').filter((column) => column !== 'id')
