@@ -300,10 +300,12 @@ function refuse<S extends 401 | 409>(
   return { ok: false, status, code, message }
 }
 
+export const AT_ANOTHER_NODE = 'Stream is published at another node'
+
 /** A redirect to the feed's node. If that node has no public URL, a 409. */
 function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
   sessions.counts.refused.add('at_another_node')
-  const why = { ok: false, code: 'at_another_node', message: 'Stream is published at another node' } as const
+  const why = { ok: false, code: 'at_another_node', message: AT_ANOTHER_NODE } as const
   return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
 }
 

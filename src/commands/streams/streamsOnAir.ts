@@ -69,7 +69,8 @@ async function streamsOf({ store, sessions, streamMeter }: SessionContext, query
 /** Omits what is not known. */
 function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOnAir {
   const main = feeds.find(({ sourceId }) => sourceId === null) ?? feeds[0]
-  const { reading } = readingOf(ctx, main)
+  const readings = new Map(feeds.map((feed) => [feed, readingOf(ctx, feed)]))
+  const reading = readings.get(main)?.reading ?? null
   const { bitrateOut, ...viewersByProtocol } = viewing
   const viewers = viewersByProtocol.whep + viewersByProtocol.hls
   return {
@@ -90,7 +91,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     health: reading?.health ?? ('steady' as const),
     viewers,
     viewersByProtocol,
-    mostViewers: Math.max(viewers, ...feeds.map((feed) => readingOf(ctx, feed).mostViewers)),
+    mostViewers: Math.max(viewers, ...[...readings.values()].map(({ mostViewers }) => mostViewers)),
     bitrateOut,
     channel: null,
   }

@@ -5,6 +5,7 @@ import type { ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { LatestThumbnail } from '../../services/latestThumbnails.ts'
 import { type AccessAttempt, preview } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
+import { AT_ANOTHER_NODE } from '../sessions/admit.ts'
 import { remoteFeed } from '../sessions/revoke.ts'
 
 /** A thumbnail, with a tag that changes with it. */
@@ -75,7 +76,6 @@ export async function thumbnailForViewer(
 
 const NOT_YET = 'No thumbnail was taken yet: the first one comes with a keyframe of the video'
 const NOT_ENABLED = 'The publish token of this stream does not enable thumbnails: set enableThumbnails'
-const AT_ANOTHER_NODE = 'Stream is published at another node'
 
 async function whyNotHere(ctx: SessionContext, accountId: string, streamName: string): Promise<string> {
   const there = await remoteFeed(ctx, { accountId, streamName }, null)

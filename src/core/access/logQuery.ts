@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
-import { flagOf, wordOf } from '../pages/parameters.ts'
+import { readFlag, wordOf } from '../pages/parameters.ts'
 import { parseAddress } from './address.ts'
 import { SESSION_LIMITS } from '../sessions/slots.ts'
 import { REFUSALS, TICKET_SHARED } from './refusals.ts'
@@ -43,8 +43,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     return code === undefined ? err(`must be one of ${LOGGED_CODES.join(', ')}`) : ok({ code })
   },
   allowed: (text) => {
-    const allowed = flagOf(text)
-    return allowed === undefined ? err('must be true or false') : ok({ allowed })
+    const read = readFlag(text)
+    return read.ok ? ok({ allowed: read.value }) : read
   },
   from: (text) => parseInstant(text, (fromMs) => ({ fromMs })),
   until: (text) => parseInstant(text, (untilMs) => ({ untilMs })),

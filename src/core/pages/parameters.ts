@@ -1,3 +1,5 @@
+import { err, ok, type Result } from '../../base/result.ts'
+
 /**
  * The parameters of a query that have one of these names. Names ignore case; other parameters are ignored. A
  * parameter that is repeated with one value counts once; with several values it becomes a list.
@@ -24,6 +26,12 @@ const oneOrAll = (values: string[]): string | string[] => (values.length === 1 ?
 /** The one of `words` that a text means, in any case. */
 export const wordOf = <W extends string>(words: readonly W[], text: unknown): W | undefined =>
   typeof text === 'string' ? words.find((word) => word.toLowerCase() === text.toLowerCase()) : undefined
+
+/** As `flagOf`, with the error of other text. */
+export function readFlag(text: unknown): Result<boolean, string> {
+  const flag = typeof text === 'string' ? flagOf(text) : undefined
+  return flag === undefined ? err('must be true or false') : ok(flag)
+}
 
 /** `true` or `false` in any case, as Python and C# write them; undefined for other text. */
 export function flagOf(text: string): boolean | undefined {

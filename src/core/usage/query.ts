@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
-import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
+import { parametersOf, readFlag, wordOf } from '../pages/parameters.ts'
 
 export type UsageResolution = 'Hour' | 'Day' | 'Month'
 
@@ -43,7 +43,7 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
   const untilMs = note('stopDate', readDate(given.stopDate))
   const names = takes.names ? note(takes.names, readNames(given[takes.names], takes.names)) : []
   const resolution = note('resolution', readResolution(given.resolution, takes.resolutions))
-  const mediaOnly = note('mediaOnly', readFlag(given.mediaOnly))
+  const mediaOnly = note('mediaOnly', given.mediaOnly === undefined ? ok(false) : readFlag(given.mediaOnly))
   if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan(fromMs, untilMs, resolution))
   if (Object.keys(errors).length > 0) return err(errors)
   return ok({
@@ -53,12 +53,6 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
     resolution: resolution ?? 'Hour',
     mediaOnly: mediaOnly ?? false,
   })
-}
-
-function readFlag(value: unknown): Result<boolean, string> {
-  if (value === undefined) return ok(false)
-  const flag = typeof value === 'string' ? flagOf(value) : undefined
-  return flag === undefined ? err('must be true or false') : ok(flag)
 }
 
 const DATE_RULE = 'must be a date such as 2026-01-31 (UTC), or an ISO 8601 time with a zone on a whole hour'

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sha256 } from '../../../base/crypto.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
+import { REFUSALS } from '../../../core/access/refusals.ts'
 import { type TaggedThumbnail, thumbnailForViewer, thumbnailOf } from '../../../commands/streams/thumbnail.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { attemptOf } from '../webrtc/offer.ts'
@@ -91,7 +92,7 @@ async function sendToNode(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const feed = ctx.sessions.feed(accountId, streamName, sourceId)
-  const found = feed ? thumbnailOf(ctx, feed) : err('Stream not being published')
+  const found = feed ? thumbnailOf(ctx, feed) : err(REFUSALS.stream_not_published.text)
   if (found.ok) return send(request, reply, jpegOf(found.value), `private, ${MAX_AGE}`)
   return reply
     .code(404)

@@ -18,7 +18,7 @@ interface Found {
   readonly total: number
 }
 
-/** The newest tokens that admit somebody now, by a part of a label or of a stream's name. */
+/** The newest tokens that are usable now, found by a part of a label or of a stream's name. */
 export async function findUsable(kind: TokenKind, search: string, signal: AbortSignal): Promise<Found> {
   const query = { search, sortBy: 'AddedOn', isDescending: true, itemsOnPage: SHOWN_MAX } as const
   const found = await Promise.all(
