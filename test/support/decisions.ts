@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { Action, CheckName, Protocol, RefusalCode } from '../../src/core/access/types.ts'
-import type { StreamEntry, TokenKind } from '../../src/core/tokens/types.ts'
+import type { StreamEntry } from '../../src/core/access/streamName.ts'
+import type { TokenKind } from '../../src/core/tokens/types.ts'
 
 /**
  * One case of test/decisions/*.yaml with every default filled in. The format is described in the README beside them.

@@ -1,10 +1,12 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { type AddressRule, parseAddressRule } from './address.ts'
 import { type OriginRule, parseOriginRule } from './origin.ts'
 import { isJsonObject, type JsonObject } from '../validation/strictJson.ts'
 import { checkStreamName } from './streamName.ts'
 import type { SelfSignedClaims } from './types.ts'
+
+/** Bounds that the rules of a self-signed token share with those of its parent. */
+export const RULE_LIMITS = { originsMax: 256, addressesMax: 1000, trackingIdMax: 128 } as const
 
 const CUSTOM_VIEWER_DATA_MAX = 1_024
 const JTI_MAX = 128
@@ -57,9 +59,9 @@ function readSubject({ tokenId, tokenType, streamName }: JsonObject): Part<'toke
 }
 
 function readRestrictions(streaming: JsonObject): Part<'origins' | 'addresses'> {
-  const origins = readRules<OriginRule>('allowedOrigins', streaming, TOKEN_LIMITS.originsMax, parseOriginRule)
+  const origins = readRules<OriginRule>('allowedOrigins', streaming, RULE_LIMITS.originsMax, parseOriginRule)
   if (!origins.ok) return origins
-  const addresses = readRules<AddressRule>('allowedIpAddresses', streaming, TOKEN_LIMITS.addressesMax, parseAddressRule)
+  const addresses = readRules<AddressRule>('allowedIpAddresses', streaming, RULE_LIMITS.addressesMax, parseAddressRule)
   return addresses.ok ? ok({ origins: origins.value, addresses: addresses.value }) : addresses
 }
 
@@ -96,8 +98,8 @@ function readTracking(tracking: unknown): Result<string | null, string> {
     return err('streaming.tracking must be an object with nothing but trackingId')
   }
   const { trackingId } = tracking
-  if (isText(trackingId, 1, TOKEN_LIMITS.trackingIdMax)) return ok(trackingId)
-  return err(`streaming.tracking.trackingId must have 1 to ${TOKEN_LIMITS.trackingIdMax} characters`)
+  if (isText(trackingId, 1, RULE_LIMITS.trackingIdMax)) return ok(trackingId)
+  return err(`streaming.tracking.trackingId must have 1 to ${RULE_LIMITS.trackingIdMax} characters`)
 }
 
 type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'

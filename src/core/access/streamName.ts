@@ -1,6 +1,11 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { StreamEntry } from '../tokens/types.ts'
+
+/** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
+export interface StreamEntry {
+  streamName: string
+  isRegex: boolean
+}
 
 /** A compiled RE2 pattern. */
 export interface Pattern {

@@ -1,5 +1,4 @@
 import type { FeedRendition } from '../hls/feedRungs.ts'
-import type { TokenKind } from '../tokens/types.ts'
 import type { CompiledStreams } from './streamName.ts'
 import type { OriginRule } from './origin.ts'
 import type { Address, AddressRule } from './address.ts'
@@ -25,7 +24,7 @@ export const PROTOCOLS_OF = {
  */
 export interface TokenSnapshot {
   readonly id: number
-  readonly kind: TokenKind
+  readonly kind: 'publish' | 'subscribe'
   readonly accountId: string
   /**
    * Grows with every change of the token. A binding is written only if the version is still the one of the

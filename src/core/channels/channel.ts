@@ -1,6 +1,6 @@
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkPlainText } from '../validation/canonical.ts'
+import { checkPlainText } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import {

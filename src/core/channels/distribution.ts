@@ -1,7 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { parseCountry } from '../access/country.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkLabel, checkPlainText } from '../validation/canonical.ts'
+import { checkLabel, checkPlainText } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { readName } from './name.ts'

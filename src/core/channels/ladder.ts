@@ -1,6 +1,6 @@
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkLabel } from '../validation/canonical.ts'
+import { checkLabel } from '../validation/text.ts'
 import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { readName } from './name.ts'

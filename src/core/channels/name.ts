@@ -1,4 +1,4 @@
-import { checkLabel } from '../validation/canonical.ts'
+import { checkLabel } from '../validation/text.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 
 /** Parses a display name. */

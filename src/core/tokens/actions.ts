@@ -1,5 +1,5 @@
 import type { Result } from '../../base/result.ts'
-import { checkPlainText } from '../validation/canonical.ts'
+import { checkPlainText } from '../validation/text.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { DisableTokens, RevokeSelfSigned } from './requestSchema.ts'
 import { readShape } from '../validation/bodyReader.ts'

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from '../validation/canonical.ts'
+import { checkLabel, checkPlainText } from '../validation/text.ts'
+import { canonicalList, canonicalStreams, checkCountries } from './canonical.ts'
 import { createHints } from './fields.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'

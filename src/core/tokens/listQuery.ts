@@ -1,7 +1,7 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
-import { checkPlainText } from '../validation/canonical.ts'
+import { checkPlainText } from '../validation/text.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { parseDateTime } from './actions.ts'
 import { ListByNameQuery, ListQuery } from './requestSchema.ts'

@@ -1,6 +1,7 @@
 import type { Result } from '../../base/result.ts'
+import type { StreamEntry } from '../access/streamName.ts'
 import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
-import { type StreamEntry, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
+import { TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
 /** What a new `bindIpsOnUsage` does to the addresses that are already bound. */
 export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; count: number }

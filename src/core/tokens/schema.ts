@@ -1,4 +1,5 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox'
+import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX } from '../hls/feedRungs.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
@@ -18,9 +19,6 @@ const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
 const flag = (description: string) => Type.Optional(nullable(Type.Boolean(), description))
-
-const refTo = <T extends TSchema>(schema: T & { $id?: string }) =>
-  Type.Unsafe<Static<T>>({ $ref: `${schema.$id ?? ''}#` })
 
 const int32 = () => Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
 const streamName = () =>

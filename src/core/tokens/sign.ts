@@ -1,8 +1,9 @@
 import type { Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
-import { canonicalList, checkPlainText } from '../validation/canonical.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { checkPlainText } from '../validation/text.ts'
+import { canonicalList } from './canonical.ts'
 import { SignToken } from './signSchema.ts'
 
 /** A signed token to make. */

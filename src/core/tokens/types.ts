@@ -1,12 +1,10 @@
+import { RULE_LIMITS } from '../access/claims.ts'
+import type { StreamEntry } from '../access/streamName.ts'
+import type { TokenSnapshot } from '../access/types.ts'
 import type { FeedRendition } from '../hls/feedRungs.ts'
 
-export type TokenKind = 'publish' | 'subscribe'
-
-/** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
-export interface StreamEntry {
-  streamName: string
-  isRegex: boolean
-}
+/** `publish` or `subscribe`. */
+export type TokenKind = TokenSnapshot['kind']
 
 /** The part of a token that creates and updates set. All lists are in canonical form. */
 export interface TokenRules {
@@ -59,15 +57,13 @@ export const EXPIRING_MS = 7 * 86_400_000
 
 /** Bounds of the token API. A value outside gets a 400 that names the bound. */
 export const TOKEN_LIMITS = {
+  ...RULE_LIMITS,
   labelMax: 128,
   streamNameMax: 128,
   streamsMax: 1000,
-  originsMax: 256,
-  addressesMax: 1000,
   countriesMax: 250,
   expiresMaxSeconds: 2_147_483_647,
   bindMax: 2_147_483_647,
-  trackingIdMax: 128,
   /** Revoked `jti`s stored per token; past that, revoke by `issuedBefore`. */
   revokedJtisMax: 10_000,
 } as const

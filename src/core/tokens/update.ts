@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from '../validation/canonical.ts'
+import { checkLabel } from '../validation/text.ts'
+import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from './canonical.ts'
 import { updateHints } from './fields.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'

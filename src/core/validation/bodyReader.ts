@@ -2,7 +2,6 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
 import { asksForNothing, isNotBuilt, type NotBuilt } from './notBuilt.ts'
 import { type Problems, shown } from './problems.ts'
-import { StreamEntryInput } from '../tokens/schema.ts'
 import { closest } from './suggest.ts'
 
 /**
@@ -155,7 +154,15 @@ interface ListSchema extends TSchema {
   maxItems?: number
 }
 
-const REFERENCES = new Map<string, TSchema>([['StreamEntryInput#', StreamEntryInput]])
+/** The schemas that others refer to. */
+const REFERENCES = new Map<string, TSchema>()
+
+/** A reference to a schema by its `$id`: the API documents show it, and bodies are checked against the schema. */
+export function refTo<T extends TSchema>(schema: T & { readonly $id?: string }) {
+  const $ref = `${schema.$id ?? ''}#`
+  REFERENCES.set($ref, schema)
+  return Type.Unsafe<Static<T>>({ $ref })
+}
 
 function resolve(schema: TSchema): TSchema {
   const reference = '$ref' in schema ? schema.$ref : undefined

@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely'
+import type { StreamEntry } from '../../core/access/streamName.ts'
 import type { FeedRendition } from '../../core/hls/feedRungs.ts'
-import type { StreamEntry } from '../../core/tokens/types.ts'
 import type { TokenTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'

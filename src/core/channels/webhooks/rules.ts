@@ -1,7 +1,7 @@
 import type { Result } from '../../../base/result.ts'
 import type { FieldErrors } from '../../errors.ts'
 import { readName } from '../name.ts'
-import { checkPlainText } from '../../validation/canonical.ts'
+import { checkPlainText } from '../../validation/text.ts'
 import { Problems } from '../../validation/problems.ts'
 import { readShape, type BodyReader } from '../../validation/bodyReader.ts'
 import type { Health } from '../../webhooks/types.ts'

@@ -1,11 +1,10 @@
 import { parseAddressRule } from '../access/address.ts'
 import { parseCountry } from '../access/country.ts'
 import { parseOriginRule } from '../access/origin.ts'
-import { checkStreamName, compilePattern } from '../access/streamName.ts'
+import { checkStreamName, compilePattern, type StreamEntry } from '../access/streamName.ts'
 import { ok, type Result } from '../../base/result.ts'
-import { type Problems, shown } from './problems.ts'
-import type { BodyReader } from './bodyReader.ts'
-import type { StreamEntry } from '../tokens/types.ts'
+import type { BodyReader } from '../validation/bodyReader.ts'
+import { type Problems, shown } from '../validation/problems.ts'
 
 /**
  * Brings the lists of a token into canonical form. Entries that do not parse are added to the problems, with their
@@ -104,24 +103,6 @@ function whyNoPattern(pattern: string): string | null {
   const compiled = compilePattern(pattern)
   return compiled.ok ? null : compiled.error
 }
-
-/** Checks for text that a database and a page can hold. */
-export function checkPlainText(path: string, value: string | undefined, problems: Problems): void {
-  if (value === undefined) return
-  if (/\p{Cc}/u.test(value)) problems.add(path, 'must not contain control characters')
-  else if (!value.isWellFormed()) problems.add(path, 'must be well-formed Unicode (it has half of a surrogate pair)')
-}
-
-/** Checks a display name: plain text with at least one visible character. */
-export function checkLabel(path: string, value: string | undefined, problems: Problems): void {
-  checkPlainText(path, value, problems)
-  if (value !== undefined && !problems.has(path) && !isVisible(value)) {
-    problems.add(path, 'must have a character that can be seen')
-  }
-}
-
-/** White space and formatting characters are invisible. */
-const isVisible = (text: string): boolean => /[^\s\p{Z}\p{Cf}]/u.test(text)
 
 /** The two country lists exclude each other. */
 export function checkCountries(

@@ -1,9 +1,9 @@
-import type { Token } from '../tokens/types.ts'
-import { parseAddressRule } from './address.ts'
-import { parseOriginRule } from './origin.ts'
-import { compileStreams } from './streamName.ts'
-import type { TokenSnapshot } from './types.ts'
 import type { Result } from '../../base/result.ts'
+import { parseAddressRule } from '../access/address.ts'
+import { parseOriginRule } from '../access/origin.ts'
+import { compileStreams } from '../access/streamName.ts'
+import type { TokenSnapshot } from '../access/types.ts'
+import type { Token } from './types.ts'
 
 /**
  * Compiles a stored token for decisions. Stored rules were validated when they were written, so a part that does not

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BodyReader } from '../../../src/core/validation/bodyReader.ts'
-import {
-  canonicalList,
-  canonicalStreams,
-  checkCountries,
-  checkLabel,
-  namesToRemove,
-} from '../../../src/core/validation/canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from '../../../src/core/tokens/canonical.ts'
 import { Problems } from '../../../src/core/validation/problems.ts'
 
 function using<T>(body: object, work: (reader: BodyReader<object>) => T) {
@@ -85,15 +79,4 @@ describe('the streams of a token', () => {
     const { value, errors } = using({ removeTokenStreams }, namesToRemove)
     expect([value, Object.keys(errors ?? {})]).toEqual([['b', 'a'], ['removeTokenStreams[2]']])
   })
-})
-
-test.each([
-  [undefined, null],
-  ['Stage', null],
-  ['a\u0007', 'must not contain control characters'],
-  ['\ud83c', 'must be well-formed Unicode (it has half of a surrogate pair)'],
-  [' \u00a0\u200b', 'must have a character that can be seen'],
-])('the label %j is refused with %j', (label, problem) => {
-  const { errors } = using({}, ({ problems }) => checkLabel('label', label, problems))
-  expect(errors).toEqual(problem === null ? null : { label: [problem] })
 })
