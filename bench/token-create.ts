@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { formatActor } from '../src/core/actor.ts'
+import { mapFlags, TOKEN_FLAGS } from '../src/core/tokens/flags.ts'
 import { createToken } from '../src/commands/tokens/createToken.ts'
 import { openStore } from '../src/store/open.ts'
 import type { AuditRow, Store, StoredToken } from '../src/store/store.ts'
@@ -167,12 +168,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     bindIpsOnUsage: 0,
     allowedCountries: [],
     deniedCountries: [],
-    endSessionsOnUpdate: true,
-    endAtExpiry: false,
-    subscribeRequiresAuth: false,
-    record: false,
-    enableThumbnails: false,
-    multisource: true,
+    ...mapFlags(TOKEN_FLAGS, (_name, { byDefault }) => byDefault),
     priority: null,
     hlsRenditions: [],
     trackingId: null,

@@ -1,9 +1,21 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { invalid } from '../core/errors.ts'
+import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS, TOKEN_FLAGS, type TokenFlags } from '../core/tokens/flags.ts'
 import { readJson } from '../core/validation/json.ts'
 import type { Call } from './command.ts'
-import { textFlag, texts, toggleFlag, type ValuesOf, wholeFlag } from './flag.ts'
+import { type CliFlag, textFlag, texts, toggleFlag, type ValuesOf, wholeFlag } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
+
+type OptionOf<T extends TokenFlags> = {
+  [F in keyof T]: T[F] extends { option: { name: infer N extends string } } ? N : never
+}[keyof T]
+
+/** The switches that make flags of a token true. */
+function switches<T extends TokenFlags>(flags: T): Record<OptionOf<T>, CliFlag<boolean>> {
+  const options = Object.values<TokenFlags[string]>(flags).flatMap(({ option }) => option ?? [])
+  const made = options.map(({ name, about }) => [name, toggleFlag(about)] as const)
+  return Object.fromEntries(made) as Record<OptionOf<T>, CliFlag<boolean>>
+}
 
 /** The flags of `token create`, each a field of the body of the HTTP API. */
 export const BODY_FLAGS = {
@@ -14,7 +26,7 @@ export const BODY_FLAGS = {
     min: 1,
     max: 2_147_483_647,
   }),
-  'end-at-expiry': toggleFlag('Sessions end when the token expires; by default they go on.'),
+  ...switches(COMMON_FLAGS),
   origin: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
   ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.'),
   bind: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others.', {
@@ -22,7 +34,7 @@ export const BODY_FLAGS = {
   }),
   country: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).'),
   'deny-country': texts('CODE', 'A country that may not use it.'),
-  secure: toggleFlag('Viewers of the streams need a subscribe token (publish tokens).'),
+  ...switches(PUBLISH_FLAGS),
   rendition: texts(
     'HEIGHT:BITRATE',
     'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
@@ -56,6 +68,7 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
   if (flags.stream.length + flags.regex.length === 0) return err(usage('--stream or --regex is required (or --body)'))
   const malformed = flags.rendition.find((text) => !RENDITION.test(text))
   if (malformed !== undefined) return err(usage(`--rendition ${malformed} must be HEIGHT:BITRATE, such as 480:1200000`))
+  const given: Readonly<Record<string, unknown>> = flags
   const body = {
     label: flags.label,
     streams: [
@@ -63,13 +76,12 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
       ...flags.regex.map((streamName) => ({ streamName, isRegex: true })),
     ],
     expires: flags.expires,
-    endAtExpiry: flags['end-at-expiry'] || undefined,
     allowedOrigins: filled(flags.origin),
     allowedIpAddresses: filled(flags.ip),
     bindIpsOnUsage: flags.bind,
     allowedCountries: filled(flags.country),
     deniedCountries: filled(flags['deny-country']),
-    subscribeRequiresAuth: flags.secure || undefined,
+    ...mapFlags(TOKEN_FLAGS, (_name, { option }) => (option && given[option.name]) || undefined),
     hlsRenditions: filled(flags.rendition)?.map(renditionOf),
     tracking: flags['tracking-id'] === undefined ? undefined : { trackingId: flags['tracking-id'] },
   }

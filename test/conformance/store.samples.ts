@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Session } from '../../src/core/sessions/types.ts'
+import { mapFlags, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
 import type { StoreLog } from '../../src/store/log.ts'
 import type {
   AccessLogRow,
@@ -33,12 +34,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     bindIpsOnUsage: 0,
     allowedCountries: [],
     deniedCountries: [],
-    endSessionsOnUpdate: true,
-    endAtExpiry: false,
-    subscribeRequiresAuth: false,
-    record: false,
-    enableThumbnails: false,
-    multisource: true,
+    ...mapFlags(TOKEN_FLAGS, (_name, { byDefault }) => byDefault),
     priority: null,
     hlsRenditions: [],
     trackingId: null,

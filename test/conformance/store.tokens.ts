@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { mapFlags, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
 import { Conflict } from '../../src/store/store.ts'
 import { insert, newAccount, newToken } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -18,13 +19,8 @@ const anyToken = fc.record({
   bindIpsOnUsage: fc.nat(2_147_483_647),
   allowedCountries: texts,
   deniedCountries: texts,
-  endSessionsOnUpdate: fc.boolean(),
-  endAtExpiry: fc.boolean(),
-  subscribeRequiresAuth: fc.boolean(),
-  record: fc.boolean(),
-  enableThumbnails: fc.boolean(),
+  ...mapFlags(TOKEN_FLAGS, () => fc.boolean()),
   hlsRenditions: fc.array(fc.record({ height: fc.nat(1080), bitrate: fc.nat(10_000_000) }), { maxLength: 4 }),
-  multisource: fc.boolean(),
   priority: fc.option(fc.integer(), { nil: null }),
   trackingId: fc.option(text, { nil: null }),
   addedAtMs: time,

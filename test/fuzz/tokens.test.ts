@@ -1,6 +1,7 @@
 import type { TokenKind } from '../../src/core/tokens/types.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from '../../src/core/tokens/flags.ts'
 import {
   applyPatch,
   readTokenCreate,
@@ -68,19 +69,10 @@ const common = {
   allowedIpAddresses: addresses,
   bindIpsOnUsage: fc.nat(),
   allowedCountries: countries,
-  endSessionsOnUpdate: fc.boolean(),
-  endAtExpiry: fc.boolean(),
+  ...mapFlags(COMMON_FLAGS, () => fc.boolean()),
 }
-const flag = fc.boolean()
 const publishBodies = fc.record(
-  {
-    ...common,
-    subscribeRequiresAuth: flag,
-    record: flag,
-    enableThumbnails: flag,
-    multisource: flag,
-    priority: fc.constantFrom(0, null),
-  },
+  { ...common, ...mapFlags(PUBLISH_FLAGS, () => fc.boolean()), priority: fc.constantFrom(0, null) },
   { requiredKeys: ['label', 'streams'] },
 )
 const subscribeBodies = fc.record(

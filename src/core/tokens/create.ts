@@ -3,6 +3,7 @@ import type { Result } from '../../base/result.ts'
 import { checkLabel, checkPlainText } from '../validation/text.ts'
 import { canonicalList, canonicalStreams, checkCountries } from './canonical.ts'
 import { createHints } from './fields.ts'
+import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
@@ -39,12 +40,8 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
     bindIpsOnUsage: body.value('bindIpsOnUsage') ?? 0,
     allowedCountries: canonicalList(body, 'allowedCountries') ?? [],
     deniedCountries: canonicalList(body, 'deniedCountries') ?? [],
-    endSessionsOnUpdate: body.value('endSessionsOnUpdate') ?? true,
-    endAtExpiry: body.value('endAtExpiry') ?? false,
-    subscribeRequiresAuth: body.value('subscribeRequiresAuth') ?? false,
-    record: body.value('record') ?? false,
-    enableThumbnails: body.value('enableThumbnails') ?? false,
-    multisource: body.value('multisource') ?? kind === 'publish',
+    ...mapFlags(COMMON_FLAGS, (name, { byDefault }) => body.value(name) ?? byDefault),
+    ...mapFlags(PUBLISH_FLAGS, (name, { byDefault }) => body.value(name) ?? (byDefault && kind === 'publish')),
     priority: null,
     hlsRenditions: canonicalRenditions(body) ?? [],
     trackingId,

@@ -1,6 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import type { StreamEntry } from '../access/streamName.ts'
 import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
+import { pickFlags, TOKEN_FLAGS } from './flags.ts'
 import { TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
 /** What a new `bindIpsOnUsage` does to the addresses that are already bound. */
@@ -33,12 +34,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     bindIpsOnUsage: token.bindIpsOnUsage,
     allowedCountries: token.allowedCountries,
     deniedCountries: token.deniedCountries,
-    endSessionsOnUpdate: token.endSessionsOnUpdate,
-    endAtExpiry: token.endAtExpiry,
-    subscribeRequiresAuth: token.subscribeRequiresAuth,
-    record: token.record,
-    enableThumbnails: token.enableThumbnails,
-    multisource: token.multisource,
+    ...pickFlags(TOKEN_FLAGS, token),
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,
     trackingId: token.trackingId,

@@ -1,3 +1,4 @@
+import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
 import type { Token } from './types.ts'
 
@@ -12,15 +13,11 @@ export function toTokenRecord(token: Token, value: string): TokenRecord {
 function toPublishRecord(token: Token, value: string): PublishTokenRecord {
   return {
     ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: false as const }),
-    subscribeRequiresAuth: token.subscribeRequiresAuth,
-    record: token.record,
-    enableThumbnails: token.enableThumbnails,
-    multisource: token.multisource,
+    ...pickFlags(PUBLISH_FLAGS, token),
     ...NOT_BUILT,
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
-    endSessionsOnUpdate: token.endSessionsOnUpdate,
-    endAtExpiry: token.endAtExpiry,
+    ...pickFlags(COMMON_FLAGS, token),
   }
 }
 
@@ -28,8 +25,7 @@ function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
   return {
     ...recordHead(token, value, {}),
     ...(token.trackingId === null ? {} : { tracking: { trackingId: token.trackingId } }),
-    endSessionsOnUpdate: token.endSessionsOnUpdate,
-    endAtExpiry: token.endAtExpiry,
+    ...pickFlags(COMMON_FLAGS, token),
   }
 }
 

@@ -2,6 +2,7 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX } from '../hls/feedRungs.ts'
+import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -60,10 +61,6 @@ const BIND_TEXT =
   'The number of addresses that the token is bound to: the first ones that use it. Others are refused. 0: off.'
 const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empty: any.'
 const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
-const END_SESSIONS_TEXT =
-  'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.'
-const END_AT_EXPIRY_TEXT =
-  'true: its sessions end when it expires, those of a self-signed token also at its own `exp`. false (the default): they go on.'
 
 /** An element of `streams` in records. */
 export const StreamEntrySchema = Type.Object(
@@ -101,8 +98,7 @@ const createCommon = () => ({
   bindIpsOnUsage: Type.Optional(nullable(bindCount(), BIND_TEXT)),
   allowedCountries: Type.Optional(nullable(countries(), ALLOWED_TEXT)),
   deniedCountries: Type.Optional(nullable(countries(), DENIED_TEXT)),
-  endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
-  endAtExpiry: flag(END_AT_EXPIRY_TEXT),
+  ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 
 /** Field of requests and records. */
@@ -136,11 +132,8 @@ const renditions = () =>
 const RENDITIONS_TEXT =
   'Smaller renditions of the published video, for HLS. Heights are distinct. Those that are not smaller than the source are left out.'
 
-const publishFlags = () => ({
-  subscribeRequiresAuth: flag('Viewers of the streams need a subscribe token. Default false.'),
-  record: flag('Record what is published. Default false.'),
-  enableThumbnails: flag('Take a thumbnail of the published video periodically. Default false.'),
-  multisource: flag('Several sources may publish under one stream name. Default true.'),
+const publishFields = () => ({
+  ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
   priority: notBuilt('a new publisher of a source replaces the one before it, whatever their priorities', [0]),
   hlsRenditions: Type.Optional(nullable(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
 })
@@ -163,7 +156,7 @@ const publishNotBuilt = () => ({
 })
 
 export const CreatePublishToken = Type.Object(
-  { ...createCommon(), ...publishFlags(), ...publishNotBuilt() },
+  { ...createCommon(), ...publishFields(), ...publishNotBuilt() },
   {
     $id: 'CreatePublishToken',
     ...closed,
@@ -230,14 +223,13 @@ const updateCommon = () => ({
   updateAllowedCountries: Type.Optional(nullable(countries(), 'The same as `allowedCountries`.')),
   deniedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
   updateDeniedCountries: Type.Optional(nullable(countries(), 'The same as `deniedCountries`.')),
-  endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
-  endAtExpiry: flag(END_AT_EXPIRY_TEXT),
+  ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 
 export const UpdatePublishToken = Type.Object(
   {
     ...updateCommon(),
-    ...publishFlags(),
+    ...publishFields(),
     ...publishNotBuilt(),
     updateGeoCascade: geoCascade(),
     updateRestream: restream(),
@@ -304,10 +296,7 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
 export const PublishTokenRecord = Type.Object(
   {
     ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: always(false) }),
-    subscribeRequiresAuth: Type.Boolean(),
-    record: Type.Boolean(),
-    enableThumbnails: Type.Boolean(),
-    multisource: Type.Boolean(),
+    ...mapFlags(PUBLISH_FLAGS, () => Type.Boolean()),
     clip: always(false),
     lowLatencyRtmp: always(true),
     enableUTCInsertion: always(false),
@@ -319,8 +308,7 @@ export const PublishTokenRecord = Type.Object(
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
     hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
-    endSessionsOnUpdate: Type.Boolean(),
-    endAtExpiry: Type.Boolean(),
+    ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
   },
   { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },
 )
@@ -329,8 +317,7 @@ export const SubscribeTokenRecord = Type.Object(
   {
     ...recordHead({}),
     tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
-    endSessionsOnUpdate: Type.Boolean(),
-    endAtExpiry: Type.Boolean(),
+    ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
   },
   {
     $id: 'SubscribeTokenRecord',

@@ -3,6 +3,7 @@ import { parseAddressRule } from '../access/address.ts'
 import { parseOriginRule } from '../access/origin.ts'
 import { compileStreams } from '../access/streamName.ts'
 import type { TokenSnapshot } from '../access/types.ts'
+import { pickFlags, TOKEN_FLAGS } from './flags.ts'
 import type { Token } from './types.ts'
 
 /**
@@ -28,13 +29,8 @@ export function compileSnapshot(
     boundAddresses: new Set(boundAddresses),
     allowedCountries: new Set(token.allowedCountries),
     deniedCountries: new Set(token.deniedCountries),
-    subscribeRequiresAuth: token.subscribeRequiresAuth,
-    multisource: token.multisource,
-    record: token.record,
-    enableThumbnails: token.enableThumbnails,
+    ...pickFlags(TOKEN_FLAGS, token),
     hlsRenditions: token.hlsRenditions,
-    endSessionsOnUpdate: token.endSessionsOnUpdate,
-    endAtExpiry: token.endAtExpiry,
     trackingId: token.trackingId,
     revokedBeforeMs: token.revokedBeforeMs,
     revokedJtis: new Set(revokedJtis),

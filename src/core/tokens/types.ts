@@ -2,12 +2,13 @@ import { RULE_LIMITS } from '../access/claims.ts'
 import type { StreamEntry } from '../access/streamName.ts'
 import type { TokenSnapshot } from '../access/types.ts'
 import type { FeedRendition } from '../hls/feedRungs.ts'
+import type { TokenFlag } from './flags.ts'
 
 /** `publish` or `subscribe`. */
 export type TokenKind = TokenSnapshot['kind']
 
 /** The part of a token that creates and updates set. All lists are in canonical form. */
-export interface TokenRules {
+export interface TokenRules extends Record<TokenFlag, boolean> {
   label: string
   streams: StreamEntry[]
   isActive: boolean
@@ -17,15 +18,7 @@ export interface TokenRules {
   bindIpsOnUsage: number
   allowedCountries: string[]
   deniedCountries: string[]
-  /** An update that no longer admits an active session ends it. */
-  endSessionsOnUpdate: boolean
-  /** Sessions end when the token expires. False: its expiry refuses new ones only. */
-  endAtExpiry: boolean
-  /** Publish tokens only; false on subscribe tokens. */
-  subscribeRequiresAuth: boolean
-  record: boolean
-  enableThumbnails: boolean
-  multisource: boolean
+  /** Publish tokens only, and the next one. */
   priority: number | null
   /** Of HLS, beside what the publisher sends; the largest first. */
   hlsRenditions: readonly FeedRendition[]

@@ -3,6 +3,7 @@ import { err, type Result } from '../../base/result.ts'
 import { checkLabel } from '../validation/text.ts'
 import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from './canonical.ts'
 import { updateHints } from './fields.ts'
+import { flagNames, TOKEN_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
@@ -14,15 +15,7 @@ const SCHEMAS = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken }
 type UpdateBody = Static<typeof UpdatePublishToken> & Static<typeof UpdateSubscribeToken>
 type Changes = TokenPatch['set']
 
-const FLAGS = [
-  'isActive',
-  'endSessionsOnUpdate',
-  'endAtExpiry',
-  'subscribeRequiresAuth',
-  'record',
-  'enableThumbnails',
-  'multisource',
-] as const
+const FLAGS = ['isActive', ...flagNames(TOKEN_FLAGS)] as const
 const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deniedCountries'] as const
 
 /**

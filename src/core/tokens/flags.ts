@@ -1,0 +1,71 @@
+/** What there is to say of one boolean field of a token. */
+export interface TokenFlagFacts {
+  /** Of the table `tokens`. */
+  readonly column: string
+  /** The value of a new token. */
+  readonly byDefault: boolean
+  /** For the API documents. */
+  readonly about: string
+  /** The switch of `sluice token create` that makes it true. */
+  readonly option?: { readonly name: string; readonly about: string }
+}
+
+export type TokenFlags<F extends string = string> = Readonly<Record<F, TokenFlagFacts>>
+
+/**
+ * The boolean fields that creates and updates set, each once. Types, schemas, defaults, updates, columns, records and the
+ * command line derive from these tables.
+ */
+export const COMMON_FLAGS = {
+  endSessionsOnUpdate: {
+    column: 'end_sessions_on_update',
+    byDefault: true,
+    about:
+      'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.',
+  },
+  endAtExpiry: {
+    column: 'end_at_expiry',
+    byDefault: false,
+    about:
+      'true: its sessions end when it expires, those of a self-signed token also at its own `exp`. false (the default): they go on.',
+    option: { name: 'end-at-expiry', about: 'Sessions end when the token expires; by default they go on.' },
+  },
+} as const satisfies TokenFlags
+
+/** Those of publish tokens. They are false on subscribe tokens. */
+export const PUBLISH_FLAGS = {
+  subscribeRequiresAuth: {
+    column: 'subscribe_requires_auth',
+    byDefault: false,
+    about: 'Viewers of the streams need a subscribe token. Default false.',
+    option: { name: 'secure', about: 'Viewers of the streams need a subscribe token (publish tokens).' },
+  },
+  record: { column: 'record', byDefault: false, about: 'Record what is published. Default false.' },
+  enableThumbnails: {
+    column: 'enable_thumbnails',
+    byDefault: false,
+    about: 'Take a thumbnail of the published video periodically. Default false.',
+  },
+  multisource: {
+    column: 'multisource',
+    byDefault: true,
+    about: 'Several sources may publish under one stream name. Default true.',
+  },
+} as const satisfies TokenFlags
+
+export const TOKEN_FLAGS = { ...COMMON_FLAGS, ...PUBLISH_FLAGS }
+
+export type TokenFlag = keyof typeof TOKEN_FLAGS
+
+export const flagNames = <F extends string>(flags: TokenFlags<F>): readonly F[] => Object.keys(flags) as F[]
+
+/** An object with the same names: the schemas of flags, or their values. */
+export const mapFlags = <F extends string, V>(
+  flags: TokenFlags<F>,
+  make: (name: F, facts: TokenFlagFacts) => V,
+): Record<F, V> => Object.fromEntries(flagNames(flags).map((name) => [name, make(name, flags[name])])) as Record<F, V>
+
+export const pickFlags = <F extends string>(
+  flags: TokenFlags<F>,
+  from: Readonly<Record<NoInfer<F>, boolean>>,
+): Record<F, boolean> => mapFlags(flags, (name) => from[name])
