@@ -14,6 +14,7 @@ import {
   changesBody,
   emptyForm,
   errorOf,
+  FLAGS,
   formOf,
   isGeneral,
   newTokenBody,
@@ -26,6 +27,7 @@ import { parseAddressRule } from '../../../src/core/access/address.ts'
 import { parseOriginRule } from '../../../src/core/access/origin.ts'
 import { checkStreamName, compilePattern } from '../../../src/core/access/streamName.ts'
 import { readTokenCreate } from '../../../src/core/tokens/create.ts'
+import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS, type TokenFlags } from '../../../src/core/tokens/flags.ts'
 import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
 
 const NOW = Date.UTC(2026, 4, 14, 16, 42)
@@ -259,6 +261,15 @@ describe('the body', () => {
   test('of an edit of a subscribe token has no field of publish tokens', () => {
     const body = changesBody('subscribe', emptyForm, { ...FULL, trackingId: '' })
     expect(readTokenUpdate('subscribe', body).ok).toBe(true)
+  })
+})
+
+test('the switches are the flags of the server, with their kinds, defaults and options', () => {
+  const ofServer = (flags: TokenFlags, kinds: readonly string[]) =>
+    mapFlags(flags, (_name, { byDefault, option }) => ({ kinds, byDefault, option: option?.name ?? null }))
+  expect(FLAGS).toEqual({
+    ...ofServer(COMMON_FLAGS, ['publish', 'subscribe']),
+    ...ofServer(PUBLISH_FLAGS, ['publish']),
   })
 })
 

@@ -677,21 +677,31 @@ export const de: Sentences = {
       countriesDenied: 'Alle außer diesen',
       countriesPlaceholder: 'DE, AT, CH',
       countriesHint: 'Codes aus zwei Buchstaben. Sluice braucht dafür eine Länderdatenbank.',
-      secure: 'Zuschauer brauchen einen Token',
-      secureNote: 'Aus: jeder Zuschauer, der die Adresse kennt, darf zuschauen.',
-      record: 'Aufnehmen',
-      recordNote: 'Eine MP4-Datei von jeder Sendung.',
-      thumbnails: 'Vorschaubilder',
-      thumbnailsNote: 'Alle paar Sekunden ein Standbild des Videos.',
-      endSessions: 'Sitzungen bei Änderung beenden',
-      endSessionsNote: 'Eine Sitzung, die der geänderte Token nicht mehr zulässt, endet.',
-      endAtExpiry: 'Sitzungen beim Ablauf beenden',
-      endAtExpiryPublish:
-        'Eine Sendung endet, wenn der Token abläuft. Aus: sie geht weiter, und nur neue werden abgewiesen.',
-      endAtExpirySubscribe:
-        'Zuschauer werden getrennt, wenn der Token abläuft oder der für sie signierte. Aus: sie schauen weiter, und nur neue werden abgewiesen.',
-      multisource: 'Mehrere Quellen',
-      multisourceNote: 'Encoder mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
+      switches: {
+        subscribeRequiresAuth: {
+          label: 'Zuschauer brauchen einen Token',
+          note: 'Aus: jeder Zuschauer, der die Adresse kennt, darf zuschauen.',
+        },
+        record: { label: 'Aufnehmen', note: 'Eine MP4-Datei von jeder Sendung.' },
+        enableThumbnails: { label: 'Vorschaubilder', note: 'Alle paar Sekunden ein Standbild des Videos.' },
+        multisource: {
+          label: 'Mehrere Quellen',
+          note: 'Encoder mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
+        },
+        endSessionsOnUpdate: {
+          label: 'Sitzungen bei Änderung beenden',
+          note: 'Eine Sitzung, die der geänderte Token nicht mehr zulässt, endet.',
+        },
+        endAtExpiry: {
+          label: 'Sitzungen beim Ablauf beenden',
+          note: {
+            publish:
+              'Eine Sendung endet, wenn der Token abläuft. Aus: sie geht weiter, und nur neue werden abgewiesen.',
+            subscribe:
+              'Zuschauer werden getrennt, wenn der Token abläuft oder der für sie signierte. Aus: sie schauen weiter, nur neue werden abgewiesen.',
+          },
+        },
+      },
       renditions: 'Kleinere Renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

@@ -669,20 +669,30 @@ export const en = {
       countriesDenied: 'All but these',
       countriesPlaceholder: 'DE, AT, CH',
       countriesHint: 'Codes of two letters. Sluice needs a country database for them.',
-      secure: 'Viewers need a token',
-      secureNote: 'Off: every viewer who knows the address may watch.',
-      record: 'Record',
-      recordNote: 'An MP4 file of every broadcast.',
-      thumbnails: 'Thumbnails',
-      thumbnailsNote: 'A still of the video every few seconds.',
-      endSessions: 'End sessions on change',
-      endSessionsNote: 'A session that the changed token no longer admits is ended.',
-      endAtExpiry: 'End sessions at the expiry',
-      endAtExpiryPublish: 'A broadcast ends when the token expires. Off: it goes on, and only new ones are refused.',
-      endAtExpirySubscribe:
-        'Viewers are cut off when the token expires, or the token that was signed for them. Off: they watch on, and only new ones are refused.',
-      multisource: 'Several sources',
-      multisourceNote: 'Encoders with different source ids may broadcast under one name.',
+      switches: {
+        subscribeRequiresAuth: {
+          label: 'Viewers need a token',
+          note: 'Off: every viewer who knows the address may watch.',
+        },
+        record: { label: 'Record', note: 'An MP4 file of every broadcast.' },
+        enableThumbnails: { label: 'Thumbnails', note: 'A still of the video every few seconds.' },
+        multisource: {
+          label: 'Several sources',
+          note: 'Encoders with different source ids may broadcast under one name.',
+        },
+        endSessionsOnUpdate: {
+          label: 'End sessions on change',
+          note: 'A session that the changed token no longer admits is ended.',
+        },
+        endAtExpiry: {
+          label: 'End sessions at the expiry',
+          note: {
+            publish: 'A broadcast ends when the token expires. Off: it goes on, and only new ones are refused.',
+            subscribe:
+              'Viewers are cut off when the token expires, or the token that was signed for them. Off: they watch on, and only new ones are refused.',
+          },
+        },
+      },
       renditions: 'Smaller renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

@@ -3,7 +3,7 @@ import { ChipsField, Field, Segment, TextField, Toggle } from '../../parts/form.
 import { words } from '../../words/words.ts'
 import { checkAddress, checkCountry, checkRendition, checkSite, checkStream, checkWhole } from './checks.ts'
 import { StreamsField } from './streamsField.tsx'
-import { type CountryRule, errorOf, type TokenForm, type TokenKind } from './tokenForm.ts'
+import { type CountryRule, errorOf, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
 
 const text = words.tokens.form
 const BIND_MOST = 2_147_483_647
@@ -216,55 +216,31 @@ export function includesSite(
   })
 }
 
-/** What a token switches on. */
+/** What a token switches on. `SecureSwitch` stands elsewhere. */
 export function SwitchFields(props: FieldsProps) {
-  const { kind, form } = props
-  const set = setter(props)
+  const names = flagsOf(props.kind).filter((name) => name !== 'subscribeRequiresAuth')
   return (
     <>
       <div class="pair">
-        {kind === 'publish' && (
-          <>
-            <Toggle label={text.record} note={text.recordNote} isOn={form.record} onChange={set('record')} />
-            <Toggle
-              label={text.thumbnails}
-              note={text.thumbnailsNote}
-              isOn={form.enableThumbnails}
-              onChange={set('enableThumbnails')}
-            />
-            <Toggle
-              label={text.multisource}
-              note={text.multisourceNote}
-              isOn={form.multisource}
-              onChange={set('multisource')}
-            />
-          </>
-        )}
-        <Toggle
-          label={text.endSessions}
-          note={text.endSessionsNote}
-          isOn={form.endSessionsOnUpdate}
-          onChange={set('endSessionsOnUpdate')}
-        />
-        <Toggle
-          label={text.endAtExpiry}
-          note={kind === 'publish' ? text.endAtExpiryPublish : text.endAtExpirySubscribe}
-          isOn={form.endAtExpiry}
-          onChange={set('endAtExpiry')}
-        />
+        {names.map((name) => (
+          <FlagSwitch key={name} name={name} {...props} />
+        ))}
       </div>
-      {kind === 'publish' && <RenditionsField {...props} />}
+      {props.kind === 'publish' && <RenditionsField {...props} />}
     </>
   )
 }
 
-export function SecureSwitch(props: FieldsProps) {
+export const SecureSwitch = (props: FieldsProps) => <FlagSwitch name="subscribeRequiresAuth" {...props} />
+
+function FlagSwitch({ name, ...props }: FieldsProps & { readonly name: FormFlag }) {
+  const { label, note } = text.switches[name]
   return (
     <Toggle
-      label={text.secure}
-      note={text.secureNote}
-      isOn={props.form.subscribeRequiresAuth}
-      onChange={setter(props)('subscribeRequiresAuth')}
+      label={label}
+      note={typeof note === 'string' ? note : note[props.kind]}
+      isOn={props.form[name]}
+      onChange={setter(props)(name)}
     />
   )
 }

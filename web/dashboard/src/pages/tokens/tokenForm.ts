@@ -8,8 +8,37 @@ export type CountryRule = 'allowed' | 'denied'
 
 export type ExpiryChoice = 'never' | 'hour' | 'day' | 'week' | 'date'
 
+interface FlagFacts {
+  readonly kinds: readonly TokenKind[]
+  /** The value of a new token. */
+  readonly byDefault: boolean
+  /** The switch of `sluice token create` that makes it true. */
+  readonly option: string | null
+}
+
+/** The switches of the form, in its order. Their words are in `words.tokens.form.switches`. */
+export const FLAGS = {
+  subscribeRequiresAuth: { kinds: ['publish'], byDefault: false, option: 'secure' },
+  record: { kinds: ['publish'], byDefault: false, option: null },
+  enableThumbnails: { kinds: ['publish'], byDefault: false, option: null },
+  multisource: { kinds: ['publish'], byDefault: true, option: null },
+  endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: null },
+  endAtExpiry: { kinds: ['publish', 'subscribe'], byDefault: false, option: 'end-at-expiry' },
+} as const satisfies Readonly<Record<string, FlagFacts>>
+
+export type FormFlag = keyof typeof FLAGS
+
+/** The switches of a kind of token. */
+export const flagsOf = (kind: TokenKind): readonly FormFlag[] =>
+  FLAG_NAMES.filter((name) => FLAGS[name].kinds.some((one) => one === kind))
+
+const FLAG_NAMES = Object.keys(FLAGS) as FormFlag[]
+
+const eachFlag = (valueOf: (name: FormFlag) => boolean) =>
+  Object.fromEntries(FLAG_NAMES.map((name) => [name, valueOf(name)])) as Record<FormFlag, boolean>
+
 /** What the form of a token holds. Numbers are texts, as they are typed. */
-export interface TokenForm {
+export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly label: string
   readonly streams: readonly StreamEntry[]
   readonly allowedOrigins: readonly string[]
@@ -17,12 +46,6 @@ export interface TokenForm {
   readonly bindIpsOnUsage: string
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
-  readonly endSessionsOnUpdate: boolean
-  readonly endAtExpiry: boolean
-  readonly subscribeRequiresAuth: boolean
-  readonly record: boolean
-  readonly enableThumbnails: boolean
-  readonly multisource: boolean
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
   readonly hlsRenditions: readonly string[]
   readonly trackingId: string
@@ -32,7 +55,7 @@ export interface TokenForm {
 }
 
 /** What the form reads of a stored token. */
-export interface StoredToken {
+export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean | undefined>>> {
   readonly label: string
   readonly streams: readonly StreamEntry[]
   readonly allowedOrigins: readonly string[]
@@ -40,12 +63,6 @@ export interface StoredToken {
   readonly bindIpsOnUsage?: number | undefined
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
-  readonly endSessionsOnUpdate: boolean
-  readonly endAtExpiry: boolean
-  readonly subscribeRequiresAuth?: boolean | undefined
-  readonly record?: boolean | undefined
-  readonly enableThumbnails?: boolean | undefined
-  readonly multisource?: boolean | undefined
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
 }
@@ -58,12 +75,7 @@ export const emptyForm: TokenForm = {
   bindIpsOnUsage: '',
   countries: [],
   countryRule: 'allowed',
-  endSessionsOnUpdate: true,
-  endAtExpiry: false,
-  subscribeRequiresAuth: false,
-  record: false,
-  enableThumbnails: false,
-  multisource: true,
+  ...eachFlag((name) => FLAGS[name].byDefault),
   hlsRenditions: [],
   trackingId: '',
   expires: 'never',
@@ -82,12 +94,7 @@ export function formOf(token: StoredToken): TokenForm {
     bindIpsOnUsage: token.bindIpsOnUsage ? String(token.bindIpsOnUsage) : '',
     countries: isDenied ? token.deniedCountries : token.allowedCountries,
     countryRule: isDenied ? 'denied' : 'allowed',
-    endSessionsOnUpdate: token.endSessionsOnUpdate,
-    endAtExpiry: token.endAtExpiry,
-    subscribeRequiresAuth: token.subscribeRequiresAuth ?? false,
-    record: token.record ?? false,
-    enableThumbnails: token.enableThumbnails ?? false,
-    multisource: token.multisource ?? true,
+    ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
     trackingId: token.tracking?.trackingId ?? '',
   }
@@ -115,20 +122,14 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
     allowedIpAddresses: filled(form.allowedIpAddresses),
     bindIpsOnUsage: whole(form.bindIpsOnUsage),
     [`${form.countryRule}Countries`]: filled(form.countries),
-    endSessionsOnUpdate: form.endSessionsOnUpdate ? undefined : false,
-    endAtExpiry: form.endAtExpiry || undefined,
-    ...(kind === 'publish' ? publishBody(form) : trackingBody(form)),
+    ...changedFlags(kind, emptyForm, form),
+    ...(kind === 'publish' ? { hlsRenditions: filled(form.hlsRenditions)?.map(renditionOf) } : trackingBody(form)),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
-const publishBody = (form: TokenForm) => ({
-  subscribeRequiresAuth: form.subscribeRequiresAuth || undefined,
-  record: form.record || undefined,
-  enableThumbnails: form.enableThumbnails || undefined,
-  multisource: form.multisource ? undefined : false,
-  hlsRenditions: filled(form.hlsRenditions)?.map(renditionOf),
-})
+const changedFlags = (kind: TokenKind, before: TokenForm, now: TokenForm) =>
+  Object.fromEntries(flagsOf(kind).map((name) => [name, changed(before[name], now[name])]))
 
 const trackingBody = ({ trackingId }: TokenForm) => ({
   tracking: trackingId === '' ? undefined : { trackingId },
@@ -148,9 +149,10 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     allowedIpAddresses: changed(before.allowedIpAddresses, now.allowedIpAddresses),
     bindIpsOnUsage: before.bindIpsOnUsage === now.bindIpsOnUsage ? undefined : (whole(now.bindIpsOnUsage) ?? 0),
     ...countryChanges(before, now),
-    endSessionsOnUpdate: changed(before.endSessionsOnUpdate, now.endSessionsOnUpdate),
-    endAtExpiry: changed(before.endAtExpiry, now.endAtExpiry),
-    ...(kind === 'publish' ? publishChanges(before, now) : {}),
+    ...changedFlags(kind, before, now),
+    ...(kind === 'publish'
+      ? { hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)) }
+      : {}),
   }
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
@@ -160,14 +162,6 @@ export function rebased(form: TokenForm, before: TokenForm, fresh: TokenForm): T
   const touched = Object.entries(form).filter(([field, value]) => !isSame(value, before[field as keyof TokenForm]))
   return { ...fresh, ...Object.fromEntries(touched) }
 }
-
-const publishChanges = (before: TokenForm, now: TokenForm) => ({
-  subscribeRequiresAuth: changed(before.subscribeRequiresAuth, now.subscribeRequiresAuth),
-  record: changed(before.record, now.record),
-  enableThumbnails: changed(before.enableThumbnails, now.enableThumbnails),
-  multisource: changed(before.multisource, now.multisource),
-  hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
-})
 
 function countryChanges(before: TokenForm, now: TokenForm): Record<string, readonly string[]> {
   if (isSame(before.countries, now.countries) && before.countryRule === now.countryRule) return {}

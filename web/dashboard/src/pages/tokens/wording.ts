@@ -1,7 +1,7 @@
 import { words } from '../../words/words.ts'
 import { renditionOf } from './renditions.ts'
 import type { StreamEntry } from './streamEntry.ts'
-import { expirySeconds, type TokenForm, type TokenKind } from './tokenForm.ts'
+import { expirySeconds, FLAGS, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
 
 const text = words.tokens.inWords
 
@@ -56,16 +56,20 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     flag('label', form.label),
     ...form.streams.map(({ streamName, isRegex }) => flag(isRegex ? 'regex' : 'stream', streamName)),
     ...(seconds === undefined ? [] : [flag('expires', String(seconds))]),
-    ...(form.endAtExpiry ? ['--end-at-expiry'] : []),
     ...form.allowedOrigins.map((origin) => flag('origin', origin)),
     ...form.allowedIpAddresses.map((address) => flag('ip', address)),
     ...(form.bindIpsOnUsage === '' ? [] : [flag('bind', form.bindIpsOnUsage)]),
     ...form.countries.map((country) => flag(countryFlag, country)),
-    ...(kind === 'publish' && form.subscribeRequiresAuth ? ['--secure'] : []),
+    ...flagsOf(kind).flatMap((name) => optionOf(name, form)),
     ...(kind === 'publish' ? form.hlsRenditions.map(renditionFlag) : []),
     ...(kind === 'subscribe' && form.trackingId !== '' ? [flag('tracking-id', form.trackingId)] : []),
   ]
   return ['sluice token create', ...flags].join(' \\\n  ')
+}
+
+function optionOf(name: FormFlag, form: TokenForm): readonly string[] {
+  const { option } = FLAGS[name]
+  return option !== null && form[name] ? [`--${option}`] : []
 }
 
 function renditionFlag(entry: string): string {
