@@ -1,12 +1,14 @@
 import * as fc from 'fast-check'
-import { DtlsClient } from 'werift'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { p256 } from '@noble/curves/p256'
+import { DtlsClient, NamedCurveAlgorithmList } from 'werift'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   createIdentity,
   createTransport,
   DtlsHandshake,
   type Identity,
 } from '../../../src/media/relay/transport/dtls.ts'
+import { exchangeKeysByOpenSsl, nacl } from '../../../src/media/relay/transport/keyExchange.ts'
 import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 
@@ -195,6 +197,63 @@ describe('the handshake of a peer', () => {
 
   it('agrees on keys when what belongs together comes in another order, and then in its own', () =>
     handshake((sent) => [...sent.toReversed(), ...sent]))
+})
+
+describe('the key exchange by OpenSSL', () => {
+  const [P256, X25519] = [23, 29]
+  const slow = {
+    publicKey: p256.getPublicKey,
+    secret: p256.getSharedSecret,
+    pair: nacl.box.keyPair,
+    mult: nacl.scalarMult,
+  }
+  beforeAll(() => expect(exchangeKeysByOpenSsl()).toBeNull())
+  afterAll(() => {
+    Object.assign(p256, { getPublicKey: slow.publicKey, getSharedSecret: slow.secret })
+    Object.assign(nacl, { scalarMult: slow.mult })
+    nacl.box.keyPair = slow.pair
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it.each([P256, X25519])(
+    'is what werift calls for curve %d, once at each end, and for nothing else',
+    async (curve) => {
+      const calls = [
+        vi.spyOn(p256, 'getPublicKey'),
+        vi.spyOn(p256, 'getSharedSecret'),
+        vi.spyOn(nacl.box, 'keyPair'),
+        vi.spyOn(nacl, 'scalarMult'),
+      ]
+      // What a client offers; a server takes the first that it knows.
+      const offered = NamedCurveAlgorithmList.splice(0)
+      NamedCurveAlgorithmList.push(curve as 23 | 29)
+      await handshake((sent) => sent).finally(() => NamedCurveAlgorithmList.splice(0, 1, ...offered))
+      expect(calls.map((call) => call.mock.calls.length)).toEqual(curve === P256 ? [2, 2, 0, 0] : [0, 0, 2, 2])
+    },
+  )
+
+  it('agrees with that of werift', () => {
+    for (let times = 0; times < 20; times++) {
+      const [own, other] = [p256.utils.randomPrivateKey(), p256.utils.randomPrivateKey()]
+      expect(p256.getPublicKey(own, false)).toEqual(slow.publicKey(own, false))
+      const point = slow.publicKey(other, false)
+      expect(p256.getSharedSecret(own, point).subarray(1)).toEqual(slow.secret(own, point).subarray(1))
+      const [here, there] = [nacl.box.keyPair(), slow.pair()]
+      expect([here.secretKey.buffer.byteLength, here.publicKey.buffer.byteLength]).toEqual([32, 32])
+      const secret = slow.mult(there.secretKey, here.publicKey)
+      expect(Buffer.from(nacl.scalarMult(here.secretKey, there.publicKey))).toEqual(Buffer.from(secret))
+    }
+  })
+
+  it('refuses points that are not on the curve, or of small order', () => {
+    const own = p256.utils.randomPrivateKey()
+    const point = Buffer.from(slow.publicKey(own, false))
+    point[64] = (point[64] ?? 0) ^ 1
+    expect(() => p256.getSharedSecret(own, point)).toThrow()
+    expect(() => p256.getSharedSecret(own, Buffer.from([0]))).toThrow()
+    const { secretKey } = nacl.box.keyPair()
+    for (const bad of [Buffer.alloc(32), Buffer.alloc(31, 9)]) expect(() => nacl.scalarMult(secretKey, bad)).toThrow()
+  })
 })
 
 interface Message {

@@ -35,7 +35,7 @@ let pausedMs = 0
 function worker() {
   const child = new ScriptedChild()
   const [received, deaths, notes]: [FromRelay[], ProcessDeath[], unknown[]] = [[], [], []]
-  const log = { info: (fields: object, note: string) => notes.push([fields, note]) }
+  const log = { warn: (fields: object, note: string) => notes.push([fields, note]) }
   const cpu = { ms: 0 }
   const made = new Worker({
     settings: SETTINGS,

@@ -151,7 +151,7 @@ export class Worker {
   }
 
   #started(note: string | null, resolve: (isReady: boolean) => void): void {
-    if (note !== null) this.#options.log.info({ pid: this.pid }, note)
+    if (note !== null) this.#options.log.warn({ pid: this.pid }, note)
     this.#isStarting = false
     this.#silentMs = this.#options.hungMs ?? HUNG_MS
     resolve(true)
