@@ -1,8 +1,8 @@
 /**
- * CPU per forwarded packet. Compares the relay, in JavaScript alone and with its part in C, with Janus (videoroom) and
- * with node-datachannel as a relay. One publisher of 2.5 Mbit/s and 10, 40 and 200 viewers, the same for all, in one
- * run. Also compares with the floor: a loop in C that only encrypts and sends. Skips Janus and the loop in C if Janus
- * or a C compiler is missing.
+ * CPU per forwarded packet. Compares the relay, in JavaScript alone and with its part in C, with Janus (videoroom), with
+ * Pion and with node-datachannel as relays. One publisher of 2.5 Mbit/s and 10, 40 and 200 viewers, the same for all, in
+ * one run. Also compares with the floor: a loop in C that only encrypts and sends. Leaves out what is not installed:
+ * Janus, Pion, the loop in C.
  *   node bench/relay.ts [VIEWERS …]
  */
 import { measureBare } from './relay/bare.ts'
@@ -11,6 +11,7 @@ import { startDatachannel } from './relay/datachannel.ts'
 import { hasJanus, startJanus } from './relay/janus.ts'
 import { type Measured, measure, PACKET } from './relay/load.ts'
 import { startOurs } from './relay/ours.ts'
+import { buildPion, startPion } from './relay/pion.ts'
 import { median, report } from './lib/report.ts'
 
 const BITRATE = 2_500_000
@@ -18,11 +19,21 @@ const WINDOW_MS = 4000
 /** Two rounds where a round is short. */
 const roundsOf = (viewers: number): number => (viewers > 100 ? 1 : 2)
 
+/** The most of Pion's CPU, by the number of viewers. */
+const PION_MOST: Readonly<Record<'js' | 'native', Readonly<Record<number, number>>>> = {
+  js: { 40: 1, 200: 1 },
+  native: { 10: 0.5, 40: 0.35, 200: 0.4 },
+}
+
+const withoutPion = buildPion()
+if (withoutPion !== null) console.log(`Pion is left out: ${withoutPion}`)
+
 const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
   js: () => startOurs('js'),
   native: () => startOurs('native'),
   datachannel: startDatachannel,
   ...(hasJanus() ? { janus: startJanus } : {}),
+  ...(withoutPion === null ? { pion: startPion } : {}),
 }
 
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 40, 200]
@@ -44,18 +55,21 @@ async function compare(viewers: number): Promise<void> {
   const us = (name: string): number => median((found.get(name) ?? []).map(({ usPerPacket }) => usPerPacket))
   const summary = (name: string): string =>
     `${name} ${us(name).toFixed(1)} µs (${arrived(found.get(name) ?? [])} arrived)`
-  const against = (name: string, other: string, most: number): void => {
+  const against = (name: string, other: string, most = Number.POSITIVE_INFINITY): void => {
+    if (!found.has(other)) return
     const ratio = us(name) / us(other)
     const what = `CPU per packet at ${viewers} viewers, ${name} / ${other}`
     report({
       what,
       ratio,
-      target: `at most ${most}`,
+      target: Number.isFinite(most) ? `at most ${most}` : 'none',
       met: ratio <= most,
       detail: `${summary(name)}, ${summary(other)}`,
     })
   }
-  if (found.has('janus')) against('js', 'janus', 0.7)
+  against('js', 'janus', 0.7)
+  against('js', 'pion', PION_MOST.js[viewers])
+  against('native', 'pion', PION_MOST.native[viewers])
   against('native', 'datachannel', 0.8)
   const floor = await measureBare(Math.min(viewers, 256), PACKET)
   if (floor === null) return

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PeerConnection, type Track, Video } from 'node-datachannel'
 import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
-import { writeRtp } from '../../src/media/relay/wire/rtp.ts'
+import { parseRtcp } from '../../src/media/relay/wire/rtcp/rtcp.ts'
+import { isRtcp, writeRtp } from '../../src/media/relay/wire/rtp.ts'
 import { type Contender, cpuNs, ownAddress } from './contender.ts'
 import { Sockets } from './sockets.ts'
 import { Viewer } from './viewer.ts'
@@ -16,7 +17,7 @@ export const PACKET = PAYLOAD + 12
 const PAYLOAD_TYPE = 96
 const SSRC = 0x1234
 const FRAMES_PER_SECOND = 30
-/** Frames between keyframes. */
+/** Frames between keyframes that no server asked for. */
 const KEY_INTERVAL = 60
 const JOINS_AT_ONCE = 4
 const CONNECT_MS = 15_000
@@ -120,16 +121,19 @@ export function connected(peer: PeerConnection): Promise<void> {
   })
 }
 
-/** Sends every 10 ms, and catches up with packets that are late. `turn` sets another bit rate. */
+/** Sends every 10 ms, and catches up with packets that are late. Answers requests for a keyframe. `turn` sets another bit rate. */
 export function startSending(track: Track, bitrate: number) {
   const perFrame = Math.max(1, Math.round(perSecond(bitrate) / FRAMES_PER_SECOND))
   let rate = perSecond(bitrate)
-  let [owed, owedAt, sent] = [0, performance.now(), 0]
+  let [owed, owedAt, sent, keyFrame] = [0, performance.now(), 0, 0]
+  track.onMessage((message) => {
+    if (asksForKeyframe(message)) keyFrame = Math.ceil(sent / perFrame)
+  })
   const timer = setInterval(() => {
     const now = performance.now()
     owed += ((now - owedAt) / 1000) * rate
     owedAt = now
-    for (; owed >= 1 && track.isOpen(); owed--) track.sendMessageBinary(packetOf(sent++, perFrame))
+    for (; owed >= 1 && track.isOpen(); owed--) track.sendMessageBinary(packetOf(sent++, perFrame, keyFrame))
   }, 10)
   return {
     sent: () => sent,
@@ -140,14 +144,18 @@ export function startSending(track: Track, bitrate: number) {
   }
 }
 
+const asksForKeyframe = (message: Buffer): boolean =>
+  isRtcp(message) && (parseRtcp(message) ?? []).some(({ kind }) => kind === 'pli' || kind === 'fir')
+
 const perSecond = (bitrate: number): number => bitrate / 8 / PACKET
 
 const BODY = Buffer.alloc(PAYLOAD, 0x55)
 
-function packetOf(count: number, perFrame: number): Buffer {
+/** `keyFrame`: the frame at which the keyframes begin to be counted. */
+function packetOf(count: number, perFrame: number, keyFrame: number): Buffer {
   const frame = Math.floor(count / perFrame)
   const packet = count % perFrame
-  const isKey = frame % KEY_INTERVAL === 0
+  const isKey = frame >= keyFrame && (frame - keyFrame) % KEY_INTERVAL === 0
   // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
   const head = packet > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01]
   BODY.set(head)
