@@ -22,16 +22,20 @@ export interface RtpTrackShape {
 }
 
 /** A packet as a publisher sent it. */
-export interface RawPacket {
-  readonly ssrc: number
-  /** The publisher's, unwrapped. */
+export interface RtpArrival {
+  /** The publisher's sequence number, unwrapped. */
   readonly index: number
   readonly timestamp: number
   readonly marker: boolean
   readonly payload: Buffer
-  readonly isKeyStart: boolean
   /** It waited so long before it was read that viewers get none of it. */
   readonly isLate?: boolean
+}
+
+/** One of a track's. */
+export interface RawPacket extends RtpArrival {
+  readonly ssrc: number
+  readonly isKeyStart: boolean
 }
 
 type PacketListener = (packet: MediaPacket, nowMs: number) => void

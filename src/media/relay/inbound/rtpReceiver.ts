@@ -1,19 +1,8 @@
 import { leastTime } from '../wire/leastTime.ts'
-import type { RtpTrack } from '../forward/rtpTrack.ts'
+import type { RtpArrival, RtpTrack } from '../forward/rtpTrack.ts'
 import { unwrapSequence } from '../wire/rtp.ts'
 import type { ReportBlock } from '../wire/rtcp/rtcp.ts'
 import type { VideoReader } from '../../codecs/codec.ts'
-
-/** A received packet whose header was parsed. */
-export interface RtpArrival {
-  /** The publisher's sequence number, unwrapped. */
-  readonly index: number
-  readonly timestamp: number
-  readonly marker: boolean
-  readonly payload: Buffer
-  /** It waited too long before it was read. */
-  readonly isLate?: boolean
-}
 
 /** A larger gap gets no NACKs: a keyframe is cheaper. */
 const MAX_GAP = 200
@@ -91,11 +80,11 @@ export class RtpReceiver {
     return { ssrc: this.ssrc, ...this.#reception.report(nowMs) }
   }
 
-  #put({ index, timestamp, marker, payload, isLate }: RtpArrival, nowMs: number): void {
-    this.#missing.delete(index)
-    this.#noteGap(index, nowMs)
-    const isKeyStart = this.#reader === null || this.#reader.isKeyStart(payload)
-    this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart, isLate: isLate === true }, nowMs)
+  #put(arrival: RtpArrival, nowMs: number): void {
+    this.#missing.delete(arrival.index)
+    this.#noteGap(arrival.index, nowMs)
+    const isKeyStart = this.#reader === null || this.#reader.isKeyStart(arrival.payload)
+    this.track.take({ ...arrival, ssrc: this.ssrc, isKeyStart }, nowMs)
   }
 
   #giveUp(index: number, { firstNackAtMs }: Missing, nowMs: number): void {

@@ -1,3 +1,4 @@
+import { headerBytes } from '../wire/rtp.ts'
 import { applyCounter, counterIv, isTag, openGcm, rtcpNonce, rtpNonce, tagOf } from './cipher.ts'
 import { estimateIndex, ReplayWindow } from './index.ts'
 import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
@@ -17,7 +18,6 @@ export interface RtpOpener {
   close(): void
 }
 
-const HEADER = 12
 const SEQUENCES = 0x10000
 /** A publisher with three simulcast layers, their RTX and audio has seven streams; no honest peer has more than this. */
 const MAX_STREAMS = 32
@@ -41,8 +41,8 @@ export class SrtpReader {
    * Undefined: not authentic, a replay, or no RTP packet. `sealed` is decrypted in place, and the result is a view of it.
    */
   rtp(sealed: Buffer): OpenedRtp | undefined {
-    const clear = headerLength(sealed)
-    if (clear === undefined || sealed.length < clear + this.#rtp.profile.tagBytes) return undefined
+    const clear = headerBytes(sealed)
+    if (clear === null || sealed.length < clear + this.#rtp.profile.tagBytes) return undefined
     const ssrc = sealed.readUInt32BE(8)
     const seen = streamOf(this.#rtpSeen, ssrc)
     if (seen === undefined) return undefined
@@ -111,15 +111,4 @@ export class SrtpReader {
 /** The window of a stream; the caller keeps a new one once a packet has proved to be authentic. */
 function streamOf(all: ReadonlyMap<number, ReplayWindow>, ssrc: number): ReplayWindow | undefined {
   return all.get(ssrc) ?? (all.size < MAX_STREAMS ? new ReplayWindow() : undefined)
-}
-
-/** Bytes of an RTP header with its sources and extensions (RFC 3550 section 5.1); undefined when it is cut short. */
-function headerLength(packet: Buffer): number | undefined {
-  const first = packet[0] ?? 0
-  const fixed = HEADER + (first & 0x0f) * 4
-  if (first >> 6 !== 2 || packet.length < fixed) return undefined
-  if ((first & 0x10) === 0) return fixed
-  if (packet.length < fixed + 4) return undefined
-  const whole = fixed + 4 + packet.readUInt16BE(fixed + 2) * 4
-  return packet.length < whole ? undefined : whole
 }

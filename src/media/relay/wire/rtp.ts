@@ -33,12 +33,9 @@ export const isRtcp = (packet: Buffer): boolean => {
 
 /** Null when the packet is not RTP version 2 or is shorter than its header says. */
 export function parseRtp(packet: Buffer): RtpHeader | null {
-  if (packet.length < FIXED) return null
-  const first = packet.readUInt8(0)
-  if (first >> 6 !== 2) return null
-  const extensionAt = FIXED + (first & 15) * 4
-  const extension = (first & 0x10) === 0 ? none(extensionAt) : readExtension(packet, extensionAt)
+  const extension = findExtension(packet)
   if (extension === null) return null
+  const first = packet.readUInt8(0)
   const padding = (first & 0x20) === 0 ? 0 : packet.readUInt8(packet.length - 1)
   const payloadEnd = packet.length - padding
   // Padding that is announced counts itself, so it is 1 at least (RFC 3550 section 5.1).
@@ -59,9 +56,15 @@ export function parseRtp(packet: Buffer): RtpHeader | null {
   }
 }
 
-const none = (at: number) => ({ profile: 0, start: at, end: at })
+/** Bytes of the header with its sources and extensions, which are clear in an encrypted packet; null as for `parseRtp`. */
+export const headerBytes = (packet: Buffer): number | null => findExtension(packet)?.end ?? null
 
-function readExtension(packet: Buffer, at: number): { profile: number; start: number; end: number } | null {
+function findExtension(packet: Buffer): { profile: number; start: number; end: number } | null {
+  if (packet.length < FIXED) return null
+  const first = packet.readUInt8(0)
+  const at = FIXED + (first & 15) * 4
+  if (first >> 6 !== 2 || packet.length < at) return null
+  if ((first & 0x10) === 0) return { profile: 0, start: at, end: at }
   if (packet.length < at + 4) return null
   const end = at + 4 + packet.readUInt16BE(at + 2) * 4
   return end > packet.length ? null : { profile: packet.readUInt16BE(at), start: at + 4, end }
