@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { addonProblem } from '../base/addon.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { Sealer } from '../base/sealer.ts'
 import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
@@ -103,6 +104,8 @@ export async function startServing(
 ): Promise<ServingPorts> {
   const parts = new Parts()
   warnOfFewFiles(app)
+  const slow = addonProblem()
+  if (slow !== null) app.ctx.log.warn({}, slow)
   const unfit = await provisionFolder(app, app.config, false)
   if (unfit.length > 0) throw new CannotStart(`provision.folder: ${unfit.join('; ')}`)
   const ffmpeg = await openFfmpeg(app)

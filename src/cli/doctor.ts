@@ -4,6 +4,7 @@ import { ok } from '../base/result.ts'
 import { command } from './command.ts'
 import { checkClock } from './doctorClock.ts'
 import {
+  checkAddons,
   checkConfig,
   checkDataDirectory,
   checkNode,
@@ -55,7 +56,7 @@ export const doctorCommand = command({
 
 async function examine(call: Call<typeof FLAGS>): Promise<Finding[]> {
   const config = readConfig(call)
-  const machine = [checkNode(), ...checkConfig(config)]
+  const machine = [checkNode(), checkAddons(), ...checkConfig(config)]
   if (!config.ok) return machine
   const directory = checkDataDirectory(config.value)
   const usable = directory.every((finding) => finding.outcome === 'ok')

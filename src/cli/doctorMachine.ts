@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
+import { addonProblem } from '../base/addon.ts'
 import { childEnvironment } from '../base/childEnvironment.ts'
 import { offlineLauncher } from '../base/offline.ts'
 import { openFilesLimit } from '../base/openFiles.ts'
@@ -34,6 +35,12 @@ export function checkNode(): Finding {
     'node',
     `${process.versions.node} is too old; Sluice needs Node ${NODE_MAJOR}: run it with npx sluice`,
   )
+}
+
+/** Sluice works without its addons, for a price. */
+export function checkAddons(): Finding {
+  const problem = addonProblem()
+  return problem === null ? found('ok', 'addons', 'nothing is missing') : found('warn', 'addons', problem)
 }
 
 /** One line per problem, with its location. */

@@ -102,11 +102,11 @@ async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
   return [found('warn', check, `${seconds}; Sluice uses the clock of the database; set both with NTP`)]
 }
 
-/** What `GET /api/attention` answers, for all accounts. Nothing of it keeps Sluice from running. */
+/** What `GET /api/attention` answers, for all accounts, but for what has a line of its own. Nothing of it keeps Sluice from running. */
 async function checkAttention(ctx: Context): Promise<Finding[]> {
   const accounts = (await ctx.store.read.accounts.list()).slice(0, ACCOUNTS_MAX)
   const items = await Promise.all(
-    accounts.map(({ id }) => readAttention(ctx, id, { recordings: null, certificate: null })),
+    accounts.map(({ id }) => readAttention(ctx, id, { recordings: null, certificate: null, addonProblem: null })),
   )
   const texts = [...new Set(items.flat().map(({ text }) => text))]
   if (texts.length === 0) return [found('ok', 'attention', 'nothing needs attention')]

@@ -13,17 +13,18 @@ const TOKENS_MAX = 50
 const COUNTED_MAX = 1_000
 const STREAMS_MAX = 1_000
 
-/** What a caller knows besides the store; null: not known, or no TLS. */
+/** What a caller knows besides the store; null: not known, no TLS, or no problem. */
 export interface AttentionParts {
   readonly recordings: DiskSpace | null
   readonly certificate: AttentionFacts['certificate']
+  readonly addonProblem: AttentionFacts['addonProblem']
 }
 
 /** What needs attention in an account. */
 export async function readAttention(
   ctx: SessionContext,
   accountId: string,
-  { recordings, certificate }: AttentionParts,
+  { recordings, certificate, addonProblem }: AttentionParts,
 ): Promise<AttentionItem[]> {
   const { read } = ctx.store
   const nowMs = ctx.clock.now()
@@ -43,6 +44,7 @@ export async function readAttention(
       ...(recordings === null ? [] : [{ what: 'recordings', ...recordings }]),
     ],
     certificate,
+    addonProblem,
     mediaProcessEnd: ctx.mediaProcesses.latestEnd,
     unknownMigrations: await read.attention.unknownMigrations(),
   })

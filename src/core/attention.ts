@@ -18,6 +18,7 @@ export const ATTENTION_KINDS = [
   'stream_stalled',
   'stream_uneven',
   'engine_notice',
+  'addons_missing',
   'countries_unknown',
   'token_expires',
 ] as const
@@ -58,6 +59,8 @@ export interface AttentionFacts {
     readonly bitrateHighest?: number
   }[]
   readonly disks: readonly { readonly what: string; readonly freeBytes: number; readonly totalBytes: number }[]
+  /** What it costs that addons are missing; null: none is. */
+  readonly addonProblem: string | null
   /** Migrations in the database that this version does not know. */
   readonly unknownMigrations: readonly string[]
   /** The latest media process that ended by itself or hung; null: none did. */
@@ -83,6 +86,7 @@ export function attentionOf(facts: AttentionFacts): AttentionItem[] {
     ...schemaOf(facts),
     ...webhooksOf(facts),
     ...streamsOf(facts),
+    ...addonsOf(facts),
     ...countriesOf(facts),
     ...tokensOf(facts),
   ]
@@ -168,6 +172,9 @@ function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
     return [{ kind: 'stream_uneven', severity: 'warning', subject, text }]
   })
 }
+
+const addonsOf = ({ addonProblem: text }: AttentionFacts): AttentionItem[] =>
+  text === null ? [] : [{ kind: 'addons_missing', severity: 'warning', text }]
 
 function countriesOf({ hasCountries, namingCountries: count }: AttentionFacts): AttentionItem[] {
   if (hasCountries || count === 0) return []

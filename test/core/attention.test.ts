@@ -12,6 +12,7 @@ const NOTHING: AttentionFacts = {
   streams: [],
   disks: [],
   unknownMigrations: [],
+  addonProblem: null,
   certificate: null,
   mediaProcessEnd: null,
 }
@@ -94,9 +95,10 @@ describe('what needs attention', () => {
     expect(of({ disks: [{ what: 'recordings', freeBytes, totalBytes }] })).toHaveLength(count)
   })
 
-  it('names a newer database, and tokens whose countries no database knows', () => {
-    expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'] })).toEqual([
+  it('names a newer database, missing addons, and tokens whose countries no database knows', () => {
+    expect(texts({ namingCountries: 1, unknownMigrations: ['0099_later'], addonProblem: 'No addons' })).toEqual([
       'A newer version of Sluice has changed the database (0099_later). Upgrade this node',
+      'No addons',
       '1 token names countries, but there is no country database, so no address passes or fails by its country. Set geoip.database',
     ])
   })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { addonProblem } from '../../../base/addon.ts'
 import { ok } from '../../../base/result.ts'
 import { type DiskSpace, readAttention } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -24,8 +25,11 @@ export function attentionRoutes(app: FastifyInstance, ctx: Context, { diskSpace,
       data: Attention,
     }),
     async (request, reply) => {
-      const parts = { recordings: await diskSpace(), certificate: https ? servedFacts(https) : null }
-      const items = await readAttention(ctx, accountOf(request), parts)
+      const items = await readAttention(ctx, accountOf(request), {
+        recordings: await diskSpace(),
+        certificate: https ? servedFacts(https) : null,
+        addonProblem: addonProblem(),
+      })
       return sendResult(reply, ok(items))
     },
   )

@@ -269,6 +269,7 @@ export const de: Sentences = {
         stream_stalled: 'Ein Stream sendet keine Medien',
         stream_uneven: 'Ein Stream kommt ungleichmäßig an',
         engine_notice: 'Eine Engine sollte angesehen werden',
+        addons_missing: 'Die Addons in C fehlen',
         countries_unknown: 'Keine Länderdatenbank',
         token_expires: 'Ein Token läuft bald ab',
       },

@@ -264,6 +264,7 @@ export const en = {
         stream_stalled: 'A stream sends no media',
         stream_uneven: 'A stream arrives unevenly',
         engine_notice: 'An engine needs a look',
+        addons_missing: 'Native addons are missing',
         countries_unknown: 'No country database',
         token_expires: 'A token expires soon',
       },
