@@ -5,14 +5,13 @@ import { readPageQuery } from '../../core/channels/listQuery.ts'
 import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/channels/measuredQuery.ts'
 import type { EnginePace } from '../../core/channels/runs/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
-import { type Engine, type Ingest, isPush } from '../../core/channels/types.ts'
+import { type Engine, type Ingest, INGEST_FACTS, isPush } from '../../core/channels/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
 import type { ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
 import { remoteEngine, otherNodes } from './remoteEngine.ts'
-import { INGEST_PROTOCOLS } from './monitoring.ts'
 import { type ChannelResult, checked, isId, channelPage } from './channelCommand.ts'
 
 // Only the node with the encoder or the engine has these measurements. Every other node refuses, and names that node.
@@ -108,7 +107,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   return ok({
     id,
     status: sinceMs === null ? 'disconnected' : 'connected',
-    protocol: INGEST_PROTOCOLS[type],
+    protocol: INGEST_FACTS[type].protocol,
     ...up,
     ...(note === null ? {} : { note }),
     metrics: samples.map(({ atMs, bitrate, address: ip }) => ({

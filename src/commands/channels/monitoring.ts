@@ -1,16 +1,10 @@
 import { err, ok } from '../../base/result.ts'
 import { noSuch } from '../../core/channels/errors.ts'
 import type { ChannelMonitoring } from '../../core/channels/monitoringSchema.ts'
-import type { IngestType } from '../../core/channels/types.ts'
+import { INGEST_FACTS } from '../../core/channels/types.ts'
 import type { ChannelContext } from '../context.ts'
 import type { Viewers } from '../../services/viewers.ts'
 import { type ChannelResult, isId } from './channelCommand.ts'
-
-export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
-  'rtmp-push': 'rtmp',
-  'rtmp-pull': 'rtmp',
-  'srt-pull': 'srt',
-}
 
 /** The state of a channel and all of its parts in one answer: at most 1000 of each kind. */
 export async function monitorChannel(
@@ -31,7 +25,7 @@ export async function monitorChannel(
     id,
     name: channel.name,
     status: channel.status,
-    ingests: ingests.map((ingest) => ({ id: ingest.id, protocol: INGEST_PROTOCOLS[ingest.type] })),
+    ingests: ingests.map((ingest) => ({ id: ingest.id, protocol: INGEST_FACTS[ingest.type].protocol })),
     engines: engines.map(({ id: engineId, status, statusMessage: message }) => ({
       id: engineId,
       status,

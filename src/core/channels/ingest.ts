@@ -81,7 +81,7 @@ function checkUrl(
 ): void {
   const path = `${body.at}url`
   if (body.problems.touches(path)) return
-  if (type === 'rtmp-push') {
+  if (isPush(type)) {
     if (url !== null) body.problems.add(path, 'cannot be chosen for a push: Sluice hands out its address')
     return
   }

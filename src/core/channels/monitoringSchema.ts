@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { optional, pageQuery, word } from './fields.ts'
-import { ACTIVE_STATUSES } from './types.ts'
+import { ACTIVE_STATUSES, INGEST_PROTOCOLS } from './types.ts'
 
 export const ChannelMonitoring = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
     status: word(ACTIVE_STATUSES, 'The most advanced status of its engines.'),
-    ingests: Type.Array(Type.Object({ id: Type.String(), protocol: word(['rtmp', 'srt']) })),
+    ingests: Type.Array(Type.Object({ id: Type.String(), protocol: word(INGEST_PROTOCOLS) })),
     engines: Type.Array(
       Type.Object({
         id: Type.String(),
@@ -53,7 +53,7 @@ export const IngestMonitoring = Type.Object(
   {
     id: Type.String(),
     status: word(['connected', 'disconnected'], 'Whether its source is there.'),
-    protocol: word(['rtmp', 'srt']),
+    protocol: word(INGEST_PROTOCOLS),
     started: optional(Type.String({ format: 'date-time', description: 'When the source came; absent without one.' })),
     uptime: optional(Type.Integer({ description: 'Seconds since then.' })),
     note: optional(

@@ -1,14 +1,7 @@
 import { hasOddCharacters, hostOf, isAddress, refuseHost } from '../webhooks/target.ts'
-import type { IngestType } from './types.ts'
+import { INGEST_FACTS, type IngestType } from './types.ts'
 
 export const SOURCE_URL_MAX = 2048
-
-type PullType = Exclude<IngestType, 'rtmp-push'>
-
-const SCHEMES: Readonly<Record<PullType, readonly string[]>> = {
-  'rtmp-pull': ['rtmp:', 'rtmps:'],
-  'srt-pull': ['srt:'],
-}
 
 /** The allowed parameters of an SRT address. All others, above all `mode=listener`, would change what ffmpeg does. */
 const SRT_PARAMETERS: Readonly<Record<string, RegExp>> = {
@@ -23,15 +16,15 @@ const SRT_PARAMETERS: Readonly<Record<string, RegExp>> = {
  * Why a source may not be dialled, as a predicate after the field name; null: it may. This checks the text only:
  * each dial checks the addresses that a name resolves to.
  */
-export function refuseSource(type: PullType, text: string, allowPrivate: boolean): string | null {
+export function refuseSource(type: IngestType, text: string, allowPrivate: boolean): string | null {
   if (hasOddCharacters(text)) return 'must not contain spaces, control characters or backslashes'
   const url = URL.parse(text)
-  const schemes = SCHEMES[type]
+  const schemes: readonly string[] = INGEST_FACTS[type].schemes ?? []
   if (!url || !schemes.includes(url.protocol)) return `must begin with ${schemes.map((s) => `${s}//`).join(' or ')}`
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password'
   if (url.hash !== '') return 'must not contain a fragment (#)'
   const reason = refuseAuthority(url, allowPrivate)
-  return reason ?? (type === 'srt-pull' ? refuseSrt(url) : refuseRtmp(url))
+  return reason ?? (url.protocol === 'srt:' ? refuseSrt(url) : refuseRtmp(url))
 }
 
 /** The parser does not normalize hosts of unknown schemes, so unusual hosts are refused here. */

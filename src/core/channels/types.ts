@@ -40,12 +40,19 @@ export interface Channel extends ChannelRules {
   createdAtMs: number
 }
 
-/** How a source can reach an engine in this version. */
-export const INGEST_TYPES = ['rtmp-push', 'rtmp-pull', 'srt-pull'] as const
-export type IngestType = (typeof INGEST_TYPES)[number]
+/** How a source can reach an engine in this version. `schemes`: of the URL that Sluice dials; null: the source pushes. */
+export const INGEST_FACTS = {
+  'rtmp-push': { protocol: 'rtmp', schemes: null },
+  'rtmp-pull': { protocol: 'rtmp', schemes: ['rtmp:', 'rtmps:'] },
+  'srt-pull': { protocol: 'srt', schemes: ['srt:'] },
+} as const satisfies Record<string, { protocol: string; schemes: readonly string[] | null }>
+
+export type IngestType = keyof typeof INGEST_FACTS
+export const INGEST_TYPES = Object.keys(INGEST_FACTS) as readonly IngestType[]
+export const INGEST_PROTOCOLS = [...new Set(Object.values(INGEST_FACTS).map(({ protocol }) => protocol))] as const
 
 /** True when Sluice provides an address and a key; false when it dials the source itself. */
-export const isPush = (type: IngestType): boolean => type === 'rtmp-push'
+export const isPush = (type: IngestType): boolean => INGEST_FACTS[type].schemes === null
 
 export interface Ingest {
   id: string
