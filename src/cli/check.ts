@@ -1,4 +1,5 @@
 import { ok } from '../base/result.ts'
+import { PROTOCOLS } from '../core/access/protocols.ts'
 import { type CheckAnswer, checkAccess } from '../commands/access/checkAccess.ts'
 import { command } from './command.ts'
 import { choiceOrNone, required, requiredChoice, textFlag } from './flag.ts'
@@ -17,10 +18,7 @@ export const checkCommand = command({
     stream: required('NAME', 'The stream, without the account id.'),
     ip: required('ADDRESS', 'The address of the client, IPv4 or IPv6.'),
     token: textFlag('TOKEN', 'The token of the client, possibly self-signed; if omitted, none.'),
-    protocol: choiceOrNone(
-      ['whip', 'rtmp', 'whep', 'hls'],
-      'The protocol; by default whip to publish and whep to view.',
-    ),
+    protocol: choiceOrNone(PROTOCOLS, 'The protocol; by default whip to publish and whep to view.'),
     origin: textFlag('ORIGIN', 'The Origin header of the client; if omitted, none.'),
     country: textFlag('CODE', 'The country of the client, instead of a lookup of its address.'),
     at: textFlag('TIME', 'The time of the request, in ISO 8601; if omitted, now.'),

@@ -1,13 +1,12 @@
+import { isViewProtocol, type ViewProtocol } from '../core/access/protocols.ts'
 import type { Session } from '../core/sessions/types.ts'
 
 /** The viewers of a stream at this node, the bytes of its publishers (in) and those to its viewers (out). */
-export interface StreamCount {
+export interface StreamCount extends Record<ViewProtocol, number> {
   readonly accountId: string
   readonly streamName: string
   /** Publishers and viewers. */
   sessions: number
-  whep: number
-  hls: number
   bytesIn: number
   bytesOut: number
 }
@@ -50,7 +49,7 @@ export class StreamCounts {
     const count = this.#streams.get(key) ?? { accountId, streamName, ...zeros }
     count.sessions += by
     if (session.action === 'view') {
-      if (session.protocol === 'whep' || session.protocol === 'hls') count[session.protocol] += by
+      if (isViewProtocol(session.protocol)) count[session.protocol] += by
       this.#account(session.accountId).viewers += by
     }
     this.#streams.set(key, count)

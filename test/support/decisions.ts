@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { Action, CheckName, Protocol, RefusalCode } from '../../src/core/access/types.ts'
+import type { Protocol } from '../../src/core/access/protocols.ts'
 import type { StreamEntry } from '../../src/core/access/streamName.ts'
+import type { Action, CheckName, RefusalCode } from '../../src/core/access/types.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
 
 /**

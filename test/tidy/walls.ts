@@ -21,7 +21,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
   store: { from: ['base', 'core'], node: 'all' },
   net: { from: ['base', 'core'], node: 'all' },
   tls: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
-  media: { from: ['base', 'core/hls', 'type core'], node: 'all' },
+  media: { from: ['base', 'core/hls', 'core/access/protocols.ts', 'type core'], node: 'all' },
   delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
   services: { from: ['base', 'core', 'store/store.ts', 'type media'], node: 'types' },
   commands: {
@@ -39,7 +39,16 @@ export const WALLS: Readonly<Record<string, Room>> = {
     node: 'types',
   },
   edge: {
-    from: ['base', 'core', 'type config', 'commands', 'type services', 'type media', 'type tls'],
+    from: [
+      'base',
+      'core',
+      'type config',
+      'commands',
+      'type services',
+      'media/codecs/codecs.ts',
+      'type media',
+      'type tls',
+    ],
     node: 'all',
   },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },

@@ -1,11 +1,8 @@
 import { addressKey } from '../../core/access/address.ts'
-import type { Protocol } from '../../core/access/types.ts'
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import type { SessionSlot, SessionLimitCode, SlotRequest } from '../../core/sessions/slots.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
-
-/** Protocols whose media connection comes up after admission, or never. */
-const CONNECTS: ReadonlySet<Protocol> = new Set(['whip', 'whep'])
 
 /**
  * A slot between the decision and the session: taken synchronously with the decision, and released unless a session
@@ -59,5 +56,5 @@ const commonOf = (
 ): Omit<SlotRequest, 'holder'> => ({
   action: action === 'publish' ? 'publish' : 'view',
   addressKey: isProxy(address) ? null : addressKey(address),
-  connects: CONNECTS.has(protocol),
+  connects: PROTOCOL_FACTS[protocol].connectsLater,
 })

@@ -2,8 +2,9 @@ import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { parseAddress, type Address } from './address.ts'
 import { parseCountry } from './country.ts'
+import { type Protocol, PROTOCOLS, PROTOCOLS_OF } from './protocols.ts'
 import { checkStreamName } from './streamName.ts'
-import { type Action, type Protocol, PROTOCOLS_OF } from './types.ts'
+import type { Action } from './types.ts'
 
 /** The parsed body of `POST /api/access/check`. */
 export interface CheckQuestion {
@@ -40,8 +41,6 @@ const FIELDS: ReadonlySet<string> = new Set(NAMES)
 /** Longer than any token, so that an overlong token reaches the decision and is refused there. */
 const TEXT_MAX = 16_384
 
-const ANY_PROTOCOL: readonly Protocol[] = ['whip', 'whep', 'rtmp', 'hls']
-
 /** The body as sent: each field may hold any value. */
 type Given = { readonly [field in Field]?: unknown }
 
@@ -54,7 +53,7 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   const notes = new Notes()
   noteUnknown(given, notes)
   const action = oneOf('action', given.action, ACTIONS, notes)
-  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : ANY_PROTOCOL, notes)
+  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS_OF[action] : PROTOCOLS, notes)
   const streamName = readStreamName(given.streamName, notes)
   const address = readAddress(given.ip, notes)
   const accountId = optional('accountId', given.accountId, notes) ?? null

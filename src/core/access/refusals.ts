@@ -29,5 +29,5 @@ export const TICKET_SHARED = {
   text: 'Forbidden: More than one player uses this address. Request the master playlist again',
 } as const
 
-/** An encoder over RTMP cannot send an `Origin`. The plain text alone would mislead its user. */
-export const RTMP_HAS_NO_ORIGIN = `${REFUSALS.origin_not_allowed.text} (RTMP has no origin)`
+/** Of a protocol that cannot send an `Origin`. The plain text alone would mislead the publisher. */
+export const noOriginText = (title: string): string => `${REFUSALS.origin_not_allowed.text} (${title} has no origin)`

@@ -1,22 +1,14 @@
 import type { FeedRendition } from '../hls/feedRungs.ts'
-import type { CompiledStreams } from './streamName.ts'
-import type { OriginRule } from './origin.ts'
 import type { Address, AddressRule } from './address.ts'
+import type { OriginRule } from './origin.ts'
+import type { Protocol } from './protocols.ts'
+import type { CompiledStreams } from './streamName.ts'
 
 /**
  * What a client does with a stream. `preview`: a user of the account sees it in the dashboard. It counts neither as a viewer
  * nor for the bytes of anything.
  */
 export type Action = 'publish' | 'view' | 'preview'
-
-/** How the client is connected. WHIP and RTMP publish; WHEP and HLS view. */
-export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
-
-/** What each protocol is for. */
-export const PROTOCOLS_OF = {
-  publish: ['whip', 'rtmp'],
-  view: ['whep', 'hls'],
-} as const satisfies Record<string, readonly Protocol[]>
 
 /**
  * All facts about one stored token that the decision needs, parsed and compiled once when the token is loaded.

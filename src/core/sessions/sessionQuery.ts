@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
+import { PROTOCOLS } from '../access/protocols.ts'
 import { checkStreamName } from '../access/streamName.ts'
-import { PROTOCOLS_OF } from '../access/types.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { parametersOf, wordOf } from '../pages/parameters.ts'
@@ -14,7 +14,6 @@ export interface SessionFilter {
   action?: string
 }
 
-export const PROTOCOLS = [...PROTOCOLS_OF.publish, ...PROTOCOLS_OF.view] as const
 export const ACTIONS = ['publish', 'view', 'preview'] as const
 
 const READERS: Readonly<Record<string, ParameterReader<SessionFilter>>> = {

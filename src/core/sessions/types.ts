@@ -1,4 +1,5 @@
-import type { Action, Protocol } from '../access/types.ts'
+import type { Protocol } from '../access/protocols.ts'
+import type { Action } from '../access/types.ts'
 
 /** One connection of an admitted publisher or viewer. */
 export interface Session {

@@ -1,3 +1,4 @@
+import type { ViewProtocol } from '../access/protocols.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
 
 /** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */
@@ -17,10 +18,8 @@ export interface FeedReading {
   readonly health: StreamHealth
 }
 
-/** The viewers of a stream, at one node or at several. */
-export interface StreamViewing {
-  readonly whep: number
-  readonly hls: number
+/** The viewers of a stream by protocol, at one node or at several. */
+export interface StreamViewing extends Readonly<Record<ViewProtocol, number>> {
   /** Bits per second to them, over the last seconds. */
   readonly bitrateOut: number
 }

@@ -1,4 +1,4 @@
-import type { Protocol } from '../access/types.ts'
+import type { Protocol, ViewProtocol } from '../access/protocols.ts'
 import type { FeedReading } from './reading.ts'
 
 type Known = { readonly [K in keyof FeedReading]?: NonNullable<FeedReading[K]> }
@@ -25,7 +25,7 @@ export interface StreamOnAir
   readonly secured: boolean
   readonly health: FeedReading['health']
   readonly viewers: number
-  readonly viewersByProtocol: { readonly whep: number; readonly hls: number }
+  readonly viewersByProtocol: Readonly<Record<ViewProtocol, number>>
   readonly mostViewers: number
   /** Bits per second to viewers. */
   readonly bitrateOut: number

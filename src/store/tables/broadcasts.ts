@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Protocol } from '../../core/access/types.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'

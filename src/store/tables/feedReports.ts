@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Protocol } from '../../core/access/types.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'

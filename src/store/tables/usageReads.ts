@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { PROTOCOLS_OF } from '../../core/access/types.ts'
+import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { UsageRow } from '../../core/usage/report.ts'
 import { statement, Verbs } from '../executor.ts'
 import type { TrackedQuery, TrackingIdUsage, UsageQuery } from '../store.ts'

@@ -39,7 +39,7 @@ function asked(given: {
     trackingId: null,
   }
   return {
-    request: { action: 'view', accountId: null, country: given.country ?? null, ...given.request },
+    request: { action: 'view', protocol: 'whep', accountId: null, country: given.country ?? null, ...given.request },
     policy: { rtmpIpFilters: 'refuse' },
     token: { ...token, ...lists, bindLimit: 0, ...given.token },
     claims: given.claims ? { ...said, ...given.claims } : null,

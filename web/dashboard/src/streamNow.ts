@@ -13,7 +13,7 @@ export interface StreamNow {
 /** Follows one stream while a page is open. */
 export function useStreamNow(streamName: string): StreamNow {
   const stream = streams.value?.find((one) => one.streamName === streamName)
-  const { whep = 0, hls = 0 } = stream?.viewersByProtocol ?? {}
-  const protocols = [whep > 0 ? 'WHEP' : '', hls > 0 ? 'HLS' : ''].filter(Boolean)
+  const watched = Object.entries(stream?.viewersByProtocol ?? {}).filter(([, viewers]) => viewers > 0)
+  const protocols = watched.map(([protocol]) => protocol.toUpperCase())
   return { stream, isLive: stream !== undefined, viewers: stream?.viewers ?? 0, protocols }
 }

@@ -1,15 +1,10 @@
 import { matchesOrigin } from '../origin.ts'
-import { RTMP_HAS_NO_ORIGIN } from '../refusals.ts'
+import { PROTOCOL_FACTS } from '../protocols.ts'
+import { noOriginText } from '../refusals.ts'
 import { fail, pass, skip, type Question, type Verdict } from './verdict.ts'
 
 const SKIP = skip('origin', 'the token has no allowed origins')
 const PASS = pass('origin', 'the origin is allowed')
-const OVER_RTMP = fail(
-  'origin',
-  'origin_not_allowed',
-  'the token has allowed origins, and RTMP has no origin',
-  RTMP_HAS_NO_ORIGIN,
-)
 const NO_HEADER = fail(
   'origin',
   'origin_not_allowed',
@@ -22,9 +17,13 @@ const BY_CHILD = fail('origin', 'origin_not_allowed', 'the origin matches none t
 export function checkOrigin({ request, token, claims }: Question): Verdict {
   const narrowed = claims !== null && claims.origins.length > 0
   if (token.origins.length === 0 && !narrowed) return SKIP
-  if (request.protocol === 'rtmp') return OVER_RTMP
+  const { hasOrigin, title } = PROTOCOL_FACTS[request.protocol]
+  if (!hasOrigin) return withoutOrigin(title)
   if (request.origin === null) return NO_HEADER
   if (token.origins.length > 0 && !matchesOrigin(token.origins, request.origin)) return BY_PARENT
   if (narrowed && !matchesOrigin(claims.origins, request.origin)) return BY_CHILD
   return PASS
 }
+
+const withoutOrigin = (title: string): Verdict =>
+  fail('origin', 'origin_not_allowed', `the token has allowed origins, and ${title} has no origin`, noOriginText(title))

@@ -1,3 +1,4 @@
+import { PROTOCOL_FACTS } from '../protocols.ts'
 import { fail, hasIpFilters, pass, refusesIpFilters, skip, type Question, type Verdict } from './verdict.ts'
 
 const SKIP_PROTOCOL = skip('rtmpIpFilters', 'the connection is not RTMP')
@@ -7,7 +8,7 @@ const FAIL = fail('rtmpIpFilters', 'ip_filters_not_supported', 'the token has IP
 
 /** By default RTMP refuses a token with IP filters: that is safer than enforcing only some of them. */
 export function checkRtmpIpFilters(question: Question): Verdict {
-  if (question.request.protocol !== 'rtmp') return SKIP_PROTOCOL
+  if (PROTOCOL_FACTS[question.request.protocol].ipFilters === 'checked') return SKIP_PROTOCOL
   if (!hasIpFilters(question)) return SKIP_NO_FILTERS
   return refusesIpFilters(question) ? FAIL : PASS
 }

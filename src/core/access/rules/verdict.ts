@@ -1,3 +1,4 @@
+import { PROTOCOL_FACTS } from '../protocols.ts'
 import { REFUSALS } from '../refusals.ts'
 import type {
   AccessPolicy,
@@ -50,4 +51,6 @@ export const hasIpFilters = ({ token, claims }: Question): boolean =>
 
 /** IP filters over RTMP are refused as a whole, so the single IP rules are skipped. */
 export const refusesIpFilters = (question: Question): boolean =>
-  question.request.protocol === 'rtmp' && question.policy.rtmpIpFilters === 'refuse' && hasIpFilters(question)
+  PROTOCOL_FACTS[question.request.protocol].ipFilters === 'configured' &&
+  question.policy.rtmpIpFilters === 'refuse' &&
+  hasIpFilters(question)

@@ -4,6 +4,7 @@ import { checkAccess } from '../../../commands/access/checkAccess.ts'
 import { listAccessLog, readAccessLogEntry, summarizeAccessLog } from '../../../commands/access/accessLog.ts'
 import type { Context } from '../../../commands/context.ts'
 import { LOGGED_CODES } from '../../../core/access/logQuery.ts'
+import { PROTOCOLS, PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
@@ -62,7 +63,9 @@ const CODES = ['allowed', ...Object.keys(REFUSALS)]
 const CheckBody = Type.Object(
   {
     action: Type.Enum(['publish', 'view']),
-    protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls'], { description: 'whip and rtmp publish; whep and hls view.' }),
+    protocol: Type.Enum([...PROTOCOLS], {
+      description: `${PROTOCOLS_OF.publish.join(' and ')} publish; ${PROTOCOLS_OF.view.join(' and ')} view.`,
+    }),
     streamName: Type.String({ minLength: 1, maxLength: 128 }),
     ip: Type.String({ description: 'The peer address, IPv4 or IPv6.', examples: ['192.0.2.7'] }),
     accountId: Type.Optional(Type.String({ description: 'Your account; another one is a 404.' })),
@@ -115,7 +118,7 @@ const logEntry = {
   at: Type.String({ format: 'date-time', description: 'Of the first.' }),
   source: Type.Enum(['live', 'check']),
   action: Type.Enum(['publish', 'view', 'preview'], { description: '`preview`: by a user, in the dashboard.' }),
-  protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
+  protocol: Type.Enum([...PROTOCOLS]),
   streamName: Type.String(),
   tokenId: Type.Optional(Type.Integer()),
   jti: Type.Optional(Type.String()),

@@ -2,6 +2,7 @@ import { Type, type TObject, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { analyse, analyseAsCsv, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
 import { listTrackingIds } from '../../../commands/usage/trackingIds.ts'
+import { PROTOCOLS } from '../../../core/access/protocols.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { accountSeries } from '../../../commands/streams/series.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -169,7 +170,7 @@ const TEXTS: Readonly<Record<ReportName, { operationId: string; summary: string;
   'account/protocol_total': {
     operationId: 'readAccountUsageByProtocol',
     summary: 'Bytes of the account by protocol',
-    data: by(Moved, 'By protocol: whip, rtmp, whep, hls.'),
+    data: by(Moved, `By protocol: ${PROTOCOLS.join(', ')}.`),
   },
   'account/token_total': {
     operationId: 'readAccountUsageByToken',
