@@ -1,15 +1,8 @@
+import { type AudioCodec, CODECS, type RtpAudioCodec, rtpAudioFormat, type VideoCodec } from './codecs/codecs.ts'
+
 /**
  * Media inside Sluice, independent of the protocol that carried it: whole encoded frames with their timestamps.
  */
-
-export type VideoCodec = 'h264' | 'vp8' | 'vp9' | 'av1'
-/** Codecs of audio that WebRTC carries. `pcma` and `pcmu` are G.711, of telephones and IP cameras. */
-export type RtpAudioCodec = 'opus' | 'pcma' | 'pcmu'
-export type AudioCodec = RtpAudioCodec | 'aac'
-
-const VIDEO_CODECS: readonly string[] = ['h264', 'vp8', 'vp9', 'av1'] satisfies VideoCodec[]
-
-export const isVideoCodec = (codec: VideoCodec | AudioCodec): codec is VideoCodec => VIDEO_CODECS.includes(codec)
 
 interface Track {
   /** What its encoder says that it keeps to, bits per second. Absent: it does not say. */
@@ -41,11 +34,14 @@ export const rtpAudioTrack = (codec: RtpAudioCodec, sampleRate: number): AudioTr
   kind: 'audio',
   codec,
   sampleRate,
-  channels: codec === 'opus' ? 2 : 1,
+  channels: rtpAudioFormat(codec).channels,
   config: new Uint8Array(),
 })
 
 export type TrackInfo = VideoTrack | AudioTrack
+
+/** Whether a decoder can read frames of the track: some codecs need its configuration, which may come later. */
+export const isDescribed = ({ codec, config }: TrackInfo): boolean => !CODECS[codec].needsConfig || config.length > 0
 
 /** One access unit of video, or one packet of audio. */
 export interface Frame {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { VideoCodec } from '../../src/media/frame.ts'
+import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
 import { addressBytes } from '../../src/media/relay/wire/address.ts'
 import { FrameAssembler } from '../../src/media/codecs/assembler.ts'
 import { videoReader } from '../../src/media/codecs/videoReader.ts'

@@ -29,3 +29,11 @@ const isOn = (value: string): boolean => !['false', '0'].includes(value.toLowerC
 
 const someOf = (names: readonly string[]): string[] =>
   [...new Set(names)].filter((name) => NAME.test(name)).slice(0, UNKNOWN_MAX)
+
+const SOURCE_ID_MAX = 128
+
+/** Why a source cannot have this id, in words for the publisher or viewer; null: it can. Empty: the source without a name. */
+export const sourceIdProblem = (sourceId: string): string | null =>
+  sourceId.length > SOURCE_ID_MAX || /\p{Cc}/u.test(sourceId)
+    ? `sourceId must have 1 to ${SOURCE_ID_MAX} printable characters`
+    : null

@@ -1,4 +1,4 @@
-import type { VideoCodec } from '../frame.ts'
+import type { VideoCodec } from './codecs.ts'
 import { av1 } from './av1.ts'
 import { h264 } from './h264.ts'
 import { vp8 } from './vp8.ts'

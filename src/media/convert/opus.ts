@@ -1,6 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
+import {
+  type Frame,
+  type FrameSink,
+  type FrameSource,
+  type RestingSource,
+  rtpAudioTrack,
+  type TrackInfo,
+  type VideoTrack,
+} from '../frame.ts'
 import { Hub } from '../hub.ts'
 import { Reordering } from '../reordering.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
@@ -29,7 +37,7 @@ export interface WebRtcMedia {
   readonly stop: () => Promise<void>
 }
 
-const OPUS: AudioTrack = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+const OPUS = rtpAudioTrack('opus', 48_000)
 
 /** Keeps the timestamps of the source, which audio and video share. */
 const INPUT = ['-copyts', ...MATROSKA_INPUT]

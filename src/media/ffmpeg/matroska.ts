@@ -1,3 +1,4 @@
+import { CODECS } from '../codecs/codecs.ts'
 import { declaredFrameRate, readAvcConfig } from '../codecs/h264Config.ts'
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
 import { element, float, join, openElement, textElement, uint } from './ebml.ts'
@@ -44,17 +45,6 @@ const ID = {
   timestamp: 0xe7,
   simpleBlock: 0xa3,
 } as const
-
-const CODEC_IDS: Readonly<Record<TrackInfo['codec'], string>> = {
-  h264: 'V_MPEG4/ISO/AVC',
-  vp8: 'V_VP8',
-  vp9: 'V_VP9',
-  av1: 'V_AV1',
-  opus: 'A_OPUS',
-  aac: 'A_AAC',
-  pcma: 'A_MS/ACM',
-  pcmu: 'A_MS/ACM',
-}
 
 /**
  * How long a frame lasts where the video itself does not say it: 30 frames a second. Without this ffmpeg takes the unit of
@@ -150,7 +140,7 @@ function entryOf(track: TrackInfo, index: number): Uint8Array {
     uint(ID.trackUid, index + 1),
     uint(ID.flagLacing, 0),
     uint(ID.trackType, track.kind === 'video' ? 1 : 2),
-    textElement(ID.codecId, CODEC_IDS[track.codec]),
+    textElement(ID.codecId, CODECS[track.codec].matroska),
     ...(codecPrivate.length === 0 ? [] : [element(ID.codecPrivate, codecPrivate)]),
     ...(track.kind === 'audio' || declaresRate(track) ? [] : [uint(ID.defaultDuration, USUAL_FRAME_NS)]),
     ...(track.codec === 'opus' ? [uint(ID.codecDelay, 0), uint(ID.seekPreRoll, OPUS_PRE_ROLL_NS)] : []),

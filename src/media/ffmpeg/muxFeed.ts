@@ -1,4 +1,4 @@
-import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
 import { MatroskaWriter } from './matroska.ts'
 
 export interface MuxFeedOptions {
@@ -128,10 +128,6 @@ export class MuxFeed implements FrameSink {
     return writer
   }
 }
-
-/** A decoder cannot read H.264 and AAC without their configuration. */
-const isDescribed = ({ codec, config }: TrackInfo): boolean =>
-  (codec !== 'h264' && codec !== 'aac') || config.length > 0
 
 /** True when a stream that began with the tracks `a` can continue with `b`. */
 function sameTracks(a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { CODECS } from '../codecs/codecs.ts'
 import { InStep } from '../convert/inStep.ts'
 import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
@@ -26,7 +27,7 @@ const FIRST_AUDIO_MS = 2000
 /** The most frames that wait meanwhile. */
 const HELD_MAX = 1200
 
-const isPlain = ({ codec }: TrackInfo): boolean => codec === 'h264' || codec === 'aac'
+const isPlain = ({ codec }: TrackInfo): boolean => CODECS[codec].inHls
 
 /**
  * Makes H.264 and AAC of a feed. What is H.264 and AAC already passes as it is. Audio alone is converted beside H.264;
@@ -73,7 +74,7 @@ export class FeedConverter implements FrameSink {
     this.#mux = null
     if (tracks.every(isPlain)) return out.tracks(tracks)
     const video = tracks.find((track) => track.kind === 'video')
-    if (video?.codec === 'h264') {
+    if (video !== undefined && isPlain(video)) {
       this.#video = video
       this.#held = []
       this.#heldUntilMs = clock.monotonic() + FIRST_AUDIO_MS

@@ -1,8 +1,6 @@
+import { CODECS } from '../codecs/codecs.ts'
 import { words } from '../ffmpeg/arguments.ts'
 import type { RecordingPart, PartTrack } from './recordingFiles.ts'
-
-/** Codecs that browsers play from MP4. MP4 does not carry VP8. */
-const COPIED: ReadonlySet<PartTrack['codec']> = new Set(['h264', 'vp9', 'av1'])
 
 const ENCODE_VIDEO = words('-c:v libx264 -preset veryfast -crf 21 -pix_fmt yuv420p')
 const ENCODE_AUDIO = words('-c:a aac -b:a 160k')
@@ -21,8 +19,8 @@ export function finishArguments(parts: readonly RecordingPart[], output: string)
 function convertOne({ tracks }: RecordingPart): string[] {
   const { video, audio } = kindsOf(tracks)
   return [
-    ...(video === undefined ? ['-vn'] : COPIED.has(video.codec) ? words('-c:v copy') : encodeVideo(sizeOf(tracks))),
-    ...(audio === undefined ? ['-an'] : audio.codec === 'aac' ? words('-c:a copy') : encodeAudio()),
+    ...(video === undefined ? ['-vn'] : CODECS[video.codec].inMp4 ? words('-c:v copy') : encodeVideo(sizeOf(tracks))),
+    ...(audio === undefined ? ['-an'] : CODECS[audio.codec].inMp4 ? words('-c:a copy') : encodeAudio()),
   ]
 }
 

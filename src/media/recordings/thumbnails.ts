@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
-import type { Frame, FrameSource, TrackInfo } from '../frame.ts'
+import { type Frame, type FrameSource, isDescribed, type TrackInfo } from '../frame.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import { exitWithin } from '../ffmpeg/exits.ts'
@@ -113,7 +113,7 @@ function keyframeSink(found: (matroska: Uint8Array | null) => void) {
     frame: (frame: Frame) => {
       const [track] = video
       if (frame.kind !== 'video' || !frame.key || !track) return
-      if (track.codec === 'h264' && track.config.length === 0) return
+      if (!isDescribed(track)) return
       const writer = new MatroskaWriter([track])
       found(Buffer.concat([writer.head(), writer.frame(frame)]))
     },

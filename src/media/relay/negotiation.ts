@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Negotiated } from '../engine.ts'
-import { isVideoCodec, type VideoCodec } from '../frame.ts'
+import { alternatives, isVideoCodec, VIDEO_CODECS, type VideoCodec } from '../codecs/codecs.ts'
 import type { Source } from './forward/source.ts'
 import type { PublisherLine } from './inbound/publisher.ts'
 import type { DownTrackOptions } from './outbound/downTrack.ts'
@@ -16,10 +16,8 @@ export type OfferRefusal = Extract<Negotiated, { ok: false }>
 
 const refused = ({ status, problem }: SdpRefusal): Result<never, OfferRefusal> => err({ ok: false, status, problem })
 
-const CODECS: readonly VideoCodec[] = ['h264', 'vp8', 'vp9', 'av1']
-
 /** Undefined: an unknown codec. */
-const videoCodec = (text: string): VideoCodec | undefined => CODECS.find((codec) => codec === text.toLowerCase())
+const videoCodec = (text: string): VideoCodec | undefined => VIDEO_CODECS.find((codec) => codec === text.toLowerCase())
 
 /** What a publisher will send, and how its m-lines are answered. */
 export interface PublishAgreement {
@@ -35,7 +33,7 @@ export function negotiatePublish(text: string, codec: string | null): Result<Pub
   const offer = read.value
   const wanted = codec === null ? null : videoCodec(codec)
   if (wanted === undefined) {
-    const problem = `The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`
+    const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(VIDEO_CODECS)}.`
     return err({ ok: false, status: 406, problem })
   }
   const plan = planPublish(offer, wanted)

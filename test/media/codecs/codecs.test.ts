@@ -5,7 +5,7 @@ import { videoReader } from '../../../src/media/codecs/videoReader.ts'
 import { lengthPrefixed, packetizeH264, splitNals } from '../../../src/media/codecs/h264.ts'
 import * as config from '../../../src/media/codecs/h264Config.ts'
 import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
-import type { VideoCodec } from '../../../src/media/frame.ts'
+import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
 import { annexBUnits, ivfFrames, packetsOf } from '../relay/wire/captures/read.ts'
 
 const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {

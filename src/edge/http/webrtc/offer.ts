@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
-import { type PublishingParameters, readPublishing } from '../../../core/sessions/publishing.ts'
+import { type PublishingParameters, readPublishing, sourceIdProblem } from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
+import { VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
@@ -18,8 +19,6 @@ export interface SignalingOffer {
   readonly parameters: PublishingParameters
 }
 
-const CODECS = ['h264', 'vp8', 'vp9', 'av1']
-const MAX_SOURCE_ID = 128
 const READ_HERE = ['auth', 'codec', 'sourceId']
 
 /** Reads the offer and the parameters that Sluice defines; it ignores others, which may belong to other servers. */
@@ -30,12 +29,11 @@ export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpR
   if (body.length === 0) return err({ status: 400, text: 'Bad request: the offer is empty' })
   if (!isUtf8(body)) return err({ status: 400, text: 'Bad request: the offer is not valid UTF-8' })
   const sourceId = parameter(request, 'sourceId') ?? ''
-  if (sourceId.length > MAX_SOURCE_ID || /\p{Cc}/u.test(sourceId)) {
-    return err({ status: 400, text: `Bad request: sourceId must have 1 to ${MAX_SOURCE_ID} printable characters` })
-  }
+  const problem = sourceIdProblem(sourceId)
+  if (problem !== null) return err({ status: 400, text: `Bad request: ${problem}` })
   const codec = parameter(request, 'codec')?.toLowerCase() ?? ''
-  if (codec !== '' && !CODECS.includes(codec)) {
-    return err({ status: 400, text: `Bad request: codec must be one of ${CODECS.join(', ')}` })
+  if (codec !== '' && !VIDEO_CODECS.some((one) => one === codec)) {
+    return err({ status: 400, text: `Bad request: codec must be one of ${VIDEO_CODECS.join(', ')}` })
   }
   const parameters = readPublishing(queryOf(request), READ_HERE)
   return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null, parameters })

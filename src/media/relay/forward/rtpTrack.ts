@@ -1,4 +1,4 @@
-import type { RtpAudioCodec, VideoCodec } from '../../frame.ts'
+import type { RtpCodec } from '../../codecs/codecs.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
 import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
 import { Timeline } from './timeline.ts'
@@ -16,7 +16,7 @@ const KEYFRAME_INTERVAL_MS = 500
 
 export interface RtpTrackShape {
   readonly kind: 'video' | 'audio'
-  readonly codec: VideoCodec | RtpAudioCodec
+  readonly codec: RtpCodec
   /** Ticks of the RTP clock per second. */
   readonly rate: number
 }

@@ -1,15 +1,9 @@
-import {
-  type AudioTrack,
-  type Frame,
-  type FrameSink,
-  isVideoCodec,
-  rtpAudioTrack,
-  type VideoTrack,
-} from '../../frame.ts'
+import { type AudioTrack, type Frame, type FrameSink, rtpAudioTrack, type VideoTrack } from '../../frame.ts'
 import type { MediaPacket } from './packet.ts'
 import type { Source } from './source.ts'
 import type { RtpTrack } from './rtpTrack.ts'
 import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
+import { isVideoCodec } from '../../codecs/codecs.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 
 /** Audio waits at most this long for the first video frame. */

@@ -1,5 +1,6 @@
 import { videoReader } from '../../codecs/videoReader.ts'
-import { isVideoCodec, rtpAudioTrack, type TrackInfo } from '../../frame.ts'
+import { isVideoCodec } from '../../codecs/codecs.ts'
+import { rtpAudioTrack, type TrackInfo } from '../../frame.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, type Layer, type Source } from '../forward/source.ts'

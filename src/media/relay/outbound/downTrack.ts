@@ -1,4 +1,4 @@
-import type { RtpAudioCodec, VideoCodec } from '../../frame.ts'
+import type { RtpCodec } from '../../codecs/codecs.ts'
 import { type FanoutTarget, headFor } from '../forward/fanout.ts'
 import type { MediaPacket } from '../forward/packet.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
@@ -13,7 +13,7 @@ export interface DownTrackOptions {
   readonly ssrc: number
   readonly kind: 'video' | 'audio'
   /** The payload type of each codec that the viewer accepts. */
-  readonly payloadTypes: ReadonlyMap<VideoCodec | RtpAudioCodec, number>
+  readonly payloadTypes: ReadonlyMap<RtpCodec, number>
   /** Null: the viewer negotiated no RTX. */
   readonly rtx: RtxStream | null
   readonly transport: RtpSender

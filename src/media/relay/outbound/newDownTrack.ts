@@ -1,5 +1,5 @@
 import type { Random } from '../../../base/random.ts'
-import { isVideoCodec } from '../../frame.ts'
+import { isVideoCodec } from '../../codecs/codecs.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'
 import { DownTrack } from './downTrack.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chooseForPublisher, chooseForViewer, chooseIdle } from '../../../../src/media/relay/wire/sdp/choose.ts'
-import { formatProblem } from '../../../../src/media/relay/wire/sdp/format.ts'
+import { codecNameOf, formatProblem } from '../../../../src/media/relay/wire/sdp/format.ts'
 import { readSections } from '../../../../src/media/relay/wire/sdp/lines.ts'
 import { type OfferedMedia, readMedia } from '../../../../src/media/relay/wire/sdp/media.ts'
 import type { SdpOffer } from '../../../../src/media/relay/wire/sdp/offer.ts'
@@ -100,7 +100,8 @@ describe('a format', () => {
     ['H264/90000', `packetization-mode=${'2'.repeat(30)}`, `packetization-mode=${'2'.repeat(20)}`],
   ])('of %s with %j from a publisher is served, or not: %s', (map, fmtp, expected) => {
     const [codec] = mediaOf([...VIDEO, `a=rtpmap:96 ${map}`, `a=fmtp:96 ${fmtp}`]).codecs
-    if (codec === undefined) throw new Error('it has a codec')
-    expect(formatProblem(codec, 'video', 'publish')?.offered ?? null).toBe(expected)
+    const name = codec && codecNameOf(codec, 'video')
+    if (!codec || !name) throw new Error('it has a codec')
+    expect(formatProblem(codec, name, 'publish')?.offered ?? null).toBe(expected)
   })
 })

@@ -1,3 +1,4 @@
+import { rtpName } from '../../../codecs/codecs.ts'
 import { type HostAddress, candidateLines } from './candidate.ts'
 import type { ChosenCodec } from './choose.ts'
 import type { SdpOffer } from './offer.ts'
@@ -163,7 +164,7 @@ function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
   const feedback = FEEDBACK.filter((kind) => codec.feedback.includes(kind) && (transportCc || kind !== 'transport-cc'))
   const rtx = rtxOf(answer)
   return [
-    `a=rtpmap:${payloadType} ${name === 'opus' ? 'opus' : name.toUpperCase()}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
+    `a=rtpmap:${payloadType} ${rtpName(name)}/${clockRate}${channels > 1 ? `/${channels}` : ''}`,
     ...(fmtpText === '' ? [] : [`a=fmtp:${payloadType} ${fmtpText}`]),
     ...feedback.map((kind) => `a=rtcp-fb:${payloadType} ${kind}`),
     ...(rtx === null ? [] : [`a=rtpmap:${rtx} rtx/${clockRate}`, `a=fmtp:${rtx} apt=${payloadType}`]),

@@ -1,18 +1,18 @@
-import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
+import type { RtpCodec, VideoCodec } from '../../../codecs/codecs.ts'
 import { type Flow, formatProblem, modeOf, codecNameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** Which of the offered codecs an m-line is answered with. */
 export interface ChosenCodec {
   readonly codec: OfferedCodec
-  readonly name: VideoCodec | RtpAudioCodec
+  readonly name: RtpCodec
   /** The payload type of its retransmissions (RFC 4588); null when the offer has none. */
   readonly rtxPayloadType: number | null
 }
 
 /** A track that a viewer shall receive. */
 export interface WantedTrack {
-  readonly codec: VideoCodec | RtpAudioCodec
+  readonly codec: RtpCodec
   /** H.264: `profile-level-id` of what is sent, 6 hex digits; null when it is not known. */
   readonly profileLevelId: string | null
 }
@@ -66,7 +66,7 @@ export function chooseIdle(media: OfferedMedia, { video, audio }: WantedTracks):
 const served = (media: OfferedMedia, flow: Flow): ChosenCodec[] =>
   media.codecs.flatMap((codec) => {
     const name = codecNameOf(codec, media.kind)
-    if (name === null || formatProblem(codec, media.kind, flow) !== null) return []
+    if (name === null || formatProblem(codec, name, flow) !== null) return []
     return { codec, name, rtxPayloadType: rtxOf(media, codec) }
   })
 

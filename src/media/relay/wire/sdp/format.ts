@@ -1,13 +1,17 @@
-import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
+import {
+  isVideoCodec,
+  RTP_AUDIO_CODECS,
+  type RtpAudioFormat,
+  rtpAudioFormat,
+  type RtpCodec,
+  VIDEO_CODECS,
+} from '../../../codecs/codecs.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
-const VIDEO = ['h264', 'vp8', 'vp9', 'av1'] as const
-const AUDIO = ['opus', 'pcma', 'pcmu'] as const
-
 /** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
-export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | RtpAudioCodec | null => {
-  if (kind === 'audio') return AUDIO.find((known) => known === name) ?? null
-  return VIDEO.find((known) => known === name) ?? null
+export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): RtpCodec | null => {
+  const known: readonly RtpCodec[] = kind === 'audio' ? RTP_AUDIO_CODECS : VIDEO_CODECS
+  return known.find((codec) => codec === name) ?? null
 }
 
 /** The direction of the media: from a publisher to us, or from us to a viewer. */
@@ -23,10 +27,9 @@ export interface SdpFormatProblem {
  * Why a codec that we know is not served in the format that is offered; null when it is served. VP9 only in profile 0, AV1
  * only in profile main.
  */
-export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], flow: Flow): SdpFormatProblem | null {
+export function formatProblem(codec: OfferedCodec, name: RtpCodec, flow: Flow): SdpFormatProblem | null {
   const { clockRate, channels, fmtp } = codec
-  const name = codecNameOf(codec, kind)
-  if (kind === 'audio') return audioProblem(name, clockRate, channels)
+  if (!isVideoCodec(name)) return audioProblem(rtpAudioFormat(name), clockRate, channels)
   if (clockRate !== 90_000) return { offered: `a clock rate of ${clockRate}`, served: 'a clock rate of 90000' }
   if (name === 'h264') return modeProblem(codec, flow)
   if (name === 'vp9') return parameterProblem('profile-id', fmtp.get('profile-id') ?? '0', ['0'])
@@ -34,11 +37,10 @@ export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], f
   return null
 }
 
-/** RFC 7587 wants `opus/48000/2`. Without the channels it can mean nothing else. G.711 has one channel of 8 kHz. */
-function audioProblem(name: string | null, clockRate: number, channels: number): SdpFormatProblem | null {
-  const [rate, most] = name === 'opus' ? [48_000, 2] : [8000, 1]
-  if (clockRate === rate && channels <= most) return null
-  return { offered: `${clockRate}/${channels}`, served: `${rate}/${most}` }
+/** RFC 7587 wants `opus/48000/2`. Without the channels it can mean nothing else. */
+function audioProblem(served: RtpAudioFormat, clockRate: number, channels: number): SdpFormatProblem | null {
+  if (clockRate === served.clockRate && channels <= served.channels) return null
+  return { offered: `${clockRate}/${channels}`, served: `${served.clockRate}/${served.channels}` }
 }
 
 /** `packetization-mode` of H.264 as it was offered; null when it was left out, which means 0 (RFC 6184 section 8.1). */

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../../../base/result.ts'
-import type { VideoCodec } from '../../../frame.ts'
+import type { VideoCodec } from '../../../codecs/codecs.ts'
 import {
   type ChosenCodec,
   chooseForPublisher,

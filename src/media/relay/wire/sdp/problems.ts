@@ -1,23 +1,20 @@
-import type { RtpAudioCodec, VideoCodec } from '../../../frame.ts'
+import {
+  alternatives,
+  CODECS,
+  RTP_AUDIO_CODECS,
+  type RtpCodec,
+  VIDEO_CODECS,
+  type VideoCodec,
+} from '../../../codecs/codecs.ts'
 import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
 import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf } from './format.ts'
 import type { OfferedMedia } from './media.ts'
 import type { SdpOffer } from './offer.ts'
 
 type Kind = 'video' | 'audio'
-type Name = VideoCodec | RtpAudioCodec
 
-/** As RFCs and people write them. */
-const TITLES: Readonly<Record<Name, string>> = {
-  h264: 'H264',
-  vp8: 'VP8',
-  vp9: 'VP9',
-  av1: 'AV1',
-  opus: 'Opus',
-  pcma: 'PCMA',
-  pcmu: 'PCMU',
-}
-const SERVED: Readonly<Record<Kind, string>> = { video: 'H264, VP8, VP9 or AV1', audio: 'Opus, PCMA or PCMU' }
+const titlesOf = (codecs: readonly RtpCodec[]): string => alternatives(codecs.map((codec) => CODECS[codec].title))
+const SERVED: Readonly<Record<Kind, string>> = { video: titlesOf(VIDEO_CODECS), audio: titlesOf(RTP_AUDIO_CODECS) }
 
 /** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
 export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null, kind: Kind): string {
@@ -48,7 +45,7 @@ const CLOSED = 'its audio and video are switched off (port 0) or outside of its 
 
 function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string {
   const wrong = wrongFormat(open, 'video', 'publish', wanted)
-  return `The offer ${wrong === null ? `does not send ${TITLES[wanted]} video` : `sends ${wrong}`}.`
+  return `The offer ${wrong === null ? `does not send ${CODECS[wanted].title} video` : `sends ${wrong}`}.`
 }
 
 /** Why an offer gets nothing of a stream, or not all that it asks for. `rest`: what it would get. */
@@ -65,23 +62,23 @@ export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, res
 
 function notWatched(open: readonly OfferedMedia[], kind: Kind, track: WantedTrack | null): string {
   if (track === null) return ''
-  const has = `The stream's ${kind} is ${TITLES[track.codec]}`
+  const has = `The stream's ${kind} is ${CODECS[track.codec].title}`
   if (open.every((media) => media.kind !== kind)) return `${has}, and the offer does not ask for ${kind}.`
   const wrong = wrongFormat(open, kind, 'view', track.codec)
   return wrong === null ? `${has}, which the offer does not receive.` : `${has}; the offer receives ${wrong}.`
 }
 
 /** The first codec, of this name or any that we know, that is offered in a format that is not served. */
-function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name: Name | null): string | null {
+function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name: RtpCodec | null): string | null {
   for (const { codecs } of open.filter((media) => media.kind === kind)) {
     for (const codec of codecs) {
       const found = codecNameOf(codec, kind)
-      const problem = found === null || (name !== null && found !== name) ? null : formatProblem(codec, kind, flow)
+      const problem = found === null || (name !== null && found !== name) ? null : formatProblem(codec, found, flow)
       if (found !== null && problem !== null) return describe(found, problem)
     }
   }
   return null
 }
 
-const describe = (name: Name, { offered, served }: SdpFormatProblem): string =>
-  `${TITLES[name]} with ${offered}, and only ${served} is served`
+const describe = (name: RtpCodec, { offered, served }: SdpFormatProblem): string =>
+  `${CODECS[name].title} with ${offered}, and only ${served} is served`
