@@ -37,6 +37,7 @@ import { followed, relayEngine } from './mediaEngine.ts'
 import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
+import { ingestParts } from './ingest.ts'
 import { openRtmp } from './rtmp.ts'
 import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
@@ -125,7 +126,7 @@ export async function startServing(
     parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases, encoders)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, { ffmpeg, engine, tls, ...channels })
+    const rtmp = await openRtmp(app, ingestParts(app, { ffmpeg, engine, ...channels }), tls)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())

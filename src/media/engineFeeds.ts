@@ -13,7 +13,7 @@ export interface ForeignFeed {
 }
 
 /** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */
-export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
+type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
   readonly engine: MediaEngine

@@ -17,6 +17,7 @@ export const AREAS: Readonly<Record<string, readonly LaneName[]>> = {
   'src/delivery/': ['crash', 'postgres', 'docs'],
   'src/edge/': ['browser', 'dashboard', 'docs', 'addons', 'proxies', 'interop'],
   'src/edge/http/hls/': ['streams', 'browser', 'addons', 'proxies', 'interop'],
+  'src/edge/ingest/': ['streams', 'browser', 'docs', 'interop'],
   'src/edge/rtmp/': ['streams', 'browser', 'docs', 'interop'],
   'src/jobs/': ['crash', 'postgres'],
   'src/main.ts': ['start', 'packages'],

@@ -19,15 +19,13 @@ export interface PublicAddresses {
   readonly dashboard: string
   /** The origin of the dashboard's pages, which a token's allowed origins may have to name. */
   readonly origin: string
-  /** Null: RTMP is switched off. The token goes into its query. */
-  readonly rtmp: string | null
-  /** Null: there is no RTMPS. */
-  readonly rtmps: string | null
+  /** Absent: RTMP is switched off. The token goes into its query. */
+  readonly rtmp?: string
+  /** Absent: there is no RTMPS. */
+  readonly rtmps?: string
 }
 
-/** What is configured, and what the request tells. */
-export interface AddressFacts {
-  readonly accountId: string
+interface BaseFacts {
   /** `server.publicUrl` and `server.nodeUrl`; empty: not configured. */
   readonly publicUrl: string
   readonly nodeUrl: string
@@ -35,11 +33,16 @@ export interface AddressFacts {
   readonly scheme: 'http' | 'https'
   /** The host that the client addressed, with its port. */
   readonly host: string
+}
+
+/** What is configured, and what the request tells. */
+export interface AddressFacts extends BaseFacts {
+  readonly accountId: string
   /** Null: RTMP is switched off. `url`: the configured address of channels; empty: not configured. */
   readonly rtmp: RtmpFacts | null
 }
 
-export interface RtmpFacts {
+interface RtmpFacts {
   readonly port: number
   /** 0: no RTMPS. */
   readonly tlsPort: number
@@ -64,19 +67,19 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
     player: `${base}/player.js`,
     dashboard: `${base}/dashboard/`,
     origin: new URL(base).origin,
-    rtmp: facts.rtmp === null ? null : `${rtmpBase(hostname, facts.rtmp)}/v2/pub/${name}`,
-    rtmps: facts.rtmp?.tlsPort ? `${rtmpsBase(hostname, facts.rtmp.tlsPort)}/v2/pub/${name}` : null,
+    ...(facts.rtmp === null ? {} : { rtmp: `${rtmpBase(hostname, facts.rtmp)}/v2/pub/${name}` }),
+    ...(facts.rtmp?.tlsPort ? { rtmps: `${rtmpsBase(hostname, facts.rtmp.tlsPort)}/v2/pub/${name}` } : {}),
   }
 }
 
-function baseOf({ publicUrl, nodeUrl, scheme, host }: Omit<AddressFacts, 'accountId' | 'rtmp'>): BaseAddress {
+function baseOf({ publicUrl, nodeUrl, scheme, host }: BaseFacts): BaseAddress {
   if (publicUrl !== '') return { url: publicUrl.replace(/\/+$/, ''), source: 'publicUrl' }
   if (nodeUrl !== '') return { url: nodeUrl.replace(/\/+$/, ''), source: 'nodeUrl' }
   return { url: `${scheme}://${HOST.test(host) ? host : 'localhost'}`, source: 'request' }
 }
 
 /** The URL of this node, for what no other node has; else that of all nodes. */
-export const nodeBase = ({ nodeUrl, publicUrl, ...request }: Omit<AddressFacts, 'accountId' | 'rtmp'>): string =>
+export const nodeBase = ({ nodeUrl, publicUrl, ...request }: BaseFacts): string =>
   baseOf({ nodeUrl, publicUrl: nodeUrl === '' ? publicUrl : '', ...request }).url
 
 /**

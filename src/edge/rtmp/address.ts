@@ -1,19 +1,7 @@
-import { type PublishingParameters, readPublishing } from '../../core/sessions/publishing.ts'
+import { readPublishing, sourceIdProblem } from '../../core/sessions/publishing.ts'
 import type { PublishRequest } from '../../media/rtmp/types.ts'
+import type { Destination } from '../ingest/broadcast.ts'
 
-/** What an encoder wants to publish to. */
-export type Destination =
-  | {
-      readonly kind: 'stream'
-      readonly streamName: string
-      readonly presented: string | null
-      readonly sourceId: string | null
-      readonly parameters: PublishingParameters
-    }
-  | { readonly kind: 'key'; readonly key: string }
-  | { readonly kind: 'none'; readonly why: string }
-
-const MAX_SOURCE_ID = 128
 const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
 
 /**
@@ -31,9 +19,8 @@ export function readDestination({ app, name, query }: Pick<PublishRequest, 'app'
 function streamOf(name: string, query: URLSearchParams): Destination {
   if (name === '') return { kind: 'none', why: `The stream name is missing; ${ADDRESSES}` }
   const sourceId = query.get('sourceId') ?? ''
-  if (sourceId.length > MAX_SOURCE_ID || /\p{Cc}/u.test(sourceId)) {
-    return { kind: 'none', why: `sourceId must have 1 to ${MAX_SOURCE_ID} printable characters` }
-  }
+  const problem = sourceIdProblem(sourceId)
+  if (problem !== null) return { kind: 'none', why: problem }
   const parameters = readPublishing(query, READ_HERE)
   const presented = presentedToken(query)
   return { kind: 'stream', streamName: decoded(name), presented, sourceId: sourceId || null, parameters }

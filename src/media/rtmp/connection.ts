@@ -10,7 +10,8 @@ import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { Publication } from './publication.ts'
 import * as replies from './replies.ts'
-import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
+import type { PublishAnswer, PublishEnd } from '../publishing.ts'
+import type { PublishRequest, RtmpLimits } from './types.ts'
 
 /** The longest message before the encoder is admitted. */
 const MAX_COMMAND_BYTES = 65_536
@@ -53,7 +54,7 @@ export class RtmpConnection {
   #commandsUntil: number
   #app: RtmpTarget | null = null
   #publication: Publication | null = null
-  #reason: RtmpEnd = 'left'
+  #reason: PublishEnd = 'left'
   /** What was left out, and the latest of it. */
   readonly #problems = new Set<string>()
   #problem: string | null = null
@@ -108,7 +109,7 @@ export class RtmpConnection {
   }
 
   /** Destroys the socket at once. */
-  end(reason: RtmpEnd): Promise<void> {
+  end(reason: PublishEnd): Promise<void> {
     this.#endWith(reason)
     this.#options.socket.destroy()
     return this.closed
@@ -130,7 +131,7 @@ export class RtmpConnection {
   }
 
   /** The first reason counts. */
-  #endWith(reason: RtmpEnd): void {
+  #endWith(reason: PublishEnd): void {
     if (this.#reason === 'left') this.#reason = reason
   }
 

@@ -8,7 +8,8 @@ import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { repeat } from '../../base/repeat.ts'
 import { RtmpConnection } from './connection.ts'
-import type { PublishAnswer, PublishRequest, RtmpLimits } from './types.ts'
+import type { PublishAnswer } from '../publishing.ts'
+import type { PublishRequest, RtmpLimits } from './types.ts'
 
 export interface RtmpOptions {
   readonly host: string

@@ -2,7 +2,7 @@ import { ok, type Result } from '../../base/result.ts'
 import { type IngestOptions, RtmpIngest, type Taken } from './ingest.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import type { Message } from './messages.ts'
-import type { PublishAnswer, RtmpEnd } from './types.ts'
+import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 
 type Admitted = Extract<PublishAnswer, { ok: true }>
 
@@ -35,7 +35,7 @@ export class Publication {
     this.#admitted.bytes(total)
   }
 
-  end(reason: RtmpEnd, totalBytes: number): void {
+  end(reason: PublishEnd, totalBytes: number): void {
     if (this.#isOver) return
     this.reportBytes(totalBytes)
     this.#isOver = true

@@ -3,7 +3,8 @@ import type { Logger } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
-import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from '../../../src/media/rtmp/types.ts'
+import type { PublishAnswer, PublishEnd } from '../../../src/media/publishing.ts'
+import type { PublishRequest, RtmpLimits } from '../../../src/media/rtmp/types.ts'
 import { silentLog } from '../../support/log.ts'
 
 export const LIMITS: RtmpLimits = {
@@ -20,7 +21,7 @@ export class Publication implements FrameSink {
   readonly frames: Frame[] = []
   ends = 0
   bytesIn = 0
-  reason: RtmpEnd | null = null
+  reason: PublishEnd | null = null
 
   constructor(request: PublishRequest) {
     this.request = request

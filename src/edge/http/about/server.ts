@@ -3,21 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import { parseAddress } from '../../../core/access/address.ts'
-import { publicAddresses, type RtmpFacts } from '../../../core/streams/addresses.ts'
+import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { isEncrypted } from '../peer.ts'
 import { sendResult } from '../problem.ts'
 
 /** What a server tells about itself. */
-export interface ServerFacts {
+export interface ServerFacts extends Omit<AddressFacts, 'accountId' | 'scheme' | 'host'> {
   readonly version: string
   readonly database: 'sqlite' | 'postgres'
-  /** Empty: not configured. */
-  readonly publicUrl: string
-  readonly nodeUrl: string
-  /** Null: RTMP is switched off. */
-  readonly rtmp: RtmpFacts | null
   readonly httpPort: number
   /** The first UDP port of WebRTC. */
   readonly webRtcPort: number
@@ -40,18 +35,13 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
     (request, reply) => {
       const { version, rtmp, httpPort, webRtcPort, limits } = facts()
       const place = { accountId: accountOf(request), ...requestedAt(ctx, request) }
-      const { rtmp: rtmpAddress, rtmps, ...addresses } = publicAddresses({ ...facts(), ...place })
       return sendResult(
         reply,
         ok({
           version,
           node: ctx.sessions.node,
           time: new Date(ctx.clock.now()).toISOString(),
-          addresses: {
-            ...addresses,
-            ...(rtmpAddress === null ? {} : { rtmp: rtmpAddress }),
-            ...(rtmps === null ? {} : { rtmps }),
-          },
+          addresses: publicAddresses({ ...facts(), ...place }),
           ports: { http: httpPort, webRtc: webRtcPort, ...(rtmp === null ? {} : { rtmp: rtmp.port }) },
           hasCountryDatabase: ctx.hasCountries(),
           limits,

@@ -4,26 +4,38 @@ import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
+import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
-import type { PublishAnswer, PublishRequest, RtmpEnd } from '../../media/rtmp/types.ts'
+import type { PublishAnswer, PublishEnd, PublisherConnection } from '../../media/publishing.ts'
 import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
-import { type Destination, readDestination } from './address.ts'
 
-export interface RtmpParts {
+export interface IngestParts {
   readonly ctx: Context
   /** Makes the hub that distributes the media of a publication. */
   readonly makeHub: () => FrameSink & FrameSource
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media. */
-  readonly feed?: ((feed: ActiveFeed, media: FrameSource) => void) | undefined
-  /** Decides on `rtmp://host/live/{key}`; absent: every key is refused. */
-  readonly streamKeys?: ((key: string, request: PublishRequest) => Promise<PublishAnswer>) | undefined
+  readonly feed: (feed: ActiveFeed, media: FrameSource) => void
+  /** Decides on the key of a push ingest. */
+  readonly streamKeys: (key: string, connection: PublisherConnection) => Promise<PublishAnswer>
 }
 
-const NO_STREAM_KEYS = 'Unauthorized: Invalid stream key'
+/** Where a publisher wants to publish to. The edge of each protocol reads it from its addresses. */
+export type Destination =
+  | {
+      readonly kind: 'stream'
+      readonly streamName: string
+      /** The token; null: none. */
+      readonly presented: string | null
+      readonly sourceId: string | null
+      readonly parameters: PublishingParameters
+    }
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'none'; readonly why: string }
 
 /** The recorded end reason of a session. */
-const REASONS: Readonly<Record<RtmpEnd, SessionEndReason>> = {
+const REASONS: Readonly<Record<PublishEnd, SessionEndReason>> = {
   left: 'left',
   lost: 'lost',
   invalid: 'invalid_media',
@@ -32,7 +44,7 @@ const REASONS: Readonly<Record<RtmpEnd, SessionEndReason>> = {
 }
 
 const CUT = 'The broadcast was ended by the server'
-/** What an encoder reads when its session ends for this reason, where `CUT` alone would say too little. */
+/** What a publisher reads when its session ends for this reason, where `CUT` alone would say too little. */
 const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   token_deleted: 'Unauthorized: Invalid token',
   token_refreshed: 'Unauthorized: Invalid token',
@@ -45,40 +57,45 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   lost: 'The server lost track of this broadcast; connect again',
 }
 
-/** Translates an RTMP publication into the commands of a broadcast, for `startRtmp`. */
-export function publishOverRtmp(parts: RtmpParts): (request: PublishRequest) => Promise<PublishAnswer> {
-  return async (request) => {
-    const destination = readDestination(request)
-    switch (destination.kind) {
-      case 'stream':
-        return broadcast(parts, request, destination)
-      case 'key':
-        return parts.streamKeys?.(destination.key, request) ?? { ok: false, status: NO_STREAM_KEYS }
-      case 'none':
-        return { ok: false, status: destination.why }
-    }
+/**
+ * Answers a publisher whose protocol delivers whole frames, before it sends any. An admitted one has a session: its feed goes on
+ * the air with its first tracks, and ends with the connection.
+ */
+export async function answerPublisher(
+  parts: IngestParts,
+  protocol: Protocol,
+  connection: PublisherConnection,
+  destination: Destination,
+): Promise<PublishAnswer> {
+  switch (destination.kind) {
+    case 'stream':
+      return broadcast(parts, protocol, connection, destination)
+    case 'key':
+      return parts.streamKeys(destination.key, connection)
+    case 'none':
+      return { ok: false, status: destination.why }
   }
 }
 
 const UNKNOWN: Address = { family: 6, text: '::' }
 
 async function broadcast(
-  parts: RtmpParts,
-  request: PublishRequest,
+  parts: IngestParts,
+  protocol: Protocol,
+  connection: PublisherConnection,
   { streamName, presented, sourceId, parameters }: Extract<Destination, { kind: 'stream' }>,
 ): Promise<PublishAnswer> {
   const { ctx } = parts
-  const address = parseAddress(request.peer) ?? UNKNOWN
-  const attempt = { streamName, presented, address, accountId: null, origin: null }
+  const address = parseAddress(connection.peer) ?? UNKNOWN
   const admitted = await admitPublisher(
     ctx,
-    { ...attempt, action: 'publish', protocol: 'rtmp' },
-    { sourceId, noRecord: parameters.noRecord, cut: (_, reason) => request.cut(CUT_TEXTS[reason] ?? CUT) },
+    { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
+    { sourceId, noRecord: parameters.noRecord, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
   const { session } = admitted
   noteUnknownParameters(ctx, session, parameters)
-  const sink = new Broadcast(parts, session, request)
+  const sink = new Broadcast(parts, session, connection)
   return {
     ok: true,
     sink,
@@ -91,16 +108,16 @@ async function broadcast(
 class Broadcast implements FrameSink {
   /** Video frames so far. */
   frames = 0
-  readonly #parts: RtmpParts
+  readonly #parts: IngestParts
   readonly #session: Session
-  readonly #request: PublishRequest
+  readonly #connection: PublisherConnection
   readonly #hub: FrameSink & FrameSource
   #began = false
 
-  constructor(parts: RtmpParts, session: Session, request: PublishRequest) {
+  constructor(parts: IngestParts, session: Session, connection: PublisherConnection) {
     this.#parts = parts
     this.#session = session
-    this.#request = request
+    this.#connection = connection
     this.#hub = parts.makeHub()
   }
 
@@ -121,15 +138,15 @@ class Broadcast implements FrameSink {
     this.#hub.end()
   }
 
-  /** A feed that the store cannot record is not on the air: Sluice disconnects its encoder, which will reconnect. */
+  /** A feed that the store cannot record is not on the air: Sluice disconnects its publisher, which will reconnect. */
   async #goLive(): Promise<void> {
     const { ctx, feed } = this.#parts
-    const { id: sessionId } = this.#session
+    const { id: sessionId, protocol } = this.#session
     const active = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
-      ctx.log.warn({ sessionId, err: error }, 'an RTMP feed could not go on the air')
+      ctx.log.warn({ sessionId, protocol, err: error }, 'a feed could not go on the air')
       return undefined
     })
-    if (active) feed?.(active, this.#hub)
-    else await this.#request.cut('Service unavailable: try again later')
+    if (active) feed(active, this.#hub)
+    else await this.#connection.cut('Service unavailable: try again later')
   }
 }

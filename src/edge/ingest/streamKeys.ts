@@ -6,7 +6,7 @@ import type { PushedKeys } from '../../services/pushedKeys.ts'
 import { parseAddress } from '../../core/access/address.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
-import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
+import type { PublishAnswer, PublisherConnection } from '../../media/publishing.ts'
 
 export interface StreamKeyParts {
   readonly ctx: Context
@@ -20,30 +20,30 @@ export interface StreamKeyParts {
 const KEY_MAX = 128
 
 /**
- * Admits an encoder that has the key of a push ingest, `rtmp://host/live/{key}`. A second encoder with the same key
+ * Admits an encoder that has the key of a push ingest, such as `rtmp://host/live/{key}`. A second encoder with the same key
  * replaces the first: after a lost connection an encoder reconnects before the server notices that the old connection
  * is dead.
  */
 export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
-  return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
+  return async (key: string, connection: PublisherConnection): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.sampled.encoders.info({ peer: request.peer }, 'an encoder used an unknown stream key')
+      ctx.sampled.encoders.info({ peer: connection.peer }, 'an encoder used an unknown stream key')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
-    ctx.log.info({ ingest: id, peer: request.peer }, `an encoder pushes to an ingest${use}`)
+    ctx.log.info({ ingest: id, peer: connection.peer }, `an encoder pushes to an ingest${use}`)
     const forget = pushed.add({
       ingestId: id,
       connectedAtMs: ctx.clock.now(),
       keyHash: sha256(key),
-      cut: (why) => request.cut(why),
+      cut: (why) => connection.cut(why),
     })
-    const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
+    const metered = meter.connected(id, parseAddress(connection.peer)?.text ?? null)
     return {
       ok: true,
-      sink: take(id, (why) => request.cut(why)),
+      sink: take(id, (why) => connection.cut(why)),
       bytes: (bytesIn) => metered.received(bytesIn),
       ended: (reason) => {
         forget()

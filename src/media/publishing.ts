@@ -1,0 +1,33 @@
+import type { FrameSink } from './frame.ts'
+
+/** Why a publication is over. */
+export type PublishEnd =
+  | 'left' // the publisher said goodbye or closed the connection
+  | 'lost' // the publisher fell silent, or the network failed
+  | 'invalid' // its media is unsupported or malformed; the publisher got a status
+  | 'cut' // ended from outside
+  | 'stopped' // the listener stops
+
+/** The connection of a publisher, whatever its protocol. */
+export interface PublisherConnection {
+  /** The address of the socket. */
+  readonly peer: string
+  /**
+   * Ends the connection; the publisher reads `why` as the description of a status. Resolves after the last media byte. Safe
+   * to call more than once, and while the request is being decided.
+   */
+  cut(why: string): Promise<void>
+}
+
+/** The publisher gets `status` unchanged, before the connection closes. */
+export type PublishAnswer =
+  | { readonly ok: false; readonly status: string }
+  | {
+      readonly ok: true
+      /** Takes the media; its `end` is called exactly once. */
+      readonly sink: FrameSink
+      /** Bytes received on the connection so far, at least every second while they grow, and before the end. */
+      bytes(bytesIn: number): void
+      /** After `sink.end`. Exactly once. */
+      ended(reason: PublishEnd): void
+    }
