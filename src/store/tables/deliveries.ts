@@ -1,27 +1,10 @@
 import { sql } from 'kysely'
-import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
-import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Reads, Tx } from '../store.ts'
+import { type Executor, inSlices, statement } from '../executor.ts'
+import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
+import { DeliveryNodeVerbs } from './deliveryNodes.ts'
+import { passes } from './deliveryReads.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
-import {
-  dueWebhooks,
-  getDelivery,
-  getPayload,
-  pageDeliveries,
-  type PageQuery,
-  undeliveredIds,
-} from './deliveryReads.ts'
-import {
-  giveUpDeliveries,
-  holdDeliveries,
-  isRetryDue,
-  offerProbe,
-  releaseRetries,
-  requeueDeliveries,
-  resumeDeliveries,
-} from './deliveryRetries.ts'
-import { type Copy, redeliver, retryDelivery } from './deliveryCopies.ts'
-import { expireDeliveries, removeSender, renewSender } from './deliveryNodes.ts'
 
 // States in conditions are literals, because the planner cannot match a partial index with a parameter.
 const PENDING = sql.lit('pending')
@@ -93,31 +76,8 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     .returning('id'),
 )
 
-/** The reads of deliveries. */
-export class DeliveryReadVerbs extends Verbs {
-  get(id: string): Promise<Delivery | undefined> {
-    return getDelivery(this.executor, id)
-  }
-
-  page(query: PageQuery): Promise<Delivery[]> {
-    return pageDeliveries(this.executor, query)
-  }
-
-  payload(id: string): Promise<Payload | undefined> {
-    return getPayload(this.executor, id)
-  }
-
-  due(query: Parameters<Reads['deliveries']['due']>[0]): Promise<{ webhookId: number; rows: number }[]> {
-    return dueWebhooks(this.executor, query)
-  }
-
-  isRetryDue(nowMs: number): Promise<boolean> {
-    return isRetryDue(this.executor, nowMs)
-  }
-}
-
 /** The verbs of deliveries in a transaction. */
-export class DeliveryTxVerbs extends DeliveryReadVerbs {
+export class DeliveryTxVerbs extends DeliveryNodeVerbs {
   async insert(rows: readonly NewDelivery[]): Promise<void> {
     await inSlices(rows, async (slice) => {
       await this.executor.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
@@ -126,12 +86,32 @@ export class DeliveryTxVerbs extends DeliveryReadVerbs {
     })
   }
 
-  undelivered(query: Parameters<Tx['deliveries']['undelivered']>[0]): Promise<string[]> {
-    return undeliveredIds(this.executor, query)
-  }
-
-  redeliver(copy: Copy): Promise<Delivery | undefined> {
-    return redeliver(this.executor, copy)
+  /** Those that no other delivery repeats. */
+  async undelivered(query: Parameters<Tx['deliveries']['undelivered']>[0]): Promise<string[]> {
+    const { webhookId, states, after, before, limit } = query
+    const rows = await this.executor.ask((db) =>
+      db
+        .selectFrom('deliveries')
+        .select('id')
+        .where('webhook_id', '=', webhookId)
+        .where((eb) => eb.or(states.map((state) => eb('state', '=', sql.lit(state)))))
+        .where((eb) => passes(eb, query))
+        .where('id', '>', after)
+        .where('id', '<', before)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('deliveries as again')
+                .select('again.id')
+                .whereRef('again.redelivery_of', '=', 'deliveries.id'),
+            ),
+          ),
+        )
+        .orderBy('id')
+        .limit(limit),
+    )
+    return rows.map(({ id }) => id)
   }
 
   async claim({ webhookId, take, cap }: Parameters<Tx['deliveries']['claim']>[0]): Promise<ClaimedDelivery[]> {
@@ -180,10 +160,6 @@ export class DeliveryTxVerbs extends DeliveryReadVerbs {
     for (const one of ends) await this.executor.run(end, { ...one, node })
   }
 
-  requeue(node: string, ids: readonly string[]): Promise<void> {
-    return requeueDeliveries(this.executor, node, ids)
-  }
-
   async skip({
     webhookId,
     reason,
@@ -209,42 +185,6 @@ export class DeliveryTxVerbs extends DeliveryReadVerbs {
         .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
         .where('id', 'in', lockRows(engine, chosen, 'update'))
     })
-  }
-
-  hold(input: Parameters<Tx['deliveries']['hold']>[0]): Promise<number> {
-    return holdDeliveries(this.executor, input)
-  }
-
-  resume(webhookId: number, untilMs: number, nowMs: number): Promise<number> {
-    return resumeDeliveries(this.executor, webhookId, untilMs, nowMs)
-  }
-
-  offerProbe(input: Parameters<Tx['deliveries']['offerProbe']>[0]): Promise<void> {
-    return offerProbe(this.executor, input)
-  }
-
-  retry(copy: Copy & { notBeforeMs: number }): Promise<boolean> {
-    return retryDelivery(this.executor, copy)
-  }
-
-  release(nowMs: number, limit: number): Promise<number> {
-    return releaseRetries(this.executor, nowMs, limit)
-  }
-
-  giveUp(webhookId: number, reason: string, atMs: number): Promise<number> {
-    return giveUpDeliveries(this.executor, webhookId, reason, atMs)
-  }
-
-  renew(id: string, leaseMs: number): Promise<void> {
-    return renewSender(this.executor, id, leaseMs)
-  }
-
-  leave(node: string): Promise<void> {
-    return removeSender(this.executor, node)
-  }
-
-  expire(input: Parameters<Tx['deliveries']['expire']>[0]): Promise<number> {
-    return expireDeliveries(this.executor, input)
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {

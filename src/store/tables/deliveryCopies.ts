@@ -1,11 +1,12 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { Delivery } from '../store.ts'
+import { DeliveryReadVerbs } from './deliveryReads.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 
 /** The delivery of the same event to the same webhook: a redelivery, or the next attempt. */
-export interface Copy {
+interface Copy {
   /** The delivery that is copied. */
   readonly of: string
   /** The id of the copy. */
@@ -65,15 +66,18 @@ const copyPayload = statement((db, p: Pick<Copy, 'of' | 'id'>) =>
     ),
 )
 
-export async function redeliver(executor: Executor, copy: Copy): Promise<Delivery | undefined> {
-  const row = await executor.first(redelivery, copy)
-  if (!row) return undefined
-  await executor.run(copyPayload, copy)
-  return fromDeliveryRow(row)
-}
+/** Redeliveries and further attempts. */
+export class DeliveryCopyVerbs extends DeliveryReadVerbs {
+  async redeliver(copy: Copy): Promise<Delivery | undefined> {
+    const row = await this.executor.first(redelivery, copy)
+    if (!row) return undefined
+    await this.executor.run(copyPayload, copy)
+    return fromDeliveryRow(row)
+  }
 
-export async function retryDelivery(executor: Executor, copy: Copy & { notBeforeMs: number }): Promise<boolean> {
-  if ((await executor.run(nextAttempt, copy)) === 0) return false
-  await executor.run(copyPayload, copy)
-  return true
+  async retry(copy: Copy & { notBeforeMs: number }): Promise<boolean> {
+    if ((await this.executor.run(nextAttempt, copy)) === 0) return false
+    await this.executor.run(copyPayload, copy)
+    return true
+  }
 }

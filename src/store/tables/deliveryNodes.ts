@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
-import { type Executor, statement } from '../executor.ts'
+import { statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
-import { retryDelivery } from './deliveryCopies.ts'
+import { DeliveryRetryVerbs } from './deliveryRetries.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -46,32 +46,32 @@ const forget = statement((db, _none: object, engine) =>
   db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(engine)),
 )
 
-/** The receiver may or may not have it. Sending it twice is better than not at all. */
-async function tryAgain(
-  executor: Executor,
-  { id, attempt }: { id: string; attempt: number | null },
-  { nowMs, retryId }: Parameters<Tx['deliveries']['expire']>[0],
-): Promise<void> {
-  const pauseMs = attempt === null ? null : retryAfterMs(attempt)
-  if (pauseMs === null || retryId === undefined) return
-  await retryDelivery(executor, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
-}
+/** The nodes that send deliveries, and what they leave behind. */
+export class DeliveryNodeVerbs extends DeliveryRetryVerbs {
+  async renew(id: string, leaseMs: number): Promise<void> {
+    await this.executor.run(senderRenewal, { id, leaseMs })
+  }
 
-export async function renewSender(executor: Executor, id: string, leaseMs: number): Promise<void> {
-  await executor.run(senderRenewal, { id, leaseMs })
-}
+  async leave(node: string): Promise<void> {
+    await this.executor.run(leave, { node })
+  }
 
-export async function removeSender(executor: Executor, node: string): Promise<void> {
-  await executor.run(leave, { node })
-}
+  /** A node without a row counts as dead too, so rows with an expired lease are deleted. */
+  async expire(input: Parameters<Tx['deliveries']['expire']>[0]): Promise<number> {
+    const expired = await this.executor.all(expire, input)
+    await this.executor.run(forget, {})
+    for (const { id, attempt } of expired) await this.#tryAgain(id, attempt, input)
+    return expired.length
+  }
 
-/** A node without a row counts as dead too, so rows with an expired lease are deleted. */
-export async function expireDeliveries(
-  executor: Executor,
-  input: Parameters<Tx['deliveries']['expire']>[0],
-): Promise<number> {
-  const expired = await executor.all(expire, input)
-  await executor.run(forget, {})
-  for (const { id, attempt } of expired) await tryAgain(executor, { id, attempt }, input)
-  return expired.length
+  /** The receiver may or may not have it. Sending it twice is better than not at all. */
+  async #tryAgain(
+    id: string,
+    attempt: number | null,
+    { nowMs, retryId }: Parameters<Tx['deliveries']['expire']>[0],
+  ): Promise<void> {
+    const pauseMs = attempt === null ? null : retryAfterMs(attempt)
+    if (pauseMs === null || retryId === undefined) return
+    await this.retry({ of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
+  }
 }

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
-import type { Delivery, DeliveryFilter, Payload, Reads, Tx } from '../store.ts'
+import type { Delivery, DeliveryFilter, Payload, Reads } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
 
 const byId = statement((db, p: { id: string }) =>
@@ -15,64 +15,76 @@ const payloadOf = statement((db, p: { id: string }) =>
   db.selectFrom('delivery_payloads').select(['body', 'content_type', 'headers']).where('id', '=', p.id),
 )
 
-export async function getDelivery(executor: Executor, id: string): Promise<Delivery | undefined> {
-  const row = await executor.first(byId, { id })
-  return row && fromDeliveryRow(row)
+const isDue = statement((db, p: { nowMs: number }) =>
+  db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('state', '=', sql.lit('waiting'))
+    .where('not_before_ms', '<=', p.nowMs)
+    .limit(1),
+)
+
+/** The reads of deliveries. */
+export class DeliveryReadVerbs extends Verbs {
+  async get(id: string): Promise<Delivery | undefined> {
+    const row = await this.executor.first(byId, { id })
+    return row && fromDeliveryRow(row)
+  }
+
+  async payload(id: string): Promise<Payload | undefined> {
+    const row = await this.executor.first(payloadOf, { id })
+    return (row && fromPayloadRow(row)) ?? undefined
+  }
+
+  async page(query: Parameters<Reads['deliveries']['page']>[0]): Promise<Delivery[]> {
+    const { webhookId, after, limit } = query
+    const rows = await this.executor.ask((db) => {
+      const all = db
+        .selectFrom('deliveries')
+        .select([...DELIVERY_COLUMNS])
+        .where('webhook_id', '=', webhookId)
+        .where((eb) => passes(eb, query))
+      const older = after === undefined ? all : all.where('id', '<', after)
+      return older.orderBy('id', 'desc').limit(limit)
+    })
+    return rows.map(fromDeliveryRow)
+  }
+
+  /**
+   * A loose index scan: jumps from one webhook to the next in the index of pending rows instead of reading all of them, so
+   * that a webhook with a hundred thousand rows costs as much as one with a few.
+   */
+  async due({
+    after,
+    without,
+    upTo,
+    limit,
+  }: Parameters<Reads['deliveries']['due']>[0]): Promise<{ webhookId: number; rows: number }[]> {
+    const found = await this.executor.execute(
+      sql`with recursive due(id) as (
+          select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
+          union all
+          select (select min(webhook_id) from deliveries where state = 'pending' and webhook_id > due.id)
+          from due where due.id is not null
+        )
+        select id as "webhookId", (
+          select count(*) from (
+            select 1 from deliveries where state = 'pending' and webhook_id = due.id limit ${upTo}
+          ) as counted
+        ) as rows
+        from due where id is not null ${without.length === 0 ? sql`` : sql`and id not in (${sql.join(without)})`}
+        limit ${limit}`.compile(this.executor.engine.db),
+    )
+    return found.rows as { webhookId: number; rows: number }[]
+  }
+
+  async isRetryDue(nowMs: number): Promise<boolean> {
+    return (await this.executor.first(isDue, { nowMs })) !== undefined
+  }
 }
 
-export async function getPayload(executor: Executor, id: string): Promise<Payload | undefined> {
-  const row = await executor.first(payloadOf, { id })
-  return (row && fromPayloadRow(row)) ?? undefined
-}
-
-export type PageQuery = Parameters<Reads['deliveries']['page']>[0]
-
-export async function pageDeliveries(executor: Executor, query: PageQuery): Promise<Delivery[]> {
-  const { webhookId, after, limit } = query
-  const rows = await executor.ask((db) => {
-    const all = db
-      .selectFrom('deliveries')
-      .select([...DELIVERY_COLUMNS])
-      .where('webhook_id', '=', webhookId)
-      .where((eb) => passes(eb, query))
-    const older = after === undefined ? all : all.where('id', '<', after)
-    return older.orderBy('id', 'desc').limit(limit)
-  })
-  return rows.map(fromDeliveryRow)
-}
-
-/** Deliveries of these states that no other one repeats, oldest first. */
-export async function undeliveredIds(
-  executor: Executor,
-  query: Parameters<Tx['deliveries']['undelivered']>[0],
-): Promise<string[]> {
-  const { webhookId, states, after, before, limit } = query
-  const rows = await executor.ask((db) =>
-    db
-      .selectFrom('deliveries')
-      .select('id')
-      .where('webhook_id', '=', webhookId)
-      .where((eb) => eb.or(states.map((state) => eb('state', '=', sql.lit(state)))))
-      .where((eb) => passes(eb, query))
-      .where('id', '>', after)
-      .where('id', '<', before)
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('deliveries as again')
-              .select('again.id')
-              .whereRef('again.redelivery_of', '=', 'deliveries.id'),
-          ),
-        ),
-      )
-      .orderBy('id')
-      .limit(limit),
-  )
-  return rows.map(({ id }) => id)
-}
-
-function passes(
+/** What a filter lets through. */
+export function passes(
   eb: ExpressionBuilder<DB, 'deliveries'>,
   { state, type, fromMs, firstId }: DeliveryFilter,
 ): Expression<SqlBool> {
@@ -83,30 +95,4 @@ function passes(
   if (fromMs !== undefined) conditions.push(eb('created_at_ms', '>=', fromMs))
   if (firstId !== undefined) conditions.push(eb('deliveries.id', '>=', firstId))
   return eb.and(conditions)
-}
-
-/**
- * A loose index scan: jumps from one webhook to the next in the index of pending rows instead of reading all of them, so
- * that a webhook with a hundred thousand rows costs as much as one with a few.
- */
-export async function dueWebhooks(
-  executor: Executor,
-  { after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0],
-): Promise<{ webhookId: number; rows: number }[]> {
-  const found = await executor.execute(
-    sql`with recursive due(id) as (
-        select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
-        union all
-        select (select min(webhook_id) from deliveries where state = 'pending' and webhook_id > due.id)
-        from due where due.id is not null
-      )
-      select id as "webhookId", (
-        select count(*) from (
-          select 1 from deliveries where state = 'pending' and webhook_id = due.id limit ${upTo}
-        ) as counted
-      ) as rows
-      from due where id is not null ${without.length === 0 ? sql`` : sql`and id not in (${sql.join(without)})`}
-      limit ${limit}`.compile(executor.engine.db),
-  )
-  return found.rows as { webhookId: number; rows: number }[]
 }

@@ -1,15 +1,11 @@
 import { sql } from 'kysely'
-import { type Executor, statement } from '../executor.ts'
+import { statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
-import { retryDelivery } from './deliveryCopies.ts'
+import { DeliveryCopyVerbs } from './deliveryCopies.ts'
 import { lockRows } from './lockRows.ts'
 
 const PENDING = sql.lit('pending')
 const WAITING = sql.lit('waiting')
-
-const isDue = statement((db, p: { nowMs: number }) =>
-  db.selectFrom('deliveries').select('id').where('state', '=', WAITING).where('not_before_ms', '<=', p.nowMs).limit(1),
-)
 
 const release = statement((db, p: { nowMs: number; limit: number }) =>
   db
@@ -34,18 +30,6 @@ const forget = statement((db, p: { webhookId: number; reason: string; atMs: numb
     .where('webhook_id', '=', p.webhookId)
     .where('state', 'in', [WAITING, sql.lit('pending')]),
 )
-
-export async function isRetryDue(executor: Executor, nowMs: number): Promise<boolean> {
-  return (await executor.first(isDue, { nowMs })) !== undefined
-}
-
-export function releaseRetries(executor: Executor, nowMs: number, limit: number): Promise<number> {
-  return executor.run(release, { nowMs, limit })
-}
-
-export function giveUpDeliveries(executor: Executor, webhookId: number, reason: string, atMs: number): Promise<number> {
-  return executor.run(forget, { webhookId, reason, atMs })
-}
 
 const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, engine) => {
   const pending = db
@@ -112,22 +96,6 @@ const newestMissed = statement((db, p: { webhookId: number }) =>
 /** No delivery has this id. */
 const NONE = ''
 
-export function holdDeliveries(
-  executor: Executor,
-  { except, ...input }: Parameters<Tx['deliveries']['hold']>[0],
-): Promise<number> {
-  return executor.run(hold, { ...input, except: except ?? NONE })
-}
-
-export function resumeDeliveries(
-  executor: Executor,
-  webhookId: number,
-  untilMs: number,
-  nowMs: number,
-): Promise<number> {
-  return executor.run(resume, { webhookId, untilMs, nowMs })
-}
-
 const requeue = statement((db, p: { node: string; id: string }) =>
   db
     .updateTable('deliveries')
@@ -146,16 +114,32 @@ const requeue = statement((db, p: { node: string; id: string }) =>
     }),
 )
 
-export async function requeueDeliveries(executor: Executor, node: string, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await executor.run(requeue, { node, id })
-}
+/** Waiting and pending deliveries, and those of a paused webhook. */
+export class DeliveryRetryVerbs extends DeliveryCopyVerbs {
+  release(nowMs: number, limit: number): Promise<number> {
+    return this.executor.run(release, { nowMs, limit })
+  }
 
-export async function offerProbe(
-  executor: Executor,
-  { webhookId, id, atMs }: Parameters<Tx['deliveries']['offerProbe']>[0],
-): Promise<void> {
-  if ((await executor.first(hasPending, { webhookId })) !== undefined) return
-  if ((await executor.run(releaseOldest, { webhookId })) > 0) return
-  const missed = await executor.first(newestMissed, { webhookId })
-  if (missed) await retryDelivery(executor, { of: missed.id, id, atMs, notBeforeMs: atMs })
+  giveUp(webhookId: number, reason: string, atMs: number): Promise<number> {
+    return this.executor.run(forget, { webhookId, reason, atMs })
+  }
+
+  hold({ except, ...input }: Parameters<Tx['deliveries']['hold']>[0]): Promise<number> {
+    return this.executor.run(hold, { ...input, except: except ?? NONE })
+  }
+
+  resume(webhookId: number, untilMs: number, nowMs: number): Promise<number> {
+    return this.executor.run(resume, { webhookId, untilMs, nowMs })
+  }
+
+  async requeue(node: string, ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.executor.run(requeue, { node, id })
+  }
+
+  async offerProbe({ webhookId, id, atMs }: Parameters<Tx['deliveries']['offerProbe']>[0]): Promise<void> {
+    if ((await this.executor.first(hasPending, { webhookId })) !== undefined) return
+    if ((await this.executor.run(releaseOldest, { webhookId })) > 0) return
+    const missed = await this.executor.first(newestMissed, { webhookId })
+    if (missed) await this.retry({ of: missed.id, id, atMs, notBeforeMs: atMs })
+  }
 }
