@@ -354,7 +354,8 @@ describe('when a process dies', () => {
 
   test('a stop of the server finishes recordings under way', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-stop-'))
-    const first = await runApp({ dataDir })
+    // A slow machine may need longer for it than the grace of a server by default, which leaves the rest to the next start.
+    const first = await runApp({ dataDir, flags: { server: { shutdownGraceSeconds: 300 } } })
     const { player } = await broadcast(first, h264, { token: { record: true }, speed: 4 })
     await until(async () => (await list('', first)).length === 1)
     await player.plays(1)
