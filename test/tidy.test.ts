@@ -7,6 +7,7 @@ import { circles } from './tidy/circles.ts'
 import { shortLimits } from './tidy/limits.ts'
 import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
+import { siblingCircles } from './tidy/siblings.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedExports } from './tidy/unused.ts'
 import { browserWallsJumped, wallsJumped, wallsMarkdown } from './tidy/walls.ts'
@@ -61,6 +62,12 @@ describe('the house', () => {
   test('no modules import one another in a circle', () => {
     expect(circles(modules)).toEqual([])
     expect(circles(browserModules)).toEqual([])
+  })
+
+  test('no folders beside each other import one another both ways', () => {
+    // The rules of tokens and the readers of their bodies are being parted.
+    const left = ['src/core/access <-> src/core/tokens', 'src/core/access <-> src/core/validation', 'src/core/tokens <-> src/core/validation']
+    expect(siblingCircles(modules).filter((found) => !left.some((pair) => found.startsWith(pair)))).toEqual([])
   })
 
   test('the client library imports nothing but itself, and the player only the library and hls.js', () => {
@@ -192,6 +199,16 @@ describe('the rules see', () => {
     ]
     expect(circles(three)).toEqual([['src/core/a.ts', 'src/core/b.ts']])
     expect(circles(three.slice(1))).toEqual([])
+  })
+
+  test('folders beside each other that import one another, also by types and from deeper folders', () => {
+    const there = module('src/core/a/deep/one.ts', "import { b } from '../../b/two.ts'")
+    const back = module('src/core/b/two.ts', "import type { C } from '../a/three.ts'")
+    const beside = module('src/core/c.ts', "import './a/three.ts'\nimport './b/two.ts'")
+    expect(siblingCircles([there, back, beside])).toEqual([
+      'src/core/a <-> src/core/b: src/core/a/deep/one.ts imports src/core/b/two.ts; src/core/b/two.ts imports src/core/a/three.ts',
+    ])
+    expect(siblingCircles([there, beside, module('src/core/a/three.ts', "import '../c.ts'")])).toEqual([])
   })
 
   test('a name that two files export, unless one only re-exports it', () => {

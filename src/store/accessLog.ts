@@ -1,7 +1,6 @@
-import type { TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Protocol } from '../core/access/protocols.ts'
+import type { SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Action, RefusalCode, TraceStep } from '../core/access/types.ts'
-import type { SessionLimitCode } from '../core/sessions/slots.ts'
 
 // The store's interface for the access log. Import it from `store.ts`.
 

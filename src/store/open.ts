@@ -21,7 +21,7 @@ export interface StoreOptions {
  */
 export async function openStore({ url, log, poolSize = 10, copies }: StoreOptions): Promise<Store> {
   const isServer = isPostgresUrl(url)
-  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, copies ?? null)
+  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url, copies)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store
 }
@@ -32,7 +32,9 @@ async function postgres(url: string, poolSize: number, log: StoreLog): Promise<S
   return openPostgres(url, poolSize, log)
 }
 
-async function sqlite(path: string, copies: MigrationCopies | null): Promise<Store> {
+async function sqlite(path: string, copies?: MigrationCopies): Promise<Store> {
   const { openSqlite } = await import('./sqlite/store.ts')
-  return openSqlite(path, copies)
+  if (copies === undefined || copies.keep === 0) return openSqlite(path)
+  const { copyBeforeMigration } = await import('./backup/migrationCopy.ts')
+  return openSqlite(path, () => copyBeforeMigration(path, copies))
 }

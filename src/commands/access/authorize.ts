@@ -1,17 +1,16 @@
 import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
-import { REFUSALS, TICKET_SHARED } from '../../core/access/refusals.ts'
-import { SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
+import { REFUSALS, SESSION_LIMITS, type SessionLimitCode, TICKET_SHARED } from '../../core/access/refusals.ts'
 import type { AccessRequest, Action, Credential, Decision } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import type { AccessLogRow, Stream } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
 import type { AccessContext } from '../context.ts'
-import { onAir, peekOnAir } from '../sessions/revoke.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
 import { credentialFromMemory, resolveCredential } from './credential.ts'
+import { onAir, peekOnAir } from './onAir.ts'
 
 /** What an edge knows of a client that wants to publish or to view. */
 export interface AccessAttempt {

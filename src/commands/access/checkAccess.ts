@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { AccessContext } from '../context.ts'
 import { type AccessAttempt, dryRun, dryRunFromMemory } from './authorize.ts'
 import { credentialOfToken } from './credential.ts'
-import { onAir, peekOnAir } from '../sessions/revoke.ts'
+import { onAir, peekOnAir } from './onAir.ts'
 
 export interface CheckAnswer {
   allowed: boolean

@@ -5,7 +5,7 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
-import type { AccessContext, SessionContext, StreamsOnAir } from '../context.ts'
+import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 
 /** Feeds of other nodes in memory, all read again at each change. Beyond this number, Sluice queries single streams. */
@@ -162,19 +162,4 @@ export async function remoteFeed(
   const inMemory = sessions.remote(stream.accountId, stream.streamName, sourceId)
   if (inMemory || sessions.knowsAll) return inMemory
   return chooseSource(await store.read.feeds.remoteOf(sessions.node, stream), sourceId)
-}
-
-type OnAir = ReturnType<StreamsOnAir>
-
-/** The feed of a stream, at whatever node; undefined: there is none. @throws StoreUnavailable */
-export async function onAir(ctx: AccessContext, accountId: string, streamName: string): Promise<OnAir> {
-  const found = peekOnAir(ctx, accountId, streamName)
-  if (found !== 'unknown') return found
-  const feeds = await ctx.store.read.feeds.remoteOf(ctx.sessions.node, { accountId, streamName })
-  return feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }
-}
-
-/** As `onAir`, from memory alone. Unknown: more feeds are on the air than memory holds. */
-export function peekOnAir(ctx: AccessContext, accountId: string, streamName: string): OnAir | 'unknown' {
-  return ctx.streamsOnAir(accountId, streamName) ?? (ctx.sessions.knowsAll ? undefined : 'unknown')
 }

@@ -1,6 +1,7 @@
 import { addressKey } from '../../core/access/address.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import type { SessionSlot, SessionLimitCode, SlotRequest } from '../../core/sessions/slots.ts'
+import type { SessionLimitCode } from '../../core/access/refusals.ts'
+import type { SessionSlot, SlotRequest } from '../../core/sessions/slots.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 

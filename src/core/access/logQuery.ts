@@ -3,8 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
 import { readFlag, wordOf } from '../pages/parameters.ts'
 import { parseAddress } from './address.ts'
-import { SESSION_LIMITS } from '../sessions/slots.ts'
-import { REFUSALS, TICKET_SHARED } from './refusals.ts'
+import { REFUSALS, SESSION_LIMITS, TICKET_SHARED } from './refusals.ts'
 
 export interface AccessLogFilter {
   tokenId?: number

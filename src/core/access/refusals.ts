@@ -22,6 +22,36 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   stream_not_published: { status: 409, text: 'Stream not being published' },
 }
 
+/**
+ * Why an authorized client gets no slot. 503: the node is full. 429: the address or the token has reached its number
+ * of sessions. `text` reaches the client over every protocol.
+ */
+export const SESSION_LIMITS = {
+  too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
+  too_many_from_address: {
+    status: 429,
+    text: 'Too many sessions from this address: try again later',
+    retryAfterSeconds: 5,
+  },
+  too_many_connecting: {
+    status: 429,
+    text: 'Too many connections from this address are being set up: try again in a moment',
+    retryAfterSeconds: 2,
+  },
+  too_many_with_token: {
+    status: 429,
+    text: 'Too many sessions with this token: try again later',
+    retryAfterSeconds: 5,
+  },
+  too_many_without_token: {
+    status: 429,
+    text: 'Too many viewers without a token: try again later',
+    retryAfterSeconds: 5,
+  },
+} as const
+
+export type SessionLimitCode = keyof typeof SESSION_LIMITS
+
 /** Ends a session that was admitted: its ticket is in use by several players. */
 export const TICKET_SHARED = {
   code: 'ticket_shared',

@@ -1,3 +1,5 @@
+import type { SessionLimitCode } from '../access/refusals.ts'
+
 /** The limits on concurrent sessions: of one node, of one address and of one token. */
 export interface SlotLimits {
   /** Publishers and viewers together. */
@@ -45,36 +47,6 @@ export interface SessionSlot {
   connected(): void
   release(): void
 }
-
-/**
- * Why an authorized client gets no slot. 503: the node is full. 429: the address or the token has reached its number
- * of sessions. `text` reaches the client over every protocol.
- */
-export const SESSION_LIMITS = {
-  too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
-  too_many_from_address: {
-    status: 429,
-    text: 'Too many sessions from this address: try again later',
-    retryAfterSeconds: 5,
-  },
-  too_many_connecting: {
-    status: 429,
-    text: 'Too many connections from this address are being set up: try again in a moment',
-    retryAfterSeconds: 2,
-  },
-  too_many_with_token: {
-    status: 429,
-    text: 'Too many sessions with this token: try again later',
-    retryAfterSeconds: 5,
-  },
-  too_many_without_token: {
-    status: 429,
-    text: 'Too many viewers without a token: try again later',
-    retryAfterSeconds: 5,
-  },
-} as const
-
-export type SessionLimitCode = keyof typeof SESSION_LIMITS
 
 /**
  * The session slots of one node: who may take one, and how many are in use. Only slots in use are counted, so memory

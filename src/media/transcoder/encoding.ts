@@ -13,7 +13,7 @@ import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { Frame } from '../frame.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
 import type { MadeSegment } from '../hls/rendition.ts'
-import { type Fed, watchEncoder } from './encoderWatch.ts'
+import { type Fed, watchEncoder } from '../encoder/encoderWatch.ts'
 
 export interface EncodingTools {
   readonly ffmpeg: Ffmpeg

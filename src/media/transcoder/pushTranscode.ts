@@ -2,7 +2,7 @@ import { type KeyframeVerdict, LONG_SECONDS, TOO_LONG_SECONDS } from '../../core
 import type { FrameSource, TrackInfo } from '../frame.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
 import { type Encoding, NOTHING_TO_PLAY, STOP_GRACE_MS } from './encoding.ts'
-import type { Fed } from './encoderWatch.ts'
+import type { Fed } from '../encoder/encoderWatch.ts'
 import { type FedEncoder, type Parting, PushedInput } from './pushed.ts'
 
 /** How long a process may take to encode the rest of a source; the next one waits for it. */

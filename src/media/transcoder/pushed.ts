@@ -3,7 +3,7 @@ import { type KeyframeVerdict, KeyframeWatch } from '../../core/hls/keyframes.ts
 import type { CopySink, Encoder } from '../encoder/encoder.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
-import { type Fed, fedBy } from './encoderWatch.ts'
+import { type Fed, fedBy } from '../encoder/encoderWatch.ts'
 
 /**
  * Why a source is detached from its process: the source is over, its tracks changed, the process failed, or it has to make

@@ -10,7 +10,6 @@ import {
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely'
-import { copyBeforeMigration, type MigrationCopies } from '../backup/migrationCopy.ts'
 import { migrate } from '../migrations/migrate.ts'
 import { SqliteConnection } from './connection.ts'
 import { isBusy, translateSqliteError } from './errors.ts'
@@ -20,17 +19,19 @@ const WAIT_MS = 60_000
 /** Between two tries, first and later: each try costs the process that holds the file some of the processor. */
 const RETRY_MS = { first: 20, most: 500 }
 
+type OnLocked = () => Promise<void>
+
 /**
  * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
  * because all migrations are one transaction.
- * @param copies null makes no backup
- * @throws DatabaseTooNew, NoMigrationCopy
+ * @param onLocked runs first, while the lock is held: no other process changes or copies what the migration will change
+ * @throws DatabaseTooNew, and what `onLocked` throws
  */
-export async function migrateFile(file: string, copies: MigrationCopies | null = null): Promise<void> {
+export async function migrateFile(file: string, onLocked: OnLocked = () => Promise.resolve()): Promise<void> {
   const giveUpAt = performance.now() + WAIT_MS
   for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(RETRY_MS.most, waitMs * 2)) {
     try {
-      await migrateOnce(file, copies)
+      await migrateOnce(file, onLocked)
       return
     } catch (raw) {
       const error = translateSqliteError(raw)
@@ -40,11 +41,9 @@ export async function migrateFile(file: string, copies: MigrationCopies | null =
   }
 }
 
-async function migrateOnce(file: string, copies: MigrationCopies | null): Promise<void> {
+async function migrateOnce(file: string, onLocked: OnLocked): Promise<void> {
   const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
-  const begun = (): Promise<void> =>
-    copies === null || copies.keep === 0 ? Promise.resolve() : copyBeforeMigration(file, copies)
-  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, begun) })
+  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, onLocked) })
   try {
     await migrate(db, 'sqlite')
   } finally {
@@ -55,16 +54,16 @@ async function migrateOnce(file: string, copies: MigrationCopies | null): Promis
 
 class MigrationDialect extends SqliteDialect {
   readonly #config: SqliteDialectConfig
-  readonly #begun: () => Promise<void>
+  readonly #onLocked: OnLocked
 
-  constructor(config: SqliteDialectConfig, begun: () => Promise<void>) {
+  constructor(config: SqliteDialectConfig, onLocked: OnLocked) {
     super(config)
     this.#config = config
-    this.#begun = begun
+    this.#onLocked = onLocked
   }
 
   override createDriver(): Driver {
-    return new ImmediateDriver(this.#config, this.#begun)
+    return new ImmediateDriver(this.#config, this.#onLocked)
   }
 
   override createAdapter(): SqliteAdapter {
@@ -74,17 +73,16 @@ class MigrationDialect extends SqliteDialect {
 
 /** Takes the write lock at once, so that of two processes one migrates and the other then finds nothing to do. */
 class ImmediateDriver extends SqliteDriver {
-  readonly #begun: () => Promise<void>
+  readonly #onLocked: OnLocked
 
-  constructor(config: SqliteDialectConfig, begun: () => Promise<void>) {
+  constructor(config: SqliteDialectConfig, onLocked: OnLocked) {
     super(config)
-    this.#begun = begun
+    this.#onLocked = onLocked
   }
 
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
-    // While the lock is held, no other process changes or copies what the migration will change.
-    await this.#begun()
+    await this.#onLocked()
   }
 }
 

@@ -11,20 +11,20 @@ import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
 import { SqliteConnection } from './connection.ts'
 import { translateSqliteError } from './errors.ts'
-import type { MigrationCopies } from '../backup/migrationCopy.ts'
 import { migrateFile } from './migrator.ts'
 
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
- * @throws StoreUnavailable, DatabaseTooNew, NoMigrationCopy
+ * @param onLocked as for `migrateFile`
+ * @throws StoreUnavailable, DatabaseTooNew, and what `onLocked` throws
  */
-export async function openSqlite(file: string, copies: MigrationCopies | null = null): Promise<SqliteStore> {
+export async function openSqlite(file: string, onLocked?: () => Promise<void>): Promise<SqliteStore> {
   if (file === '' || file.includes(':memory:')) {
     throw new Error('SQLite needs a file: reads and writes go over two connections')
   }
   createFile(file)
   try {
-    await migrateFile(file, copies)
+    await migrateFile(file, onLocked)
     return new SqliteStore(file)
   } catch (error) {
     throw translateSqliteError(error)

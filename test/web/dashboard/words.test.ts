@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REFUSALS, TICKET_SHARED } from '../../../src/core/access/refusals.ts'
-import { SESSION_LIMITS } from '../../../src/core/sessions/slots.ts'
+import { REFUSALS, SESSION_LIMITS, TICKET_SHARED } from '../../../src/core/access/refusals.ts'
 import { complete } from '../../../web/dashboard/src/words/complete.ts'
 import { de } from '../../../web/dashboard/src/words/de.ts'
 import { en } from '../../../web/dashboard/src/words/en.ts'

@@ -9,7 +9,7 @@ import { exitReason } from '../../ffmpeg/exits.ts'
 import type { Ffmpeg } from '../../ffmpeg/ffmpeg.ts'
 import { MuxFeed } from '../../ffmpeg/muxFeed.ts'
 import type { Frame, VideoTrack } from '../../frame.ts'
-import { fedBy, watchEncoder } from '../../transcoder/encoderWatch.ts'
+import { fedBy, watchEncoder } from '../../encoder/encoderWatch.ts'
 import { FrameHistory, HISTORY_BYTES_MAX } from './frameHistory.ts'
 import type { RungTrack } from './rungTrack.ts'
 

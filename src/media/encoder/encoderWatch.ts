@@ -4,8 +4,8 @@ import type { Logger } from '../../base/log.ts'
 import { processorTimeOf } from '../../base/processors.ts'
 import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
-import type { Encoder } from '../encoder/encoder.ts'
 import type { MuxFeed } from '../ffmpeg/muxFeed.ts'
+import type { Encoder } from './encoder.ts'
 
 /** What a process received, and what it could not take. */
 export interface Fed {
