@@ -15,7 +15,7 @@ import {
   recordingsDir,
   sealingKeyFile,
   storageUrl,
-} from '../config/places.ts'
+} from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { BackupFacts, Backups, RestoredFacts } from '../cli/host.ts'
 import type { Reset } from '../store/backup/afterRestore.ts'
@@ -72,7 +72,7 @@ function verifyBackup(config: Config, file: string): Promise<Result<BackupFacts,
   })
 }
 
-/** Restores a backup to the configured place, where no database is yet. */
+/** Restores a backup to the configured location, where no database is yet. */
 async function restoreBackup(config: Config, file: string): Promise<Result<RestoredFacts, string>> {
   const occupied = await occupiedBy(config)
   if (occupied !== null) return err(occupied)
@@ -166,13 +166,13 @@ function keyProblem(
     inBackup,
   }: { missing: readonly string[]; own: readonly Uint8Array[]; inBackup: readonly Uint8Array[] },
 ): string {
-  const place = hasKeyFiles(config) ? sealingKeyFile(config) : 'secrets.sealingKey'
+  const location = hasKeyFiles(config) ? sealingKeyFile(config) : 'secrets.sealingKey'
   const needed = `its values are sealed with key ${missing.join(', ')}`
   if (own.length === 0)
-    return `${needed}, which is not in it; put the sealing.key of that installation at ${place} first`
+    return `${needed}, which is not in it; put the sealing.key of that installation at ${location} first`
   const remedy =
-    inBackup.length > 0 ? `move ${place} away to restore the key from the backup` : `put the right key there`
-  return `${needed}, and ${place} is another key (${own.map(sealingKeyId).join(', ')}); ${remedy}`
+    inBackup.length > 0 ? `move ${location} away to restore the key from the backup` : `put the right key there`
+  return `${needed}, and ${location} is another key (${own.map(sealingKeyId).join(', ')}); ${remedy}`
 }
 
 /** A key and an authority that are there stay. */

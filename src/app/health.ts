@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import type { HealthAnswer } from '../cli/host.ts'
-import { authorityFile } from '../config/places.ts'
+import { authorityFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { CLAIMED_ADDRESS, DOCTOR_HEADER } from '../core/health.ts'

@@ -1,7 +1,7 @@
 import { loadOrCreateKeyFile, readKeyFile } from '../base/keyfile.ts'
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { nextKeyFile, previousKeyFile, sealingKeyFile } from '../config/places.ts'
+import { nextKeyFile, previousKeyFile, sealingKeyFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 
 /** The keys of this installation. The first one seals; each opens. */

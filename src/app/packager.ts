@@ -11,7 +11,7 @@ import {
   forgetRecording,
 } from '../commands/recordings/lifecycle.ts'
 import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
-import { hostKeyOf, recordingsDir } from '../config/places.ts'
+import { hostKeyOf, recordingsDir } from '../config/paths.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { RecordingRouteOptions } from '../edge/http/recordings/routes.ts'

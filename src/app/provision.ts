@@ -17,7 +17,7 @@ export async function provisionFrom(
   const found = await pickAccount(ctx, files.value.account ?? account)
   if (!found.ok) {
     const how = 'name the account of these files in one of them: `account: ID`'
-    return err([{ place: folder, message: `${Object.values(found.error.data).join('; ')} (${how})` }])
+    return err([{ location: folder, message: `${Object.values(found.error.data).join('; ')} (${how})` }])
   }
   return provision(ctx, { accountId: found.value.id, items: files.value.items, ...flags })
 }

@@ -32,15 +32,15 @@ export interface ProvisionFiles {
 /** Reads `*.yaml` and `*.yml` of a folder in the order of their names. Problems name file, line and what is allowed. */
 export function readProvisionFolder(folder: string, env: Environment): Result<ProvisionFiles, ProvisionProblem[]> {
   const names = namesIn(folder)
-  if (!names.ok) return err([{ place: folder, message: names.error }])
+  if (!names.ok) return err([{ location: folder, message: names.error }])
   const files = names.value.map((name) => new ProvisionFile(join(folder, name), env))
   const problems = files.flatMap((file) => file.problems)
   const items = files.flatMap((file) => file.items)
   const accounts = new Set(files.flatMap(({ account }) => account ?? []))
   if (accounts.size > 1)
-    problems.push({ place: folder, message: 'the files name different accounts; one folder is for one account' })
+    problems.push({ location: folder, message: 'the files name different accounts; one folder is for one account' })
   if (items.length > MAX_ITEMS)
-    problems.push({ place: folder, message: `has ${items.length} things; ${MAX_ITEMS} is the most` })
+    problems.push({ location: folder, message: `has ${items.length} things; ${MAX_ITEMS} is the most` })
   problems.push(...repeated(items))
   return problems.length > 0 ? err(problems) : ok({ account: [...accounts][0], items })
 }
@@ -62,7 +62,7 @@ function repeated(items: readonly ProvisionItem[]): ProvisionProblem[] {
     seen.set(key, first ?? item)
     return first === undefined
       ? []
-      : [{ place: item.placeOf(''), message: `${key} is in ${first.placeOf('')} already` }]
+      : [{ location: item.locationOf(''), message: `${key} is in ${first.locationOf('')} already` }]
   })
 }
 
@@ -134,15 +134,15 @@ class ProvisionFile {
     const settings = this.#settings(document, pair.value, at(pair))
     if (settings === null) return undefined
     const resolved = this.#secrets.resolve(settings)
-    const placeOf = (path: string) => this.#place(document, [kind, name, ...stepsOf(path)])
+    const locationOf = (path: string) => this.#location(document, [kind, name, ...stepsOf(path)])
     for (const { path, message } of resolved.problems) {
-      this.problems.push({ place: placeOf(path), message: `${label}.${path}: ${message}` })
+      this.problems.push({ location: locationOf(path), message: `${label}.${path}: ${message}` })
     }
     const { [SECRET_SETTINGS[kind] ?? '']: secret, ...body } = resolved.value
     if (secret !== undefined && typeof secret !== 'string') {
       return this.#problem(at(pair), `${label}.${SECRET_SETTINGS[kind]} is not text`)
     }
-    this.items.push({ kind, name, body, secret: secret ?? null, hidden: resolved.hidden, placeOf })
+    this.items.push({ kind, name, body, secret: secret ?? null, hidden: resolved.hidden, locationOf })
     return undefined
   }
 
@@ -157,7 +157,7 @@ class ProvisionFile {
   }
 
   /** The line of the deepest part of a path that the file has. */
-  #place(document: Document, steps: readonly (string | number)[]): string {
+  #location(document: Document, steps: readonly (string | number)[]): string {
     for (let length = steps.length; length > 0; length--) {
       const node = document.getIn(steps.slice(0, length), true) as { range?: [number, number, number] } | undefined
       if (node?.range) return `${this.#file}:${this.#lines.linePos(node.range[0]).line}`
@@ -167,7 +167,7 @@ class ProvisionFile {
 
   #problem(offset: number | null, message: string): void {
     const line = offset === null ? '' : `:${this.#lines.linePos(offset).line}`
-    this.problems.push({ place: `${this.#file}${line}`, message })
+    this.problems.push({ location: `${this.#file}${line}`, message })
   }
 }
 

@@ -58,7 +58,7 @@ export async function provisionFolder(
   const { provisionFrom } = await import('./provision.ts')
   try {
     const done = await provisionFrom(ctx, resolve(folder), { account: undefined, prune: false, isCheck })
-    if (!done.ok) return done.error.map(({ place, message }) => `${place}: ${message}`)
+    if (!done.ok) return done.error.map(({ location, message }) => `${location}: ${message}`)
     if (done.value.length > 0 && !isCheck) ctx.log.info({ changes: done.value.map(textOf) }, 'provisioning was applied')
     return []
   } catch (error) {

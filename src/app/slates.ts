@@ -1,7 +1,7 @@
 import { offlineFfmpeg } from './offline.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { channelsDir } from '../config/places.ts'
+import { channelsDir } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import type { ProbeSlate } from '../core/channels/slate.ts'
 import { createFfmpeg } from '../media/ffmpeg/ffmpeg.ts'

@@ -1,5 +1,5 @@
 import { type App, CannotStart } from './app.ts'
-import { authorityFile } from '../config/places.ts'
+import { authorityFile } from '../config/paths.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'

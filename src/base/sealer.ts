@@ -74,8 +74,8 @@ export class Sealer {
 export const sealingKeyId = (key: Uint8Array): string =>
   sha256(Buffer.concat([Buffer.from('sluice sealing key id:'), key])).toString('hex', 0, KEY_ID_BYTES)
 
-/** The place of the key's id in a sealed value: its first byte and its length. */
-export const KEY_ID_PLACE = { at: 1, bytes: KEY_ID_BYTES } as const
+/** The position of the key's id in a sealed value: its first byte and its length. */
+export const KEY_ID_POSITION = { at: 1, bytes: KEY_ID_BYTES } as const
 
 const authenticated = (head: Uint8Array, context: string): Buffer => Buffer.concat([head, Buffer.from(context, 'utf8')])
 

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { recordingsDir } from '../config/places.ts'
+import { recordingsDir } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { failure } from '../core/errors.ts'
 import { type Call, command, type CommandAnswer, type CommandOutcome } from './command.ts'
@@ -48,7 +48,7 @@ const verify = command({
 
 const restore = command({
   path: ['restore'],
-  summary: 'Restore a backup to a place without a database',
+  summary: 'Restore a backup where no database is yet',
   detail: [
     'It writes the database of `data.dir` or `storage.url`, which must not exist yet. It writes the sealing key and the',
     'authority of `tls.selfSigned` if the backup has them and the directory does not. Sluice sends nothing that was waiting',

@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { isPostgres, recordingsDir, storageUrl } from '../config/places.ts'
+import { isPostgres, recordingsDir, storageUrl } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { type Finding, found } from './doctorMachine.ts'
 

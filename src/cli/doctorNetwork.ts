@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts'
 import { type Finding, found } from './doctorMachine.ts'
 import { checkTlsPorts } from './doctorTls.ts'
 import { portProblem } from './port.ts'
-import { askOverUdp, type UdpPlace, udpPlace } from './udpQuestion.ts'
+import { askOverUdp, type UdpEndpoint, udpEndpoint } from './udpQuestion.ts'
 
 const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
 
@@ -111,11 +111,11 @@ function judgeAddresses(seen: readonly string[], announced: readonly string[]): 
 }
 
 /** The address in `stun:HOST:PORT`; null for other kinds of servers. */
-const stunAddress = (server: string): UdpPlace | null =>
-  server.startsWith('stun:') ? udpPlace(server.slice('stun:'.length), STUN_PORT) : null
+const stunAddress = (server: string): UdpEndpoint | null =>
+  server.startsWith('stun:') ? udpEndpoint(server.slice('stun:'.length), STUN_PORT) : null
 
 /** The address that the server sees; null without an answer. */
-function mappedAddress(server: UdpPlace): Promise<string | null> {
+function mappedAddress(server: UdpEndpoint): Promise<string | null> {
   const id = randomBytes(12)
   const request = Buffer.concat([Buffer.from([0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]), id])
   return askOverUdp(server, { request: () => request, read: (message) => readMapped(message, id) })

@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { quote } from '../base/quote.ts'
 import { judgeClock } from './doctorClock.ts'
 import { type Finding, found } from './doctorMachine.ts'
-import { askOverUdp, udpPlace } from './udpQuestion.ts'
+import { askOverUdp, udpEndpoint } from './udpQuestion.ts'
 
 const CHECK = 'clock and time server'
 const NTP_PORT = 123
@@ -11,11 +11,11 @@ const NTP_PORT = 123
 /** Asks a time server, by SNTP (RFC 5905 section 14). @param server `HOST` or `HOST:PORT`; undefined: none */
 export async function checkTime(server: string | undefined): Promise<Finding[]> {
   if (server === undefined) return [found('ok', CHECK, 'not asked: name a time server with --time-server HOST')]
-  const place = udpPlace(server, NTP_PORT)
-  if (place === null) return [found('FAIL', CHECK, `${quote(server)} is not HOST or HOST:PORT`)]
+  const endpoint = udpEndpoint(server, NTP_PORT)
+  if (endpoint === null) return [found('FAIL', CHECK, `${quote(server)} is not HOST or HOST:PORT`)]
   // Each request has a number of its own, as its answer tells only with it when it was sent.
   const sentAtMs = new Map<string, number>()
-  const behindMs = await askOverUdp(place, {
+  const behindMs = await askOverUdp(endpoint, {
     request: () => {
       const id = randomBytes(ID_BYTES)
       sentAtMs.set(id.toString('hex'), systemClock.now())

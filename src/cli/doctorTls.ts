@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { areFor } from '../base/certificateNames.ts'
-import { authorityFile } from '../config/places.ts'
+import { authorityFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { tlsSource } from '../config/tlsSource.ts'
 import { daysLeft, expiresSoon } from '../core/certificates/renewal.ts'

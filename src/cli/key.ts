@@ -1,5 +1,5 @@
 import { err, ok } from '../base/result.ts'
-import { previousKeyFile, sealingKeyFile } from '../config/places.ts'
+import { previousKeyFile, sealingKeyFile } from '../config/paths.ts'
 import type { Config } from '../config/schema.ts'
 import { failure } from '../core/errors.ts'
 import { command } from './command.ts'

@@ -50,7 +50,7 @@ function run(call: Call, isCheck: boolean): CommandOutcome {
 
 const wrong = (problems: readonly ProvisionProblem[]): CommandAnswer => ({
   json: { ok: false, problems },
-  text: ['nothing was changed:', ...problems.map(({ place, message }) => `  ${place}: ${message}`)].join('\n'),
+  text: ['nothing was changed:', ...problems.map(({ location, message }) => `  ${location}: ${message}`)].join('\n'),
   exitCode: 1,
 })
 

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { isIP } from 'node:net'
 
-export interface UdpPlace {
+export interface UdpEndpoint {
   /** A name or an address, without brackets. */
   readonly host: string
   readonly port: number
@@ -19,14 +19,14 @@ const ANSWER_MS = 2000
 const SENT_AT_MS = [0, 500, 1000]
 
 /** `HOST`, `HOST:PORT` or `[IPV6]:PORT`; null: it is none of them. */
-export function udpPlace(text: string, defaultPort: number): UdpPlace | null {
+export function udpEndpoint(text: string, defaultPort: number): UdpEndpoint | null {
   const [, host, port = String(defaultPort)] = /^(\[[\da-fA-F:.]+\]|[^:\s[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? []
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return null
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
 /** The first answer within two seconds; null: there was none. */
-export async function askOverUdp<T>({ host, port }: UdpPlace, { request, read }: Question<T>): Promise<T | null> {
+export async function askOverUdp<T>({ host, port }: UdpEndpoint, { request, read }: Question<T>): Promise<T | null> {
   const socket = createSocket({ type: isIP(host) === 6 ? 'udp6' : 'udp4' })
   const timers: NodeJS.Timeout[] = []
   try {

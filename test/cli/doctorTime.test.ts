@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { behindOf, checkTime } from '../../src/cli/doctorTime.ts'
-import { udpPlace } from '../../src/cli/udpQuestion.ts'
+import { udpEndpoint } from '../../src/cli/udpQuestion.ts'
 
 const NTP_EPOCH_MS = -2_208_988_800_000
 /** Version 4, mode 4 (server). */
@@ -29,7 +29,7 @@ function answerTo(request: Buffer, nowMs: number, { first = SERVER, stratum = 2 
 }
 
 /** A time server on loopback. `lost` requests get no answer first. */
-async function timeServer(answer: (request: Buffer) => Buffer, lost = 0): Promise<{ place: string; socket: Socket }> {
+async function timeServer(answer: (request: Buffer) => Buffer, lost = 0): Promise<{ endpoint: string; socket: Socket }> {
   const socket = createSocket('udp4')
   let requests = 0
   socket.on('message', (request, from) => {
@@ -38,13 +38,13 @@ async function timeServer(answer: (request: Buffer) => Buffer, lost = 0): Promis
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  return { place: `127.0.0.1:${socket.address().port}`, socket }
+  return { endpoint: `127.0.0.1:${socket.address().port}`, socket }
 }
 
 async function asked(answer: (request: Buffer) => Buffer, lost = 0) {
-  const { place, socket } = await timeServer(answer, lost)
+  const { endpoint, socket } = await timeServer(answer, lost)
   try {
-    return await checkTime(place)
+    return await checkTime(endpoint)
   } finally {
     socket.close()
   }
@@ -71,8 +71,8 @@ describe('the clock', () => {
   test('is not compared without an answer, with a mistyped server, or without one', async () => {
     const silent = await asked((request) => answerTo(request, Date.now()), 99)
     expect(silent).toMatchObject([{ outcome: 'warn', detail: expect.stringContaining('no answer') as string }])
-    for (const place of ['', 'a b', 'host:0', 'host:70000', 'host:1:2', '::1'])
-      expect(await checkTime(place), place).toMatchObject([{ outcome: 'FAIL' }])
+    for (const endpoint of ['', 'a b', 'host:0', 'host:70000', 'host:1:2', '::1'])
+      expect(await checkTime(endpoint), endpoint).toMatchObject([{ outcome: 'FAIL' }])
     expect(await checkTime(undefined)).toMatchObject([
       { outcome: 'ok', detail: 'not asked: name a time server with --time-server HOST' },
     ])
@@ -98,8 +98,8 @@ describe('the clock', () => {
   })
 })
 
-test('a place is a name or an address, with a port or without', () => {
-  expect(udpPlace('pool.ntp.org', 123)).toEqual({ host: 'pool.ntp.org', port: 123 })
-  expect(udpPlace('192.0.2.1:1234', 123)).toEqual({ host: '192.0.2.1', port: 1234 })
-  expect(udpPlace('[2001:db8::1]:1234', 123)).toEqual({ host: '2001:db8::1', port: 1234 })
+test('an endpoint is a name or an address, with a port or without', () => {
+  expect(udpEndpoint('pool.ntp.org', 123)).toEqual({ host: 'pool.ntp.org', port: 123 })
+  expect(udpEndpoint('192.0.2.1:1234', 123)).toEqual({ host: '192.0.2.1', port: 1234 })
+  expect(udpEndpoint('[2001:db8::1]:1234', 123)).toEqual({ host: '2001:db8::1', port: 1234 })
 })

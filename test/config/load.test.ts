@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/config/file.ts'
 import { type ConfigSources, loadConfig } from '../../src/config/load.ts'
-import { sealingKeyFile, storageUrl } from '../../src/config/places.ts'
+import { sealingKeyFile, storageUrl } from '../../src/config/paths.ts'
 import { type ConfigProblem, formatConfigProblem } from '../../src/config/problem.ts'
 import type { Config } from '../../src/config/schema.ts'
 

@@ -182,8 +182,8 @@ async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, chan
   const runsHere = own.some(({ status }) => status !== 'stopped')
   const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured.node) : []
   if (others.length === 0) return ok(true)
-  const places = others.slice(0, 8).map(nameOf).join(', ')
-  return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${places}`))
+  const nodes = others.slice(0, 8).map(nameOf).join(', ')
+  return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${nodes}`))
 }
 
 async function runsNowhereElse(ctx: ChannelContext, measured: Measured, id: string): Promise<Here> {

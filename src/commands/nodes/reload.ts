@@ -15,7 +15,7 @@ export interface ReloadAnswer {
   readonly applied: readonly ReloadedKey[]
   /** Keys that changed and need a restart. */
   readonly needRestart: readonly ReloadedKey[]
-  /** Sentences with key and place. */
+  /** Sentences with key and location. */
   readonly problems: readonly string[]
 }
 

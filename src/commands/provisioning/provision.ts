@@ -104,7 +104,7 @@ async function applyAll(
   for (const item of items) {
     const done = await applyItem(within, item, before.find(isOf(item)))
     if (done.ok) changes.push(...done.value)
-    else problems.push(...placed(item, done.error))
+    else problems.push(...located(item, done.error))
     // On PostgreSQL a refused statement ends the transaction, and what follows would fail for that reason alone.
     if (!done.ok) break
   }
@@ -112,7 +112,7 @@ async function applyAll(
     if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
     const done = await leaveOrDelete(within, row)
     if (done.ok) changes.push(done.value)
-    else problems.push(...done.error.map(({ message }) => ({ place: `${row.kind}.${row.name}`, message })))
+    else problems.push(...done.error.map(({ message }) => ({ location: `${row.kind}.${row.name}`, message })))
   }
   return problems.length > 0 ? err(problems) : ok(changes)
 }
@@ -124,9 +124,9 @@ const isOf =
   (row: Provisioned): boolean =>
     row.kind === kind && row.name === name
 
-const placed = (item: ProvisionItem, problems: ItemProblems): ProvisionProblem[] =>
+const located = (item: ProvisionItem, problems: ItemProblems): ProvisionProblem[] =>
   problems.map(({ path, message }) => ({
-    place: item.placeOf(path),
+    location: item.locationOf(path),
     message: `${[item.kind, item.name, ...(path === '' ? [] : [path])].join('.')}: ${message}`,
   }))
 

@@ -1,6 +1,5 @@
-import type { Address } from '../../core/access/address.ts'
-import { type Place, placeKey } from '../../core/access/place.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
+import { originKey, type RequestOrigin } from '../../core/access/requestOrigin.ts'
 import type { AccessRequest, Credential, TokenSnapshot } from '../../core/access/types.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken } from '../../store/cached.ts'
@@ -8,56 +7,51 @@ import { type AccessAttempt, authorize } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import { problemOfEdit } from './revoke.ts'
 
-/** The address and origin of a request within a session. */
-export interface RequestPlace extends Place {
-  readonly address: Address
-}
-
 /** The public text of a refusal. Null: admitted. */
 type Refusal = string | null
 
 const NOT_ITS_TOKEN = REFUSALS.invalid_token.text
 const GONE: Credential = { kind: 'unknown', why: 'the token of the session is gone' }
-/** Admitted places of a session beside its first. The oldest go first. */
-const PLACES_MAX = 64
+/** Admitted addresses and origins of a session beside its first. The oldest go first. */
+const ORIGINS_MAX = 64
 
 /** `edited`: admitted with an earlier version of the token. */
-interface PlaceStatus {
+interface OriginStatus {
   readonly kind: 'admitted' | 'edited' | 'new'
   readonly key: string
 }
 
 /**
  * Checks each request of a session against the rules of its token. An HLS session is a series of requests, and its URLs
- * can be copied. So if the token has rules on addresses or origins, a request from another place is another admission:
+ * can be copied. So if the token has rules on addresses or origins, a request from another one is another admission:
  * Sluice decides, binds and records it like the first. It opens no session of its own.
  */
 export class RequestAccess {
   readonly #ctx: SessionContext
-  /** By `placeKey`: the token that last admitted this place. */
-  readonly #places = new WeakMap<ActiveSession, Map<string, TokenSnapshot>>()
+  /** By `originKey`: the token that last admitted this address and origin. */
+  readonly #admitted = new WeakMap<ActiveSession, Map<string, TokenSnapshot>>()
 
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
   }
 
   /** True if memory alone admits the request. Reads and writes nothing. */
-  isAdmitted(sessionId: string, from: RequestPlace): boolean {
+  isAdmitted(sessionId: string, from: RequestOrigin): boolean {
     const entry = this.#ctx.sessions.get(sessionId)
     if (entry === undefined) return false
-    if (isFirstPlace(entry, from)) return true
+    if (isFirst(entry, from)) return true
     const token = peekToken(this.#ctx, entry)
     return token !== undefined && this.#statusOf(token, entry, from).kind === 'admitted'
   }
 
   /**
-   * Null: the request is admitted. Admits a new place if the token allows it.
+   * Null: the request is admitted. Admits a new address or origin if the token allows it.
    * @throws StoreUnavailable if it cannot decide
    */
-  async check(sessionId: string, from: RequestPlace): Promise<Refusal> {
+  async check(sessionId: string, from: RequestOrigin): Promise<Refusal> {
     const entry = this.#ctx.sessions.get(sessionId)
     if (entry === undefined) return NOT_ITS_TOKEN
-    if (isFirstPlace(entry, from)) return null
+    if (isFirst(entry, from)) return null
     const token = await tokenOf(this.#ctx, entry)
     if (token === undefined) return NOT_ITS_TOKEN
     const status = this.#statusOf(token, entry, from)
@@ -67,17 +61,17 @@ export class RequestAccess {
       : this.#recheck(entry, from, status.key, token.snapshot)
   }
 
-  #statusOf({ snapshot }: CachedToken, entry: ActiveSession, from: RequestPlace): PlaceStatus {
+  #statusOf({ snapshot }: CachedToken, entry: ActiveSession, from: RequestOrigin): OriginStatus {
     const credential = withToken(entry.request.credential, snapshot)
-    const key = placeKey(credential, from)
-    if (key === placeKey(credential, entry.request)) return { kind: 'admitted', key }
-    const admitted = this.#places.get(entry)?.get(key)
+    const key = originKey(credential, from)
+    if (key === originKey(credential, entry.request)) return { kind: 'admitted', key }
+    const admitted = this.#admitted.get(entry)?.get(key)
     if (admitted === snapshot) return { kind: 'admitted', key }
     return { kind: admitted === undefined ? 'new' : 'edited', key }
   }
 
-  /** A request from a new place: decide as for any other viewer with this token. */
-  async #admit(entry: ActiveSession, from: RequestPlace, place: string): Promise<Refusal> {
+  /** A new address or origin: decide as for any other viewer with this token. */
+  async #admit(entry: ActiveSession, from: RequestOrigin, key: string): Promise<Refusal> {
     const { request } = entry
     const {
       decision,
@@ -88,35 +82,35 @@ export class RequestAccess {
         return token ? withToken(request.credential, token.snapshot) : GONE
       },
     })
-    if (decision.allowed && 'token' in credential) this.#remember(entry, place, credential.token)
+    if (decision.allowed && 'token' in credential) this.#remember(entry, key, credential.token)
     if (decision.allowed) return null
     this.#ctx.sessions.counts.refused.add(decision.code)
     return decision.message
   }
 
-  /** A request from an admitted place after a change of the token: check as for an open session. */
-  #recheck(entry: ActiveSession, from: RequestPlace, place: string, token: TokenSnapshot): Refusal {
+  /** An admitted address and origin after a change of the token: check as for an open session. */
+  #recheck(entry: ActiveSession, from: RequestOrigin, key: string, token: TokenSnapshot): Refusal {
     const { address, origin } = from
     const request = { ...entry.request, address, origin, country: this.#ctx.countryOf(address) }
     const problem = problemOfEdit(this.#ctx, request, token)
     if (problem !== null) return problem.message
-    this.#remember(entry, place, token)
+    this.#remember(entry, key, token)
     return null
   }
 
-  #remember(entry: ActiveSession, place: string, token: TokenSnapshot): void {
-    const places = this.#places.get(entry) ?? new Map<string, TokenSnapshot>()
-    this.#places.set(entry, places)
-    places.set(place, token)
-    for (const oldest of places.keys()) {
-      if (places.size <= PLACES_MAX) return
-      places.delete(oldest)
+  #remember(entry: ActiveSession, key: string, token: TokenSnapshot): void {
+    const admitted = this.#admitted.get(entry) ?? new Map<string, TokenSnapshot>()
+    this.#admitted.set(entry, admitted)
+    admitted.set(key, token)
+    for (const oldest of admitted.keys()) {
+      if (admitted.size <= ORIGINS_MAX) return
+      admitted.delete(oldest)
     }
   }
 }
 
-/** True without a decision: the place of the first admission, or a stream that needs no token. */
-const isFirstPlace = ({ request, session }: ActiveSession, { address, origin }: RequestPlace): boolean =>
+/** True without a decision: as at the first admission, or a stream that needs no token. */
+const isFirst = ({ request, session }: ActiveSession, { address, origin }: RequestOrigin): boolean =>
   session.tokenId === null || (request.address.text === address.text && request.origin === origin)
 
 /** The current token of a session; undefined if it was deleted or has a new value. */
@@ -137,7 +131,7 @@ function peekToken({ cache }: SessionContext, { session, tokenHash }: ActiveSess
 const withToken = (credential: Credential, token: TokenSnapshot): Credential =>
   credential.kind === 'selfSigned' ? { ...credential, token } : { kind: 'token', token }
 
-const attemptFrom = (request: AccessRequest, { address, origin }: RequestPlace): AccessAttempt => ({
+const attemptFrom = (request: AccessRequest, { address, origin }: RequestOrigin): AccessAttempt => ({
   action: request.action,
   protocol: request.protocol,
   accountId: request.accountId,

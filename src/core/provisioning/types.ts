@@ -13,12 +13,12 @@ export interface ProvisionItem {
   /** Settings with values from the environment or from files. They are not shown. */
   readonly hidden: ReadonlySet<string>
   /** The file and line of a setting, such as `streams[0].streamName`; of the thing itself for ''. */
-  placeOf(path: string): string
+  locationOf(path: string): string
 }
 
 export interface ProvisionProblem {
   /** `FILE:LINE` */
-  readonly place: string
+  readonly location: string
   readonly message: string
 }
 

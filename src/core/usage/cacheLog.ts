@@ -16,7 +16,7 @@ export interface SentByCache extends CacheLine {
 
 /** What is in a range of a cache's log, by ticket and stream. */
 export interface CacheLogBatch {
-  /** The log, without its place: 64 hexadecimal digits. */
+  /** The log, without its path: 64 hexadecimal digits. */
   readonly log: string
   /** Byte positions in the log: the first byte of the range, and the first one after it. */
   readonly from: number

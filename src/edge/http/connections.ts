@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 import { PendingHandshakes } from './handshakes.ts'
 import { handleOf } from './socketHandle.ts'
-import { Crowd, Held, type WaitingRequest } from './heldConnection.ts'
+import { ConnectionGroup, HeldConnection, type WaitingRequest } from './heldConnection.ts'
 import { unsentBytes } from './unsent.ts'
 import type { ViewerAnswer } from './viewerRequest.ts'
 
@@ -30,11 +30,11 @@ export class HttpConnections {
   readonly counts = { gaveWay: 0, refused: 0, flooded: 0, stalled: 0, unsent: 0 }
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean
-  readonly #all = new Crowd()
-  readonly #byAddress = new Map<string, Crowd>()
-  readonly #held = new Map<Duplex, Held>()
+  readonly #all = new ConnectionGroup()
+  readonly #byAddress = new Map<string, ConnectionGroup>()
+  readonly #held = new Map<Duplex, HeldConnection>()
   #waiting = 0
-  readonly handshakes = new PendingHandshakes<Held>()
+  readonly handshakes = new PendingHandshakes<HeldConnection>()
 
   constructor(limits: ConnectionLimits, isProxy: (address: Address) => boolean) {
     this.#limits = limits
@@ -97,7 +97,7 @@ export class HttpConnections {
    * @param maxBytes of answers that wait for all clients together
    */
   look(maxBytes: number): void {
-    const waiting: { readonly held: Held; readonly bytes: number }[] = []
+    const waiting: { readonly held: HeldConnection; readonly bytes: number }[] = []
     for (const held of this.#held.values()) {
       const { socket, answer, progress } = held
       if (answer === null) continue
@@ -113,14 +113,14 @@ export class HttpConnections {
     }
   }
 
-  #start(held: Held, answer: ServerResponse | ViewerAnswer): void {
+  #start(held: HeldConnection, answer: ServerResponse | ViewerAnswer): void {
     held.answer = answer
     held.amongAll.leave()
     held.amongPeers.leave()
     answer.on('close', () => this.#end(held))
   }
 
-  #wait(held: Held, request: WaitingRequest): void {
+  #wait(held: HeldConnection, request: WaitingRequest): void {
     const waiting = (held.waiting ??= [])
     waiting.push(request)
     this.#waiting += 1
@@ -129,7 +129,7 @@ export class HttpConnections {
   }
 
   /** In a turn of its own, so that the requests of other connections come between. */
-  #next(held: Held): void {
+  #next(held: HeldConnection): void {
     const { waiting, socket } = held
     const next = waiting?.shift()
     if (next === undefined) return
@@ -142,55 +142,55 @@ export class HttpConnections {
     next.serve(next.request, next.response)
   }
 
-  #accept(socket: Socket): Held | null {
+  #accept(socket: Socket): HeldConnection | null {
     const address = parseAddress(socket.remoteAddress ?? '')
     const key = address === null || this.#isProxy(address) ? null : addressKey(address)
-    const peers = key === null ? null : (this.#byAddress.get(key) ?? new Crowd())
+    const peers = key === null ? null : (this.#byAddress.get(key) ?? new ConnectionGroup())
     const { max, maxPerAddress } = this.#limits
     if (!this.#makeRoom(peers, maxPerAddress) || !this.#makeRoom(this.#all, max)) {
       this.counts.refused += 1
       socket.destroy()
       return null
     }
-    const held = new Held(socket, peers, key ?? '')
+    const held = new HeldConnection(socket, peers, key ?? '')
     this.#add(held)
     return held
   }
 
   /** Requests come on the encrypted socket. */
-  #encrypt(held: Held, socket: Socket): void {
+  #encrypt(held: HeldConnection, socket: Socket): void {
     this.#held.delete(held.socket)
     held.socket = socket
     this.#held.set(socket, held)
     socket.on('close', () => this.#remove(held))
   }
 
-  #makeRoom(crowd: Crowd | null, max: number): boolean {
-    if (crowd === null || max === 0 || crowd.size < max) return true
-    const longest = crowd.longestIdle
+  #makeRoom(group: ConnectionGroup | null, max: number): boolean {
+    if (group === null || max === 0 || group.size < max) return true
+    const longest = group.longestIdle
     if (longest === null) return false
     this.#drop(longest, 'gaveWay')
     return true
   }
 
-  #drop(held: Held, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
+  #drop(held: HeldConnection, why: 'gaveWay' | 'flooded' | 'stalled' | 'unsent'): void {
     this.counts[why] += 1
     this.#remove(held)
     held.socket.destroy()
   }
 
-  #add(held: Held): void {
+  #add(held: HeldConnection): void {
     const { socket, peers, addressKey: key } = held
     this.#held.set(socket, held)
     if (peers !== null) this.#byAddress.set(key, peers)
-    for (const crowd of [this.#all, peers]) if (crowd !== null) crowd.size += 1
+    for (const group of [this.#all, peers]) if (group !== null) group.size += 1
     this.#rest(held)
     socket.on('close', () => this.#remove(held))
   }
 
-  #remove(held: Held): void {
+  #remove(held: HeldConnection): void {
     if (!this.#held.delete(held.socket)) return
-    for (const crowd of [this.#all, held.peers]) if (crowd !== null) crowd.size -= 1
+    for (const group of [this.#all, held.peers]) if (group !== null) group.size -= 1
     held.amongAll.leave()
     held.amongPeers.leave()
     this.#waiting -= held.waiting?.length ?? 0
@@ -198,7 +198,7 @@ export class HttpConnections {
     if (held.peers?.size === 0) this.#byAddress.delete(held.addressKey)
   }
 
-  #end(held: Held): void {
+  #end(held: HeldConnection): void {
     if (!this.#held.has(held.socket)) return
     held.answer = null
     if (held.waiting !== null) return void setImmediate(() => this.#next(held))
@@ -206,7 +206,7 @@ export class HttpConnections {
     this.#rest(held)
   }
 
-  #rest(held: Held): void {
+  #rest(held: HeldConnection): void {
     this.#all.enter(held.amongAll)
     held.peers?.enter(held.amongPeers)
   }

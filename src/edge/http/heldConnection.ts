@@ -11,14 +11,14 @@ export interface WaitingRequest {
 }
 
 /** A connection and its current request. */
-export class Held {
+export class HeldConnection {
   /** With TLS, the one below until the handshake has ended. */
   socket: Socket
   /** Connections from the same address; null: this one comes from a trusted proxy. */
-  readonly peers: Crowd | null
+  readonly peers: ConnectionGroup | null
   readonly addressKey: string
-  readonly amongAll = new Place(this)
-  readonly amongPeers = new Place(this)
+  readonly amongAll = new RingLink(this)
+  readonly amongPeers = new RingLink(this)
   readonly progress = new ClientProgress()
   /** The answer under way. */
   answer: ServerResponse | ViewerAnswer | null = null
@@ -26,29 +26,29 @@ export class Held {
   waiting: WaitingRequest[] | null = null
   endsWithAnswer = false
 
-  constructor(socket: Socket, peers: Crowd | null, addressKey: string) {
+  constructor(socket: Socket, peers: ConnectionGroup | null, addressKey: string) {
     this.socket = socket
     this.peers = peers
     this.addressKey = addressKey
   }
 }
 
-/** A place in a ring of idle connections. Alone, it is its own neighbour. */
-class Place {
-  readonly held: Held | null
-  #before: Place = this
-  #after: Place = this
+/** A link in a ring of idle connections. Alone, it is its own neighbour. */
+class RingLink {
+  readonly held: HeldConnection | null
+  #before: RingLink = this
+  #after: RingLink = this
 
-  constructor(held: Held | null) {
+  constructor(held: HeldConnection | null) {
     this.held = held
   }
 
-  get after(): Place {
+  get after(): RingLink {
     return this.#after
   }
 
-  /** Moves to the place before `other`. */
-  enter(other: Place): void {
+  /** Moves before `other`. */
+  enter(other: RingLink): void {
     this.leave()
     this.#before = other.#before
     this.#after = other
@@ -68,16 +68,16 @@ class Place {
  * Connections that share a limit. The idle ones form a ring, by when they became idle: every request leaves and enters
  * it, and a ring costs a fraction of an ordered set.
  */
-export class Crowd {
+export class ConnectionGroup {
   /** Stands between the one that was idle longest and the latest. */
-  readonly #idle = new Place(null)
+  readonly #idle = new RingLink(null)
   size = 0
 
-  get longestIdle(): Held | null {
+  get longestIdle(): HeldConnection | null {
     return this.#idle.after.held
   }
 
-  enter(place: Place): void {
-    place.enter(this.#idle)
+  enter(link: RingLink): void {
+    link.enter(this.#idle)
   }
 }

@@ -1,7 +1,7 @@
 import type { PartFact, Sample } from '../../core/hls/facts.ts'
 import type { AudioTrack } from '../frame.ts'
 import { codecsOf, declaredBitrateOf, initOf, type Mp4Track, mp4Tracks, partOf } from './fmp4.ts'
-import type { HlsRendition, MadeSegment, Targets } from './rendition.ts'
+import type { HlsRendition, SegmentTotals, Targets } from './rendition.ts'
 
 /** What the encoder makes of every source (`arguments.ts`): AAC-LC of two channels at 48 kHz. */
 const ENCODED: AudioTrack = {
@@ -34,7 +34,7 @@ export interface PartWithAudio extends Pick<PartFact, 'duration'> {
  */
 export class AudioOnly {
   readonly #rendition: HlsRendition
-  readonly #closed: (made: MadeSegment) => void
+  readonly #closed: (made: SegmentTotals) => void
   #track: Mp4Track | undefined
   /** Where the next frame is due by the times of the audio, and where it begins here, ticks. Null: a run begins. */
   #clock: { readonly due: number; readonly next: number } | null = null
@@ -42,7 +42,7 @@ export class AudioOnly {
   #made = { frames: 0, bytes: 0, seconds: 0 }
 
   /** @param closed a segment is complete */
-  constructor(rendition: HlsRendition, closed: (made: MadeSegment) => void) {
+  constructor(rendition: HlsRendition, closed: (made: SegmentTotals) => void) {
     this.#rendition = rendition
     this.#closed = closed
   }

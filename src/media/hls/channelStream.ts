@@ -9,7 +9,7 @@ import type { Frame, FrameSink } from '../frame.ts'
 import { AudioOnly } from './audioOnly.ts'
 import { FrameSampler } from './frameSampler.ts'
 import { HlsPackager } from './packager.ts'
-import type { HlsRendition, MadeSegment } from './rendition.ts'
+import type { HlsRendition, SegmentTotals } from './rendition.ts'
 import { RunTimes } from './runTimes.ts'
 import { type Arrival, HlsStream } from './stream.ts'
 import type { StreamNumbers } from './streamNumbers.ts'
@@ -33,7 +33,7 @@ export interface ChannelRun {
   /** The index of the rendition with the audio alone; null: there is none. */
   readonly audioOnly: number | null
   /** A segment of a rendition is complete. */
-  readonly segment: (index: number, made: MadeSegment) => void
+  readonly segment: (index: number, made: SegmentTotals) => void
   /** Players can begin with what this process made. Called once. */
   readonly playable: () => void
 }
@@ -297,7 +297,7 @@ export class ChannelStream {
   }
 
   #newAudioOnly(index: number, isFirst: boolean): AudioOnly {
-    const segment = (made: MadeSegment): void => (this.#slate === null ? this.#run.segment(index, made) : undefined)
+    const segment = (made: SegmentTotals): void => (this.#slate === null ? this.#run.segment(index, made) : undefined)
     return new AudioOnly(this.#renditionOf(index, isFirst), segment)
   }
 
@@ -309,7 +309,7 @@ export class ChannelStream {
       parts: true,
       keyPerSegment: true,
       ...(this.#copies ? { maxSeconds: COPY_SEGMENT_MAX_SECONDS } : {}),
-      segment: (made: MadeSegment) => this.#closed(index, made),
+      segment: (made: SegmentTotals) => this.#closed(index, made),
     }
     const packager = new HlsPackager(rendition, options, () => this.#stream.changed())
     this.#packagers.set(index, packager)
@@ -329,14 +329,14 @@ export class ChannelStream {
     return all.toSorted((a, b) => b.segment - a.segment)[0] ?? { segment: 0, discontinuity: 0 }
   }
 
-  #closed(index: number, made: MadeSegment): void {
+  #closed(index: number, made: SegmentTotals): void {
     if (this.#slate === null) this.#closedOfRun(index, made)
     if (this.#hasBegun || (this.#slate === null && !this.#isOn)) return
     this.#begun.add(index)
     if (this.isLive) this.#run.playable()
   }
 
-  #closedOfRun(index: number, made: MadeSegment): void {
+  #closedOfRun(index: number, made: SegmentTotals): void {
     this.#run.segment(index, made)
     const counted = this.#stream.rendition(String(index))?.variant().frameRate ?? null
     if (counted !== null) this.#frameRates.set(index, counted)

@@ -9,7 +9,7 @@ import {
 import type { Sample } from '../../core/hls/facts.ts'
 import type { AudioOnly } from './audioOnly.ts'
 import { codecsOf, declaredBitrateOf, type Mp4Track, partOf } from './fmp4.ts'
-import type { HlsRendition, MadeSegment, Targets } from './rendition.ts'
+import type { HlsRendition, SegmentTotals, Targets } from './rendition.ts'
 
 export interface CutOptions {
   /** A segment ends at the first keyframe after this, seconds. */
@@ -25,10 +25,10 @@ export interface CutOptions {
   /** No segment is longer, seconds. Default: the first segment shows it. */
   readonly maxSeconds?: number
   /** A segment is complete. */
-  readonly segment?: (made: MadeSegment) => void
+  readonly segment?: (made: SegmentTotals) => void
 }
 
-const NOTHING: MadeSegment = { frames: 0, bytes: 0, seconds: 0 }
+const NOTHING: SegmentTotals = { frames: 0, bytes: 0, seconds: 0 }
 
 /** The date of a media time, both in milliseconds. Called once for each segment. */
 export type DateOf = (mediaMs: number) => number
@@ -171,7 +171,7 @@ export class HlsPackager {
   }
 
   /** Counts the frame rate of a run once, in a segment that is long enough for that. */
-  #count({ frames, seconds }: MadeSegment): void {
+  #count({ frames, seconds }: SegmentTotals): void {
     if (this.#isCounted || frames === 0) return
     this.#isCounted = seconds >= COUNTABLE_SECONDS
     if (this.#isCounted || this.#rendition.variant().frameRate === null) this.#rendition.counted(frames / seconds)

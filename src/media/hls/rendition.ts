@@ -30,7 +30,7 @@ export interface NewPart extends Pick<PartFact, 'duration' | 'independent'> {
   readonly bytes: Buffer
 }
 
-export interface MadeSegment {
+export interface SegmentTotals {
   /** Of the lead track. */
   readonly frames: number
   readonly bytes: number

@@ -12,7 +12,7 @@ import { pullScript, TIMES_JUMPED } from '../encoder/pullInput.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { Frame } from '../frame.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
-import type { MadeSegment } from '../hls/rendition.ts'
+import type { SegmentTotals } from '../hls/rendition.ts'
 import { type Fed, watchEncoder } from '../encoder/encoderWatch.ts'
 
 export interface EncodingTools {
@@ -154,7 +154,7 @@ export class Encoding {
     if (restart || isHung) this.restart()
   }
 
-  #measure(index: number, { frames, bytes, seconds }: MadeSegment, hasVideo: boolean): void {
+  #measure(index: number, { frames, bytes, seconds }: SegmentTotals, hasVideo: boolean): void {
     const { clock, meter } = this.#tools
     const { engineId, ladder } = this.#job
     const made = ladder.video[index]

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { childEnvironment } from '../../base/childEnvironment.ts'
 import { hasCode } from '../../base/errorCode.ts'
 import { partialOf } from '../../base/files.ts'
-import { KEY_ID_PLACE } from '../../base/sealer.ts'
+import { KEY_ID_POSITION } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import { openClient } from '../postgres/client.ts'
@@ -66,7 +66,7 @@ async function factsOf(client: Client): Promise<Facts> {
     (await client.query<{ n: number }>(`select count(*) as n from ${table}`)).rows[0]?.n ?? 0
   const keys = Object.values(SEALED_COLUMNS).map(
     ({ table, column }) =>
-      `select encode(substr(${column}, ${KEY_ID_PLACE.at + 1}, ${KEY_ID_PLACE.bytes}), 'hex') as name from ${table}`,
+      `select encode(substr(${column}, ${KEY_ID_POSITION.at + 1}, ${KEY_ID_POSITION.bytes}), 'hex') as name from ${table}`,
   )
   return {
     schema: await names('select name from kysely_migration order by name'),

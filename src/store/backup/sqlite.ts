@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { exists } from '../../base/files.ts'
 import { isRunning } from '../../base/processes.ts'
-import { KEY_ID_PLACE, type Sealer } from '../../base/sealer.ts'
+import { KEY_ID_POSITION, type Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 import type { Manifest } from './manifest.ts'
@@ -42,11 +42,11 @@ function factsOf(db: DatabaseSync): Facts {
 }
 
 function sealedBy(db: DatabaseSync, tables: readonly string[]): string[] {
-  const place = `${KEY_ID_PLACE.at + 1}, ${KEY_ID_PLACE.bytes}`
+  const position = `${KEY_ID_POSITION.at + 1}, ${KEY_ID_POSITION.bytes}`
   const ids = Object.values(SEALED_COLUMNS)
     .filter(({ table }) => tables.includes(table))
     .flatMap(({ table, column }) =>
-      names(db, `select distinct lower(hex(substr(${column}, ${place}))) as name from ${table}`),
+      names(db, `select distinct lower(hex(substr(${column}, ${position}))) as name from ${table}`),
     )
   return [...new Set(ids)].toSorted()
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { KEY_ID_PLACE } from '../../base/sealer.ts'
+import { KEY_ID_POSITION } from '../../base/sealer.ts'
 import { SEALED_COLUMNS, type SealedKind } from '../../core/sealed.ts'
 import { Verbs } from '../executor.ts'
 import type { SealedValue, Tx } from '../store.ts'
@@ -13,7 +13,7 @@ export class SealedTxVerbs extends Verbs {
   ): Promise<SealedValue[]> {
     const { table, column } = SEALED_COLUMNS[kind]
     const value = sql.ref(column)
-    const keyOf = sql`substr(${value}, ${sql.lit(KEY_ID_PLACE.at + 1)}, ${sql.lit(KEY_ID_PLACE.bytes)})`
+    const keyOf = sql`substr(${value}, ${sql.lit(KEY_ID_POSITION.at + 1)}, ${sql.lit(KEY_ID_POSITION.bytes)})`
     const beyond = after === null ? sql`` : sql`and id > ${after}`
     // SQLite has no row locks and needs none.
     const lock = this.executor.engine.name === 'postgres' ? sql`for update` : sql``

@@ -34,14 +34,14 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
     }),
     (request, reply) => {
       const { version, rtmp, httpPort, webRtcPort, limits } = facts()
-      const place = { accountId: accountOf(request), ...requestedAt(ctx, request) }
+      const where = { accountId: accountOf(request), ...requestedAt(ctx, request) }
       return sendResult(
         reply,
         ok({
           version,
           node: ctx.sessions.node,
           time: new Date(ctx.clock.now()).toISOString(),
-          addresses: publicAddresses({ ...facts(), ...place }),
+          addresses: publicAddresses({ ...facts(), ...where }),
           ports: { http: httpPort, webRtc: webRtcPort, ...(rtmp === null ? {} : { rtmp: rtmp.port }) },
           hasCountryDatabase: ctx.hasCountries(),
           limits,

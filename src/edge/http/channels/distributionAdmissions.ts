@@ -6,7 +6,7 @@ import { type Engine, isIdle } from '../../../core/channels/types.ts'
 import { CHANNEL_SEGMENTS } from '../../../core/hls/channel.ts'
 import { isReported } from '../hls/cacheLog.ts'
 import type { ServedByCache } from '../../../commands/sessions/cacheLog.ts'
-import type { Admission, DistributionViewers, LocalRendition, RenditionPlace } from '../hls/admissions.ts'
+import type { Admission, DistributionViewers, LocalRendition, RenditionLocation } from '../hls/admissions.ts'
 import { NOT_THERE, NOT_YET } from '../hls/sending.ts'
 import { SHARED } from '../hls/sharing.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
@@ -154,7 +154,7 @@ class DistributionAdmission implements Admission {
     return this.#nodeOf(rendition) !== undefined
   }
 
-  async locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>> {
+  async locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>> {
     const { rules } = this.#admitted
     callForSlate(this.#parts, rules, rendition)
     const found = this.here(rendition)

@@ -39,7 +39,7 @@ export interface LocalRendition {
 }
 
 /** Where a rendition is made: here, at the node with this URL, or under the name of another stream. */
-export type RenditionPlace =
+export type RenditionLocation =
   | { readonly rendition: LocalRendition }
   | { readonly nodeUrl: string }
   | { readonly movedTo: { readonly stream: string; readonly ticket: string } }
@@ -57,7 +57,7 @@ export interface Admission {
   here(rendition: string): LocalRendition | undefined
   /** Whether `locate` would look at other nodes for a rendition that is not here, as far as memory says. */
   isRemote(rendition: string): boolean
-  locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>>
+  locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>>
   /** Why the viewer is refused after a wait; null: it is still admitted. */
   recheck(): Promise<HttpRefusal | null>
   /** Refuses the ticket from now on, because several players use it. This answer may say so. */

@@ -1,14 +1,14 @@
 import { err, ok, type Result } from '../../../base/result.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
-import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import { remoteFeed } from '../../../commands/sessions/revoke.ts'
 import { isReported } from './cacheLog.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
-import type { Admission, Admissions, LocalRendition, RenditionPlace } from './admissions.ts'
+import type { Admission, Admissions, LocalRendition, RenditionLocation } from './admissions.ts'
 import { admittedViewer, NO_TICKET } from './opening.ts'
-import { type HlsParts, requestPlaceOf } from './parts.ts'
+import { type HlsParts, requestOriginOf } from './parts.ts'
 import { NOT_THERE, NOT_YET, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
@@ -23,7 +23,7 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
   }
 
   async admit(ticket: SessionTicket, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>> {
-    const from = requestPlaceOf(this.#parts, request)
+    const from = requestOriginOf(this.#parts, request)
     const viewer = await admittedViewer(this.#parts, ticket, from)
     return viewer.ok ? ok(new FeedAdmission(this.#parts, viewer.value, ticket, from)) : viewer
   }
@@ -31,7 +31,7 @@ export class FeedAdmissions implements Admissions<SessionTicket> {
   peek(ticket: SessionTicket, request: ViewerRequest): Admission | null {
     const { viewers, access } = this.#parts
     const viewer = viewers.find(ticket.sessionId)
-    const from = requestPlaceOf(this.#parts, request)
+    const from = requestOriginOf(this.#parts, request)
     return viewer !== undefined && access.isAdmitted(viewer.sessionId, from)
       ? new FeedAdmission(this.#parts, viewer, ticket, from)
       : null
@@ -52,9 +52,9 @@ class FeedAdmission implements Admission {
   readonly viewer: HlsViewer
   readonly #parts: HlsParts
   readonly #ticket: SessionTicket
-  readonly #from: RequestPlace
+  readonly #from: RequestOrigin
 
-  constructor(parts: HlsParts, viewer: HlsViewer, ticket: SessionTicket, from: RequestPlace) {
+  constructor(parts: HlsParts, viewer: HlsViewer, ticket: SessionTicket, from: RequestOrigin) {
     this.#parts = parts
     this.viewer = viewer
     this.#ticket = ticket
@@ -90,7 +90,7 @@ class FeedAdmission implements Admission {
    * Packages the feed again if it had no viewers for a while. If another publisher has come since, the stream has another
    * name.
    */
-  async locate(rendition: string): Promise<Result<RenditionPlace, HttpRefusal>> {
+  async locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>> {
     const { hls, ctx, tickets } = this.#parts
     const { stream, tokenId } = this.#ticket
     const { target } = this.viewer
@@ -126,7 +126,7 @@ class FeedAdmission implements Admission {
     endShared(this.#parts.ctx, this.viewer.sessionId, this.#from)
   }
 
-  async #remote(): Promise<Result<RenditionPlace, HttpRefusal>> {
+  async #remote(): Promise<Result<RenditionLocation, HttpRefusal>> {
     const { target } = this.viewer
     const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
     return feed?.url ? ok({ nodeUrl: feed.url }) : err(NOT_THERE)

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { PLAYS_MS } from '../../../core/hls/nodes.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { refuseHls } from './answering.ts'
-import type { Admission, LocalRendition, RenditionPlace, TicketViewer } from './admissions.ts'
+import type { Admission, LocalRendition, RenditionLocation, TicketViewer } from './admissions.ts'
 import { isRendition, type Piece, pieceOf } from './names.ts'
 import type { HlsRoute } from './parts.ts'
 import { queryOf, wantedPartOf, withOneMore } from './requestedPart.ts'
@@ -90,9 +90,9 @@ async function mediaFor(
 ): Promise<Result<Found, HttpRefusal>> {
   const { viewer } = admission
   viewer.lastAskedMs = route.clock.monotonic()
-  const place = await admission.locate(request.params.rendition)
-  if (!place.ok) return place
-  const media = await mediaAt(route, place.value, viewer, request)
+  const location = await admission.locate(request.params.rendition)
+  if (!location.ok) return location
+  const media = await mediaAt(route, location.value, viewer, request)
   // What admitted the viewer may have changed meanwhile.
   const refused = await admission.recheck()
   viewer.lastAskedMs = route.clock.monotonic()
@@ -101,13 +101,13 @@ async function mediaFor(
 
 function mediaAt(
   route: HlsRoute,
-  place: RenditionPlace,
+  location: RenditionLocation,
   viewer: TicketViewer,
   request: FastifyRequest<MediaRequest>,
 ): Promise<Result<Found, HttpRefusal>> {
-  if ('rendition' in place) return localMedia(route, place.rendition, viewer, request)
-  if ('nodeUrl' in place) return remoteMedia(route, place.nodeUrl, viewer, request)
-  return Promise.resolve(err(movedTo(place.movedTo, request)))
+  if ('rendition' in location) return localMedia(route, location.rendition, viewer, request)
+  if ('nodeUrl' in location) return remoteMedia(route, location.nodeUrl, viewer, request)
+  return Promise.resolve(err(movedTo(location.movedTo, request)))
 }
 
 /**
@@ -115,7 +115,7 @@ function mediaAt(
  * again and again, so the part that they wait for goes along: without it they would get each answer at once.
  */
 function movedTo(
-  { ticket, stream }: Extract<RenditionPlace, { movedTo: unknown }>['movedTo'],
+  { ticket, stream }: Extract<RenditionLocation, { movedTo: unknown }>['movedTo'],
   { params, query }: FastifyRequest<MediaRequest>,
 ): HttpRefusal {
   if (params.file !== MEDIA_PLAYLIST) return NOT_THERE

@@ -3,9 +3,9 @@ import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { admitViewerAnywhere } from '../../../commands/sessions/admit.ts'
 import { endWithTicket, reasonNotToBeginAgain } from '../../../commands/sessions/beginAgain.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
-import type { RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS, TICKET_SHARED } from '../../../core/access/refusals.ts'
+import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import type { SessionEndReason } from '../../../core/sessions/endReason.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
@@ -43,7 +43,7 @@ export function newViewer(parts: HlsParts, attempt: Attempt): HlsViewer {
 export async function admittedViewer(
   parts: HlsParts,
   ticket: SessionTicket,
-  from: RequestPlace,
+  from: RequestOrigin,
 ): Promise<Result<HlsViewer, HttpRefusal>> {
   const found = await viewerOf(parts, ticket, from)
   if (!found.ok) return found
@@ -57,7 +57,7 @@ export async function admittedViewer(
 async function viewerOf(
   parts: HlsParts,
   ticket: SessionTicket,
-  from: RequestPlace,
+  from: RequestOrigin,
 ): Promise<Result<HlsViewer, HttpRefusal>> {
   const { viewers } = parts
   const { sessionId: ticketId } = ticket

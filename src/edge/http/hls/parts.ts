@@ -4,8 +4,9 @@ import type { Result } from '../../../base/result.ts'
 import type { Sealer } from '../../../base/sealer.ts'
 import type { SegmentMemory } from '../../../base/segmentMemory.ts'
 import type { Context } from '../../../commands/context.ts'
-import type { RequestAccess, RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import type { RequestAccess } from '../../../commands/sessions/requestAccess.ts'
 import type { Address } from '../../../core/access/address.ts'
+import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import type { Hls } from '../../../media/hls/hls.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { Handover } from '../media/handover.ts'
@@ -70,7 +71,7 @@ export interface HlsRoute {
 }
 
 /** The origin and address of a request, for the rules of its token. */
-export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: ViewerRequest): RequestPlace => ({
+export const requestOriginOf = ({ peerOf }: HlsParts, { socket, headers }: ViewerRequest): RequestOrigin => ({
   address: peerOf(socket.remoteAddress, headers),
   origin: headers.origin ?? null,
 })

@@ -9,7 +9,7 @@ import { attemptOf } from '../webrtc/offer.ts'
 import { refuseHls } from './answering.ts'
 import { askNode, isForNode, type MasterRequest, requestedSource } from './master.ts'
 import { NO_TICKET, requestOfTicket } from './opening.ts'
-import { type HlsParts, requestPlaceOf } from './parts.ts'
+import { type HlsParts, requestOriginOf } from './parts.ts'
 import { AWAY } from './sending.ts'
 import type { StreamSource } from './viewers.ts'
 
@@ -57,7 +57,7 @@ export async function sendTicketThumbnail(
   if (!requested.ok) return refuseHls(reply, requested.error)
   const { presented, ...source } = requested.value
   const { accountId, streamName } = source
-  const from = requestPlaceOf(parts, request.raw)
+  const from = requestOriginOf(parts, request.raw)
   const attempt = { action: 'view', protocol: 'hls', accountId, streamName, presented, ...from } as const
   return sendToViewer(parts, source, attempt, { request, reply })
 }

@@ -20,6 +20,9 @@ export interface RungTrackOptions {
   readonly broken: () => void
 }
 
+/** What to do with a frame: `wait` until the segment of the source is known, `skip` before the first one. */
+type Step = 'take' | 'wait' | 'skip'
+
 /** The most audio that waits for the first encoded video: ten seconds. */
 const EARLY_MAX = 512
 
@@ -77,10 +80,10 @@ export class RungTrack {
   drain(): void {
     while (this.#isActive && !this.#isBroken) {
       const [frame] = this.#queue
-      const place = frame === undefined ? 'unknown' : this.#placeOf(frame)
-      if (frame === undefined || place === 'unknown') return
+      const step = frame === undefined ? 'wait' : this.#stepFor(frame)
+      if (frame === undefined || step === 'wait') return
       this.#queue.shift()
-      if (place === 'known') this.#take(frame)
+      if (step === 'take') this.#take(frame)
     }
   }
 
@@ -101,10 +104,10 @@ export class RungTrack {
     this.#queue = []
   }
 
-  #placeOf(frame: Frame): 'known' | 'unknown' | 'none' {
+  #stepFor(frame: Frame): Step {
     if (this.#output === null) return this.#begin(frame)
     this.#segment = this.#options.timeline.find(this.#segment?.n ?? -1) ?? this.#segment
-    return !this.#isCut || this.#enterNext() ? 'known' : 'unknown'
+    return !this.#isCut || this.#enterNext() ? 'take' : 'wait'
   }
 
   #enterNext(): boolean {
@@ -115,17 +118,17 @@ export class RungTrack {
     return true
   }
 
-  /** Begins with the first keyframe that begins a segment of the source, too. The frames before it have no place. */
-  #begin(frame: Frame): 'known' | 'unknown' | 'none' {
+  /** Begins with the first keyframe that begins a segment of the source, too. The frames before it are left out. */
+  #begin(frame: Frame): Step {
     const { timeline, audio } = this.#options
     const segment = timeline.beginningWith(frame)
-    if (segment === null || !frame.key) return 'none'
-    if (segment === 'later' || this.#video === null) return 'unknown'
+    if (segment === null || !frame.key) return 'skip'
+    if (segment === 'later' || this.#video === null) return 'wait'
     this.#segment = segment
     this.#output = this.#newOutput(segment.n)
     this.#output.sampler.tracks([this.#video, audio].filter((track) => track !== null))
     for (const early of this.#earlyAudio.splice(0)) this.#output.sampler.frame(early)
-    return 'known'
+    return 'take'
   }
 
   #newOutput(n: number) {

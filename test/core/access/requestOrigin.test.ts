@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseAddressRule } from '../../../src/core/access/address.ts'
 import { parseOriginRule } from '../../../src/core/access/origin.ts'
-import { placeKey } from '../../../src/core/access/place.ts'
+import { originKey, type RequestOrigin } from '../../../src/core/access/requestOrigin.ts'
 import { compileSnapshot } from '../../../src/core/tokens/snapshot.ts'
 import type { Credential, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
 import type { Token } from '../../../src/core/tokens/types.ts'
@@ -9,8 +9,8 @@ import { newToken } from '../../conformance/store.samples.ts'
 
 const stored: Token = { ...newToken(), id: 7, version: 3 }
 const snapshotOf = (over: Partial<Token>): TokenSnapshot => compileSnapshot({ ...stored, ...over }, [], [])
-const place = { address: { text: '192.0.2.1' }, origin: 'https://a.example' }
-const keyFor = (over: Partial<Token>): string => placeKey({ kind: 'token', token: snapshotOf(over) }, place)
+const from: RequestOrigin = { address: { family: 4, value: 0xc0000201, text: '192.0.2.1' }, origin: 'https://a.example' }
+const keyFor = (over: Partial<Token>): string => originKey({ kind: 'token', token: snapshotOf(over) }, from)
 
 test.each([
   ['no rules', {}, ' '],
@@ -20,7 +20,7 @@ test.each([
   ['countries that may not', { deniedCountries: ['DE'] }, '192.0.2.1 '],
   ['origins', { allowedOrigins: ['https://b.example'] }, ' https://a.example'],
   ['both', { bindIpsOnUsage: 1, allowedOrigins: ['https://b.example'] }, '192.0.2.1 https://a.example'],
-] as const)('a token with %s sees that much of a place', (_, over, key) => {
+] as const)('a token with %s sees that much of a request', (_, over, key) => {
   expect(keyFor(over as Partial<Token>)).toBe(key)
 })
 
@@ -28,24 +28,24 @@ test('a self-signed token has rules of its own', () => {
   const [origin, address] = [parseOriginRule('https://b.example'), parseAddressRule('10.0.0.0/8')]
   if (!origin.ok || !address.ok) throw new Error('these are rules')
   const keyOf = (claims: Partial<SelfSignedClaims>): string =>
-    placeKey(
+    originKey(
       {
         kind: 'selfSigned',
         token: snapshotOf({}),
         claims: { origins: [], addresses: [], ...claims } as unknown as SelfSignedClaims,
       },
-      place,
+      from,
     )
   expect(keyOf({})).toBe(' ')
   expect(keyOf({ origins: [origin.value] })).toBe(' https://a.example')
   expect(keyOf({ addresses: [address.value] })).toBe('192.0.2.1 ')
 })
 
-test('without a token no rule sees a place, and a missing origin is none', () => {
+test('without a token no rule sees a request, and a missing origin is none', () => {
   const nobody: Credential[] = [{ kind: 'none' }, { kind: 'unknown', why: 'x' }]
-  expect(nobody.map((credential) => placeKey(credential, place))).toEqual(['', ''])
+  expect(nobody.map((credential) => originKey(credential, from))).toEqual(['', ''])
   const token = snapshotOf({ allowedOrigins: ['https://b.example'] })
-  expect(placeKey({ kind: 'token', token }, { ...place, origin: null })).toBe(' ')
+  expect(originKey({ kind: 'token', token }, { ...from, origin: null })).toBe(' ')
 })
 
 test('a stored token is compiled with all of its rules, and a damaged one admits no client', () => {

@@ -1,18 +1,18 @@
+import type { Address } from './address.ts'
 import type { Credential } from './types.ts'
 
-/** The address and origin of a request. */
-export interface Place {
-  /** Canonical text. */
-  readonly address: { readonly text: string }
+/** Where a request comes from. */
+export interface RequestOrigin {
+  readonly address: Address
   /** The `Origin` header as sent; null when there was none. */
   readonly origin: string | null
 }
 
 /**
- * Identifies what the rules of a token read of a place: two places with the same key get the same answer. A token
- * without such rules has one key for all places. Binding and country rules read the address.
+ * Identifies what the rules of a token read of an address and origin: two with the same key get the same answer. A token
+ * without such rules has one key for all. Binding and country rules read the address.
  */
-export function placeKey(credential: Credential, { address, origin }: Place): string {
+export function originKey(credential: Credential, { address, origin }: RequestOrigin): string {
   if (credential.kind !== 'token' && credential.kind !== 'selfSigned') return ''
   const { token } = credential
   const claims = credential.kind === 'selfSigned' ? credential.claims : null
