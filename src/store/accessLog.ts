@@ -1,3 +1,4 @@
+import type { LogSource } from '../core/access/logQuery.ts'
 import type { Protocol } from '../core/access/protocols.ts'
 import type { SessionLimitCode, TICKET_SHARED } from '../core/access/refusals.ts'
 import type { Action, RefusalCode, TraceStep } from '../core/access/types.ts'
@@ -10,8 +11,7 @@ export interface AccessLogRow {
   accountId: string
   /** Time of the first, epoch milliseconds. */
   atMs: number
-  /** `live`: a real connection. `check`: a dry run through the API or the command line. */
-  source: 'live' | 'check'
+  source: LogSource
   action: Action
   protocol: Protocol
   streamName: string

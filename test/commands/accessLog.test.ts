@@ -21,7 +21,7 @@ const LIMITS = {
 }
 
 const REFUSAL = {
-  source: 'live',
+  source: 'admission',
   action: 'view',
   protocol: 'hls',
   streamName: 'show',

@@ -99,11 +99,11 @@ export function accessLogSuite(stores: Stores): void {
       await fc.assert(
         fc.asyncProperty(
           fc.array(
-            fc.tuple(anyRow, fc.integer({ min: 1, max: 9 }), fc.constantFrom('live' as const, 'check' as const)),
+            fc.tuple(anyRow, fc.integer({ min: 1, max: 9 }), fc.constantFrom('admission' as const, 'check' as const)),
           ),
           fc.integer({ min: 0, max: 7 }),
           fc.integer({ min: 0, max: 7 }),
-          fc.constantFrom(undefined, 'live' as const, 'check' as const),
+          fc.constantFrom(undefined, 'admission' as const, 'check' as const),
           async (wanted, fromMs, untilMs, source) => {
             const accountId = newAccount()
             const rows = wanted.map(([row, count, of]) => accessRow({ ...row, accountId, count, source: of }))

@@ -52,7 +52,7 @@ export async function expectAccessLogUpgrade(
   await openStore({ url, log: quiet }).then((store) => store.close())
   const earlier = (id: string, atMs: number) =>
     execute(`insert into access_log (account_id, at_ms, id, source, action, protocol, stream_name, address, allowed, message)
-      values ('early', ${atMs}, '${id}', 'live', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
+      values ('early', ${atMs}, '${id}', 'admission', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
   // A later index contains the count.
   await execute('drop index access_log_codes')
   for (const column of ['count', 'last_at_ms']) await execute(`alter table access_log drop column "${column}"`)
@@ -99,7 +99,7 @@ export async function expectOperationsUpgrade(
       values ('early', 'publish', '${label}', '[]', 0, 1, '[]', '[]', 0, '[]', '[]', 1, 0, 0, 0, 1, 1, 1,
         ${hash(label)}, ${hash(label)})`)
     await execute(`insert into access_log (account_id, at_ms, id, source, action, protocol, stream_name, address, allowed,
-        message) values ('early', 7, '${label}', 'live', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
+        message) values ('early', 7, '${label}', 'admission', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
   }
   await earlier('aa')
   for (const sql of await statementsOf(addOperations, engine)) await execute(sql)

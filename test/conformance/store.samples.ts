@@ -70,7 +70,7 @@ export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
     id: randomBytes(11).toString('hex'),
     accountId: 'nobody',
     atMs: 1_750_000_000_000,
-    source: 'live',
+    source: 'admission',
     action: 'view',
     protocol: 'hls',
     streamName: 'stage',

@@ -134,7 +134,7 @@ it('counts recorded decisions by code, the most first', async () => {
     codes.find(({ code }) => code === 'stream_name_not_allowed')?.count ?? 0
   expect(count(after) - count(before)).toBe(3)
   expect(after.codes).toEqual(after.codes.toSorted((a: { count: number }, b: { count: number }) => b.count - a.count))
-  expect((await of('&source=live')).refused).toBe(0)
+  expect((await of('&source=admission')).refused).toBe(0)
   expect((await of('&source=check')).refused).toBe(after.refused)
   expect((await of(`&until=${from}`)).refused).toBe(0)
   const day = (await sluice.call('GET', '/api/access/summary')).json.data

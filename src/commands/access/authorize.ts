@@ -1,5 +1,6 @@
 import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
+import type { LogSource } from '../../core/access/logQuery.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { REFUSALS, SESSION_LIMITS, type SessionLimitCode, TICKET_SHARED } from '../../core/access/refusals.ts'
 import type { AccessRequest, Action, Credential, Decision } from '../../core/access/types.ts'
@@ -63,7 +64,7 @@ export async function authorize(
     const evaluation = await evaluate(ctx, attempt, ctx.clock.now(), prove)
     const limit = evaluation.decision.allowed ? reserveSlot(evaluation) : null
     if (limit !== null) {
-      record(ctx, 'live', evaluation, limit)
+      record(ctx, 'admission', evaluation, limit)
       return { ...evaluation, limit }
     }
     const settled = await carryOut(ctx, evaluation)
@@ -71,7 +72,7 @@ export async function authorize(
     const final = settled ?? { ...evaluation, decision: refuseBinding(evaluation.decision) }
     const { allowed, tokenId } = final.decision
     if (allowed && tokenId !== null) ctx.lastUses.noteToken(tokenId, ctx.clock.now())
-    record(ctx, 'live', final)
+    record(ctx, 'admission', final)
     return { ...final, limit: null }
   }
 }
@@ -82,7 +83,7 @@ export async function authorize(
  */
 export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promise<Evaluation> {
   const evaluation = await evaluate(ctx, attempt, ctx.clock.now())
-  if (!evaluation.decision.allowed) record(ctx, 'live', evaluation)
+  if (!evaluation.decision.allowed) record(ctx, 'admission', evaluation)
   return evaluation
 }
 
@@ -110,7 +111,7 @@ function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'cod
   const { accountId, action, protocol, streamName, tokenId, jti, address, origin } = refused
   const noted: Noted = {
     accountId,
-    source: 'live',
+    source: 'admission',
     action,
     protocol,
     streamName: printable(streamName),
@@ -156,10 +157,10 @@ export function evaluateFromMemory(ctx: AccessContext, attempt: AccessAttempt, n
   if (credential === null) return null
   const stream = streamThatDecides(attempt, credential)
   if (stream === null) return evaluateWith(ctx, attempt, credential, true, nowMs)
-  const live = peekOnAir(ctx, stream.accountId, stream.streamName)
+  const feed = peekOnAir(ctx, stream.accountId, stream.streamName)
   // Without a feed the publish tokens of the stream decide, and those are in the store.
-  if (live === undefined || live === 'unknown') return null
-  return evaluateWith(ctx, attempt, credential, live.secured, nowMs)
+  if (feed === undefined || feed === 'unknown') return null
+  return evaluateWith(ctx, attempt, credential, feed.secured, nowMs)
 }
 
 /** What `authorize` would decide, from memory and from the store. Writes nothing and records nothing. */
@@ -203,8 +204,8 @@ function streamThatDecides({ action, accountId, streamName }: AccessAttempt, cre
 }
 
 async function isSecured(ctx: AccessContext, { accountId, streamName }: Stream): Promise<boolean> {
-  const live = await onAir(ctx, accountId, streamName)
-  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  const feed = await onAir(ctx, accountId, streamName)
+  return feed ? feed.secured : streamWouldBeSecured(ctx, accountId, streamName)
 }
 
 /** Writes the effects of a decision. Null: the token changed meanwhile, so the decision must be made again. */
@@ -233,7 +234,7 @@ function refuseBinding(decision: Decision): Decision {
 
 function record(
   ctx: AccessContext,
-  source: 'live' | 'check',
+  source: LogSource,
   { request, decision }: Evaluation,
   limit: SessionLimitCode | null = null,
 ): void {

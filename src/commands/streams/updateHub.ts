@@ -45,7 +45,7 @@ export class UpdateHub {
         const updates = this.#accounts.get(accountId)
         if (updates === undefined) return
         updates.decided += 1
-        if (source === 'live' && !allowed) updates.refused.add(code ?? 'other')
+        if (source === 'admission' && !allowed) updates.refused.add(code ?? 'other')
       }),
     ]
   }

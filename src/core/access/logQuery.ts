@@ -15,6 +15,10 @@ export interface AccessLogFilter {
   untilMs?: number
 }
 
+/** What a recorded decision was made for: a client that wants in, or a dry run through the API or the command line. */
+export const LOG_SOURCES = ['admission', 'check'] as const
+export type LogSource = (typeof LOG_SOURCES)[number]
+
 type Reader = ParameterReader<AccessLogFilter>
 
 /** All reasons of recorded refusals. */
@@ -61,7 +65,7 @@ const DAY_MS = 86_400_000
 export interface AccessSummaryQuery {
   fromMs: number
   untilMs: number
-  source?: 'live' | 'check'
+  source?: LogSource
 }
 
 type SummaryReader = ParameterReader<AccessSummaryQuery>
@@ -70,8 +74,8 @@ const SUMMARY_READERS: Readonly<Record<string, SummaryReader>> = {
   from: (text) => parseInstant(text, (fromMs) => ({ fromMs })),
   until: (text) => parseInstant(text, (untilMs) => ({ untilMs })),
   source: (text) => {
-    const source = wordOf(['live', 'check'] as const, text)
-    return source === undefined ? err('must be live or check') : ok({ source })
+    const source = wordOf(LOG_SOURCES, text)
+    return source === undefined ? err(`must be ${LOG_SOURCES.join(' or ')}`) : ok({ source })
   },
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../../commands/access/checkAccess.ts'
 import { listAccessLog, readAccessLogEntry, summarizeAccessLog } from '../../../commands/access/accessLog.ts'
 import type { Context } from '../../../commands/context.ts'
-import { LOGGED_CODES } from '../../../core/access/logQuery.ts'
+import { LOG_SOURCES, LOGGED_CODES } from '../../../core/access/logQuery.ts'
 import { PROTOCOLS, PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import { accountOf } from '../auth.ts'
@@ -116,7 +116,7 @@ const LogQuery = Type.Object({
 const logEntry = {
   id: Type.String(),
   at: Type.String({ format: 'date-time', description: 'Of the first.' }),
-  source: Type.Enum(['live', 'check']),
+  source: Type.Enum([...LOG_SOURCES]),
   action: Type.Enum(['publish', 'view', 'preview'], { description: '`preview`: by a user, in the dashboard.' }),
   protocol: Type.Enum([...PROTOCOLS]),
   streamName: Type.String(),
@@ -154,7 +154,7 @@ const SummaryQuery = Type.Object({
   ),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive; default now.' })),
   source: Type.Optional(
-    Type.Enum(['live', 'check'], { description: 'Only real connections, or only dry runs; default both.' }),
+    Type.Enum([...LOG_SOURCES], { description: 'Only real connections, or only dry runs; default both.' }),
   ),
 })
 
