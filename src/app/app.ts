@@ -278,6 +278,6 @@ export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
 /** Shows servers that a request is from `sluice doctor` of their installation. */
 export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doctor')
 
-/** The address to which encoders push: the configured one, or this machine. Port 0, any free one, is for tests. */
+/** The address to which publishers push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
   channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`

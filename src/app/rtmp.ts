@@ -9,7 +9,7 @@ import { readDestination } from '../edge/rtmp/address.ts'
 import { type RtmpListener, startRtmp } from '../media/rtmp/listener.ts'
 import type { PublishRequest, RtmpLimits } from '../media/rtmp/types.ts'
 
-/** Listens for encoders; null when RTMP is switched off. */
+/** Listens for publishers; null when RTMP is switched off. */
 export async function openRtmp(app: App, ingest: IngestParts, tls: Tls | null): Promise<RtmpListener | null> {
   const { config, ctx } = app
   const { rtmp } = config

@@ -19,7 +19,7 @@ const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel lis
 
 const create = command({
   path: ['channel', 'create'],
-  summary: 'Create a channel that an encoder can push to, and print only its id',
+  summary: 'Create a channel that a publisher can push to, and print only its id',
   detail:
     'The channel has one ingest, one engine and one distribution, and is stopped. `sluice channel show` prints the ' +
     'addresses to push to and to play. For other setups use the API under `/v2`. If the source contains a key, read it ' +
@@ -28,7 +28,7 @@ const create = command({
     name: required('NAME', 'A display name.'),
     source: textFlag(
       'URL',
-      'Pull from this rtmp://, rtmps:// or srt:// address; `-` reads it from standard input. Without it, encoders push.',
+      'Pull from this rtmp://, rtmps:// or srt:// address; `-` reads it from standard input. Without it, publishers push.',
     ),
     ladder: textFlag('ID', 'The ABR ladder of the engine; the default ladder if omitted.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),

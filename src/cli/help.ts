@@ -15,7 +15,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   access: 'The access log: refusals and their reasons',
   session: 'Active publishers and viewers',
   stream: 'Streams, with their publishers and viewers',
-  channel: 'Channels: from an encoder through renditions to viewers, and their usage',
+  channel: 'Channels: from a publisher through renditions to viewers, and their usage',
   'channel-webhook': 'Channel webhooks: their deliveries, tests and redeliveries',
   ingest: 'Ingests: the sources of channels',
   webhook: 'Webhooks: the receivers of events, and the log of deliveries',

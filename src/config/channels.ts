@@ -16,7 +16,7 @@ export const channels = {
       allowed: 'empty, or an rtmp:// or rtmps:// address',
       rule: rtmpAddress,
       about:
-        'The RTMP address that channels show to encoders, without the stream key; empty means `rtmp://localhost:PORT/live` with `rtmp.port`.',
+        'The RTMP address that channels show to publishers, without the stream key; empty means `rtmp://localhost:PORT/live` with `rtmp.port`.',
     }),
     viewerClaim: text({
       live: true,

@@ -169,7 +169,7 @@ const schema = {
   rtmp: {
     enabled: toggle({
       default: true,
-      about: 'Lets encoders publish over RTMP.',
+      about: 'Lets publishers connect over RTMP.',
     }),
     host: text({
       default: '0.0.0.0',
@@ -208,14 +208,14 @@ const schema = {
       default: 10,
       min: 1,
       max: 300,
-      about: 'The most time between the connection of an encoder and its publish command, in seconds.',
+      about: 'The most time between the connection of a publisher and its publish command, in seconds.',
     }),
     idleSeconds: integer({
       live: true,
       default: 10,
       min: 1,
       max: 300,
-      about: 'How long a publishing encoder may send neither video nor audio before Sluice disconnects it, in seconds.',
+      about: 'How long a publisher may send neither video nor audio before Sluice disconnects it, in seconds.',
     }),
     transcodeBFrames: toggle({
       live: true,

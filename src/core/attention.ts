@@ -168,7 +168,7 @@ function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
       return [{ kind: 'stream_stalled', severity: 'error', subject, text: `No media of ${streamName} arrives` }]
     if (health !== 'uneven') return []
     const range = `${megabits(bitrateLowest)} to ${megabits(bitrateHighest)} Mbit/s in five minutes`
-    const text = `${streamName} arrives unevenly, ${range}. Set the encoder to a constant bitrate`
+    const text = `${streamName} arrives unevenly, ${range}. Set the publisher to a constant bitrate`
     return [{ kind: 'stream_uneven', severity: 'warning', subject, text }]
   })
 }

@@ -5,7 +5,7 @@ import { type AudioCodec, CODECS, type RtpAudioCodec, rtpAudioFormat, type Video
  */
 
 interface Track {
-  /** What its encoder says that it keeps to, bits per second. Absent: it does not say. */
+  /** What its publisher says that it keeps to, bits per second. Absent: it does not say. */
   readonly declaredBitrate?: number
 }
 

@@ -11,7 +11,7 @@ export interface EngineRecords {
   busy(): Promise<SupervisedEngine[]>
   /** Takes an engine without a node, or of a dead one. False: another node runs it, or it is deleted. */
   adopt(state: StoredEngineState): Promise<boolean>
-  /** Hands an engine of this node, whose process has ended, to the node of its encoder. False: it stays here. */
+  /** Hands an engine of this node, whose process has ended, to the node of its publisher. False: it stays here. */
   handOver(engine: Engine, node: string): Promise<boolean>
   /** Leaves a stopped engine of this node to any node. */
   release(engineId: string): Promise<void>
@@ -43,7 +43,7 @@ export interface SupervisedEngine {
   readonly state: StoredEngineState
   /** Undefined: it is deleted. */
   readonly engine: Engine | undefined
-  /** The node that its encoder is connected to; null: none is known. */
+  /** The node that its publisher is connected to; null: none is known. */
   readonly encoderAt: string | null
 }
 
@@ -54,11 +54,11 @@ export interface Census {
   readonly channels: ReadonlyMap<ActiveStatus, number>
 }
 
-const HANDED_OVER = 'The encoder is connected to another node, where the engine continues'
+const HANDED_OVER = 'The publisher is connected to another node, where the engine continues'
 
 /**
  * Reconciles this node's processes with the store. It adopts engines without a node, starts and stops their processes,
- * records the events of these processes, hands engines to the nodes of their encoders, and takes over from dead nodes. All
+ * records the events of these processes, hands engines to the nodes of their publishers, and takes over from dead nodes. All
  * of it runs in sequence.
  */
 export class EngineSupervisor {
@@ -153,7 +153,7 @@ export class EngineSupervisor {
   async #handOver(engine: Engine, node: string): Promise<void> {
     await this.#kill(engine.id)
     if (!(await this.#records.handOver(engine, node))) return
-    this.#options.log.info({ engine: engine.id, node }, 'an engine goes to the node of its encoder')
+    this.#options.log.info({ engine: engine.id, node }, 'an engine goes to the node of its publisher')
     await this.#records.log(engine, { kind: 'log', level: 'info', message: HANDED_OVER })
   }
 

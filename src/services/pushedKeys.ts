@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 
-/** An encoder that pushes to this node. */
+/** A publisher that pushes to this node. */
 export interface PushedSource {
   readonly ingestId: string
   /** Epoch milliseconds. */
@@ -11,8 +11,8 @@ export interface PushedSource {
 }
 
 /**
- * The encoders of this node, checked against the keys in the store. A change by this process cuts at once. This check
- * finds changes by the command line and other nodes, and an encoder that was admitted during a change of its key.
+ * The publishers of this node, checked against the keys in the store. A change by this process cuts at once. This check
+ * finds changes by the command line and other nodes, and a publisher that was admitted during a change of its key.
  */
 export class PushedKeys {
   readonly #store: Pick<Store, 'read'>
@@ -22,13 +22,13 @@ export class PushedKeys {
     this.#store = store
   }
 
-  /** Returns a function to call when the encoder disconnects. */
+  /** Returns a function to call when the publisher disconnects. */
   add(pushed: PushedSource): () => void {
     this.#pushed.add(pushed)
     return () => this.#pushed.delete(pushed)
   }
 
-  /** Cuts encoders whose key is no longer the key of their ingest. */
+  /** Cuts publishers whose key is no longer the key of their ingest. */
   async look(): Promise<void> {
     const looked = [...this.#pushed]
     if (looked.length === 0) return
@@ -41,12 +41,12 @@ export class PushedKeys {
     }
   }
 
-  /** The newest encoder of each ingest. */
+  /** The newest publisher of each ingest. */
   newest(): PushedSource[] {
     return [...new Map([...this.#pushed].map((one) => [one.ingestId, one])).values()]
   }
 
-  /** Disconnects an encoder, with a reason for its operator. */
+  /** Disconnects a publisher, with a reason for its operator. */
   cut(one: PushedSource, why: string): void {
     this.#pushed.delete(one)
     void one.cut(why)

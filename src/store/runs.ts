@@ -26,7 +26,7 @@ export interface StoredEngineState extends Pick<EngineState, 'idleSinceMs' | 'fa
 /** The state as written by `put`. Only `take` and `renew` write the lease. */
 export type EngineStateRecord = Omit<StoredEngineState, 'isExpired'>
 
-/** An encoder that is connected to a node. */
+/** A publisher that is connected to a node. */
 export interface NewClaim {
   ingestId: string
   node: string
@@ -234,7 +234,7 @@ export interface RunTx {
     /** The claims of these ingests, also expired ones. */
     of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>>
     /**
-     * Claims an ingest for a node, or renews the claim. False: another node has a newer encoder, or got the
+     * Claims an ingest for a node, or renews the claim. False: another node has a newer publisher, or got the
      * claim from another one less than `pauseMs` ago.
      */
     claim(of: NewClaim, times: ClaimTimes): Promise<boolean>

@@ -65,7 +65,7 @@ describe('what needs attention', () => {
       ['token_expires', 'warning', 'subscribe_token', '7'],
     ])
     expect(items.map(({ text }) => text)).toContain(
-      'talk arrives unevenly, 2.1 to 6.8 Mbit/s in five minutes. Set the encoder to a constant bitrate',
+      'talk arrives unevenly, 2.1 to 6.8 Mbit/s in five minutes. Set the publisher to a constant bitrate',
     )
     expect(JSON.stringify(items)).not.toContain('key=1')
     expect(items.at(-1)?.until).toBe('2026-01-31T00:00:01.000Z')

@@ -212,7 +212,7 @@ describe('a channel', () => {
     const [gone, output] = [new Promise((done) => first.once('exit', done)), textOf(first)]
     push(key)
     await gone
-    expect(await output).toContain('Another encoder has come with the same stream key')
+    expect(await output).toContain('Another publisher has come with the same stream key')
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     await live.made('POST', `/ingests/${ingest?.id}/rotate-key`)

@@ -139,7 +139,7 @@ test('of two encoders at two nodes the newest is taken, and the other one is tol
   push(nodes[1], stage)
   await playsAt(1, stage)
   await until(() => older.exitCode !== null || older.signalCode !== null, 'the end of the older encoder')
-  expect(told).toContain('Another encoder')
+  expect(told).toContain('Another publisher')
   const states = await Promise.all(
     nodes.map(async (one) => (await one.v2('GET', `/monitoring/ingests/${stage.ingestId}`)).json?.data?.status),
   )

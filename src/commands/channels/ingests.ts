@@ -24,7 +24,7 @@ import {
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
 
 const { context: SECRET_CONTEXT } = SEALED_COLUMNS.ingest
-/** 128 bits, as 32 characters that every encoder accepts. */
+/** 128 bits, as 32 characters that every publisher accepts. */
 const KEY_BYTES = 16
 
 /** Creates an ingest of a channel. A push gets its URL and its stream key. */
@@ -100,7 +100,7 @@ export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): Cha
 }
 
 /**
- * Gives a push a new stream key. Sluice cuts an encoder that publishes with the old key, and refuses that key from then
+ * Gives a push a new stream key. Sluice cuts a publisher that uses the old key, and refuses that key from then
  * on.
  */
 export async function rotateKey(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<IngestRecord> {
@@ -139,7 +139,7 @@ export async function listIngests(
   return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
 }
 
-/** The ingest of this stream key, for an encoder that connects. */
+/** The ingest of this stream key, for a publisher that connects. */
 export const findByStreamKey = (
   ctx: Pick<CommandContext, 'store'>,
   streamKey: string,

@@ -14,7 +14,7 @@ import type { Measured } from '../../services/measured.ts'
 import { remoteEngine, otherNodes } from './remoteEngine.ts'
 import { type ChannelResult, checked, isId, channelPage } from './channelCommand.ts'
 
-// Only the node with the encoder or the engine has these measurements. Every other node refuses, and names that node.
+// Only the node with the publisher or the engine has these measurements. Every other node refuses, and names that node.
 
 type Query = Record<string, unknown>
 
@@ -122,7 +122,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
 
 const UNMEASURED =
   'ffmpeg reads this source and does not report its bit rate, packet loss or round trip; see the engines that use it'
-const UNUSED = 'No engine that uses this ingest runs: what the encoder sends is thrown away until one is started'
+const UNUSED = 'No engine that uses this ingest runs: what the publisher sends is thrown away until one is started'
 
 function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
   if (!isPush(type)) return UNMEASURED
@@ -170,7 +170,7 @@ type Here = Result<true, ChannelFailure>
 
 /**
  * Refuses if the source may be at another node: the node of one of its engines or, if none runs, any node that an
- * encoder pushes to.
+ * publisher pushes to.
  */
 async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
   const engines = await ctx.store.read.engines.ofChannel(channelId)
@@ -183,7 +183,7 @@ async function isNowhereElse(ctx: ChannelContext, measured: Measured, { id, chan
   const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured.node) : []
   if (others.length === 0) return ok(true)
   const nodes = others.slice(0, 8).map(nameOf).join(', ')
-  return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${nodes}`))
+  return err(refusal('at_another_node', `No publisher pushes to ${id} at this node; one may at another: ${nodes}`))
 }
 
 async function runsNowhereElse(ctx: ChannelContext, measured: Measured, id: string): Promise<Here> {

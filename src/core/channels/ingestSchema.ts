@@ -5,8 +5,8 @@ import { INGEST_TYPES } from './types.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {
-  'srt-push': 'Sluice calls SRT encoders (srt-pull) and is not called by them',
-  'rtsp-pull': 'cameras are best read by an encoder that pushes RTMP',
+  'srt-push': 'Sluice calls SRT publishers (srt-pull) and is not called by them',
+  'rtsp-pull': 'cameras are best read by a publisher that pushes RTMP',
   'sdi-pull': 'there are no capture devices',
   'ndi-pull': 'there are no NDI sources',
 } as const
@@ -51,7 +51,7 @@ export const IngestRecord = Type.Object(
     type: word(INGEST_TYPES),
     url: optional(
       Type.String({
-        description: 'Push: where encoders send to. Pull: the source; absent for a credential of scope `read`.',
+        description: 'Push: where publishers send to. Pull: the source; absent for a credential of scope `read`.',
       }),
     ),
     streamKey: optional(

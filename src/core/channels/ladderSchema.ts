@@ -27,7 +27,7 @@ const rendition = () =>
       copy: optional(
         Type.Boolean({
           description:
-            'Of the first rendition. true: H.264 of an encoder that pushes passes unchanged; the others follow its keyframes. ' +
+            'Of the first rendition. true: H.264 of a publisher that pushes passes unchanged; the others follow its keyframes. ' +
             'What cannot be copied is encoded with the width, height and bitrate here.',
         }),
       ),

@@ -57,7 +57,7 @@ export const IngestMonitoring = Type.Object(
     started: optional(Type.String({ format: 'date-time', description: 'When the source came; absent without one.' })),
     uptime: optional(Type.Integer({ description: 'Seconds since then.' })),
     note: optional(
-      Type.String({ description: 'Why there are no metrics, or that nothing is made of what the encoder sends.' }),
+      Type.String({ description: 'Why there are no metrics, or that nothing is made of what the publisher sends.' }),
     ),
     metrics: Type.Array(
       Type.Object({
@@ -68,7 +68,7 @@ export const IngestMonitoring = Type.Object(
         rtt: Type.Null({ description: 'Not measured: RTMP does not tell it.' }),
         bitrate: Type.Object({ total: Type.Integer({ description: 'Bits a second that came in.' }) }),
         location: Type.Object({
-          ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the encoder.' }),
+          ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the publisher.' }),
           region: Type.String({ description: 'Of the ingest.' }),
         }),
       }),

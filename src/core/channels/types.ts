@@ -157,7 +157,7 @@ export interface Distribution extends DistributionRules {
 /** Operator settings for channels. */
 export interface ChannelSettings {
   readonly regions: readonly string[]
-  /** Where encoders push to, such as `rtmp://live.example.com:1935/live`. */
+  /** Where publishers push to, such as `rtmp://live.example.com:1935/live`. */
   readonly rtmpUrl: string
   /** Whether sources outside of the public internet may be dialled. */
   readonly allowPrivateSources: boolean

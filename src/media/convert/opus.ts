@@ -212,7 +212,7 @@ class Converter implements FrameSink {
     this.#videoMode = !reordered ? 'copied' : transcodeBFrames ? 'transcoded' : 'dropped'
     if (this.#videoMode === 'copied') this.#sentVideo = this.#video
     else
-      log.warn({ name, video: this.#videoMode }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
+      log.warn({ name, video: this.#videoMode }, 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0')
     if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
     else this.#notifyTracks()
   }

@@ -57,7 +57,7 @@ export function partOf(sequence: number, tracks: readonly TrackSamples[]): Buffe
   return Buffer.concat([moofOf(offsets), ...mdat, ...filled.flatMap(({ samples }) => samples.map(({ data }) => data))])
 }
 
-/** What an encoder says that its tracks keep to together, bits per second; 0: it does not say. */
+/** What a publisher says that its tracks keep to together, bits per second; 0: it does not say. */
 export const declaredBitrateOf = (tracks: readonly TrackInfo[]): number =>
   tracks.reduce((sum, { declaredBitrate = 0 }) => sum + declaredBitrate, 0)
 

@@ -39,7 +39,7 @@ export interface SegmentTotals {
 
 /** Of a run. */
 export interface Described extends Pick<VariantFacts, 'codecs' | 'size'> {
-  /** Of all its tracks, bits per second; 0: their encoder does not say. */
+  /** Of all its tracks, bits per second; 0: their publisher does not say. */
   readonly declaredBitrate: number
 }
 

@@ -28,7 +28,7 @@ export interface SlateShowOptions {
 /** A viewer who has requested no playlist for this long is gone. A paused player continues without a wait. */
 const IDLE_MS = 30_000
 /**
- * An encoder that comes back within this time continues the broadcast. Requests for the next part, which wait for 6 s, get
+ * A publisher that comes back within this time continues the broadcast. Requests for the next part, which wait for 6 s, get
  * the slate.
  */
 const RECONNECT_MS = 4000

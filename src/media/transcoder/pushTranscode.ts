@@ -11,11 +11,11 @@ const DRAIN_MS = 5000
 const START_EVERY_MS = 1000
 
 const GOP_TOO_LONG =
-  `gop_too_long: the encoder sends a keyframe less often than every ${LONG_SECONDS} s, so segments of this engine begin ` +
+  `gop_too_long: the publisher sends a keyframe less often than every ${LONG_SECONDS} s, so segments of this engine begin ` +
   'without one, and players begin late: set a keyframe interval of 2 s'
 const NO_KEYFRAMES = `The encoder sent no keyframe for ${TOO_LONG_SECONDS} s: set a keyframe interval of 2 s`
 
-/** Encodes what encoders push to an engine: one source at a time, the newest. */
+/** Encodes what publishers push to an engine: one source at a time, the newest. */
 export class PushTranscode {
   readonly #encoding: Encoding
   readonly #signal: AbortSignal

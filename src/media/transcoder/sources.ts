@@ -1,19 +1,19 @@
 import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
-/** Why an encoder is cut when another one connects with its stream key. */
-export const REPLACED = 'Another encoder has come with the same stream key; the newest is taken'
+/** Why a publisher is cut when another one connects with its stream key. */
+export const REPLACED = 'Another publisher has come with the same stream key; the newest is taken'
 
-/** Disconnects an encoder; `why` is for its operator. */
+/** Disconnects a publisher; `why` is for its operator. */
 type Cut = (why: string) => Promise<void>
 type Listener = (source: FrameSource) => void
 
-/** The media that encoders push to this node, by ingest. Notifies listeners when an encoder connects. */
+/** The media that publishers push to this node, by ingest. Notifies listeners when a publisher connects. */
 export class PushSources {
   readonly #connected = new Map<string, { hub: Hub; cut: Cut }>()
   readonly #listeners = new Map<string, Set<Listener>>()
 
-  /** Takes the media of an encoder. Cuts an earlier one that pushes to the same ingest. */
+  /** Takes the media of a publisher. Cuts an earlier one that pushes to the same ingest. */
   publish(ingestId: string, cut: Cut): FrameSink {
     void this.cut(ingestId, REPLACED)
     const hub = new Hub()
@@ -30,7 +30,7 @@ export class PushSources {
     }
   }
 
-  /** Cuts the encoder that pushes to an ingest, with a reason. */
+  /** Cuts the publisher that pushes to an ingest, with a reason. */
   async cut(ingestId: string, why: string): Promise<void> {
     const entry = this.#connected.get(ingestId)
     if (entry === undefined) return

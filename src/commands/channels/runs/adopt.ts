@@ -69,8 +69,8 @@ async function reopenRun(
 }
 
 /**
- * Gives an engine of this node to the node of its encoder, with its open run. Its process here must have ended.
- * @returns false if this node has it no longer, if it should not run, or if its encoder is not there any more
+ * Gives an engine of this node to the node of its publisher, with its open run. Its process here must have ended.
+ * @returns false if this node has it no longer, if it should not run, or if its publisher is not there any more
  */
 export function handOverEngine(
   ctx: EngineContext & Pick<SessionContext, 'store'>,

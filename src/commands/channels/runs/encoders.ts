@@ -7,7 +7,7 @@ type ClaimContext = Pick<CommandContext, 'store'>
 
 const TIMES = { claimMs: CLAIM_MS, pauseMs: CLAIM_PAUSE_MS }
 
-/** An encoder that pushes to this node. */
+/** A publisher that pushes to this node. */
 interface ConnectedEncoder {
   readonly ingestId: string
   /** Epoch milliseconds. */
@@ -16,7 +16,7 @@ interface ConnectedEncoder {
 
 /**
  * Claims ingests for this node, and renews its claims. Writes only if one is new or grows old.
- * @param encoders the newest of each ingest
+ * @param publishers the newest of each ingest
  * @returns those that a newer one at another node has replaced
  */
 export async function claimIngests<E extends ConnectedEncoder>(
@@ -44,7 +44,7 @@ export async function claimIngests<E extends ConnectedEncoder>(
 export const releaseIngests = ({ store }: ClaimContext, node: string): Promise<void> =>
   store.transaction((tx) => tx.encoders.release(node))
 
-/** Returns a function that names the node of an engine's encoder; null: none is known, or that node has ended. */
+/** Returns a function that names the node of an engine's publisher; null: none is known, or that node has ended. */
 export async function encoderNodes(
   { store }: ClaimContext,
   { isGone }: Pick<EngineNode, 'isGone'>,

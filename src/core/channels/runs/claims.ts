@@ -1,10 +1,10 @@
 /**
- * A node claims an ingest when an encoder pushes to it there. The newest encoder has the claim, at whichever node it is,
+ * A node claims an ingest when a publisher pushes to it there. The newest publisher has the claim, at whichever node it is,
  * and the engines of the ingest go to that node.
  */
 export interface EncoderClaim {
   readonly node: string
-  /** When the encoder connected, epoch milliseconds. */
+  /** When the publisher connected, epoch milliseconds. */
   readonly connectedAtMs: number
   /** How long ago the claim came from another node, by the time of the database; very long if it never did. */
   readonly heldMs: number
@@ -15,13 +15,13 @@ export interface EncoderClaim {
 /** How long a claim lasts without a renewal. */
 export const CLAIM_MS = 15_000
 
-/** A claim goes from node to node at most once in this time, so that encoders that replace each other cost little. */
+/** A claim goes from node to node at most once in this time, so that publishers that replace each other cost little. */
 export const CLAIM_PAUSE_MS = 5000
 
-/** What becomes of an encoder. `wait`: it is the newest, and the claim went to another node a moment ago. */
+/** What becomes of a publisher. `wait`: it is the newest, and the claim went to another node a moment ago. */
 export type EncoderVerdict = 'keep' | 'claim' | 'wait' | 'cut'
 
-/** Judges the newest encoder of an ingest at a node by the claim at hand. */
+/** Judges the newest publisher of an ingest at a node by the claim at hand. */
 export function judgeEncoder(
   claim: EncoderClaim | undefined,
   mine: { readonly node: string; readonly connectedAtMs: number },
@@ -32,7 +32,7 @@ export function judgeEncoder(
   return isResting(claim) ? 'wait' : 'claim'
 }
 
-/** The node of the newest encoder; null: none is connected. */
+/** The node of the newest publisher; null: none is connected. */
 export const claimingNode = (claim: EncoderClaim | undefined): string | null =>
   claim !== undefined && isHeld(claim) ? claim.node : null
 
@@ -42,6 +42,6 @@ const isHeld = ({ remainingMs }: EncoderClaim): boolean => remainingMs > 0 && re
 /** Negative: the time of the database was set back. */
 const isResting = ({ heldMs }: EncoderClaim): boolean => heldMs >= 0 && heldMs < CLAIM_PAUSE_MS
 
-/** It names the encoder, and needs no renewal yet. */
+/** It names the publisher, and needs no renewal yet. */
 const isCurrent = (claim: EncoderClaim, connectedAtMs: number): boolean =>
   isHeld(claim) && claim.connectedAtMs === connectedAtMs && claim.remainingMs > CLAIM_MS / 2

@@ -46,7 +46,7 @@ export type EngineEvent =
   | { readonly kind: 'ended' }
   /** The node that ran it is gone, and the process with it. */
   | { readonly kind: 'lost' }
-  /** Its encoder is connected to another node, which takes it. Its process here has ended. */
+  /** Its publisher is connected to another node, which takes it. Its process here has ended. */
   | { readonly kind: 'moved' }
   /** Why there is no source yet, or no longer one. */
   | { readonly kind: 'waits'; readonly message: string }

@@ -15,7 +15,7 @@ export interface IngestSample {
   readonly atMs: number
   /** Bits per second. */
   readonly bitrate: number
-  /** The encoder's address; null when it is unknown. */
+  /** The publisher's address; null when it is unknown. */
   readonly address: string | null
 }
 

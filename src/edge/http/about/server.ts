@@ -24,7 +24,7 @@ export interface ServerFacts extends Omit<AddressFacts, 'accountId' | 'scheme' |
   }
 }
 
-/** Addresses, ports and limits, for people who set up an encoder or a page. */
+/** Addresses, ports and limits, for people who set up a publisher or a page. */
 export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => ServerFacts): void {
   app.get(
     '/api/server',

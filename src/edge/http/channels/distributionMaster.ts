@@ -102,7 +102,7 @@ function streamsFor({ streamOf }: PlaybackParts, { engines }: PlaybackRules): [E
 const isShown = ([{ status }, stream]: [Engine, ChannelStream]): boolean =>
   stream.isLive || (status === 'playing' && stream.lists(1))
 
-/** A source is there, or its encoder is away for a moment. */
+/** A source is there, or its publisher is away for a moment. */
 const isExpected = ([{ status }, stream]: [Engine, ChannelStream]): boolean => status === 'ingesting' || stream.lists(1)
 
 /** Waits a while for an engine that begins. */

@@ -61,7 +61,7 @@ export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
   })
   app.post<ById>(
     `${PATH}/rotate-key`,
-    describe(TAG, 'Another stream key; an encoder that publishes with the old one is cut off', {
+    describe(TAG, 'Another stream key; a publisher that uses the old one is cut off', {
       operationId: 'rotateIngestKey',
       answer: one(IngestRecord),
     }),

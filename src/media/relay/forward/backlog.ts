@@ -15,9 +15,9 @@ const MOST_HOLD_MS = 3000
 /** Bounds of what is held. */
 const MAX_HELD = 1200
 const MAX_HELD_BYTES = 20_000_000
-/** A frame that is later than this is no backlog: the encoder's clock was reset. */
+/** A frame that is later than this is no backlog: the publisher's clock was reset. */
 const OTHER_CLOCK_MS = 60_000
-/** The slowest that an encoder's clock may run against ours, in milliseconds a second. */
+/** The slowest that a publisher's clock may run against ours, in milliseconds a second. */
 const DRIFT = 0.001
 /** Frames that come at once are this far apart, so that a decoder gets through them at once too. */
 const STEP_US = 1000
@@ -30,7 +30,7 @@ interface Held {
 }
 
 /**
- * Drops the backlog of one medium for real-time viewers. An encoder that stalled sends the missed frames as fast as it can. A
+ * Drops the backlog of one medium for real-time viewers. A publisher that stalled sends the missed frames as fast as it can. A
  * player takes that burst for jitter and keeps the delay. So a burst is held until it has caught up; then its last keyframe
  * and the frames after it leave together, with current times. A backlog that shrinks slowly is forwarded as it arrives.
  */
@@ -55,7 +55,7 @@ export class Backlog {
     hold(held, frame)
     if (lateMs > ON_TIME_MS && !isInVain(held, lateMs, nowMs)) return []
     this.#held = null
-    // It hardly shrank: the encoder's clock has moved, and new frames are on time.
+    // It hardly shrank: the publisher's clock has moved, and new frames are on time.
     if (lateMs > held.lateMs / 2) this.#originMs += lateMs
     return together(held.frames)
   }
