@@ -42,6 +42,16 @@ export interface AccessCacheOptions {
  * process on the same SQLite file takes effect within five milliseconds, through the file's version. A change by another
  * node on PostgreSQL takes effect within two seconds, with its notification or the next poll. While the store is
  * unavailable, the cache answers for `staleMs`; then nothing is admitted.
+ *
+ * It is in one of three modes:
+ * - **answering**: memory answers, and the store is asked for what is not in memory.
+ * - **behind**: a look-up saw another version of the SQLite file. Until the changes have been read, or the read has failed,
+ *   `…By…` waits and `peek…` says unknown.
+ * - **silent**: no read of changes has succeeded for `staleMs`. `…By…` throws, `peek…` says unknown. The next successful
+ *   read of `watch` ends this.
+ *
+ * `start` and `stop` belong to the app. Commands call `forget…` after their commit. Those that may wait for the store use
+ * `…By…`; the fast paths of the edges use `peek…`, and leave what is unknown to the others.
  */
 export class AccessCache {
   readonly #store: Store

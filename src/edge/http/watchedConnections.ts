@@ -80,6 +80,16 @@ class Watched {
  * the socket. If the path does not answer it, Node reads and answers it as if nothing had been there. The connection comes
  * back with the next request, provided that Node has read exactly the bytes of this one: then its parser is between two
  * requests. In doubt, Node keeps a connection for good.
+ *
+ * A connection is in one of these states:
+ * - **watched** (`answer` and `expected` are null): Node does not read. The addon calls `#answer` with the next head.
+ * - **answered** (`answer` is set): the addon sends, and is watched again when it calls `#end`.
+ * - **left** (`expected` is set): Node reads one request and answers it. Then `#takeBack` makes it watched and known. The
+ *   first request of each connection goes this way.
+ * - **Node's** (in neither map): for good, after a request for something else than media, or one that Node read past.
+ *
+ * The server calls `attach` once, `requested` for each request that Node has read, `count` every few seconds, and at its end
+ * `drain`, after which all further requests are left to Node, and `close`.
  */
 export class WatchedConnections {
   /** Answers that the addon sent. */

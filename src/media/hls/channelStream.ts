@@ -50,8 +50,10 @@ export interface ShownSlate {
   readonly isOver: () => boolean
 }
 
-/** Of an engine whose first process has not begun. */
+/** Of an engine whose first process has not begun: it may make any rendition. */
 const NO_RUN: ChannelRun = { rungs: [], audio: 0, audioOnly: null, segment: () => undefined, playable: () => undefined }
+/** Of an engine that has stopped: it makes none. */
+const STOPPED: ChannelRun = { ...NO_RUN }
 
 /** FRAME-RATE is the highest of a rendition. While a slate shows before the first broadcast, this one is likely. */
 const EXPECTED_RATE = 30
@@ -63,6 +65,19 @@ const MAX_BYTES = 128 * 1024 * 1024
 /**
  * The live HLS of one engine. Each of its processes continues it after a discontinuity, with the renditions that it makes.
  * So does a slate, until a process has media.
+ *
+ * Process and slate come and go on their own:
+ *
+ * | | Begins with | Then | Ends with |
+ * |---|---|---|---|
+ * | process | `begin`: `silent` | the first `observe`: `sending` | `end`: `none` |
+ * | slate | `beginSlate` | | `endSlate`, the first frame of a process, or another slate |
+ *
+ * The slate shows while there is one, otherwise the process, and after its end what it made. Each change of what shows is a
+ * discontinuity. It plays (`isLive`, `showsSlate`) when each of its renditions has a segment. `stop` ends all for good.
+ *
+ * `transcoder/encoding.ts` begins and ends processes and observes frames, `slate/show.ts` begins and ends slates, and
+ * `edge/http/channels` reads and waits. `ChannelStreams` opens and stops it.
  */
 export class ChannelStream {
   readonly #clock: Clock
@@ -80,11 +95,7 @@ export class ChannelStream {
   readonly #begun = new Set<number>()
   /** Frames per second of the latest source with video: a slate says nothing about the sources after it. */
   readonly #frameRates = new Map<number, number>()
-  /** A process or a slate has begun. */
-  #hasShown = false
-  #isOn = false
-  /** The present process has media. */
-  #hasMedia = false
+  #process: 'none' | 'silent' | 'sending' = 'none'
   /** When the source last sent video, monotonic. */
   #videoAtMs = Number.NEGATIVE_INFINITY
   /** When a process last had media, monotonic. */
@@ -102,16 +113,17 @@ export class ChannelStream {
   /** Called with each frame of the source, or of the process where Sluice does not see the source. */
   observe({ kind, timeUs }: Pick<Frame, 'kind' | 'timeUs'>): void {
     if (kind === 'video') this.#videoAtMs = this.#clock.monotonic()
-    if (this.#isOn) this.#hasMedia = true
-    if (this.#isOn) this.endSlate()
+    if (this.#process !== 'none') {
+      this.#process = 'sending'
+      this.endSlate()
+    }
     if (this.#slate === null) this.#times.observe(timeUs / 1000)
   }
 
   /** A process begins. It gets what is returned; call `end` when it is gone. A slate stays until there is media. */
   begin(run: ChannelRun): LadderSink {
     this.#run = run
-    this.#isOn = true
-    this.#hasMedia = false
+    this.#process = 'silent'
     if (this.#slate === null) this.#show(run)
     return {
       rungs: run.rungs.flatMap(({ index }) => this.#samplers.get(index) ?? []),
@@ -121,15 +133,14 @@ export class ChannelStream {
 
   /** The process is gone; viewers may still get what it made. */
   end(): void {
-    if (this.#hasMedia) this.#silentSinceMs = this.#clock.monotonic()
-    this.#isOn = false
-    this.#hasMedia = false
+    if (this.#process === 'sending') this.#silentSinceMs = this.#clock.monotonic()
+    this.#process = 'none'
     if (this.#slate === null) this.#discontinue(false)
   }
 
   /** How long no process had media, milliseconds. Null: one has. */
   get silentMs(): number | null {
-    return this.#hasMedia ? null : this.#clock.monotonic() - this.#silentSinceMs
+    return this.#process === 'sending' ? null : this.#clock.monotonic() - this.#silentSinceMs
   }
 
   /**
@@ -153,12 +164,12 @@ export class ChannelStream {
     if (this.#slate === null) return
     this.#discontinue(false)
     this.#slate = null
-    if (this.#isOn) this.#show(this.#run)
+    if (this.#process !== 'none') this.#show(this.#run)
   }
 
   /** A process is at work, and each rendition has a segment of it. */
   get isLive(): boolean {
-    return this.#isOn && this.#slate === null && this.#hasBegun
+    return this.#process !== 'none' && this.#slate === null && this.#hasBegun
   }
 
   /** Viewers see the slate, of which each rendition has a segment. */
@@ -227,7 +238,7 @@ export class ChannelStream {
 
   /** Whether the present process makes this rendition, or the latest one did. The first process may make any. */
   makes(rendition: string): boolean {
-    if (!this.#hasShown) return this.has(rendition)
+    if (this.#shown === NO_RUN) return this.has(rendition)
     const { rungs, audioOnly } = this.#shown
     return [...rungs.map(({ index }) => index), audioOnly].some((index) => String(index) === rendition)
   }
@@ -262,10 +273,9 @@ export class ChannelStream {
 
   /** Ends all waits, and forgets all media. */
   stop(): void {
-    this.#isOn = false
-    this.#hasMedia = false
-    this.#run = NO_RUN
-    this.#shown = NO_RUN
+    this.#process = 'none'
+    this.#run = STOPPED
+    this.#shown = STOPPED
     this.#slate = null
     this.#stream.stop()
   }
@@ -276,7 +286,6 @@ export class ChannelStream {
     const added = shown.rungs.filter(({ index }) => this.#shown.rungs.every((rung) => rung.index !== index))
     const hadAudioOnly = this.#shown.audioOnly !== null
     this.#shown = shown
-    this.#hasShown = true
     this.#begun.clear()
     this.#times.restart()
     if (shown.audioOnly === null) this.#audioOnly = null
@@ -331,7 +340,7 @@ export class ChannelStream {
 
   #closed(index: number, made: SegmentTotals): void {
     if (this.#slate === null) this.#closedOfRun(index, made)
-    if (this.#hasBegun || (this.#slate === null && !this.#isOn)) return
+    if (this.#hasBegun || (this.#slate === null && this.#process === 'none')) return
     this.#begun.add(index)
     if (this.isLive) this.#run.playable()
   }

@@ -38,7 +38,24 @@ export interface ConnectionOptions {
 type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
 type Admitted = Extract<PublishAnswer, { ok: true }>
 
-/** The connection of one encoder, from the handshake to the last byte. */
+/**
+ * The connection of one publisher, from the handshake to the last byte.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `talking` | handshake and commands | `deciding` with `publish` |
+ * | `deciding` | `publish` of the options is under way: the socket is paused, messages wait in the inbox | `publishing` when it admits |
+ * | `publishing` | media comes, and `idleMs` counts from the latest | |
+ * | `lingering` | the end is reported; what comes is thrown away, and the client reads the reason for `LINGER_MS` at most | |
+ * | `over` | the socket is closed | |
+ *
+ * A refusal, an error of the client, its goodbye, a cut and the deadline of `tick` lead to `lingering`. While `publish` is
+ * being decided no deadline counts. The end of the socket leads to `over` from each state. A publisher that is admitted after
+ * it has left is reported as ended at once: every admission needs an end, and only one.
+ *
+ * The listener makes one for each socket, calls `tick` once a second, and `end` when it stops or needs room. What admits the
+ * publisher may cut it later.
+ */
 export class RtmpConnection {
   /** Resolves when the socket is closed and the end was reported. */
   readonly closed: Promise<void>
@@ -310,7 +327,7 @@ export class RtmpConnection {
     socket.resume()
   }
 
-  /** When the encoder left meanwhile, reports the end at once: every admitted session needs one. */
+  /** When the publisher left meanwhile, reports the end at once. */
   #admit(answer: Admitted): void {
     const { clock } = this.#options
     this.#publication = new Publication(answer, { clock, leftOut: (what) => this.#leftOut(what) })

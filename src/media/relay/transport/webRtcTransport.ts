@@ -40,7 +40,19 @@ const COOKIE_BYTES = 20
 /** A peer that sent something more recently than this has not moved. */
 const STRAY_AFTER_MS = 200
 
-/** One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764). */
+/**
+ * One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764).
+ *
+ * - **Connecting** (`#srtp` is null): checks are answered, and DTLS goes on with addresses that have proved themselves. No
+ *   media is sent or taken. The end of the handshake leads to connected.
+ * - **Connected**: media goes to the present path. `tick` checks a peer that has fallen silent, and a peer that moved is
+ *   found by its checks or its media. `restart` renews the credentials of ICE in both states; DTLS and SRTP go on.
+ * - **Closed** (`#isClosed`), by `close` alone: nothing is sent, taken or located. A handshake that failed and a goodbye of
+ *   the peer only report `closed` to the events, and the session then closes its transport.
+ *
+ * `WebRtcServer` opens, restarts and closes it, and its demultiplexer passes each datagram to one of `receive…`. The session
+ * listens, ticks, and decides by `seenAtMs` and `mediaAtMs` whether the peer is gone. Tracks send over it.
+ */
 export class WebRtcTransport implements RtpSender {
   readonly #options: TransportOptions
   readonly #ice: IceLiteAgent
