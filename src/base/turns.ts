@@ -12,7 +12,7 @@ interface TurnLimits {
   readonly waitingOfOriginMax: number
 }
 
-/** Runs costly work at most so many at a time; further work waits in the queue of its origin. Every queue is bounded. */
+/** Limits how much costly work runs at a time; further work waits in the queue of its origin. Every queue is bounded. */
 export class Turns {
   readonly #atOnce: number
   readonly #first: Waiting

@@ -73,7 +73,7 @@ function toEntry(row: StoredAuditRow, names: ReadonlyMap<string, string>, { sees
 const shownActor = (actor: ActorIdentity): { kind: string; id?: number } =>
   'id' in actor ? { kind: actor.kind, id: actor.id } : { kind: actor.kind }
 
-/** An export has at most so many rows, and about so many characters. */
+/** The most rows of an export, and about the most characters. */
 const EXPORT_ROWS_MAX = 10_000
 const EXPORT_LENGTH_MAX = 10_000_000
 const EXPORT_BATCH = 500

@@ -31,7 +31,7 @@ export interface RelayOptions extends WebRtcServerOptions {
   want(sessionId: string, isWanted: boolean): void
 }
 
-/** How often `tick` is to be called. */
+/** How often to call `tick`. */
 export const TICK_MS = 20
 
 const SLOW_TICK_MS = 200

@@ -78,7 +78,7 @@ class EventStream {
   #isOver = false
 
   constructor() {
-    // The browser comes back after so many milliseconds.
+    // The browser comes back after this number of milliseconds.
     this.write('retry: 2000\n\n')
   }
 
