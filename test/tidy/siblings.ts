@@ -4,7 +4,9 @@ import type { Module } from './source.ts'
 /** Folders beside each other that import each other, by values or by types: `a <-> b: an import of each way`. */
 export function siblingCircles(modules: readonly Module[]): string[] {
   const crossings = new Map<string, string>()
-  for (const { path, target } of modules.flatMap((module) => importsOf(module).map((each) => ({ ...each, path: module.path })))) {
+  for (const { path, target } of modules.flatMap((module) =>
+    importsOf(module).map((each) => ({ ...each, path: module.path })),
+  )) {
     const [from, to] = siblingsOf(path, target)
     if (from !== undefined && to !== undefined) crossings.set(`${from} ${to}`, `${path} imports ${target}`)
   }
