@@ -29,7 +29,10 @@ function answerTo(request: Buffer, nowMs: number, { first = SERVER, stratum = 2 
 }
 
 /** A time server on loopback. `lost` requests get no answer first. */
-async function timeServer(answer: (request: Buffer) => Buffer, lost = 0): Promise<{ endpoint: string; socket: Socket }> {
+async function timeServer(
+  answer: (request: Buffer) => Buffer,
+  lost = 0,
+): Promise<{ endpoint: string; socket: Socket }> {
   const socket = createSocket('udp4')
   let requests = 0
   socket.on('message', (request, from) => {

@@ -43,7 +43,9 @@ export async function migrateFile(file: string, onLocked: OnLocked = () => Promi
 
 async function migrateOnce(file: string, onLocked: OnLocked): Promise<void> {
   const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
-  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, onLocked) })
+  const db = new Kysely<unknown>({
+    dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }, onLocked),
+  })
   try {
     await migrate(db, 'sqlite')
   } finally {

@@ -9,7 +9,10 @@ import { newToken } from '../../conformance/store.samples.ts'
 
 const stored: Token = { ...newToken(), id: 7, version: 3 }
 const snapshotOf = (over: Partial<Token>): TokenSnapshot => compileSnapshot({ ...stored, ...over }, [], [])
-const from: RequestOrigin = { address: { family: 4, value: 0xc0000201, text: '192.0.2.1' }, origin: 'https://a.example' }
+const from: RequestOrigin = {
+  address: { family: 4, value: 0xc0000201, text: '192.0.2.1' },
+  origin: 'https://a.example',
+}
 const keyFor = (over: Partial<Token>): string => originKey({ kind: 'token', token: snapshotOf(over) }, from)
 
 test.each([
