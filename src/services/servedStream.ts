@@ -1,4 +1,4 @@
-import type { StreamViewing } from '../core/streams/reading.ts'
+import { type StreamViewing, viewersOf } from '../core/streams/reading.ts'
 import type { RemoteFeedRef } from '../media/sessionRegistry.ts'
 import type { StreamCount } from '../media/streamCounts.ts'
 import type { FeedBytes } from '../store/store.ts'
@@ -31,7 +31,7 @@ export class ServedStream {
   /** Takes the viewers and bytes of now. Returns the totals of feeds of other nodes that have grown. */
   look(count: Readonly<StreamCount> | undefined, remote: readonly RemoteFeedRef[], node: string): FeedBytes[] {
     const moved = this.#take(count)
-    const viewers = (count?.whep ?? 0) + (count?.hls ?? 0) + this.remoteViewers
+    const viewers = (count === undefined ? 0 : viewersOf(count)) + this.remoteViewers
     for (const meter of this.feeds.values()) {
       meter.bytesOut += moved
       meter.mostViewers = Math.max(meter.mostViewers, viewers)

@@ -1,7 +1,13 @@
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
-import { type FeedReading, readStoredReading, type StreamViewing, sumOfViewing } from '../../core/streams/reading.ts'
+import {
+  type FeedReading,
+  readStoredReading,
+  type StreamViewing,
+  sumOfViewing,
+  viewersOf,
+} from '../../core/streams/reading.ts'
 import type { StreamOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
@@ -72,7 +78,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
   const readings = new Map(feeds.map((feed) => [feed, readingOf(ctx, feed)]))
   const reading = readings.get(main)?.reading ?? null
   const { bitrateOut, ...viewersByProtocol } = viewing
-  const viewers = viewersByProtocol.whep + viewersByProtocol.hls
+  const viewers = viewersOf(viewing)
   return {
     streamName: main.streamName,
     streamId: streamKey(main.accountId, main.streamName),

@@ -1,4 +1,4 @@
-import type { ViewProtocol } from '../access/protocols.ts'
+import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
 
 /** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */
@@ -23,6 +23,9 @@ export interface StreamViewing extends Readonly<Record<ViewProtocol, number>> {
   /** Bits per second to them, over the last seconds. */
   readonly bitrateOut: number
 }
+
+export const viewersOf = (viewing: Readonly<Record<ViewProtocol, number>>): number =>
+  PROTOCOLS_OF.view.reduce((sum, protocol) => sum + viewing[protocol], 0)
 
 export const sumOfViewing = (a: StreamViewing, b: StreamViewing): StreamViewing => ({
   whep: a.whep + b.whep,

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { PROTOCOLS_OF } from '../../core/access/protocols.ts'
 import type { StreamViewing } from '../../core/streams/reading.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { Stream, ViewingQuery } from '../store.ts'
@@ -70,6 +71,11 @@ const SUMS = [
   sql<number>`cast(sum(bitrate_out) as bigint)`.as('bitrate_out'),
 ] as const
 
+const ALL_VIEWERS = sql.join(
+  PROTOCOLS_OF.view.map((protocol) => sql.ref(protocol)),
+  sql` + `,
+)
+
 const sums = statement((db, p: ViewingQuery) =>
   db
     .selectFrom('stream_nodes')
@@ -100,7 +106,7 @@ const ofNode = statement((db, p: { node: string }) =>
         .onRef('stream_nodes.stream_name', '=', 'own.stream_name'),
     )
     .select(['own.account_id', 'own.stream_name'])
-    .select(sql<number>`cast(sum(whep + hls) as bigint)`.as('viewers'))
+    .select(sql<number>`cast(sum(${ALL_VIEWERS}) as bigint)`.as('viewers'))
     .where('node_id', '<>', p.node)
     .groupBy(['own.account_id', 'own.stream_name']),
 )

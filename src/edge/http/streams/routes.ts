@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { listStreamsOnAir } from '../../../commands/streams/streamsOnAir.ts'
 import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
-import { PROTOCOLS } from '../../../core/access/protocols.ts'
+import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
 import { broadcastRoutes } from './broadcasts.ts'
 import { accountOf } from '../auth.ts'
@@ -92,7 +92,7 @@ const StreamOnAirSchema = Type.Object({
       'minutes, so a constant bitrate is not set, or the network does not hold it.',
   }),
   viewers: count('At all nodes.'),
-  viewersByProtocol: Type.Object({ whep: count(), hls: count() }),
+  viewersByProtocol: Type.Object({ whep: count(), hls: count() } satisfies Record<ViewProtocol, TSchema>),
   mostViewers: count('At once, since it began.'),
   bitrateOut: count('Bits per second to viewers, over the last seconds.'),
   channel: Type.Null({ description: 'Kept for streams of channels, which are not listed here.' }),
