@@ -1,9 +1,8 @@
 import { SluiceError } from './errors.ts'
 
 /** Video codecs that Sluice forwards. */
-export type VideoCodec = 'h264' | 'vp8' | 'vp9' | 'av1'
-
-const ALL: readonly VideoCodec[] = ['h264', 'vp8', 'vp9', 'av1']
+const ALL = ['h264', 'vp8', 'vp9', 'av1'] as const
+export type VideoCodec = (typeof ALL)[number]
 
 const capabilities = (): readonly RTCRtpCodec[] => globalThis.RTCRtpSender?.getCapabilities('video')?.codecs ?? []
 

@@ -47,9 +47,8 @@ export type RtpCodec = VideoCodec | RtpAudioCodec
 
 export const CODECS: Readonly<Record<VideoCodec | AudioCodec, CodecFacts>> = { ...VIDEO, ...AUDIO }
 export const VIDEO_CODECS = Object.keys(VIDEO) as readonly VideoCodec[]
-export const RTP_AUDIO_CODECS = (Object.keys(AUDIO) as AudioCodec[]).filter(
-  (codec): codec is RtpAudioCodec => AUDIO[codec].rtp !== null,
-)
+export const AUDIO_CODECS = Object.keys(AUDIO) as readonly AudioCodec[]
+export const RTP_AUDIO_CODECS = AUDIO_CODECS.filter((codec): codec is RtpAudioCodec => AUDIO[codec].rtp !== null)
 
 export const isVideoCodec = (codec: VideoCodec | AudioCodec): codec is VideoCodec => codec in VIDEO
 

@@ -6,6 +6,7 @@ import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
+import { alternatives, AUDIO_CODECS, VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import { broadcastRoutes } from './broadcasts.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
@@ -59,6 +60,7 @@ const OnAirQuery = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
 })
 
+const quoted = (names: readonly string[]): string => alternatives(names.map((name) => `\`${name}\``))
 const text = (description?: string) => Type.Optional(Type.String(description === undefined ? {} : { description }))
 const figure = (description?: string) => Type.Optional(Type.Integer(description === undefined ? {} : { description }))
 const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) })
@@ -78,8 +80,8 @@ const StreamOnAirSchema = Type.Object({
   tokenId: Type.Integer({ description: 'The publish token.' }),
   tokenLabel: text('Absent: the token was deleted.'),
   secured: Type.Boolean({ description: 'Viewers need a subscribe token.' }),
-  videoCodec: text('`h264`, `vp8`, `vp9` or `av1`; absent without video, and until its node knows.'),
-  audioCodec: text('`opus` or `aac`; absent without audio, and until its node knows.'),
+  videoCodec: text(`${quoted(VIDEO_CODECS)}; absent without video, and until its node knows.`),
+  audioCodec: text(`${quoted(AUDIO_CODECS)}; absent without audio, and until its node knows.`),
   width: figure('Pixels; with simulcast of the largest layer.'),
   height: figure(),
   frameRate: figure('Frames per second, over the last seconds.'),

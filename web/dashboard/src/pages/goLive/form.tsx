@@ -6,6 +6,7 @@ import { InsecureNotice, SourceNotice } from '../../broadcast/problems.tsx'
 import { bitrateOf, type Quality, RESOLUTIONS } from '../../broadcast/quality.ts'
 import { SourceChoice } from '../../broadcast/sourceChoice.tsx'
 import { listDevices, type SourceKind } from '../../broadcast/sources.ts'
+import { codecName } from '../../codecName.ts'
 import { Field, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
 
@@ -131,9 +132,7 @@ function Select<T extends string>(props: {
   )
 }
 
-const CODEC_NAMES: Readonly<Record<VideoCodec, string>> = { h264: 'H.264', vp8: 'VP8', vp9: 'VP9', av1: 'AV1' }
-
-const codecName = (codec: VideoCodec | ''): string => (codec === '' ? text.anyCodec : CODEC_NAMES[codec])
+const codecChoice = (codec: VideoCodec | ''): string => (codec === '' ? text.anyCodec : codecName(codec))
 
 interface QualityProps {
   readonly quality: Quality
@@ -145,7 +144,7 @@ function QualityFields({ quality, isLive, onQuality }: QualityProps) {
   const { resolution, framesPerSecond, codec, megabits, simulcast } = quality
   return (
     <details>
-      <summary>{text.qualityIs(resolution, framesPerSecond, codecName(codec), megabits)}</summary>
+      <summary>{text.qualityIs(resolution, framesPerSecond, codecChoice(codec), megabits)}</summary>
       <div class="form in-details">
         <div class="pair tight">
           <Select
@@ -169,7 +168,7 @@ function QualityFields({ quality, isLive, onQuality }: QualityProps) {
             label={text.codec}
             value={codec}
             isDisabled={isLive}
-            choices={(['', ...sendableCodecs()] as const).map((one) => [one, codecName(one)] as const)}
+            choices={(['', ...sendableCodecs()] as const).map((one) => [one, codecChoice(one)] as const)}
             onValue={(chosen) => onQuality({ codec: chosen })}
           />
           <TextField

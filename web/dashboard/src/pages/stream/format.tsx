@@ -1,19 +1,9 @@
+import { codecName } from '../../codecName.ts'
 import type { StreamOnAir } from '../../live.ts'
 import { State } from '../../parts/state.tsx'
 import { words } from '../../words/words.ts'
 
 const text = words.stream
-
-const NAMES: Readonly<Record<string, string>> = {
-  h264: 'H.264',
-  vp8: 'VP8',
-  vp9: 'VP9',
-  av1: 'AV1',
-  opus: 'Opus',
-  aac: 'AAC',
-}
-
-export const codecName = (codec: string): string => NAMES[codec] ?? codec
 
 /** `1080p30 · H.264`, as far as it is known. */
 export function formatOf({ height, frameRate, videoCodec, audioCodec }: StreamOnAir): string {

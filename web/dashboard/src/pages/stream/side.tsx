@@ -10,7 +10,7 @@ import { bytes, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
-import { codecName } from './format.tsx'
+import { codecName } from '../../codecName.ts'
 
 const text = words.stream
 
