@@ -27,7 +27,7 @@ import type { LastUses } from '../services/lastUses.ts'
 export type StreamsOnAir = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
 /**
- * Loggers for lines that clients cause: HTTP refusals, other HTTP answers without a secret, encoders that were not
+ * Loggers for lines that clients cause: HTTP refusals, other HTTP answers without a secret, publishers that were not
  * admitted, ended sessions, and attempts to deliver to webhooks.
  */
 export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders' | 'sessions' | 'deliveries', SampledLog>>

@@ -311,7 +311,7 @@ function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): Published
 
 /**
  * Refuses before any decision, so that a full node costs little. For publishers only the token names the account.
- * Sluice decides on them first, so that their account's log shows why their encoder was refused.
+ * Sluice decides on them first, so that their account's log shows why their publisher was refused.
  */
 function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<429 | 503> | null {
   if (ctx.sessions.node === '') {

@@ -10,7 +10,7 @@ import type { PublishAnswer, PublisherConnection } from '../../media/publishing.
 
 export interface StreamKeyParts {
   readonly ctx: Context
-  /** Takes the media of an ingest. The newest encoder wins; a previous one is cut. */
+  /** Takes the media of an ingest. The newest publisher wins; a previous one is cut. */
   readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
   readonly pushed: PushedKeys
   readonly meter: Pick<MeterReading, 'connected'>
@@ -20,20 +20,20 @@ export interface StreamKeyParts {
 const KEY_MAX = 128
 
 /**
- * Admits an encoder that has the key of a push ingest, such as `rtmp://host/live/{key}`. A second encoder with the same key
- * replaces the first: after a lost connection an encoder reconnects before the server notices that the old connection
+ * Admits a publisher that has the key of a push ingest, such as `rtmp://host/live/{key}`. A second publisher with the same key
+ * replaces the first: after a lost connection a publisher reconnects before the server notices that the old connection
  * is dead.
  */
 export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, connection: PublisherConnection): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.sampled.encoders.info({ peer: connection.peer }, 'an encoder used an unknown stream key')
+      ctx.sampled.encoders.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
-    ctx.log.info({ ingest: id, peer: connection.peer }, `an encoder pushes to an ingest${use}`)
+    ctx.log.info({ ingest: id, peer: connection.peer }, `a publisher pushes to an ingest${use}`)
     const forget = pushed.add({
       ingestId: id,
       connectedAtMs: ctx.clock.now(),
@@ -48,7 +48,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       ended: (reason) => {
         forget()
         metered.ended()
-        ctx.log.info({ ingest: id, reason }, 'an encoder disconnected')
+        ctx.log.info({ ingest: id, reason }, 'a publisher disconnected')
       },
     }
   }

@@ -5,7 +5,7 @@ import type { Destination } from '../ingest/broadcast.ts'
 const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
 
 /**
- * Reads `rtmp://host/v2/pub/{streamName}?token=…&sourceId=…` and `rtmp://host/live/{streamKey}`. Encoders differ in
+ * Reads `rtmp://host/v2/pub/{streamName}?token=…&sourceId=…` and `rtmp://host/live/{streamKey}`. Publishers differ in
  * where they split application and stream name, so Sluice joins the two first.
  */
 export function readDestination({ app, name, query }: Pick<PublishRequest, 'app' | 'name' | 'query'>): Destination {

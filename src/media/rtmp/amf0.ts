@@ -68,7 +68,7 @@ class AmfReader {
         this.#text(2) // Ignores the class name.
         return this.#properties(depth)
       case ECMA_ARRAY:
-        this.#take(4) // Ignores the count, which encoders often get wrong.
+        this.#take(4) // Ignores the count, which publishers often get wrong.
         return this.#properties(depth)
       case STRICT_ARRAY:
         return this.#array(depth)

@@ -19,7 +19,7 @@ interface ChunkStream {
 export interface ChunkLimits {
   /** The longest message. All unfinished ones together may have twice as many bytes. */
   readonly maxMessageBytes: number
-  /** How many chunk streams a connection may use; encoders use four or five. */
+  /** How many chunk streams a connection may use; publishers use four or five. */
   readonly maxChunkStreams: number
 }
 
@@ -146,7 +146,7 @@ export class ChunkReader {
     return this.#beginChunk(stream, messages)
   }
 
-  /** Some encoders omit the extended timestamp in further chunks: its four bytes are then payload. */
+  /** Some publishers omit the extended timestamp in further chunks: its four bytes are then payload. */
   #continueMessage(stream: ChunkStream, format: number, extended: number | null, messages: Message[]): string | null {
     if (format !== 3) return 'a message begins before the last one on its chunk stream has ended'
     const isPayload = extended !== null && extended !== stream.extended

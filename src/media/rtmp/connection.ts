@@ -13,7 +13,7 @@ import * as replies from './replies.ts'
 import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
 
-/** The longest message before the encoder is admitted. */
+/** The longest message before the publisher is admitted. */
 const MAX_COMMAND_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
 /** The most commands in a minute. */
@@ -21,7 +21,7 @@ const MAX_COMMANDS = 64
 const COMMANDS_WINDOW_MS = 60_000
 /** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
-/** The most sentences about one encoder in the log. */
+/** The most sentences about one publisher in the log. */
 const PROBLEMS_MAX = 16
 /** Not `BadName`: clients read that as "the name is in use". */
 const DENIED = 'NetStream.Publish.Denied'
@@ -117,7 +117,7 @@ export class RtmpConnection {
     else this.#expire()
   }
 
-  /** Says why to an encoder that has sent nothing of use for too long. */
+  /** Says why to a publisher that has sent nothing of use for too long. */
   #expire(): void {
     const isPublishing = this.#state === 'publishing'
     this.#endWith(isPublishing ? 'lost' : 'invalid')
@@ -132,7 +132,7 @@ export class RtmpConnection {
     return this.closed
   }
 
-  /** Ends the publication from outside. Ignores all further input; keeps the socket open until the encoder has read why. */
+  /** Ends the publication from outside. Ignores all further input; keeps the socket open until the publisher has read why. */
   #cut(why: string): Promise<void> {
     if (this.#state === 'lingering' || this.#state === 'over') return Promise.resolve()
     this.#endWith('cut')
@@ -227,7 +227,7 @@ export class RtmpConnection {
     }
   }
 
-  /** What is left out does not keep the connection: an encoder that sends nothing else is told the reason in the end. */
+  /** What is left out does not keep the connection: a publisher that sends nothing else is told the reason in the end. */
   #media(message: Message): string | null {
     if (this.#publication === null) return 'Media came before the permission to publish'
     const taken = this.#publication.take(message)
@@ -269,7 +269,7 @@ export class RtmpConnection {
     if (this.#problems.has(description) || this.#problems.size === PROBLEMS_MAX) return
     this.#problems.add(description)
     const { log, socket } = this.#options
-    log.warn({ peer: socket.remoteAddress, description }, 'an encoder sends what cannot be taken; the rest goes on')
+    log.warn({ peer: socket.remoteAddress, description }, 'a publisher sends what cannot be taken; the rest goes on')
   }
 
   #obey(command: RtmpCommand): string | null {

@@ -16,7 +16,7 @@ export type FlvPayload =
   | { readonly kind: 'audio'; readonly data: Buffer; readonly track?: AudioTrack }
   | { readonly kind: 'ignored' }
 
-/** What is wrong with a message, in a sentence for the operator of the encoder. */
+/** What is wrong with a message, in a sentence for the operator of the publisher. */
 export interface FlvProblem {
   /** `damaged`: only this message. `unsupported`: its codec. `further`: a track beside the first one of its kind. */
   readonly kind: 'damaged' | 'unsupported' | 'further'
@@ -76,7 +76,7 @@ export function parseVideo(payload: Buffer): Result<FlvPayload, FlvProblem> {
   if (data.length === 0) return ok(IGNORED)
   if (payload[1] === 0) return parseAvcConfig(data)
   if (payload[1] !== 1) return ok(IGNORED)
-  // 24 signed bits: encoders that shift their timestamps write small negative ones.
+  // 24 signed bits: publishers that shift their timestamps write small negative ones.
   return ok({ kind: 'video', key: first >> 4 === 1, compositionMs: payload.readIntBE(2, 3), data })
 }
 
@@ -106,7 +106,7 @@ function readG711(payload: Buffer, codec: 'pcma' | 'pcmu'): FlvPayload {
 function enhanced(payload: Buffer, kind: 'video' | 'audio', codec: string): FlvProblem {
   const isMultitrack = (payload.readUInt8(0) & 0x0f) === MULTITRACK[kind]
   if (isMultitrack && isFurtherTrack(payload)) {
-    return { kind: 'further', text: `The encoder sends several ${kind} tracks; only the first one is taken` }
+    return { kind: 'further', text: `The publisher sends several ${kind} tracks; only the first one is taken` }
   }
   const fourcc = payload.subarray(isMultitrack ? 2 : 1, isMultitrack ? 6 : 5).toString('latin1')
   const name = /^[\w.-]{4}$/.test(fourcc) ? ` (${fourcc})` : ''

@@ -15,13 +15,13 @@ export type Taken = 'media' | 'dropped'
  * moments would make every subscriber start twice.
  */
 const ALONE_MS = 500
-/** How long media before its configuration is dropped without a word, for encoders that send it late. */
+/** How long media before its configuration is dropped without a word, for publishers that send it late. */
 const UNCONFIGURED_MS = 5000
 
 export interface IngestOptions {
   /** Times are held against it. Null: the messages are from a process of ours. */
   readonly clock: Pick<Clock, 'monotonic'> | null
-  /** Something is left out or mended; a sentence for the operator of the encoder, one of a few. */
+  /** Something is left out or mended; a sentence for the operator of the publisher, one of a few. */
   readonly leftOut: (what: string) => void
 }
 
@@ -29,7 +29,7 @@ const TRUSTED: IngestOptions = { clock: null, leftOut: () => undefined }
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Reports tracks with the first frame that
- * needs them: an encoder sends both configurations before its first frame, so both tracks are reported together. Leaves out
+ * needs them: a publisher sends both configurations before its first frame, so both tracks are reported together. Leaves out
  * what is damaged, and goes on with the next message.
  */
 export class RtmpIngest {
@@ -51,7 +51,7 @@ export class RtmpIngest {
     this.#times = new TrackTimes(options.clock)
   }
 
-  /** For the tracks that come next: encoders send it before their configurations. */
+  /** For the tracks that come next: publishers send it before their configurations. */
   declare(bitrates: DeclaredBitrates): void {
     this.#declared = bitrates
   }
@@ -88,11 +88,11 @@ export class RtmpIngest {
 
   #timeOf(kind: 'video' | 'audio', timestamp: number): TrackTime {
     const time = this.#times.at(kind, timestamp)
-    if (time.isJump) this.#drop('The clock of the encoder jumps; its times go on as its media arrives')
+    if (time.isJump) this.#drop('The clock of the publisher jumps; its times go on as its media arrives')
     return time
   }
 
-  /** Ignores a repeated configuration: some encoders send it with every keyframe. */
+  /** Ignores a repeated configuration: some publishers send it with every keyframe. */
   #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
     const { track } = media
     const before = track.kind === 'video' ? this.#video : this.#audio

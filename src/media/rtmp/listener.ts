@@ -21,7 +21,7 @@ export interface RtmpOptions {
   readonly clock: Clock
   readonly random: Random
   readonly limits: RtmpLimits
-  /** Decides before the encoder may start; no media is accepted before it agrees. */
+  /** Decides before the publisher may start; no media is accepted before it agrees. */
   readonly publish: (request: PublishRequest) => Promise<PublishAnswer>
 }
 
@@ -38,14 +38,14 @@ export interface RtmpListener {
 const TICK_MS = 1000
 
 /**
- * Listens for RTMP encoders. Publishing only: playing is refused.
+ * Listens for RTMP publishers. Publishing only: playing is refused.
  * @throws the error of `listen`, such as EADDRINUSE
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, tls, clock, limits, log } = options
   const connections = new Set<RtmpConnection>()
   const plain = await listen((socket) => accept(socket), { host, port, log })
-  // The limits count a connection before its TLS handshake, and the time limit of the encoder includes the handshake.
+  // The limits count a connection before its TLS handshake, and the time limit of the publisher includes the handshake.
   const encrypted = tls
     ? await listen((socket) => accept(encrypt(socket, tls.context())), { host, port: tls.port, log }).catch(
         async (error: unknown) => {

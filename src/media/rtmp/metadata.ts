@@ -1,7 +1,7 @@
 import { decodeAmf } from './amf0.ts'
 import { MESSAGE, type Message } from './messages.ts'
 
-/** What an encoder says that its tracks keep to, bits per second. Absent: it does not say, or what it says is no bitrate. */
+/** What a publisher says that its tracks keep to, bits per second. Absent: it does not say, or what it says is no bitrate. */
 export interface DeclaredBitrates {
   readonly video?: number
   readonly audio?: number
@@ -13,7 +13,7 @@ const MAX_BYTES = 16_384
 const MAX_KBITS = 200_000
 
 /**
- * The bitrates in `onMetaData` (Adobe Flash Video File Format 10.1, annex E.5), which encoders send in `@setDataFrame`.
+ * The bitrates in `onMetaData` (Adobe Flash Video File Format 10.1, annex E.5), which publishers send in `@setDataFrame`.
  * Nothing depends on the rest of it, so that metadata that cannot be read does no harm.
  */
 export function readBitrates({ type, payload }: Message): DeclaredBitrates {

@@ -6,7 +6,7 @@ import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 
 type Admitted = Extract<PublishAnswer, { ok: true }>
 
-/** What an admitted encoder publishes. It reports bytes, and its end exactly once. */
+/** What an admitted publisher publishes. It reports bytes, and its end exactly once. */
 export class Publication {
   readonly #admitted: Admitted
   readonly #ingest: RtmpIngest

@@ -6,7 +6,7 @@ export const STREAM_ID = 1
 /** Bytes that may be sent before an acknowledgement, in both directions. */
 export const WINDOW_BYTES = 2_500_000
 
-/** The version and capabilities that encoders expect of a server. */
+/** The version and capabilities that publishers expect of a server. */
 const SERVER = amfObject({ fmsVer: 'FMS/3,0,1,123', capabilities: 31 })
 
 /** Answers to commands (RTMP 1.0 section 7.2). */

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 
 type Kind = 'video' | 'audio'
 
-/** A track that goes back this far has a clock that was set; encoders that order their frames badly go back less. */
+/** A track that goes back this far has a clock that was set; publishers that order their frames badly go back less. */
 const BACK_MS = 500
 /** A time that is further ahead of its arrival than any before it by this much comes from another clock. */
 const AHEAD_MS = 3000
@@ -13,7 +13,7 @@ interface TrackClock {
   /** The timestamp of its latest frame, and the same without its wraps. */
   readonly timestamp: number
   readonly rawMs: number
-  /** What is added to a time of the encoder. */
+  /** What is added to a time of the publisher. */
   readonly offsetMs: number
   readonly timeMs: number
   readonly arrivedAtMs: number

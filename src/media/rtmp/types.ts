@@ -6,7 +6,7 @@ export interface PublishRequest extends PublisherConnection {
   readonly app: string
   /** Without its query. */
   readonly name: string
-  /** The query of the name, followed by that of the application, where some encoders put it. */
+  /** The query of the name, followed by that of the application, where some publishers put it. */
   readonly query: URLSearchParams
 }
 

@@ -221,8 +221,8 @@ describe('a message that ended a broadcast is left out, and the rest goes on', (
     )
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
     expect(leftOut).toEqual([
-      'The encoder sends several audio tracks; only the first one is taken',
-      'The encoder sends several video tracks; only the first one is taken',
+      'The publisher sends several audio tracks; only the first one is taken',
+      'The publisher sends several video tracks; only the first one is taken',
       'Enhanced RTMP (mp4a) is not supported; send AAC without enhanced RTMP',
     ])
   })
