@@ -11,17 +11,6 @@ import { type Problems, shown } from '../validation/problems.ts'
  * index.
  */
 
-interface Lists {
-  allowedOrigins?: readonly string[] | null
-  allowedIpAddresses?: readonly string[] | null
-  allowedCountries?: readonly string[] | null
-  deniedCountries?: readonly string[] | null
-  updateAllowedOrigins?: readonly string[] | null
-  updateAllowedIpAddresses?: readonly string[] | null
-  updateAllowedCountries?: readonly string[] | null
-  updateDeniedCountries?: readonly string[] | null
-}
-
 type Parse = (text: string) => Result<string, string>
 
 const text = (parsed: Result<{ text: string }, string>): Result<string, string> =>
@@ -30,7 +19,7 @@ const text = (parsed: Result<{ text: string }, string>): Result<string, string> 
 const origin: Parse = (entry) => text(parseOriginRule(entry))
 const address: Parse = (entry) => text(parseAddressRule(entry))
 
-const PARSERS: Record<keyof Lists, Parse> = {
+const PARSERS = {
   allowedOrigins: origin,
   updateAllowedOrigins: origin,
   allowedIpAddresses: address,
@@ -39,7 +28,9 @@ const PARSERS: Record<keyof Lists, Parse> = {
   updateAllowedCountries: parseCountry,
   deniedCountries: parseCountry,
   updateDeniedCountries: parseCountry,
-}
+} as const satisfies Record<string, Parse>
+
+type Lists = { readonly [N in keyof typeof PARSERS]?: readonly string[] | null }
 
 /** One list without duplicates, in the order of the body; undefined when the body has none. */
 export function canonicalList(body: BodyReader<Lists>, name: keyof Lists): string[] | undefined {
