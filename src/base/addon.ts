@@ -6,8 +6,8 @@ const FOLDER = fileURLToPath(new URL('../../build/native', import.meta.url))
 
 /** What takes more processor time without addons (docs/reference/performance.md). */
 const PRICES = [
-  { names: ['fanout', 'udp'], price: 'a packet of WebRTC to a viewer takes three times the processor time' },
-  { names: ['splice'], price: 'a segment of HLS takes twice the processor time' },
+  { names: ['fanout', 'udp'], price: 'a packet of WebRTC takes two to three times the processor time' },
+  { names: ['splice'], price: 'a segment of HLS takes more than twice of it' },
 ] as const
 
 /**

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { hmac, hmacKey } from '../base/crypto.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
 /** Names of the headers of a callback, so that Sluice can serve a receiver that was written for another service. */
@@ -26,17 +27,17 @@ export function headerProfile(prefix = 'X-Service-'): HeaderProfile {
 }
 
 /** The HMAC key: the bytes of the webhook's secret, which is base64. */
-export const webhookKeyOf = (secret: string): Uint8Array => Buffer.from(secret, 'base64')
+export const webhookKeyOf = (secret: string): KeyObject => hmacKey(Buffer.from(secret, 'base64'))
 
 /** `sha1=` and the lower-case hexadecimal HMAC-SHA1 of the body as sent. */
-export function signBody(body: Uint8Array, key: Uint8Array): string {
-  return `sha1=${createHmac('sha1', key).update(body).digest('hex')}`
+export function signBody(body: Uint8Array, key: KeyObject): string {
+  return `sha1=${hmac('sha1', key, body).toString('hex')}`
 }
 
 /** `v1,` and the base64 HMAC-SHA256 over `id.seconds.body` (Standard Webhooks 1.0.0, signature scheme). */
-function signStandard(id: string, seconds: number, body: Uint8Array, key: Uint8Array): string {
-  const hmac = createHmac('sha256', key).update(`${id}.${seconds}.`).update(body)
-  return `v1,${hmac.digest('base64')}`
+function signStandard(id: string, seconds: number, body: Uint8Array, key: KeyObject): string {
+  const mac = createHmac('sha256', key).update(`${id}.${seconds}.`).update(body)
+  return `v1,${mac.digest('base64')}`
 }
 
 export interface Signing {
@@ -67,7 +68,7 @@ export function channelSignatureHeaders({ profile, secret, id, timestampMs, body
   return { [profile.streamingSignature]: `t=${seconds},h=${hash}`, ...standard }
 }
 
-function standardHeaders(id: string, timestampMs: number, body: Uint8Array, key: Uint8Array): Record<string, string> {
+function standardHeaders(id: string, timestampMs: number, body: Uint8Array, key: KeyObject): Record<string, string> {
   const seconds = Math.floor(timestampMs / 1000)
   return {
     'webhook-id': id,
@@ -121,7 +122,7 @@ export function verifySignature(given: Verification): Result<{ id: string | null
 
 function verifyStandard(
   given: Verification,
-  key: Uint8Array,
+  key: KeyObject,
   sent: { id: string; stamp: string; signatures: string },
 ): Result<{ id: string }, Mismatch> {
   if (!/^\d{1,12}$/.test(sent.stamp)) return err('wrong_signature')

@@ -1,4 +1,5 @@
-import { createHmac } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { hmacKey, hmacSha256 } from '../../../base/crypto.ts'
 import type { Random } from '../../../base/random.ts'
 import type { RtpHead } from '../srtp/writer.ts'
 import { parseRtcp } from '../wire/rtcp/rtcp.ts'
@@ -57,7 +58,7 @@ export class WebRtcTransport implements RtpSender {
   readonly #options: TransportOptions
   readonly #ice: IceLiteAgent
   readonly #handshake: DtlsHandshake
-  readonly #cookieKey: Buffer
+  readonly #cookieKey: KeyObject
   readonly #rtcp = new Allowance(RTCP)
   #events: TransportEvents = NO_EVENTS
   /** Where the datagram that the handshake works on came from. */
@@ -82,7 +83,7 @@ export class WebRtcTransport implements RtpSender {
     this.seenAtMs = nowMs
     this.mediaAtMs = nowMs
     this.#nowMs = nowMs
-    this.#cookieKey = options.random.bytes(32)
+    this.#cookieKey = hmacKey(options.random.bytes(32))
     const { credentials, remote, random, identity, fingerprint, dtlsRole } = options
     this.#ice = new IceLiteAgent({
       credentials,
@@ -245,7 +246,7 @@ export class WebRtcTransport implements RtpSender {
 
   /** Each address gets a cookie of its own, so that a cookie read at one address proves nothing about another. */
   #proofOf(from: Endpoint, nowMs: number): AddressProof {
-    const cookie = createHmac('sha256', this.#cookieKey).update(endpointKeyOf(from)).digest().subarray(0, COOKIE_BYTES)
+    const cookie = hmacSha256(this.#cookieKey, endpointKeyOf(from)).subarray(0, COOKIE_BYTES)
     return { cookie, proved: () => this.#ice.paths.prove(from, nowMs) }
   }
 
