@@ -46,7 +46,8 @@ function filesBelow(place: string): string[] {
 
 export function parse(source: Source): Module {
   const nodes: SyntaxNode[] = []
-  collect(parseAst(source.text, { lang: 'ts' }, source.path) as unknown as SyntaxNode, nodes)
+  const lang = source.path.endsWith('.tsx') ? 'tsx' : 'ts'
+  collect(parseAst(source.text, { lang }, source.path) as unknown as SyntaxNode, nodes)
   return { ...source, nodes }
 }
 

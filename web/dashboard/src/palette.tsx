@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { listChannels } from '#api/channels.ts'
 import { listPublishTokensByName, listSubscribeTokensByName } from '#api/tokens.ts'
 import { call, callPage } from './api/call.ts'
 import { streams } from './live.ts'
-import { PLACES } from './pages/pages.ts'
+import { NAV_ITEMS } from './navigation.ts'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { useModal } from './parts/modal.ts'
 import { go } from './router.ts'
 import { canChange } from './session.ts'
 import { words } from './words/words.ts'
@@ -44,7 +45,7 @@ function places(typed: string): Hit[] {
         { icon: 'plus', text: words.channels.create, kind: text.action, path: '/channels/new' },
       ]
     : []
-  const pages: Hit[] = PLACES.map(({ icon, text: shown, path }) => ({ icon, text: shown, kind: text.page, path }))
+  const pages: Hit[] = NAV_ITEMS.map(({ icon, text: shown, path }) => ({ icon, text: shown, kind: text.page, path }))
   const matches = (hit: Hit): boolean => hit.text.toLowerCase().includes(typed.toLowerCase())
   return [...[...pages, ...actions].filter(matches), ...(typed === '' ? [] : onAir().filter(matches).slice(0, MOST))]
 }
@@ -107,6 +108,16 @@ function useHits(typed: string): readonly Hit[] {
   return [...places(typed), ...found]
 }
 
+const close = (): void => {
+  isPaletteOpen.value = false
+}
+
+function open(hit: Hit | undefined): void {
+  if (!hit) return
+  close()
+  go(hit.path)
+}
+
 /** The search over pages, actions, live streams, tokens and channels. Arrow keys choose, Enter goes there, Escape closes. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -114,22 +125,7 @@ export function Palette() {
   const [at, setAt] = useState(0)
   const hits = useHits(typed)
   const id = useId()
-  // Before the next key, which belongs to the search already.
-  useLayoutEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
-  }, [])
-  const close = (): void => {
-    isPaletteOpen.value = false
-  }
-  const open = (hit: Hit | undefined): void => {
-    if (!hit) return
-    close()
-    go(hit.path)
-  }
+  useModal(dialog)
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0 && hits.length > 0) {

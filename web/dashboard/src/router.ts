@@ -6,6 +6,12 @@ export interface Route {
   readonly query: URLSearchParams
 }
 
+/** What a page gets: the values of its address. */
+export interface PageArgs {
+  readonly values: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+}
+
 function read(): Route {
   const [path = '', query = ''] = location.hash.slice(1).split('?', 2)
   return { path: path || '/', query: new URLSearchParams(query) }

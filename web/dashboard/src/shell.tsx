@@ -1,6 +1,5 @@
 import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { PLACES, placeOf, type Place } from './pages/pages.ts'
 import { isPaletteOpen } from './palette.tsx'
 import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
@@ -8,6 +7,7 @@ import { Menu } from './parts/menu.tsx'
 import { Shape, State } from './parts/state.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { streams, updates } from './live.ts'
+import { NAV_ITEMS, type NavItem, navPathOf } from './navigation.ts'
 import { onAir } from './onAir.ts'
 import { go, linkTo, route } from './router.ts'
 import { canChange, session, signOut } from './session.ts'
@@ -16,7 +16,7 @@ import { chooseLanguage, LANGUAGES, otherLanguages } from './words/language.ts'
 import { words } from './words/words.ts'
 
 const text = words.frame
-const place = computed(() => placeOf(route.value.path))
+const currentPath = computed(() => navPathOf(route.value.path))
 
 const Brand = () => (
   <a class="brand" href={linkTo('/')}>
@@ -27,18 +27,18 @@ const Brand = () => (
   </a>
 )
 
-function NavLink({ path, icon, text: shown }: Place) {
+function NavLink({ path, icon, text: shown }: NavItem) {
   return (
-    <a href={linkTo(path)} aria-current={place.value === path ? 'page' : undefined}>
+    <a href={linkTo(path)} aria-current={currentPath.value === path ? 'page' : undefined}>
       <Icon name={icon} />
       {shown}
-      {path === '/' && <LiveTally />}
+      {path === '/' && <StreamTally />}
     </a>
   )
 }
 
 /** How many streams are on the air. */
-function LiveTally() {
+function StreamTally() {
   const count = streams.value?.length ?? 0
   if (count === 0) return null
   return (
@@ -128,13 +128,13 @@ const MoreMenu = () => (
         {text.more}
       </>
     }
-    items={PLACES.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
+    items={NAV_ITEMS.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
   />
 )
 
 /** The frame around every page: navigation at the side, or at the top and the bottom of a phone. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  const [overview, tokens] = PLACES
+  const [overview, tokens] = NAV_ITEMS
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
@@ -151,8 +151,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <GoLive />
           <Find />
           <nav class="nav" aria-label={text.main}>
-            {PLACES.map((one) => (
-              <NavLink key={one.path} {...one} />
+            {NAV_ITEMS.map((item) => (
+              <NavLink key={item.path} {...item} />
             ))}
           </nav>
           <div class="side-foot">
@@ -171,7 +171,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
             {text.goLive}
           </a>
         )}
-        <a href={linkTo('/access')} aria-current={place.value === '/access' ? 'page' : undefined}>
+        <a href={linkTo('/access')} aria-current={currentPath.value === '/access' ? 'page' : undefined}>
           <Icon name="access" />
           {text.access}
         </a>

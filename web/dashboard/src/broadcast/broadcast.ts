@@ -2,7 +2,8 @@ import { signal } from '@preact/signals'
 import { type MediaStats, SluiceError, WhipPublisher } from '../../../client/index.ts'
 import { onAir } from '../onAir.ts'
 import { bitrateOf, type Quality } from './quality.ts'
-import { openSource, type Source, type SourceKind, type SourceOptions } from './sources.ts'
+import { openSource, type SourceKind, type SourceOptions } from './sources.ts'
+import type { Source } from './testPattern.ts'
 
 /** `off`: the video is only in this page. */
 export type AirState = 'off' | 'connecting' | 'live' | 'reconnecting'

@@ -1,14 +1,7 @@
 import { type Quality, sizeOf } from './quality.ts'
-import { openTestPattern } from './testPattern.ts'
+import { openTestPattern, type Source } from './testPattern.ts'
 
 export type SourceKind = 'test' | 'camera' | 'screen'
-
-/** Media that may be broadcast. */
-export interface Source {
-  readonly media: MediaStream
-  /** Releases the camera and everything else. */
-  stop(): void
-}
 
 export interface SourceOptions {
   readonly quality: Quality

@@ -1,9 +1,15 @@
 import { openAudio } from './audio.ts'
-import type { Source } from './sources.ts'
 
 const WIDTH = 1280
 const HEIGHT = 720
 const MONO = 'ui-monospace, Menlo, Consolas, monospace'
+
+/** Media that may be broadcast. */
+export interface Source {
+  readonly media: MediaStream
+  /** Releases the camera and everything else. */
+  stop(): void
+}
 
 interface PatternOptions {
   readonly width: number

@@ -1,12 +1,5 @@
 import type { ComponentType } from 'preact'
-import type { IconName } from '../parts/icon.tsx'
-import { words } from '../words/words.ts'
-
-/** What a page gets: the values of its address. */
-export interface PageArgs {
-  readonly values: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
-}
+import type { PageArgs } from '../router.ts'
 
 interface PageEntry {
   /** The form of its address; `:name` is a value. */
@@ -73,25 +66,3 @@ export const PAGES: readonly PageEntry[] = [
   },
   { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
 ]
-
-/** A place of the navigation. */
-export interface Place {
-  readonly path: string
-  readonly icon: IconName
-  readonly text: string
-}
-
-export const PLACES: readonly Place[] = [
-  { path: '/', icon: 'overview', text: words.frame.overview },
-  { path: '/tokens/publish', icon: 'tokens', text: words.frame.tokens },
-  { path: '/channels', icon: 'channels', text: words.frame.channels },
-  { path: '/recordings', icon: 'recordings', text: words.frame.recordings },
-  { path: '/access', icon: 'access', text: words.frame.access },
-  { path: '/analytics', icon: 'analytics', text: words.frame.analytics },
-  { path: '/webhooks', icon: 'webhooks', text: words.frame.webhooks },
-  { path: '/settings/security', icon: 'settings', text: words.frame.settings },
-]
-
-/** The place that a page belongs to: the first part of its path. */
-export const placeOf = (path: string): string =>
-  PLACES.find((place) => place.path.split('/')[1] === path.split('/')[1])?.path ?? ''

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { useSubmit } from './form.tsx'
+import { useModal } from './modal.ts'
 import { Notice } from './notice.tsx'
 
 const text = words.parts
@@ -21,13 +22,7 @@ interface DialogProps {
 export function Dialog({ title, children, foot, onClose, onSubmit }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
-  }, [])
+  useModal(dialog)
   const cancel = (event: Event): void => {
     event.preventDefault()
     onClose()

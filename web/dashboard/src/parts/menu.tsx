@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import { IconButton } from './button.tsx'
@@ -24,39 +24,7 @@ interface MenuProps {
 export function Menu({ label, items, face }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    if (!isOpen) return undefined
-    root.current?.querySelector<HTMLElement>('[role=menu]')?.showPopover()
-    // Not closed by a scroll: its event may come from before the click.
-    const follow = (): void => place(root.current)
-    follow()
-    const buttons = [...(root.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]') ?? [])]
-    buttons[0]?.focus()
-    const onKey = (event: KeyboardEvent): void => {
-      const at = buttons.indexOf(document.activeElement as HTMLButtonElement)
-      const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-      if (step !== 0) {
-        event.preventDefault()
-        buttons[(at + step + buttons.length) % buttons.length]?.focus()
-      } else if (event.key === 'Escape' || event.key === 'Tab') {
-        setOpen(false)
-        root.current?.querySelector('button')?.focus()
-      }
-    }
-    const onPointer = (event: Event): void => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false)
-    }
-    addEventListener('keydown', onKey)
-    addEventListener('scroll', follow, true)
-    addEventListener('resize', follow)
-    addEventListener('pointerdown', onPointer)
-    return () => {
-      removeEventListener('keydown', onKey)
-      removeEventListener('scroll', follow, true)
-      removeEventListener('resize', follow)
-      removeEventListener('pointerdown', onPointer)
-    }
-  }, [isOpen])
+  useOpenMenu(root, isOpen, () => setOpen(false))
   return (
     <div class="menu-root" ref={root}>
       {face ? (
@@ -99,6 +67,43 @@ export function Menu({ label, items, face }: MenuProps) {
       )}
     </div>
   )
+}
+
+/** Shows the menu in `root` while it is open, with its keys, and closes it by `close`. */
+function useOpenMenu(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return undefined
+    root.current?.querySelector<HTMLElement>('[role=menu]')?.showPopover()
+    // Not closed by a scroll: its event may come from before the click.
+    const follow = (): void => place(root.current)
+    follow()
+    const buttons = [...(root.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]') ?? [])]
+    buttons[0]?.focus()
+    const onKey = (event: KeyboardEvent): void => {
+      const at = buttons.indexOf(document.activeElement as HTMLButtonElement)
+      const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+      if (step !== 0) {
+        event.preventDefault()
+        buttons[(at + step + buttons.length) % buttons.length]?.focus()
+      } else if (event.key === 'Escape' || event.key === 'Tab') {
+        close()
+        root.current?.querySelector('button')?.focus()
+      }
+    }
+    const onPointer = (event: Event): void => {
+      if (!root.current?.contains(event.target as Node)) close()
+    }
+    addEventListener('keydown', onKey)
+    addEventListener('scroll', follow, true)
+    addEventListener('resize', follow)
+    addEventListener('pointerdown', onPointer)
+    return () => {
+      removeEventListener('keydown', onKey)
+      removeEventListener('scroll', follow, true)
+      removeEventListener('resize', follow)
+      removeEventListener('pointerdown', onPointer)
+    }
+  }, [isOpen])
 }
 
 const GAP_PX = 4

@@ -1,4 +1,4 @@
-import type { Sentences } from './words.ts'
+import type { Sentences } from './complete.ts'
 
 /** German. A sentence that is missing here is shown in English; test/web/dashboard/words.test.ts names those. */
 export const de: Sentences = {

@@ -1,19 +1,6 @@
-import { complete, type Partly } from './complete.ts'
+import { complete, type Sentences, type Words } from './complete.ts'
 import { en } from './en.ts'
 import { language, type Language } from './language.ts'
-
-/** The shape of a translation: the same keys, any text. */
-type Translation<T> = {
-  readonly [K in keyof T]: T[K] extends (...args: infer A) => string
-    ? (...args: A) => string
-    : T[K] extends string
-      ? string
-      : Translation<T[K]>
-}
-
-export type Words = Translation<typeof en>
-/** What the file of a language has. */
-export type Sentences = Partly<Words>
 
 /** The file of each language; only one is loaded. A new language is a file, a name in `language.ts`, and a line here. */
 const FILES: Readonly<Record<Exclude<Language, 'en'>, () => Promise<Sentences>>> = {

@@ -43,7 +43,7 @@ export const emptyQuestion: Question = {
 const isId = (token: string): boolean => /^\d{1,15}$/.test(token)
 
 /** The body of the operation. Empty fields are left out: a client without a token or a site. */
-export function questionBody({ action, protocol, streamName, token, ip, origin, country }: Question) {
+function questionBody({ action, protocol, streamName, token, ip, origin, country }: Question) {
   const given = token.trim()
   return {
     action,
@@ -57,7 +57,7 @@ export function questionBody({ action, protocol, streamName, token, ip, origin, 
 }
 
 /** The command that asks the same. It takes the value of a token, never its id. */
-export function questionCommand({ action, protocol, streamName, token, ip, origin, country }: Question): string {
+function questionCommand({ action, protocol, streamName, token, ip, origin, country }: Question): string {
   const flags = [
     `--action ${action}`,
     `--protocol ${protocol}`,
@@ -121,11 +121,13 @@ function Answered({ answer }: { readonly answer: Checked }) {
   )
 }
 
-function Fields(props: {
+interface FieldsProps {
   readonly question: Question
   readonly errors: Readonly<Record<string, string>>
   readonly onQuestion: (question: Question) => void
-}) {
+}
+
+function Fields(props: FieldsProps) {
   const { question, errors, onQuestion } = props
   const set = (changes: Partial<Question>): void => onQuestion({ ...question, ...changes })
   const actions = (['view', 'publish'] as const).map((one) => [one, words.access.actions[one]] as const)
@@ -175,6 +177,16 @@ function Fields(props: {
         value={question.token}
         onValue={(token) => set({ token })}
       />
+      <ClientFields {...props} />
+    </>
+  )
+}
+
+/** Where the client is. */
+function ClientFields({ question, errors, onQuestion }: FieldsProps) {
+  const set = (changes: Partial<Question>): void => onQuestion({ ...question, ...changes })
+  return (
+    <>
       <TextField
         label={text.address}
         required

@@ -2,7 +2,7 @@
 const KEPT_MS = 10_000
 
 /** A table as CSV (RFC 4180). Text that a spreadsheet would read as a formula gets a quote in front. */
-export const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
+const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 
 function cellOf(value: string | number): string {

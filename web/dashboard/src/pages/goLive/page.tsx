@@ -28,15 +28,14 @@ import { Segment, useSubmit } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Bones, Empty, LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
-import { linkTo, setQuery } from '../../router.ts'
+import { linkTo, type PageArgs, setQuery } from '../../router.ts'
 import { session } from '../../session.ts'
 import { useStreamNow } from '../../streamNow.ts'
 import { words } from '../../words/words.ts'
-import type { PageArgs } from '../pages.ts'
 import { type Choices, MediaFields } from './form.tsx'
 import { nameOf } from '../tokens/choice.tsx'
 import type { TokenRecord } from '../tokens/operations.ts'
-import { type Asked, firstNameOf, type Start, startOf, TokenFields } from './token.tsx'
+import { firstNameOf, type Start, type StartQuery, startOf, TokenFields } from './token.tsx'
 
 const text = words.goLive
 
@@ -101,7 +100,7 @@ const NoTokenFor = ({ streamName }: { readonly streamName: string }) => (
   </section>
 )
 
-const askedIn = (query: URLSearchParams): Asked => ({
+const askedIn = (query: URLSearchParams): StartQuery => ({
   tokenId: query.get('token'),
   streamName: query.get('stream') ?? '',
 })

@@ -13,7 +13,7 @@ import { allowsOrigin } from './origins.ts'
 const text = words.goLive
 
 /** What the page's address asks for: the id of a token, or the name of a stream. */
-export interface Asked {
+export interface StartQuery {
   readonly tokenId: string | null
   readonly streamName: string
 }
@@ -27,7 +27,11 @@ export type Start =
   | { readonly kind: 'none' }
 
 /** The token that was asked for, one that covers the stream, or the newest that may be used now. */
-export async function startOf({ tokenId, streamName }: Asked, accountId: string, signal: AbortSignal): Promise<Start> {
+export async function startOf(
+  { tokenId, streamName }: StartQuery,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<Start> {
   if (tokenId !== null) return startWith(await read(tokenId, signal), streamName)
   if (streamName !== '') {
     const token = await covering(accountId, streamName, signal)

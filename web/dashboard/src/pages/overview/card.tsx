@@ -15,7 +15,7 @@ import { Thumbnail } from './thumbnail.tsx'
 const text = words.overview
 
 /** One stream on the air. */
-export function LiveCard({ stream }: { readonly stream: StreamOnAir }) {
+export function StreamCard({ stream }: { readonly stream: StreamOnAir }) {
   const { streamName, startedOn, protocol, viewers, tokenLabel } = stream
   const path = `/streams/${encodeURIComponent(streamName)}`
   return (

@@ -3,12 +3,11 @@ import { LinkButton } from '../../parts/button.tsx'
 import { Bones } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
-import { linkTo } from '../../router.ts'
+import { linkTo, type PageArgs } from '../../router.ts'
 import { canChange, session } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { progress } from '../firstRun/progress.ts'
-import type { PageArgs } from '../pages.ts'
-import { LiveCard } from './card.tsx'
+import { StreamCard } from './card.tsx'
 import { Attention, JustHappened, Refused, WatchedBy } from './side.tsx'
 import { BandwidthPlot, type Range, useSeries, ViewersPlot } from './traffic.tsx'
 
@@ -26,7 +25,7 @@ export function OverviewPage({ query }: PageArgs) {
     <Page title={text.title} actions={canChange() && <NewToken />}>
       {isEmpty && <NothingLive />}
       <div class="home">
-        {!isEmpty && <LiveNow isWhole={query.get('streams') === 'all'} wholeLink={withAll(query, 'streams')} />}
+        {!isEmpty && <StreamsNow isWhole={query.get('streams') === 'all'} wholeLink={withAll(query, 'streams')} />}
         <div class="stack main">
           <ViewersPlot series={series} range={range} />
           <BandwidthPlot series={series} />
@@ -52,7 +51,7 @@ const NewToken = () => (
   </LinkButton>
 )
 
-function LiveNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
+function StreamsNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
   const all = streams.value
   const sorted = (all ?? []).toSorted((a, b) => b.viewers - a.viewers)
   const [shown, others] = [sorted.slice(0, CARDS_MAX), sorted.slice(CARDS_MAX)]
@@ -65,7 +64,7 @@ function LiveNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly w
       {all === null && <Bones rows={3} />}
       <ul class="live-grid">
         {shown.map((stream) => (
-          <LiveCard key={stream.streamName} stream={stream} />
+          <StreamCard key={stream.streamName} stream={stream} />
         ))}
       </ul>
       {others.length > 0 && !isWhole && <a href={wholeLink}>{text.more(count(others.length))}</a>}

@@ -23,10 +23,9 @@ import { State, type StateKind } from '../../parts/state.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { bytes, count, duration, Time } from '../../parts/values.tsx'
-import { setQuery } from '../../router.ts'
+import { type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import type { PageArgs } from '../pages.ts'
 
 const text = words.recordings
 

@@ -8,10 +8,9 @@ import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { type Column, More, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/values.tsx'
-import { setQuery } from '../../router.ts'
+import { type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { saveFile } from '../analytics/csv.ts'
-import type { PageArgs } from '../pages.ts'
 import { SettingsFrame } from './tabs.tsx'
 
 const text = words.settings

@@ -67,17 +67,7 @@ export function Credentials() {
       {fresh && <FreshValue fresh={fresh} />}
       {isMaking && (
         <NameDialog title={text.newCredential} onName={create} onClose={() => setMaking(false)}>
-          {() => (
-            <Segment
-              label={text.scope}
-              choices={[
-                ['write', text.scopes.write],
-                ['read', text.scopes.read],
-              ]}
-              value={scope}
-              onChange={setScope}
-            />
-          )}
+          {() => <ScopeChoice value={scope} onChange={setScope} />}
         </NameDialog>
       )}
       {doomed && (
@@ -93,6 +83,18 @@ export function Credentials() {
     </Card>
   )
 }
+
+const ScopeChoice = ({ value, onChange }: { readonly value: Scope; readonly onChange: (scope: Scope) => void }) => (
+  <Segment
+    label={text.scope}
+    choices={[
+      ['write', text.scopes.write],
+      ['read', text.scopes.read],
+    ]}
+    value={value}
+    onChange={onChange}
+  />
+)
 
 function Row({ credential, onDelete }: { readonly credential: Credential; readonly onDelete: () => void }) {
   const { name, key, scope, lastUsedOn } = credential

@@ -18,13 +18,13 @@ import { NameDialog } from './nameDialog.tsx'
 const text = words.settings
 
 type Secret = Answer<typeof listSecrets>[number]
-type Asked = { readonly what: 'create' } | { readonly what: 'refresh' | 'delete'; readonly secret: Secret }
+type Question = { readonly what: 'create' } | { readonly what: 'refresh' | 'delete'; readonly secret: Secret }
 
 /** The API secrets of the account: made, refreshed and deleted. */
 export function Secrets() {
   const list = useLoad((signal) => call(listSecrets, {}, { signal }), [])
   useFollow(secretEdits, list.reload)
-  const [asked, setAsked] = useState<Asked | null>(null)
+  const [asked, setAsked] = useState<Question | null>(null)
   const [fresh, setFresh] = useState<Fresh | null>(null)
   const show = ({ name, value }: { name: string; value: string }): void => {
     setFresh({ name, values: [[text.secret, value]] })
@@ -88,7 +88,7 @@ export function Secrets() {
   )
 }
 
-const columnsOf = (ask: (asked: Asked) => void): Column<Secret>[] => [
+const columnsOf = (ask: (question: Question) => void): Column<Secret>[] => [
   {
     id: 'name',
     title: text.name,

@@ -22,7 +22,7 @@ export interface MissingEntry {
 }
 
 /** The entry that a token lacks for a refused client; null: no single entry of a list would do. */
-export function missingEntry(token: StoredToken, { code, origin, address }: Refused): MissingEntry | null {
+function missingEntry(token: StoredToken, { code, origin, address }: Refused): MissingEntry | null {
   if (code === 'origin_not_allowed' && origin && URL.canParse(origin)) {
     const { host } = new URL(origin)
     return host === '' || token.allowedOrigins.includes(host) ? null : { field: 'allowedOrigins', entry: host }

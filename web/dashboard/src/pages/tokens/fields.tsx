@@ -201,7 +201,7 @@ function SitesHint(props: FieldsProps) {
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
 /** Whether a list of allowed sites has the site of a page. */
-export function includesSite(
+function includesSite(
   sites: readonly string[],
   { protocol, hostname, port }: { readonly protocol: string; readonly hostname: string; readonly port: string },
 ): boolean {

@@ -4,9 +4,8 @@ import { CodeBlock } from '../../parts/copy.tsx'
 import { Segment, TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
-import { go, linkTo } from '../../router.ts'
+import { go, linkTo, type PageArgs } from '../../router.ts'
 import { words } from '../../words/words.ts'
-import type { PageArgs } from '../pages.ts'
 import {
   countWrong,
   type FieldsProps,

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { endSession } from '#api/tokens.ts'
+import { type Answer, endSession, type listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import type { Loaded } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
@@ -12,9 +12,10 @@ import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import type { TokenKind } from './tokenForm.ts'
-import type { Session } from './tokenPage.tsx'
 
 const text = words.tokens.sessions
+
+export type Session = Answer<typeof listSessions>[number]
 
 /** The sessions that use a token now, each with a way to end it. */
 export function SessionCard(props: {

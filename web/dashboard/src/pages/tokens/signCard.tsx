@@ -62,7 +62,7 @@ export function SignCard({ token }: { readonly token: TokenRecord }) {
         }
       >
         <p class="note">{text.lead}</p>
-        {error && !hasPlace(fields) && <Notice kind="error">{error.message}</Notice>}
+        {error && !isOfField(fields) && <Notice kind="error">{error.message}</Notice>}
         <div class="form">
           <SignFields form={form} errors={fields} onForm={setForm} />
         </div>
@@ -73,15 +73,17 @@ export function SignCard({ token }: { readonly token: TokenRecord }) {
   )
 }
 
-const PLACES = ['streamName', 'expiresInSeconds', 'jti', 'allowedOrigins', 'allowedIpAddresses']
-const hasPlace = (errors: Readonly<Record<string, string>>): boolean =>
-  PLACES.some((field) => errorOf(errors, field) !== undefined)
+const FIELDS = ['streamName', 'expiresInSeconds', 'jti', 'allowedOrigins', 'allowedIpAddresses']
+const isOfField = (errors: Readonly<Record<string, string>>): boolean =>
+  FIELDS.some((field) => errorOf(errors, field) !== undefined)
 
-function SignFields(props: {
+interface SignFieldsProps {
   readonly form: SignForm
   readonly errors: Readonly<Record<string, string>>
   readonly onForm: (form: SignForm) => void
-}) {
+}
+
+function SignFields(props: SignFieldsProps) {
   const { form, errors, onForm } = props
   return (
     <>
@@ -115,40 +117,45 @@ function SignFields(props: {
           )}
         </Field>
       </div>
-      <details>
-        <summary>{text.narrow}</summary>
-        <div class="form in-details">
-          <ChipsField
-            label={text.origin}
-            isOptional
-            check={checkSite}
-            error={errorOf(errors, 'allowedOrigins', form.origins)}
-            values={form.origins}
-            onValues={(origins) => onForm({ ...form, origins })}
-          />
-          <ChipsField
-            label={text.address}
-            isOptional
-            check={checkAddress}
-            error={errorOf(errors, 'allowedIpAddresses', form.addresses)}
-            values={form.addresses}
-            onValues={(addresses) => onForm({ ...form, addresses })}
-          />
-          <TextField
-            label={text.jti}
-            isOptional
-            hint={text.jtiHint}
-            maxLength={128}
-            autocomplete="off"
-            error={errorOf(errors, 'jti')}
-            value={form.jti}
-            onValue={(jti) => onForm({ ...form, jti })}
-          />
-        </div>
-      </details>
+      <NarrowFields {...props} />
     </>
   )
 }
+
+/** What narrows a signed token further than its parent. */
+const NarrowFields = ({ form, errors, onForm }: SignFieldsProps) => (
+  <details>
+    <summary>{text.narrow}</summary>
+    <div class="form in-details">
+      <ChipsField
+        label={text.origin}
+        isOptional
+        check={checkSite}
+        error={errorOf(errors, 'allowedOrigins', form.origins)}
+        values={form.origins}
+        onValues={(origins) => onForm({ ...form, origins })}
+      />
+      <ChipsField
+        label={text.address}
+        isOptional
+        check={checkAddress}
+        error={errorOf(errors, 'allowedIpAddresses', form.addresses)}
+        values={form.addresses}
+        onValues={(addresses) => onForm({ ...form, addresses })}
+      />
+      <TextField
+        label={text.jti}
+        isOptional
+        hint={text.jtiHint}
+        maxLength={128}
+        autocomplete="off"
+        error={errorOf(errors, 'jti')}
+        value={form.jti}
+        onValue={(jti) => onForm({ ...form, jti })}
+      />
+    </div>
+  </details>
+)
 
 function SignedToken({ signed }: { readonly signed: Signed }) {
   return (

@@ -18,7 +18,7 @@ export function until(atMs: number, nowMs: number): string {
   return hours < 48 ? relative.format(hours, 'hour') : relative.format(Math.round(hours / 24), 'day')
 }
 
-export const isExpired = ({ expiresOn }: TokenRecord): boolean =>
+const isExpired = ({ expiresOn }: TokenRecord): boolean =>
   expiresOn !== undefined && Date.parse(expiresOn) <= Date.now()
 
 export const expiresSoon = (token: TokenRecord): boolean =>

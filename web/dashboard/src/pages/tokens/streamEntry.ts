@@ -5,7 +5,7 @@ export interface StreamEntry {
 }
 
 /** Reads what a person typed: a text between slashes is a pattern. */
-export function readEntry(typed: string): StreamEntry {
+function readEntry(typed: string): StreamEntry {
   const isRegex = typed.length >= 2 && typed.startsWith('/') && typed.endsWith('/')
   return { streamName: isRegex ? typed.slice(1, -1) : typed, isRegex }
 }

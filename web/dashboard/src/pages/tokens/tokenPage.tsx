@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type Answer, listSessions } from '#api/tokens.ts'
+import { listSessions } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
@@ -11,17 +11,16 @@ import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State } from '../../parts/state.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { go, linkTo } from '../../router.ts'
+import { go, linkTo, type PageArgs } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import type { PageArgs } from '../pages.ts'
 import { AddressCards } from './addressCards.tsx'
 import { CommandCard } from './commandCard.tsx'
 import { DeleteTokens } from './deleteTokens.tsx'
 import { readToken, type TokenRecord, updateToken } from './operations.ts'
 import { RefusalCard } from './refusalCard.tsx'
 import { RulesCard } from './rulesCard.tsx'
-import { SessionCard } from './sessionCard.tsx'
+import { type Session, SessionCard } from './sessionCard.tsx'
 import { SignCard } from './signCard.tsx'
 import { expiresSoon, TokenStateMark, until } from './state.tsx'
 import { switchTokens } from './switching.ts'
@@ -30,8 +29,6 @@ import './tokens.css'
 
 const text = words.tokens
 const SESSIONS_SHOWN = 20
-
-export type Session = Answer<typeof listSessions>[number]
 
 export const PublishTokenPage = (args: PageArgs) => <TokenPage kind="publish" {...argsOf(args)} />
 export const SubscribeTokenPage = (args: PageArgs) => <TokenPage kind="subscribe" {...argsOf(args)} />

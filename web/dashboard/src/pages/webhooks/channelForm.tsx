@@ -66,7 +66,7 @@ export function ChannelWebhookForm({ webhook, onSaved, onClose }: FormProps) {
       onSubmit={onSubmit}
       foot={<SubmitFoot verb={verb} isBusy={isBusy} onClose={onClose} />}
     >
-      {error && Object.keys(fields).every((field) => !PLACES.includes(field)) && (
+      {error && Object.keys(fields).every((field) => !FIELDS.includes(field)) && (
         <Notice kind="error">{error.message}</Notice>
       )}
       <TextField
@@ -101,7 +101,7 @@ export function ChannelWebhookForm({ webhook, onSaved, onClose }: FormProps) {
   )
 }
 
-const PLACES = ['name', 'url', 'description']
+const FIELDS = ['name', 'url', 'description']
 
 interface ChoiceProps {
   readonly draft: Draft

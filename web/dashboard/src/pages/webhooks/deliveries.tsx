@@ -16,9 +16,9 @@ import { words } from '../../words/words.ts'
 import { type Delivery, DeliveryDetail } from './deliveryDetail.tsx'
 import { hasFilter, readDeliveryFilters } from './deliveryFilters.ts'
 import { FilterTools } from './filterTools.tsx'
-import type { Webhook } from './page.tsx'
 import { RedeliverAll } from './redeliverAll.tsx'
 import { DELIVERY_STATES } from './states.ts'
+import type { Webhook } from './webhook.ts'
 import './webhooks.css'
 
 const text = words.webhooks

@@ -5,7 +5,7 @@ import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
-import { KINDS } from './webhookCard.tsx'
+import { KINDS } from './webhook.ts'
 
 const text = words.webhooks
 

@@ -1,27 +1,22 @@
 import { useState } from 'preact/hooks'
-import { type Answer, listWebhooks } from '#api/tokens.ts'
+import { listWebhooks } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { webhookEdits } from '../../live.ts'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
-import { go, linkTo } from '../../router.ts'
+import { go, linkTo, type PageArgs } from '../../router.ts'
 import { words } from '../../words/words.ts'
-import type { PageArgs } from '../pages.ts'
 import { Deliveries } from './deliveries.tsx'
 import { WebhooksFrame } from './frame.tsx'
 import { NewWebhook } from './newWebhook.tsx'
 import { PickList } from './pickList.tsx'
-import { kindsOf, WebhookCard } from './webhookCard.tsx'
+import { hostOf, kindsOf, type Webhook } from './webhook.ts'
+import { WebhookCard } from './webhookCard.tsx'
 
 const text = words.webhooks
 /** The most webhooks of one page of the list; accounts have a few. */
 const MOST = 100
-
-export type Webhook = Answer<typeof listWebhooks>[number]
-
-/** The host of a webhook names it; the whole URL is on its card. */
-export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(url) ? new URL(url).host : url)
 
 /** Webhooks of the account: what each receives, and what was delivered. */
 export function WebhooksPage({ values, query }: PageArgs) {

@@ -11,25 +11,12 @@ import { orToast, toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { hostOf, type Webhook } from './page.tsx'
 import { PausedNotice } from './paused.tsx'
+import { hostOf, KINDS, type Webhook } from './webhook.ts'
 
 const text = words.webhooks
 
-/** The switches of a webhook. `type` names the events in a test. */
-export const KINDS = [
-  { key: 'isFeedHooks', type: 'Feeds' },
-  { key: 'isMediaHooks', type: 'Media' },
-  { key: 'isThumbnailHooks', type: 'Thumbnail' },
-  { key: 'isTranscoderHooks', type: 'Transcoder' },
-  { key: 'isViewerConnectionHooks', type: 'ViewerConnection' },
-] as const
-
-/** What a webhook receives, in words. */
-export const kindsOf = (webhook: Webhook): string[] =>
-  KINDS.filter(({ key }) => webhook[key]).map(({ key }) => text.kinds[key].name)
-
-type Asked = 'delete' | 'renew' | null
+type Question = 'delete' | 'renew' | null
 
 interface WebhookCardProps {
   readonly webhook: Webhook
@@ -38,11 +25,13 @@ interface WebhookCardProps {
   readonly onTested: () => void
 }
 
+type Change = (body: Record<string, boolean | string | null>) => Promise<void>
+
 /** One webhook: its address, its secret and its switches. Each switch takes effect at once. */
 export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) {
-  const [asked, setAsked] = useState<Asked>(null)
+  const [asked, setAsked] = useState<Question>(null)
   const path = { webhookId: String(webhook.id) }
-  const change = async (body: Record<string, boolean | string | null>): Promise<void> => {
+  const change: Change = async (body) => {
     try {
       await call(updateWebhook, { path, body })
     } finally {
@@ -55,19 +44,12 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
     toast(text.tested)
     onTested()
   }
-  const remove = async (): Promise<void> => {
-    await call(deleteWebhook, { path })
-    toast(text.deleted(hostOf(webhook)))
-    go('/webhooks')
-    onChanged()
-  }
-  const tests = KINDS.map(({ key, type }) => ({
-    icon: 'webhooks' as const,
-    text: text.test(text.kinds[key].name),
-    onSelect: () => void orToast(test(type)),
-  }))
   const items = [
-    ...tests,
+    ...KINDS.map(({ key, type }) => ({
+      icon: 'webhooks' as const,
+      text: text.test(text.kinds[key].name),
+      onSelect: () => void orToast(test(type)),
+    })),
     { icon: 'refresh' as const, text: text.renew, onSelect: () => setAsked('renew') },
     { icon: 'trash' as const, text: text.delete, isDanger: true, onSelect: () => setAsked('delete') },
   ]
@@ -85,41 +67,58 @@ export function WebhookCard({ webhook, onChanged, onTested }: WebhookCardProps) 
           {webhook.secret && <CopyField label={text.secret} what={text.secret} value={webhook.secret} isSecret />}
           <Filter webhook={webhook} onSave={(filter) => change({ filter: filter || null })} />
         </div>
-        <fieldset class="form gap-s">
-          <legend class="label">{text.receives}</legend>
-          {KINDS.map(({ key }) => (
-            <Toggle
-              key={key}
-              label={text.kinds[key].name}
-              note={text.kinds[key].note}
-              isOn={webhook[key]}
-              isDisabled={!canChange()}
-              onChange={(isOn) => void orToast(change({ [key]: isOn }))}
-            />
-          ))}
-        </fieldset>
+        <Switches webhook={webhook} onChange={change} />
       </div>
-      {asked === 'renew' && (
-        <Confirm
-          title={text.renewTitle}
-          verb={text.renew}
-          onConfirm={() => change({ refreshSecret: true })}
-          onClose={() => setAsked(null)}
-        >
-          {text.renewText}
-        </Confirm>
-      )}
-      {asked === 'delete' && (
-        <Confirm
-          title={text.deleteTitle(hostOf(webhook))}
-          verb={text.delete}
-          onConfirm={remove}
-          onClose={() => setAsked(null)}
-        >
-          {text.deleteText}
-        </Confirm>
-      )}
+      {asked === 'renew' && <AskRenewal onChange={change} onClose={() => setAsked(null)} />}
+      {asked === 'delete' && <AskDeletion webhook={webhook} onChanged={onChanged} onClose={() => setAsked(null)} />}
     </Card>
+  )
+}
+
+const Switches = ({ webhook, onChange }: { readonly webhook: Webhook; readonly onChange: Change }) => (
+  <fieldset class="form gap-s">
+    <legend class="label">{text.receives}</legend>
+    {KINDS.map(({ key }) => (
+      <Toggle
+        key={key}
+        label={text.kinds[key].name}
+        note={text.kinds[key].note}
+        isOn={webhook[key]}
+        isDisabled={!canChange()}
+        onChange={(isOn) => void orToast(onChange({ [key]: isOn }))}
+      />
+    ))}
+  </fieldset>
+)
+
+const AskRenewal = ({ onChange, onClose }: { readonly onChange: Change; readonly onClose: () => void }) => (
+  <Confirm
+    title={text.renewTitle}
+    verb={text.renew}
+    onConfirm={() => onChange({ refreshSecret: true })}
+    onClose={onClose}
+  >
+    {text.renewText}
+  </Confirm>
+)
+
+interface AskDeletionProps {
+  readonly webhook: Webhook
+  readonly onChanged: () => void
+  readonly onClose: () => void
+}
+
+function AskDeletion({ webhook, onChanged, onClose }: AskDeletionProps) {
+  const remove = async (): Promise<void> => {
+    await call(deleteWebhook, { path: { webhookId: String(webhook.id) } })
+    toast(text.deleted(hostOf(webhook)))
+    go('/webhooks')
+    onChanged()
+  }
+  return (
+    <Confirm title={text.deleteTitle(hostOf(webhook))} verb={text.delete} onConfirm={remove} onClose={onClose}>
+      {text.deleteText}
+    </Confirm>
   )
 }
 

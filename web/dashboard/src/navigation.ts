@@ -1,0 +1,24 @@
+import type { IconName } from './parts/icon.tsx'
+import { words } from './words/words.ts'
+
+/** An entry of the navigation. */
+export interface NavItem {
+  readonly path: string
+  readonly icon: IconName
+  readonly text: string
+}
+
+export const NAV_ITEMS: readonly NavItem[] = [
+  { path: '/', icon: 'overview', text: words.frame.overview },
+  { path: '/tokens/publish', icon: 'tokens', text: words.frame.tokens },
+  { path: '/channels', icon: 'channels', text: words.frame.channels },
+  { path: '/recordings', icon: 'recordings', text: words.frame.recordings },
+  { path: '/access', icon: 'access', text: words.frame.access },
+  { path: '/analytics', icon: 'analytics', text: words.frame.analytics },
+  { path: '/webhooks', icon: 'webhooks', text: words.frame.webhooks },
+  { path: '/settings/security', icon: 'settings', text: words.frame.settings },
+]
+
+/** The path of the entry that a page belongs to: that with the same first part. */
+export const navPathOf = (path: string): string =>
+  NAV_ITEMS.find((item) => item.path.split('/')[1] === path.split('/')[1])?.path ?? ''

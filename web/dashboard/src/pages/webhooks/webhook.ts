@@ -1,0 +1,20 @@
+import type { Answer, listWebhooks } from '#api/tokens.ts'
+import { words } from '../../words/words.ts'
+
+export type Webhook = Answer<typeof listWebhooks>[number]
+
+/** The switches of a webhook. `type` names the events in a test. */
+export const KINDS = [
+  { key: 'isFeedHooks', type: 'Feeds' },
+  { key: 'isMediaHooks', type: 'Media' },
+  { key: 'isThumbnailHooks', type: 'Thumbnail' },
+  { key: 'isTranscoderHooks', type: 'Transcoder' },
+  { key: 'isViewerConnectionHooks', type: 'ViewerConnection' },
+] as const
+
+/** What a webhook receives, in words. */
+export const kindsOf = (webhook: Webhook): string[] =>
+  KINDS.filter(({ key }) => webhook[key]).map(({ key }) => words.webhooks.kinds[key].name)
+
+/** The host of a webhook names it; the whole URL is on its card. */
+export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => (URL.canParse(url) ? new URL(url).host : url)
