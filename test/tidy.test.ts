@@ -8,12 +8,13 @@ import { shortLimits } from './tidy/limits.ts'
 import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
 import { siblingCircles } from './tidy/siblings.ts'
-import { type Module, parse, readSources } from './tidy/source.ts'
+import { type Module, parse, readSources, type Source } from './tidy/source.ts'
+import { unusedClasses } from './tidy/styles.ts'
 import { unusedExports } from './tidy/unused.ts'
 import { browserWallsJumped, wallsJumped, wallsMarkdown } from './tidy/walls.ts'
 import { isRewritten, retiredNames, retiredPaths, stiltedCode, stiltedPage } from './tidy/words.ts'
 
-const code = /\.(ts|tsx|js|mjs)$/
+const code = /\.(ts|tsx|js|mjs|css)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
 const readers = readSources(['test', 'scripts', 'bench'], /\.ts$/).map(parse)
 /** What runs in browsers: the client library, the player and the dashboard on top of it. */
@@ -142,6 +143,20 @@ describe('the house', () => {
     expect(unusedExports(browserModules, readers)).toEqual([])
   })
 
+  test('each class of a style sheet is one that an element can have', () => {
+    const isWords = (path: string): boolean => path.startsWith('web/dashboard/src/words/')
+    for (const folder of ['api', 'dashboard', 'demo', 'player', 'trust']) {
+      const files = readSources([`web/${folder}`], /\.(ts|tsx|js|html|css)$/).filter(({ path }) => !isWords(path))
+      const isSheet = ({ path }: Source): boolean => path.endsWith('.css')
+      expect(
+        unusedClasses(
+          files.filter(isSheet),
+          files.filter((file) => !isSheet(file)),
+        ),
+      ).toEqual([])
+    }
+  })
+
   test('the log has errors under one key', () => {
     expect(modules.flatMap(rules.errorKeys)).toEqual([])
   })
@@ -222,6 +237,24 @@ describe('the rules see', () => {
         ['Y', both],
       ]),
     )
+  })
+
+  test('a class that no element has, unless a string or a template can name it', () => {
+    const part = {
+      path: 'a.tsx',
+      text: "const Part = ({ look }) => <b class={`st w${look}`} data-s={isBusy ? 'busy now' : ''} />",
+    }
+    const unused = (text: string): string[] => unusedClasses([{ path: 'a.css', text }], [part])
+    expect(
+      unused('/* .gone */ .st:has(.w1) > .now { margin: 0.5rem } @media (width > 1px) { .busy { top: .5em } }'),
+    ).toEqual([])
+    expect(unused('.st,\n.wide .gone { top: 0 }')).toEqual([
+      'a.css:2: no element has the class .wide',
+      'a.css:2: no element has the class .gone',
+    ])
+    expect(
+      unusedClasses([{ path: 'a.css', text: '.a .b { top: 0 }' }], [{ path: 'a.html', text: '<p class="c a">b' }]),
+    ).toEqual(['a.css:1: no element has the class .b'])
   })
 
   test('the lanes of tests that a change concerns, and all of them where nothing says which', () => {

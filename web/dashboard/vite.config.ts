@@ -12,5 +12,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // The policy of the page allows no data: addresses.
     assetsInlineLimit: 0,
+    // One style sheet, in the order of the imports from main.tsx on: what a rule wins over is the same on every page.
+    cssCodeSplit: false,
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'styles', test: /\.css$/ }] } } },
   },
 })

@@ -47,7 +47,7 @@ const GRAPHICS: readonly Pair[] = [
   ...pairs(['edge', ...STATES, 'idle'], ['paper', 'surface', 'sunken']),
   ...pairs(['accent'], GROUNDS),
   ...STATES.map((state) => [state, `${state}-soft`] as const),
-  ...pairs(['live-fill', ...[1, 2, 3, 4, 5, 6].map((number) => `plot-${number}`)], ['surface', 'paper']),
+  ...pairs(['live-fill', ...[1, 2, 3].map((number) => `plot-${number}`)], ['surface', 'paper']),
 ]
 
 /** They separate, and nothing has to be read from them. */

@@ -1,10 +1,7 @@
-// First, so that the order of the layers is that of components.css. Style sheets of what is in the first script are here, too:
-// Vite would load one that another file imports before these.
+// First, because base.css states the order of the layers. Every other style sheet is imported by the part that it styles.
 import './styles/tokens.css'
-import './styles/components.css'
-import './styles/additions.css'
-import './styles/home.css'
-import './styles/firstRun.css'
+import './styles/base.css'
+import './styles/layout.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { listenForPalette } from './palette.tsx'

@@ -10,7 +10,7 @@ import { useModal } from './parts/modal.ts'
 import { go } from './router.ts'
 import { canChange } from './session.ts'
 import { words } from './words/words.ts'
-import './styles/palette.css'
+import './palette.css'
 
 const text = words.palette
 /** The pause after the last key before the server is asked. */

@@ -14,6 +14,7 @@ import { canChange, session, signOut } from './session.ts'
 import { chooseTheme, theme } from './theme.ts'
 import { chooseLanguage, LANGUAGES, otherLanguages } from './words/language.ts'
 import { words } from './words/words.ts'
+import './shell.css'
 
 const text = words.frame
 const currentPath = computed(() => navPathOf(route.value.path))

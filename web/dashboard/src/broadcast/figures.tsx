@@ -3,6 +3,7 @@ import { Plot } from '../parts/plot.tsx'
 import { bitrate } from '../parts/values.tsx'
 import { words } from '../words/words.ts'
 import { type Reading, readings } from './broadcast.ts'
+import '../parts/figures.css'
 
 const text = words.goLive
 

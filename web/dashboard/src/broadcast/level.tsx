@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { openAudio } from './audio.ts'
+import './level.css'
 
 const text = words.goLive
 const STEP_MS = 250

@@ -4,6 +4,7 @@ import { State } from '../parts/state.tsx'
 import { words } from '../words/words.ts'
 import { air, isVideoOff, preview } from './broadcast.ts'
 import { OwnVideo } from './video.tsx'
+import '../parts/screen.css'
 
 const text = words.goLive
 

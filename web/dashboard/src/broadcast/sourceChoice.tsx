@@ -4,6 +4,7 @@ import { words } from '../words/words.ts'
 import { choose } from './broadcast.ts'
 import type { Quality } from './quality.ts'
 import type { SourceKind } from './sources.ts'
+import '../parts/screen.css'
 
 const text = words.goLive
 

@@ -7,6 +7,7 @@ import { Notice } from '../parts/notice.tsx'
 import { PasskeySignIn } from '../passkeys/signInButton.tsx'
 import { session, signIn } from '../session.ts'
 import { words } from '../words/words.ts'
+import './firstRun/firstRun.css'
 
 const text = words.signIn
 

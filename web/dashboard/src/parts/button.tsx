@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { Icon, type IconName } from './icon.tsx'
+import './button.css'
 
 type Look = 'plain' | 'primary' | 'quiet' | 'danger' | 'destroy' | 'on-air'
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { useSubmit } from './form.tsx'
+import './copy.css'
 
 const text = words.parts
 const DONE_MS = 2000

@@ -5,6 +5,7 @@ import { Button } from './button.tsx'
 import { useSubmit } from './form.tsx'
 import { useModal } from './modal.ts'
 import { Notice } from './notice.tsx'
+import './dialog.css'
 
 const text = words.parts
 

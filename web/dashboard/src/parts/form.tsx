@@ -4,6 +4,7 @@ import { ApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 import { focusField, useWrong } from './wrong.ts'
+import './form.css'
 
 const text = words.parts
 

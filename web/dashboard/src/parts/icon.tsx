@@ -1,3 +1,5 @@
+import './icon.css'
+
 /** Paths of 24 by 24, drawn with a stroke. */
 const PATHS = {
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM20 20l-4.8-4.8',

@@ -1,5 +1,7 @@
+import './plot.css'
+
 /** One line of a plot's legend. */
-export const Legend = ({ colour, children }: { readonly colour: number; readonly children: string }) => (
+export const Legend = ({ colour, children }: { readonly colour: 1 | 2; readonly children: string }) => (
   <li>
     <svg viewBox="0 0 16 10" aria-hidden="true">
       <path class={`p-line c${colour}`} d="M0 5h16" />

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import { IconButton } from './button.tsx'
+import './menu.css'
 
 export interface MenuItem {
   readonly icon: IconName

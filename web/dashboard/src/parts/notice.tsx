@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api/call.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
+import './notice.css'
 
 const ICONS = { info: 'info', ok: 'check', warn: 'warning', error: 'warning' } as const
 

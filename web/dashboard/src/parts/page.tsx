@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
+import './page.css'
 
 interface PageProps {
   readonly title: string

@@ -3,11 +3,13 @@ import { shownTheme } from '../theme.ts'
 import { Bones } from './notice.tsx'
 import { words } from '../words/words.ts'
 import type uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import './plot.css'
 
 export interface Line {
   readonly label: string
-  /** 1 to 6, the order of the plot colours. */
-  readonly colour: 1 | 2 | 3 | 4 | 5 | 6
+  /** The first or the second of the plot colours; `plot.css` has the same for the legend. */
+  readonly colour: 1 | 2
   readonly values: readonly (number | null)[]
 }
 
@@ -103,8 +105,7 @@ const timeOf = (seconds: number): string => {
   return at.getHours() === 0 && at.getMinutes() === 0 ? day.format(at) : clock.format(at)
 }
 
-const loadPlots = (): Promise<typeof uPlot> =>
-  Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(([module]) => module.default)
+const loadPlots = (): Promise<typeof uPlot> => import('uplot').then((module) => module.default)
 
 const sizeOf = ({ clientWidth, clientHeight }: HTMLElement): { width: number; height: number } => ({
   width: Math.max(120, clientWidth),

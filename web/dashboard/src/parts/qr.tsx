@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import './qr.css'
 
 interface QrProps {
   readonly value: string

@@ -1,6 +1,7 @@
 import { h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
+import './screen.css'
 
 interface SluicePlayerProps {
   /** Those of `<sluice-player>`. */

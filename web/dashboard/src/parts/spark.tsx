@@ -1,3 +1,5 @@
+import './plot.css'
+
 /** A small line of recent values, with a sentence that says what it shows. */
 export function Spark({ values, sentence }: { readonly values: readonly number[]; readonly sentence: string }) {
   const most = Math.max(1, ...values)

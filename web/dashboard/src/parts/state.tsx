@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
+import './state.css'
 
 /** Each state has a shape, a word and a colour, in this order of importance. `off`: switched off, expired or stopped. */
 export type StateKind = 'live' | 'ok' | 'busy' | 'warn' | 'error' | 'idle' | 'off'

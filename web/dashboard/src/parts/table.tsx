@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { words } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
+import './table.css'
 
 export interface Column<R> {
   readonly id: string

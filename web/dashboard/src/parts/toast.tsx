@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../words/words.ts'
+import './toast.css'
 
 interface Toast {
   readonly id: number

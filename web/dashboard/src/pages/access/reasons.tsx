@@ -3,6 +3,7 @@ import type { PastRange } from '../../parts/pastRange.ts'
 import { count } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from './filters.ts'
+import '../../parts/bars.css'
 
 const text = words.access
 const SHOWN = 6

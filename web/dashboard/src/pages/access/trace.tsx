@@ -1,5 +1,6 @@
 import { Shape } from '../../parts/state.tsx'
 import { words } from '../../words/words.ts'
+import './access.css'
 
 const text = words.access
 

@@ -1,4 +1,5 @@
 import { bytes } from '../../parts/values.tsx'
+import '../../parts/bars.css'
 
 export interface BytesBar {
   readonly key: string

@@ -14,6 +14,7 @@ import { Protocols } from './protocols.tsx'
 import { type Range, rangeOf, type Span, stepsOf } from './range.ts'
 import { Tokens } from './tokens.tsx'
 import { TrackingIds } from './trackingIds.tsx'
+import '../../parts/figures.css'
 
 const text = words.analytics
 const MINUTE_MS = 60_000

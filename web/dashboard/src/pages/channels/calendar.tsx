@@ -8,7 +8,7 @@ import { setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { type Planned, type Slot, slotsByDay, spanOf, timesOf } from './calendarSlots.ts'
 import { type CalendarView, dayOf, daysOfView, readDay, stepDay } from './localDays.ts'
-import './channels.css'
+import './calendar.css'
 
 const text = words.calendar
 /** The most schedulers whose occurrences a calendar shows; each is a request. */

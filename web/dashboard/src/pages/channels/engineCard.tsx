@@ -10,6 +10,7 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { isolate, variantsOf } from './ladder.ts'
 import { isRunning, STATUS } from './status.ts'
+import '../../parts/bars.css'
 
 const text = words.channel
 

@@ -6,6 +6,7 @@ import { duration } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 import { addDays, dayOf, daysFrom, midnightMs } from './localDays.ts'
 import { type Bar, barsByDay, type DayBars } from './runBars.ts'
+import './channels.css'
 
 const text = words.runs
 const DAYS = 7

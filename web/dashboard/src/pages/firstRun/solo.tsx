@@ -7,6 +7,7 @@ import { session } from '../../session.ts'
 import { chooseTheme, theme } from '../../theme.ts'
 import { chooseLanguage, LANGUAGES, otherLanguages } from '../../words/language.ts'
 import { words } from '../../words/words.ts'
+import './firstRun.css'
 
 const text = words.firstRun
 

@@ -36,6 +36,7 @@ import { type Choices, MediaFields } from './form.tsx'
 import { nameOf } from '../tokens/choice.tsx'
 import type { TokenRecord } from '../tokens/operations.ts'
 import { firstNameOf, type Start, type StartQuery, startOf, TokenFields } from './token.tsx'
+import './goLive.css'
 
 const text = words.goLive
 

@@ -11,6 +11,7 @@ import { go, linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { Thumbnail } from './thumbnail.tsx'
+import '../../parts/screen.css'
 
 const text = words.overview
 

@@ -10,6 +10,7 @@ import { progress } from '../firstRun/progress.ts'
 import { StreamCard } from './card.tsx'
 import { Attention, JustHappened, Refused, WatchedBy } from './side.tsx'
 import { BandwidthPlot, type Range, useSeries, ViewersPlot } from './traffic.tsx'
+import './overview.css'
 
 const text = words.overview
 

@@ -11,6 +11,7 @@ import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
 import { type Need, needsOf } from './attention.ts'
 import { timelineOf } from './timeline.ts'
+import '../../parts/bars.css'
 
 const text = words.overview
 
@@ -125,7 +126,7 @@ export function Refused() {
       aside={data && data.refused > 0 && <a class="note" href={link} children={text.all(count(data.refused))} />}
     >
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
-      {data && data.refused === 0 ? <p class="note">{text.noRefusal}</p> : <Bars bars={bars} colour="f4" />}
+      {data && data.refused === 0 ? <p class="note">{text.noRefusal}</p> : <Bars bars={bars} colour="f3" />}
     </Card>
   )
 }

@@ -11,6 +11,7 @@ import { type Line, Plot } from '../../parts/plot.tsx'
 import { bitrate, count } from '../../parts/values.tsx'
 import { setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import '../../parts/figures.css'
 
 const text = words.overview
 const MINUTE_MS = 60_000

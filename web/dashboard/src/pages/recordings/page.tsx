@@ -26,6 +26,8 @@ import { bytes, count, duration, Time } from '../../parts/values.tsx'
 import { type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import '../../parts/screen.css'
+import './recordings.css'
 
 const text = words.recordings
 

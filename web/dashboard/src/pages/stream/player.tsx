@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { LoadError } from '../../parts/notice.tsx'
 import { SluicePlayer } from '../../parts/sluicePlayer.tsx'
 import { words } from '../../words/words.ts'
+import '../../parts/screen.css'
 
 const text = words.stream.player
 

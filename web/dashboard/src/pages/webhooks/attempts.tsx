@@ -2,6 +2,7 @@ import { State } from '../../parts/state.tsx'
 import { Time } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 import { DELIVERY_STATES, type DeliveryState } from './states.ts'
+import './webhooks.css'
 
 const text = words.webhooks
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Shape, type StateKind } from '../../parts/state.tsx'
+import './webhooks.css'
 
 export interface Picked {
   readonly id: string | number
