@@ -131,24 +131,22 @@ export type Actor = ActorIdentity & {
 
 export const cliActor = (accountId: string): Actor => ({ kind: 'cli', accountId, address: null, requestId: null })
 
-/** Writes the audit row of a change in the change's own transaction. `before` and `after` must be free of secrets. */
-export async function audit(
-  tx: Tx,
-  actor: Actor,
-  atMs: number,
-  change: { action: string; subject: string; before?: unknown; after?: unknown },
-): Promise<void> {
-  const { accountId, address, requestId } = actor
-  const row: AuditRow = {
-    accountId,
-    atMs,
-    actor,
-    address,
-    requestId,
-    action: change.action,
-    subject: change.subject,
-    before: change.before === undefined ? null : JSON.stringify(change.before),
-    after: change.after === undefined ? null : JSON.stringify(change.after),
-  }
-  await tx.audit.append(row)
+/** A change as the audit log has it. Both states must be free of secrets. */
+export interface AuditedChange {
+  readonly action: string
+  readonly subject: string
+  readonly before?: unknown
+  readonly after?: unknown
 }
+
+/** Writes the audit rows of changes in the transaction of the changes. */
+export function audit(tx: Tx, actor: Actor, atMs: number, ...changes: readonly AuditedChange[]): Promise<void> {
+  const { accountId, address, requestId } = actor
+  const rows = changes.map(({ action, subject, before, after }): AuditRow => {
+    const states = { before: textOf(before), after: textOf(after) }
+    return { accountId, atMs, actor, address, requestId, action, subject, ...states }
+  })
+  return tx.audit.append(...rows)
+}
+
+const textOf = (state: unknown): string | null => (state === undefined ? null : JSON.stringify(state))

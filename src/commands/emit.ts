@@ -12,13 +12,13 @@ export interface EmittedEvent extends Pick<OutboxEvent, 'type' | 'event' | 'subj
 }
 
 /**
- * Writes an event for the webhooks of an account: one row in the outbox, in the transaction of the change, so that both
- * are committed or neither is. Delivery decides later on the body, the time and the webhooks. Returns the id of the row.
+ * Writes events for the webhooks of an account: rows of the outbox, in the transaction of the change, so that both are
+ * committed or neither is. Delivery decides later on the body, the time and the webhooks.
  */
-export function emit(
-  tx: Tx,
-  { accountId, atMs }: Occasion,
-  { type, event, subject, data }: EmittedEvent,
-): Promise<number> {
-  return tx.outbox.append({ accountId, type, event, subject, data: JSON.stringify(data), createdAtMs: atMs })
+export function emit(tx: Tx, ...events: readonly (Occasion & EmittedEvent)[]): Promise<void> {
+  return tx.outbox.append(
+    ...events.map(({ accountId, atMs, type, event, subject, data }) => {
+      return { accountId, type, event, subject, data: JSON.stringify(data), createdAtMs: atMs }
+    }),
+  )
 }

@@ -101,6 +101,7 @@ interface Owned<T> {
 interface OfChannel<T> {
   /** All of a channel, oldest first; there are at most `CHILDREN_MAX`. */
   ofChannel(channelId: string): Promise<T[]>
+  count(channelId: string): Promise<number>
 }
 
 export interface ChannelReads {
@@ -122,6 +123,8 @@ export interface ChannelReads {
   engines: Owned<Engine> &
     OfChannel<Engine> & {
       page(query: ChildListQuery): Promise<Engine[]>
+      /** Those of these engines that exist, of any account. */
+      all(ids: readonly string[]): Promise<Engine[]>
       /** Engines of all accounts that are not stopped: a restarted server has to resume or close them. */
       unstopped(): Promise<Engine[]>
     }
@@ -132,7 +135,10 @@ export interface ChannelReads {
       /** In any account, for playback. */
       find(id: string): Promise<Distribution | undefined>
     }
-  distributionKeys: { list(distributionId: string): Promise<DistributionKey[]> }
+  distributionKeys: {
+    /** Of all these distributions, oldest first. */
+    list(...distributionIds: string[]): Promise<DistributionKey[]>
+  }
   served: {
     sum(query: ServedQuery): Promise<ServedSum[]>
     /** Whether the account has rows of this channel or distribution, which may be deleted meanwhile. */
@@ -147,6 +153,10 @@ interface OwnedTx<T> extends Owned<T> {
   replace(value: T): Promise<void>
 }
 
+interface PartTx<T> extends OwnedTx<T>, OfChannel<T> {
+  insert(...values: T[]): Promise<void>
+}
+
 /** A transaction that changes a part of a channel locks the channel first, so that such changes are serialized. */
 export interface ChannelTx {
   channels: OwnedTx<Channel> & {
@@ -158,23 +168,22 @@ export interface ChannelTx {
     /** Removes the channel with its ingests, engines, distributions and their keys. */
     delete(id: string): Promise<void>
   }
-  ingests: OwnedTx<StoredIngest> & OfChannel<StoredIngest> & { delete(id: string): Promise<void> }
-  engines: OwnedTx<Engine> &
-    OfChannel<Engine> & {
-      setStatus(id: string, status: ActiveStatus, message: string | null): Promise<void>
-      delete(id: string): Promise<void>
-      /** The first engine, of any channel, that uses this ladder. */
-      usingLadder(abrLadderId: string): Promise<Engine | undefined>
-    }
-  distributions: OwnedTx<Distribution> &
-    OfChannel<Distribution> & {
-      /** Deletes the distribution with its keys. */
-      delete(id: string): Promise<void>
-    }
-  distributionKeys: {
-    list(distributionId: string): Promise<DistributionKey[]>
-    insert(key: DistributionKey): Promise<void>
+  ingests: PartTx<StoredIngest> & { delete(id: string): Promise<void> }
+  engines: PartTx<Engine> & {
+    setStatus(id: string, status: ActiveStatus, message: string | null): Promise<void>
     delete(id: string): Promise<void>
+    /** The first engine, of any channel, that uses this ladder. */
+    usingLadder(abrLadderId: string): Promise<Engine | undefined>
+  }
+  distributions: PartTx<Distribution> & {
+    /** Deletes the distribution with its keys. */
+    delete(id: string): Promise<void>
+  }
+  distributionKeys: ChannelReads['distributionKeys'] & {
+    insert(...keys: DistributionKey[]): Promise<void>
+    delete(id: string): Promise<void>
+    /** Deletes all of a distribution. */
+    clear(distributionId: string): Promise<void>
   }
   served: {
     add(rows: readonly ServedBytes[]): Promise<void>

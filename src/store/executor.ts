@@ -1,4 +1,4 @@
-import type { Compilable, Kysely } from 'kysely'
+import type { Compilable, Insertable, Kysely } from 'kysely'
 import type { DB } from './schema.ts'
 
 export type DialectName = 'sqlite' | 'postgres'
@@ -112,6 +112,26 @@ function fill(parameters: readonly unknown[], params: object): unknown[] {
 export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Promise<unknown>): Promise<void> {
   const size = 100
   for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))
+}
+
+/** Stands for any table where only the names of columns matter. */
+type AnyTable = Kysely<{ rows: Record<string, unknown> }>
+
+/** Inserts rows into a table: one by a prepared statement, several by one statement for each slice of them. */
+export function insertion<N extends keyof DB>(
+  table: N,
+  columns: readonly (keyof DB[N] & string)[],
+): (executor: Executor, rows: readonly Insertable<DB[N]>[]) => Promise<void> {
+  const into = (db: unknown) => (db as AnyTable).insertInto(table as 'rows')
+  const one = statement((db, p: Record<string, unknown>) =>
+    into(db).values(Object.fromEntries(columns.map((column) => [column, p[column]]))),
+  )
+  return async (executor, rows) => {
+    const all = rows as readonly Record<string, unknown>[]
+    const [only] = all
+    if (only && all.length === 1) await executor.run(one, only)
+    else await inSlices(all, (slice) => executor.change((db) => into(db).values(slice)))
+  }
 }
 
 /** What can be done with one noun of the store, on an executor. */

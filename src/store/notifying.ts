@@ -33,9 +33,9 @@ function listening(tx: Tx, added: () => void): Tx {
   return overriding(tx, {
     get outbox() {
       return overriding(tx.outbox, {
-        append: (event) => {
-          added()
-          return tx.outbox.append(event)
+        append: (...events) => {
+          if (events.length > 0) added()
+          return tx.outbox.append(...events)
         },
       })
     },

@@ -222,6 +222,8 @@ export interface RunReads {
 export interface RunTx {
   engineStates: {
     get(engineId: string): Promise<StoredEngineState | undefined>
+    /** Of the engines of a channel that ever ran. */
+    ofChannel(channelId: string): Promise<StoredEngineState[]>
     /** Writes all but the lease, which may be renewed meanwhile. Clears the lease when there is no node. */
     put(state: EngineStateRecord): Promise<void>
     /** Assigns the engine to this node, with a lease of this length. */

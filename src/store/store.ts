@@ -340,7 +340,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
     prune(beforeMs: number): Promise<number>
   }
   outbox: {
-    append(event: OutboxEvent): Promise<number>
+    append(...events: OutboxEvent[]): Promise<void>
     /** Removes and returns the oldest events that no other node is taking. */
     take(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
@@ -390,7 +390,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
     ofEngines(): Promise<void>
   }
   audit: {
-    append(row: AuditRow): Promise<void>
+    append(...rows: AuditRow[]): Promise<void>
     /** Deletes at most `limit` older rows, oldest first; returns how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }

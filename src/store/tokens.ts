@@ -64,8 +64,8 @@ export interface TokenTx {
   lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
   /** Reads version and value of a token, and locks it against changes until the transaction ends. Undefined: deleted. */
   lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
-  /** Overwrites the whole row and raises its version by one. The row must be locked. */
-  replace(token: StoredToken): Promise<StoredToken>
+  /** Overwrites the whole row, `before`, which must be locked, and raises its version by one. */
+  replace(token: StoredToken, before: Pick<StoredToken, 'streams'>): Promise<StoredToken>
   /** Deletes the token with its streams, bindings and revocations. */
   delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
   /** Raises the last use of tokens that still exist; never lowers it. Their versions stay. */

@@ -37,10 +37,9 @@ describe.each(testedStores())('what is on record on %s', (engine) => {
       startedAtMs: clock.now(),
       stop: () => stopChannel(at.ctx, actor, id),
       lose: () =>
-        at.ctx.store.transaction(async (tx) => {
-          const channel = await tx.channels.lock(at.accountId, id)
-          if (channel) await stepEngine(at.ctx, tx, channel, engineId, { kind: 'lost' })
-        }),
+        at.ctx.store.transaction((tx) =>
+          stepEngine(at.ctx, tx, { accountId: at.accountId, channelId: id, engineId }, { kind: 'lost' }),
+        ),
       run: async () => (await at.ctx.store.read.runs.page({ engineId, limit: 1 }))[0],
     }
   }

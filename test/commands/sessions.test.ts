@@ -151,7 +151,7 @@ describe.each(testedStores())('sessions on %s', (engine) => {
     const behindOurBack = (isActive: boolean) =>
       at.ctx.store.transaction(async (tx) => {
         const stored = await tx.tokens.lock(at.accountId, 'publish', id)
-        if (stored) await tx.tokens.replace({ ...stored, isActive })
+        if (stored) await tx.tokens.replace({ ...stored, isActive }, stored)
       })
     await behindOurBack(false)
     expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })

@@ -40,7 +40,7 @@ const feed = () => ({
 })
 
 /** The request that arrives once this is committed. */
-async function arriving(emit: (tx: Tx) => Promise<number>) {
+async function arriving(emit: (tx: Tx) => Promise<void>) {
   const before = receiver.requests.length
   await ctx.store.transaction(emit)
   await expect.poll(() => receiver.requests.length, { timeout: 30_000 }).toBe(before + 1)
@@ -49,7 +49,7 @@ async function arriving(emit: (tx: Tx) => Promise<number>) {
   return request
 }
 
-const payloadOf = async (emit: (tx: Tx) => Promise<number>) =>
+const payloadOf = async (emit: (tx: Tx) => Promise<void>) =>
   JSON.parse((await arriving(emit)).body.toString()) as unknown
 
 it('each family of events arrives with its data', async () => {

@@ -46,7 +46,7 @@ export function bindingsSuite(stores: Stores): void {
 
     test('a bind for another version, or for a deleted token, returns `changed`', async () => {
       const token = await insert(stores.store, { accountId })
-      await stores.store.transaction((tx) => tx.tokens.replace(token))
+      await stores.store.transaction((tx) => tx.tokens.replace(token, token))
       expect(await bind(token.id, 'a', 5)).toBe('changed')
       expect(await bind(token.id, 'a', 5, { version: 2 })).toBe('bound')
       await stores.store.transaction((tx) => tx.tokens.delete(token))

@@ -120,6 +120,38 @@ export function channelSuite(stores: Stores): void {
       expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
     })
 
+    test('have parts that are written many at a time, counted, and read for several parents', async () => {
+      const [channel, other] = [await channelOf(), await channelOf()]
+      const ingests = Array.from({ length: 101 }, () => newIngest(channel))
+      const engines = [1, 2].map((n) => newEngine(channel, { createdAtMs: AT + n }))
+      const distributions = [newDistribution(channel), newDistribution(channel), newDistribution(other)]
+      const keys = [3, 1, 2].map((n, at) => ({
+        id: id('ke'),
+        accountId: channel.accountId,
+        distributionId: distributions[at]?.id ?? '',
+        name: null,
+        keySealed: new Uint8Array([n]),
+        createdAtMs: AT + n,
+      }))
+      await write(async (tx) => {
+        await tx.ingests.insert(...ingests)
+        await tx.engines.insert(...engines)
+        await tx.distributions.insert(...distributions)
+        await tx.distributionKeys.insert(...keys)
+        await tx.distributions.insert()
+      })
+      const { ingests: ofIngests, engines: ofEngines, distributions: ofDistributions, distributionKeys } = read()
+      const counts = [ofIngests, ofEngines, ofDistributions].map((parts) => parts.count(channel.id))
+      expect(await Promise.all(counts)).toEqual([101, 2, 2])
+      expect(await ofEngines.ofChannel(channel.id)).toEqual(engines)
+      expect(await ofEngines.all([engines[1]?.id ?? '', 'en_nothing'])).toEqual([engines[1]])
+      const ids = distributions.map((one) => one.id)
+      expect(await distributionKeys.list(...ids)).toEqual([keys[1], keys[2], keys[0]])
+      expect(await distributionKeys.list()).toEqual([])
+      await write((tx) => tx.distributionKeys.clear(ids[0] ?? ''))
+      expect(await distributionKeys.list(...ids)).toEqual([keys[1], keys[2]])
+    })
+
     test('are replaced without their status, which has its own verb', async () => {
       const channel = await channelOf({ externalIds: ['old', 'kept'] })
       const engine = newEngine(channel)

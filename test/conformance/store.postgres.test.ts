@@ -201,7 +201,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
           if (attempts === 2) bothHold()
           await held
           const token = await tx.tokens.lock(accountId, 'publish', second)
-          await tx.tokens.replace(token!)
+          await tx.tokens.replace(token!, token!)
         })
       await Promise.all([lockBoth(a.id, b.id), lockBoth(b.id, a.id)])
       expect(attempts).toBeGreaterThanOrEqual(3)

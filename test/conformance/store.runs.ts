@@ -87,6 +87,9 @@ function statesAndRuns(stores: Stores): void {
         for (const { engineId } of states.slice(0, 3)) await tx.engines.delete(engineId)
       })
       expect(await left()).toEqual([false, true, true, true])
+      // Of the engines that are there.
+      const ofChannel = await stores.store.transaction((tx) => tx.engineStates.ofChannel(channel.id))
+      expect(ofChannel.map(({ engineId }) => engineId)).toEqual(states.slice(3).map(({ engineId }) => engineId))
       await stores.store.transaction((tx) => tx.channels.delete(channel.id))
       expect(await left()).toEqual([false, true, true, false])
       await stores.store.transaction(async (tx) => {

@@ -74,7 +74,7 @@ export function tokensSuite(stores: Stores): void {
     test('replace writes the whole row and raises the version', async () => {
       const token = await insert(stores.store, same)
       const streams = [{ streamName: 'other', isRegex: false }]
-      const next = await stores.store.transaction((tx) => tx.tokens.replace({ ...token, label: 'new', streams }))
+      const next = await stores.store.transaction((tx) => tx.tokens.replace({ ...token, label: 'new', streams }, token))
       expect(next).toEqual({ ...token, label: 'new', streams, version: 2 })
       expect(await stores.store.read.tokens.get(token.id)).toEqual(next)
       const names = await stores.store.read.tokens.usable(accountId, 0, 'other')
@@ -83,8 +83,8 @@ export function tokensSuite(stores: Stores): void {
 
     test('replace of an outdated version is refused', async () => {
       const token = await insert(stores.store, same)
-      await stores.store.transaction((tx) => tx.tokens.replace(token))
-      await expect(stores.store.transaction((tx) => tx.tokens.replace(token))).rejects.toThrow('was changed')
+      await stores.store.transaction((tx) => tx.tokens.replace(token, token))
+      await expect(stores.store.transaction((tx) => tx.tokens.replace(token, token))).rejects.toThrow('was changed')
     })
 
     test('concurrent changes through two stores are serialized', async () => {
@@ -92,7 +92,7 @@ export function tokensSuite(stores: Stores): void {
       const raise = (store: Stores['store']) =>
         store.transaction(async (tx) => {
           const token = await tx.tokens.lock(accountId, 'publish', id)
-          return tx.tokens.replace({ ...token!, bindIpsOnUsage: token!.bindIpsOnUsage + 1 })
+          return tx.tokens.replace({ ...token!, bindIpsOnUsage: token!.bindIpsOnUsage + 1 }, token!)
         })
       await Promise.all(Array.from({ length: 20 }, (_, n) => raise(n % 2 ? stores.store : stores.other)))
       expect(await stores.store.read.tokens.get(id)).toMatchObject({ bindIpsOnUsage: 20, version: 21 })

@@ -88,14 +88,14 @@ export function transactionsSuite(stores: Stores): void {
         data: '{"a":1}',
         createdAtMs: 5,
       })
-      const ids = await stores.store.transaction(async (tx) => [
-        await tx.outbox.append(event('one')),
-        await tx.outbox.append(event(null)),
-      ])
+      await stores.store.transaction((tx) => tx.outbox.append(event('one'), event(null)))
+      await stores.store.transaction((tx) => tx.outbox.append(event('two')))
       const pending = (await stores.other.read.outbox.pending(10_000)).filter((row) => row.accountId === accountId)
+      const ids = pending.map(({ id }) => id).toSorted((a, b) => a - b)
       expect(pending).toEqual([
         { ...event('one'), id: ids[0] },
         { ...event(null), id: ids[1] },
+        { ...event('two'), id: ids[2] },
       ])
     })
 

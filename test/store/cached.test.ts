@@ -82,7 +82,7 @@ const watched = (real: Store): Store => ({
 const disable = (at: Store): Promise<unknown> =>
   at.transaction(async (tx) => {
     await tx.tokens.lock(ACCOUNT, 'publish', token.id)
-    await tx.tokens.replace({ ...token, isActive: false })
+    await tx.tokens.replace({ ...token, isActive: false }, token)
     await tx.changes.append({ kind: 'token', accountId: ACCOUNT, id: token.id, atMs: 1 })
   })
 
@@ -116,7 +116,7 @@ test('the old value of a token is unknown from the moment on at which it is forg
   await cache.tokenByValue(VALUE)
   await store.transaction(async (tx) => {
     await tx.tokens.lock(ACCOUNT, 'publish', token.id)
-    await tx.tokens.replace({ ...token, valueHash: sha256('c'.repeat(64)) })
+    await tx.tokens.replace({ ...token, valueHash: sha256('c'.repeat(64)) }, token)
   })
   cache.forgetToken(token.id)
   await cache.tokenById(token.id)

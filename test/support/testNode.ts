@@ -27,7 +27,12 @@ export interface TestNode {
   ctx: Context
   node: ServingNode
   accountId: string
-  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answered>
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Answered>
   /** The metrics for Prometheus. */
   scrape(): Promise<string>
   /** Leaves the sessions as they are, as a crash does. */
@@ -114,8 +119,9 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
     ctx,
     node,
     accountId: account.id,
-    async call(method, url_, payload) {
-      const answer = await http.inject({ method, url: url_, headers, ...(payload ? { payload } : {}) })
+    async call(method, url_, payload, more = {}) {
+      const all = { ...headers, ...more }
+      const answer = await http.inject({ method, url: url_, headers: all, ...(payload ? { payload } : {}) })
       return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
     },
     scrape: async () => (await http.inject({ url: '/metrics' })).body,

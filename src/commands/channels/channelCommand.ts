@@ -4,10 +4,17 @@ import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors
 import { CHILDREN_MAX, type Channel } from '../../core/channels/types.ts'
 import type { FieldErrors } from '../../core/errors.ts'
 import { validationFailed } from '../../core/channels/errors.ts'
-import { isChannelEvent } from '../../core/channels/webhooks/events.ts'
+import { type ChannelWebhookEvent, type EventObject, isChannelEvent } from '../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../store/store.ts'
-import { type Actor, type ChannelChange, type ChannelContext, type CommandContext, audit } from '../context.ts'
-import { emitChannelEvent } from './webhooks/emit.ts'
+import {
+  type Actor,
+  type AuditedChange,
+  type ChannelChange,
+  type ChannelContext,
+  type CommandContext,
+  audit,
+} from '../context.ts'
+import { emitChannelEvents } from './webhooks/emit.ts'
 import { rowsAfter, type WholeOrder } from '../../core/pages/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, paginate } from '../pages.ts'
 
@@ -31,47 +38,46 @@ export const newId = (ctx: Pick<CommandContext, 'clock' | 'random'>, prefix: IdP
 export const checked = <T>(read: Result<T, FieldErrors>): Result<T, ChannelFailure> =>
   read.ok ? read : err(validationFailed(read.error))
 
-/** The object of a change. */
-export interface ChangedObject {
-  type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler' | 'webhook'
-  id: string
-  name: string
-  /** The channel of the object. */
-  channelId?: string
-  /** Read from the store if absent. */
-  channelName?: string
+/** The object of a change. There are no events of ladders. */
+export type ChangedObject = EventObject | (Pick<EventObject, 'id' | 'name'> & { readonly type: 'abr_ladder' })
+
+export type PartType = 'ingest' | 'engine' | 'distribution'
+type Named = Pick<Channel, 'id' | 'name'>
+
+/** A part of a channel, as the object of changes and events. */
+export const partObject = (type: PartType, { id, name }: Named, channel: Named): EventObject => ({
+  type,
+  id,
+  name,
+  parent: { type: 'channel', id: channel.id, name: channel.name },
+})
+
+/** A change of a channel's resource. Both states must be free of secrets. */
+export interface ResourceChange extends Pick<AuditedChange, 'before' | 'after'> {
+  readonly object: ChangedObject
+  readonly verb: string
+  /** True: an event, and part of a change that has an audit row. */
+  readonly isEventOnly?: true
 }
 
-/**
- * Records a change of a channel's resource, in the transaction of the change itself. `before` and `after` must be free
- * of secrets.
- */
-export async function auditChange(
+/** Records changes in their transaction: audit rows, and the webhook events of those that have one. */
+export async function recordChanges(
   tx: Tx,
   actor: Actor,
   atMs: number,
-  object: ChangedObject,
-  change: { verb: string; before?: unknown; after?: unknown },
+  ...changes: readonly ResourceChange[]
 ): Promise<void> {
-  const { verb, ...states } = change
-  await audit(tx, actor, atMs, { action: `${object.type}.${verb}`, subject: object.id, ...states })
-  await emitChange(tx, { accountId: actor.accountId, atMs }, object, verb)
+  const audited = changes.filter(({ isEventOnly }) => !isEventOnly)
+  const rows = audited.map(({ object: { type, id: subject }, verb, before, after }) => {
+    return { action: `${type}.${verb}`, subject, before, after }
+  })
+  await audit(tx, actor, atMs, ...rows)
+  await emitChannelEvents(tx, { accountId: actor.accountId, atMs }, ...changes.flatMap(eventsOf))
 }
 
-/** Emits the webhook event of a change, if there is one for it. */
-export async function emitChange(
-  tx: Tx,
-  on: { accountId: string; atMs: number },
-  { type, id, name, channelId, channelName }: ChangedObject,
-  verb: string,
-): Promise<void> {
-  const event = `${type}.${verb}`
-  if (type === 'abr_ladder' || !isChannelEvent(event)) return
-  const object = { type, id, name }
-  if (channelId === undefined) return emitChannelEvent(tx, on, { name: event, object, data: null })
-  const parentName = channelName ?? (await tx.channels.get(on.accountId, channelId))?.name ?? ''
-  const parent = { type: 'channel' as const, id: channelId, name: parentName }
-  await emitChannelEvent(tx, on, { name: event, object: { ...object, parent }, data: null })
+function eventsOf({ object, verb }: ResourceChange): ChannelWebhookEvent[] {
+  const name = `${object.type}.${verb}`
+  return object.type === 'abr_ladder' || !isChannelEvent(name) ? [] : [{ name, object, data: null }]
 }
 
 /** Runs `work` with the channel locked, so that changes of one channel run in sequence. */
@@ -115,10 +121,10 @@ export async function deleteReported(
   return gone
 }
 
-/** Checks that the channel has room for `more` of these. */
-export function room(what: string, there: readonly unknown[], more = 1): Result<true, ChannelFailure> {
-  if (there.length + more <= CHILDREN_MAX) return ok(true)
-  return err(refusal('too_many', `A channel has at most ${CHILDREN_MAX} ${what}; there are ${there.length}`))
+/** Checks that a channel with `count` of these has room for another one. */
+export function room(what: string, count: number): Result<true, ChannelFailure> {
+  if (count < CHILDREN_MAX) return ok(true)
+  return err(refusal('too_many', `A channel has at most ${CHILDREN_MAX} ${what}; there are ${count}`))
 }
 
 /** One page of a list of the channels interface. */

@@ -8,16 +8,25 @@ import { Conflict, type Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
-import { addChildren, type Children, childrenOf, type ChildRecords, checkChildren, toChildRecords } from './children.ts'
 import {
-  emitChange,
+  type Children,
+  childrenOf,
+  type ChildRecords,
+  checkChildren,
+  insertChildren,
+  toChildRecords,
+} from './children.ts'
+import {
   type ChannelResult,
   checked,
   deleteReported,
   isId,
   channelPage,
   newId,
-  auditChange,
+  partObject,
+  type PartType,
+  recordChanges,
+  type ResourceChange,
   withChannel,
 } from './channelCommand.ts'
 
@@ -52,11 +61,9 @@ function writeChannel(ctx: ChannelContext, actor: Actor, channel: Channel, child
       const valid = await checkChildren(tx, channel.accountId, children)
       if (!valid.ok) return valid
       await tx.channels.insert(channel)
-      await auditChange(tx, actor, channel.createdAtMs, objectOf(channel), {
-        verb: 'created',
-        after: auditView(channel),
-      })
-      await addChildren(tx, actor, channel.createdAtMs, children)
+      const created = { object: objectOf(channel), verb: 'created', after: auditView(channel) }
+      const parts = await insertChildren(tx, channel, children)
+      await recordChanges(tx, actor, channel.createdAtMs, created, ...parts)
       return ok(true)
     }),
   )
@@ -83,7 +90,7 @@ export async function updateChannel(
         const after = { ...before, ...patch.value }
         await tx.channels.replace(after)
         const states = { before: auditView(before), after: auditView(after) }
-        await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+        await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
         return ok(after)
       }),
     ),
@@ -98,31 +105,30 @@ export function deleteChannel(ctx: ChannelContext, actor: Actor, id: string): Ch
   return deleteReported(ctx, actor, { kind: 'channel', id }, async (tx, nowMs) => {
     const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
     return withChannel(tx, actor.accountId, id, async (channel): ChannelResult<true> => {
-      const running = (await tx.engines.ofChannel(id)).find(({ status }) => !isIdle(status))
+      const engines = await tx.engines.ofChannel(id)
+      const running = engines.find(({ status }) => !isIdle(status))
       if (running || !isIdle(channel.status)) return err(stillRuns(channel, running))
-      await emitPartChanges(tx, channel, nowMs)
-      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: id })
+      const parts = await deletedParts(tx, channel, engines)
+      const schedulerChanges = await forgetTarget(tx, nowMs, schedulers, { channelId: id })
       await tx.channels.delete(id)
-      await auditChange(tx, actor, nowMs, objectOf(channel), { verb: 'deleted', before: auditView(channel) })
+      const deleted = { object: objectOf(channel), verb: 'deleted', before: auditView(channel) }
+      await recordChanges(tx, actor, nowMs, ...parts, ...schedulerChanges, deleted)
       return ok(true)
     })
   })
 }
 
-/** Emits the same events for the parts of a deleted channel as if each part was deleted alone. */
-async function emitPartChanges(tx: Tx, channel: Channel, atMs: number): Promise<void> {
-  const { id: channelId, name: channelName, accountId } = channel
-  const emitPart = (
-    type: 'ingest' | 'engine' | 'distribution',
-    { id, name }: { id: string; name: string },
-    verb: string,
-  ) => emitChange(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
-  for (const ingest of await tx.ingests.ofChannel(channelId)) await emitPart('ingest', ingest, 'deleted')
-  for (const engine of await tx.engines.ofChannel(channelId)) {
-    await emitPart('engine', engine, 'deleting')
-    await emitPart('engine', engine, 'deleted')
-  }
-  for (const one of await tx.distributions.ofChannel(channelId)) await emitPart('distribution', one, 'deleted')
+/** The same events for the parts of a deleted channel as if each part was deleted alone. */
+async function deletedParts(tx: Tx, channel: Channel, engines: readonly Engine[]): Promise<ResourceChange[]> {
+  const events = (type: PartType, part: { id: string; name: string }, ...verbs: string[]): ResourceChange[] =>
+    verbs.map((verb) => ({ object: partObject(type, part, channel), verb, isEventOnly: true }))
+  const ingests = await tx.ingests.ofChannel(channel.id)
+  const distributions = await tx.distributions.ofChannel(channel.id)
+  return [
+    ...ingests.flatMap((one) => events('ingest', one, 'deleted')),
+    ...engines.flatMap((one) => events('engine', one, 'deleting', 'deleted')),
+    ...distributions.flatMap((one) => events('distribution', one, 'deleted')),
+  ]
 }
 
 /** One page of channels, newest first. */

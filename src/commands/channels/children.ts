@@ -7,11 +7,13 @@ import type { EngineRecord } from '../../core/channels/engineSchema.ts'
 import { type ChannelFailure, validationFailed } from '../../core/channels/errors.ts'
 import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
 import type { Channel, Distribution, Engine } from '../../core/channels/types.ts'
+import type { FieldErrors } from '../../core/errors.ts'
 import type { DistributionKey, StoredIngest, Tx } from '../../store/store.ts'
-import type { Actor, ChannelContext } from '../context.ts'
-import { addDistribution, newDistribution } from './distributions.ts'
-import { addEngine, newEngine } from './engines.ts'
-import { addIngest, ingestRecord, newIngest } from './ingests.ts'
+import type { ChannelContext } from '../context.ts'
+import type { ResourceChange } from './channelCommand.ts'
+import { createdDistribution, insertDistributions, newDistribution } from './distributions.ts'
+import { createdEngine, newEngine } from './engines.ts'
+import { createdIngest, ingestRecord, newIngest } from './ingests.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 
 /** The parts that are created together with a channel. */
@@ -53,17 +55,30 @@ export async function checkChildren(
   accountId: string,
   { engines }: Children,
 ): Promise<Result<true, ChannelFailure>> {
-  const wrong: Record<string, string[]> = {}
-  for (const { engine, ladderPath } of engines) {
-    if (!(await hasLadder(tx, accountId, engine.abrLadderId))) wrong[ladderPath] = [noLadder(engine.abrLadderId)]
+  const missing = new Set<string>()
+  for (const id of new Set(engines.map(({ engine }) => engine.abrLadderId))) {
+    if (!(await hasLadder(tx, accountId, id))) missing.add(id)
   }
-  return Object.keys(wrong).length === 0 ? ok(true) : err(validationFailed(wrong))
+  const wrong = engines
+    .filter(({ engine }) => missing.has(engine.abrLadderId))
+    .map(({ engine, ladderPath }) => [ladderPath, [noLadder(engine.abrLadderId)]])
+  return wrong.length === 0 ? ok(true) : err(validationFailed(Object.fromEntries(wrong) as FieldErrors))
 }
 
-export async function addChildren(tx: Tx, actor: Actor, atMs: number, children: Children): Promise<void> {
-  for (const ingest of children.ingests) await addIngest(tx, actor, atMs, ingest)
-  for (const { engine } of children.engines) await addEngine(tx, actor, atMs, engine)
-  for (const made of children.distributions) await addDistribution(tx, actor, atMs, made)
+/** Writes the parts, and returns their changes. */
+export async function insertChildren(
+  tx: Tx,
+  channel: Channel,
+  { ingests, engines, distributions }: Children,
+): Promise<ResourceChange[]> {
+  await tx.ingests.insert(...ingests)
+  await tx.engines.insert(...engines.map(({ engine }) => engine))
+  await insertDistributions(tx, ...distributions)
+  return [
+    ...ingests.map((ingest) => createdIngest(ingest, channel)),
+    ...engines.map(({ engine }) => createdEngine(engine, channel)),
+    ...distributions.map((made) => createdDistribution(made, channel)),
+  ]
 }
 
 export function toChildRecords(ctx: ChannelContext, { ingests, engines, distributions }: Children): ChildRecords {

@@ -8,7 +8,7 @@ import {
 } from '../../core/channels/distribution.ts'
 import type { DistributionRecord } from '../../core/channels/distributionSchema.ts'
 import { type ChannelFailure, noSuch, validationFailed } from '../../core/channels/errors.ts'
-import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { type PageRequest, readPlainQuery } from '../../core/channels/listQuery.ts'
 import type { Channel, Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey, Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext } from '../context.ts'
@@ -21,7 +21,9 @@ import {
   isId,
   channelPage,
   newId,
-  auditChange,
+  partObject,
+  recordChanges,
+  type ResourceChange,
   room,
   withChannel,
   withPart,
@@ -44,12 +46,13 @@ export async function createDistribution(
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<Made> => {
-      const free = room('distributions', await tx.distributions.ofChannel(channelId))
+      const free = room('distributions', await tx.distributions.count(channelId))
       if (!free.ok) return free
       const valid = await checkEngines(tx, channelId, read.value.rules.engineIds)
       if (!valid.ok) return valid
       const fresh = newDistribution(ctx, channel, read.value)
-      await addDistribution(tx, actor, nowMs, fresh)
+      await insertDistributions(tx, fresh)
+      await recordChanges(tx, actor, nowMs, createdDistribution(fresh, channel))
       return ok(fresh)
     }),
   )
@@ -63,7 +66,7 @@ export async function readDistribution(
 ): ChannelResult<DistributionRecord> {
   const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
   if (!distribution) return err(noSuch('distribution', id))
-  return ok(toDistributionRecord(distribution, await keysOf(ctx, id)))
+  return ok(toDistributionRecord(distribution, (await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord)))
 }
 
 /** Edits the fields in the body. The change applies at once, also to current viewers. */
@@ -75,39 +78,31 @@ export async function updateDistribution(
 ): ChannelResult<DistributionRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (before): ChannelResult<Made> => {
+    withPart(tx, actor, distributionPart(tx, id), async (before, channel): ChannelResult<Made> => {
       const rules = checked(readUpdateDistribution(body, before))
       if (!rules.ok) return rules
       const valid = await checkEngines(tx, before.channelId, rules.value.engineIds)
       if (!valid.ok) return valid
       const distribution = { ...before, ...rules.value, updatedAtMs: nowMs }
       await tx.distributions.replace(distribution)
-      const states = { before: auditView(before), after: auditView(distribution) }
-      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'updated', ...states })
-      await recordSwitch(tx, actor, nowMs, before, distribution)
+      const object = objectOf(distribution, channel)
+      const change = { object, verb: 'updated', before: auditView(before), after: auditView(distribution) }
+      // Switching a distribution on or off has an event of its own.
+      const isSwitched = before.enabled !== distribution.enabled
+      const switched = isSwitched ? [{ object, verb: distribution.enabled ? 'enabled' : 'disabled' }] : []
+      await recordChanges(tx, actor, nowMs, change, ...switched)
       return ok({ distribution, keys: await tx.distributionKeys.list(id) })
     }),
   )
   return answered(ctx, made, 'updated')
 }
 
-/** Switching a distribution on or off has an event of its own. */
-async function recordSwitch(
-  tx: Tx,
-  actor: Actor,
-  atMs: number,
-  before: Distribution,
-  after: Distribution,
-): Promise<void> {
-  if (before.enabled === after.enabled) return
-  await auditChange(tx, actor, atMs, objectOf(after), { verb: after.enabled ? 'enabled' : 'disabled' })
-}
-
 export function deleteDistribution(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return deleteReported(ctx, actor, { kind: 'distribution', id }, (tx, nowMs) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<true> => {
+    withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<true> => {
       await tx.distributions.delete(id)
-      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'deleted', before: auditView(distribution) })
+      const object = objectOf(distribution, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'deleted', before: auditView(distribution) })
       return ok(true)
     }),
   )
@@ -123,10 +118,18 @@ export async function listDistributions(
   const read = readPlainQuery(query)
   if (!read.ok) return read
   const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
-  if (!channel) return err(noSuch('channel', channelId))
+  return channel ? pageOfDistributions(ctx, channelId, read.value) : err(noSuch('channel', channelId))
+}
+
+/** As `listDistributions`, of a channel that the account has. */
+export async function pageOfDistributions(
+  ctx: ChannelContext,
+  channelId: string,
+  query: PageRequest,
+): ChannelResult<KeysetPage<DistributionRecord>> {
   const page = await channelPage(ctx, {
     scope: { list: 'distributions', filters: { channelId } },
-    ...read.value,
+    ...query,
     keyOf: (row: Distribution) => [row.name, row.id],
     read: ([name, id], limit) => {
       const after = typeof name === 'string' && typeof id === 'string' ? { after: { name, id } } : {}
@@ -134,9 +137,13 @@ export async function listDistributions(
     },
   })
   if (!page.ok) return page
-  const data: DistributionRecord[] = []
-  for (const row of page.value.data) data.push(toDistributionRecord(row, await keysOf(ctx, row.id)))
-  return ok({ ...page.value, data })
+  const { data } = page.value
+  const keys = await ctx.store.read.distributionKeys.list(...data.map(({ id }) => id))
+  const keysOf = Map.groupBy(keys, ({ distributionId }) => distributionId)
+  return ok({
+    ...page.value,
+    data: data.map((row) => toDistributionRecord(row, keysOf.get(row.id)?.map(toKeyRecord) ?? [])),
+  })
 }
 
 export function newDistribution(ctx: ChannelContext, channel: Channel, { rules, keys }: NewDistribution): Made {
@@ -147,13 +154,16 @@ export function newDistribution(ctx: ChannelContext, channel: Channel, { rules, 
   return { distribution, keys: keys.map((key) => newKey(ctx, distribution, key)) }
 }
 
-export async function addDistribution(tx: Tx, actor: Actor, atMs: number, made: Made): Promise<void> {
-  const { distribution, keys } = made
-  await tx.distributions.insert(distribution)
-  for (const key of keys) await tx.distributionKeys.insert(key)
-  const after = { ...auditView(distribution), keys: keys.map(toKeyRecord) }
-  await auditChange(tx, actor, atMs, objectOf(distribution), { verb: 'created', after })
+export async function insertDistributions(tx: Tx, ...made: readonly Made[]): Promise<void> {
+  await tx.distributions.insert(...made.map(({ distribution }) => distribution))
+  await tx.distributionKeys.insert(...made.flatMap(({ keys }) => keys))
 }
+
+export const createdDistribution = ({ distribution, keys }: Made, channel: Channel): ResourceChange => ({
+  object: objectOf(distribution, channel),
+  verb: 'created',
+  after: { ...auditView(distribution), keys: keys.map(toKeyRecord) },
+})
 
 export const distributionPart = (tx: Tx, id: string) => ({
   what: 'distribution',
@@ -161,8 +171,7 @@ export const distributionPart = (tx: Tx, id: string) => ({
   get: (accountId: string, distributionId: string) => tx.distributions.get(accountId, distributionId),
 })
 
-export const objectOf = ({ id, name, channelId }: Distribution) =>
-  ({ type: 'distribution', id, name, channelId }) as const
+const objectOf = (distribution: Distribution, channel: Channel) => partObject('distribution', distribution, channel)
 
 /** Only engines of the same channel can feed a distribution. */
 async function checkEngines(
@@ -176,9 +185,6 @@ async function checkEngines(
   const text = `must be engines of the channel ${channelId}; these are not: ${unknown.slice(0, 3).join(', ')}`
   return err(validationFailed({ 'endpoints.engineIds': [text] }))
 }
-
-const keysOf = async (ctx: ChannelContext, id: string) =>
-  (await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord)
 
 function answered(
   ctx: ChannelContext,

@@ -8,7 +8,7 @@ import {
 } from '../../core/channels/engine.ts'
 import type { EngineRecord } from '../../core/channels/engineSchema.ts'
 import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../core/channels/errors.ts'
-import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { type PageRequest, readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
 import type { ChildListQuery, Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext } from '../context.ts'
@@ -16,14 +16,15 @@ import { type KeysetPage, newestAfter } from '../pages.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 import {
-  emitChange,
   type ChannelResult,
   checked,
   deleteReported,
   isId,
   channelPage,
   newId,
-  auditChange,
+  partObject,
+  recordChanges,
+  type ResourceChange,
   room,
   withChannel,
   withPart,
@@ -69,12 +70,13 @@ async function insertEngine(
   channel: Channel,
   rules: NewEngine,
 ): ChannelResult<Engine> {
-  const free = room('engines', await tx.engines.ofChannel(channel.id))
+  const free = room('engines', await tx.engines.count(channel.id))
   if (!free.ok) return free
   const valid = await checkNames(tx, channel, rules)
   if (!valid.ok) return valid
   const engine = newEngine(ctx, channel, rules)
-  await addEngine(tx, actor, engine.createdAtMs, engine)
+  await tx.engines.insert(engine)
+  await recordChanges(tx, actor, engine.createdAtMs, createdEngine(engine, channel))
   return ok(engine)
 }
 
@@ -101,7 +103,7 @@ export async function updateEngine(
       if (!valid.ok) return valid
       await tx.engines.replace(after)
       const states = { before: auditView(before), after: auditView(after) }
-      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'updated', ...states })
       return ok(after)
     }),
   )
@@ -113,17 +115,21 @@ export function deleteEngine(ctx: ChannelContext, actor: Actor, id: string): Cha
   return deleteReported(ctx, actor, { kind: 'engine', id }, async (tx, nowMs) => {
     const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
     const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
-    return withPart(tx, actor, enginePart(tx, id), async (engine): ChannelResult<true> => {
+    return withPart(tx, actor, enginePart(tx, id), async (engine, channel): ChannelResult<true> => {
       if (!isIdle(engine.status)) return err(stillRuns(engine))
       for (const distribution of await tx.distributions.ofChannel(engine.channelId)) {
         const engineIds = distribution.engineIds.filter((other) => other !== id)
         if (engineIds.length < distribution.engineIds.length)
           await tx.distributions.replace({ ...distribution, engineIds })
       }
-      await emitChange(tx, { accountId: actor.accountId, atMs: nowMs }, objectOf(engine), 'deleting')
-      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: engine.channelId, engineId: id })
+      const schedulerChanges = await forgetTarget(tx, nowMs, schedulers, { channelId: channel.id, engineId: id })
       await tx.engines.delete(id)
-      await auditChange(tx, actor, nowMs, objectOf(engine), { verb: 'deleted', before: auditView(engine) })
+      const object = objectOf(engine, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'deleting', isEventOnly: true }, ...schedulerChanges, {
+        object,
+        verb: 'deleted',
+        before: auditView(engine),
+      })
       return ok(true)
     })
   })
@@ -137,7 +143,7 @@ export async function listEngines(
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<EngineRecord>> {
   const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
-  return channel ? page(ctx, query, { channelId }) : err(noSuch('channel', channelId))
+  return channel ? queriedPage(ctx, query, { channelId }) : err(noSuch('channel', channelId))
 }
 
 /** One page of the engines that take their media from this ingest, newest first. */
@@ -148,20 +154,30 @@ export async function listEnginesOfIngest(
   query: Record<string, unknown>,
 ): ChannelResult<KeysetPage<EngineRecord>> {
   const ingest = isId(ingestId) ? await ctx.store.read.ingests.get(accountId, ingestId) : undefined
-  return ingest ? page(ctx, query, { ingestId }) : err(noSuch('ingest', ingestId))
+  return ingest ? queriedPage(ctx, query, { ingestId }) : err(noSuch('ingest', ingestId))
 }
 
-async function page(
+type EngineParent = { readonly channelId: string } | { readonly ingestId: string }
+
+async function queriedPage(
   ctx: ChannelContext,
   query: Record<string, unknown>,
-  parent: { channelId: string } | { ingestId: string },
+  parent: EngineParent,
 ): ChannelResult<KeysetPage<EngineRecord>> {
   const read = readPlainQuery(query)
-  if (!read.ok) return read
+  return read.ok ? pageOfEngines(ctx, parent, read.value) : read
+}
+
+/** One page of the engines of a channel or an ingest that the account has. */
+export async function pageOfEngines(
+  ctx: ChannelContext,
+  parent: EngineParent,
+  query: PageRequest,
+): ChannelResult<KeysetPage<EngineRecord>> {
   const list = 'ingestId' in parent ? 'ingest_engines' : 'engines'
   const found = await channelPage(ctx, {
     scope: { list, filters: { ...parent } },
-    ...read.value,
+    ...query,
     keyOf: (row: Engine) => [row.createdAtMs, row.id],
     read: (position, limit) => {
       const selection: ChildListQuery = { ...parent, limit, ...newestAfter(position) }
@@ -185,10 +201,11 @@ export function newEngine(ctx: ChannelContext, channel: Channel, rules: NewEngin
   }
 }
 
-export async function addEngine(tx: Tx, actor: Actor, atMs: number, engine: Engine): Promise<void> {
-  await tx.engines.insert(engine)
-  await auditChange(tx, actor, atMs, objectOf(engine), { verb: 'created', after: auditView(engine) })
-}
+export const createdEngine = (engine: Engine, channel: Channel): ResourceChange => ({
+  object: objectOf(engine, channel),
+  verb: 'created',
+  after: auditView(engine),
+})
 
 /** Checks that the ingest and the ladder of an engine exist. */
 async function checkNames(tx: Tx, channel: Channel, rules: NewEngine): Promise<Result<true, ChannelFailure>> {
@@ -227,7 +244,7 @@ function answered(
   return ok(toEngineRecord(made.value))
 }
 
-const objectOf = ({ id, name, channelId }: Engine) => ({ type: 'engine', id, name, channelId }) as const
+const objectOf = (engine: Engine, channel: Channel) => partObject('engine', engine, channel)
 
 const auditView = ({ name, channelId, ingestId, region, abrLadderId, priority }: Engine) => ({
   name,

@@ -1,12 +1,13 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { type ChannelRecord, INCLUDABLE } from '../../core/channels/channelSchema.ts'
 import { type ChannelFailure, validationFailed } from '../../core/channels/errors.ts'
+import type { PageRequest } from '../../core/channels/listQuery.ts'
 import type { ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { readChannel } from './channels.ts'
-import { listDistributions } from './distributions.ts'
-import { listEngines } from './engines.ts'
-import { listIngests } from './ingests.ts'
+import { pageOfDistributions } from './distributions.ts'
+import { pageOfEngines } from './engines.ts'
+import { pageOfIngests } from './ingests.ts'
 import type { ChannelResult, ChannelReader } from './channelCommand.ts'
 
 type Kind = (typeof INCLUDABLE)[number]
@@ -22,19 +23,19 @@ interface Preview {
 
 export type ChannelWith = { data: ChannelRecord } & Partial<Record<Kind, Preview>>
 
-type List = (
+type Page = (
   ctx: ChannelContext,
   reader: ChannelReader,
-  id: string,
-  query: Record<string, unknown>,
+  channelId: string,
+  query: PageRequest,
 ) => ChannelResult<KeysetPage<unknown>>
 
-const LISTS: Readonly<Record<Kind, List>> = {
-  ingests: listIngests,
-  engines: (ctx, { accountId }, id, query) => listEngines(ctx, accountId, id, query),
-  distributions: (ctx, { accountId }, id, query) => listDistributions(ctx, accountId, id, query),
+const PAGES: Readonly<Record<Kind, Page>> = {
+  ingests: pageOfIngests,
+  engines: (ctx, _reader, channelId, query) => pageOfEngines(ctx, { channelId }, query),
+  distributions: (ctx, _reader, channelId, query) => pageOfDistributions(ctx, channelId, query),
 }
-const PREVIEW = '10'
+const PREVIEW: PageRequest = { limit: 10, cursor: undefined }
 
 /** A channel, and the beginning of each list in `include`. */
 export async function readChannelWith(
@@ -49,10 +50,10 @@ export async function readChannelWith(
   if (!channel.ok) return channel
   const answer: ChannelWith = { data: channel.value }
   for (const kind of kinds.value) {
-    const page = await LISTS[kind](ctx, reader, id, { limit: PREVIEW })
+    const page = await PAGES[kind](ctx, reader, id, PREVIEW)
     if (!page.ok) return page
     const { data, pagination } = page.value
-    const count = (await ctx.store.read[kind].ofChannel(id)).length
+    const count = pagination.hasMore ? await ctx.store.read[kind].count(id) : data.length
     answer[kind] = { data, hasMore: pagination.hasMore, link: `/v2/channels/${id}/${kind}`, count }
   }
   return ok(answer)

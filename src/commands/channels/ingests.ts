@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
 import { type NewIngest, readCreateIngest, readUpdateIngest, toIngestRecord } from '../../core/channels/ingest.ts'
 import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
-import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { type PageRequest, readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle, isPush } from '../../core/channels/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext, CommandContext } from '../context.ts'
@@ -16,7 +16,9 @@ import {
   channelPage,
   newId,
   type ChannelReader,
-  auditChange,
+  partObject,
+  recordChanges,
+  type ResourceChange,
   room,
   withChannel,
   withPart,
@@ -39,10 +41,11 @@ export async function createIngest(
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<StoredIngest> => {
-      const free = room('ingests', await tx.ingests.ofChannel(channelId))
+      const free = room('ingests', await tx.ingests.count(channelId))
       if (!free.ok) return free
       const ingest = newIngest(ctx, channel, read.value)
-      await addIngest(tx, actor, nowMs, ingest)
+      await tx.ingests.insert(ingest)
+      await recordChanges(tx, actor, nowMs, createdIngest(ingest, channel))
       return ok(ingest)
     }),
   )
@@ -63,7 +66,7 @@ export async function updateIngest(
 ): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
+    withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       const source = { type: before.type, url: isPush(before.type) ? null : openSecret(ctx, before) }
       const patch = checked(readUpdateIngest(body, source, ctx.channelSettings))
       if (!patch.ok) return patch
@@ -78,7 +81,7 @@ export async function updateIngest(
         before: auditView(before),
         after: { ...auditView(after), ...(isRemote ? { sourceChanged: true } : {}) },
       }
-      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'updated', ...states })
       return ok(after)
     }),
   )
@@ -88,12 +91,13 @@ export async function updateIngest(
 /** Deletes an ingest that no engine uses. */
 export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   return deleteReported(ctx, actor, { kind: 'ingest', id }, (tx, nowMs) =>
-    withPart(tx, actor, ingestPart(tx, id), async (ingest): ChannelResult<true> => {
+    withPart(tx, actor, ingestPart(tx, id), async (ingest, channel): ChannelResult<true> => {
       const users = await usersOf(tx, ingest)
       const names = users.slice(0, 5).map((engine) => engine.id)
       if (users.length > 0) return err(inUse(`delete or reconnect its engines first: ${names.join(', ')}`))
       await tx.ingests.delete(id)
-      await auditChange(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ingest) })
+      const object = objectOf(ingest, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'deleted', before: auditView(ingest) })
       return ok(true)
     }),
   )
@@ -106,13 +110,13 @@ export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): Cha
 export async function rotateKey(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
+    withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       if (!isPush(before.type)) {
         return err(refusal('ingest_without_key', `Only push ingests have a stream key; this one is ${before.type}`))
       }
       const after = { ...before, ...seal(ctx, newSecret(ctx.random, KEY_BYTES), true) }
       await tx.ingests.replace(after)
-      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'key_rotated' })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'key_rotated' })
       return ok(after)
     }),
   )
@@ -129,10 +133,19 @@ export async function listIngests(
   const read = readPlainQuery(query)
   if (!read.ok) return read
   const channel = isId(channelId) ? await ctx.store.read.channels.get(reader.accountId, channelId) : undefined
-  if (!channel) return err(noSuch('channel', channelId))
+  return channel ? pageOfIngests(ctx, reader, channelId, read.value) : err(noSuch('channel', channelId))
+}
+
+/** As `listIngests`, of a channel that the account has. */
+export async function pageOfIngests(
+  ctx: ChannelContext,
+  reader: ChannelReader,
+  channelId: string,
+  query: PageRequest,
+): ChannelResult<KeysetPage<IngestRecord>> {
   const page = await channelPage(ctx, {
     scope: { list: 'ingests', filters: { channelId } },
-    ...read.value,
+    ...query,
     keyOf: (row: StoredIngest) => [row.createdAtMs, row.id],
     read: (position, limit) => ctx.store.read.ingests.page({ channelId, limit, ...newestAfter(position) }),
   })
@@ -161,10 +174,11 @@ export function newIngest(ctx: ChannelContext, channel: Channel, rules: NewInges
   }
 }
 
-export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: StoredIngest): Promise<void> {
-  await tx.ingests.insert(ingest)
-  await auditChange(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: auditView(ingest) })
-}
+export const createdIngest = (ingest: StoredIngest, channel: Channel): ResourceChange => ({
+  object: objectOf(ingest, channel),
+  verb: 'created',
+  after: auditView(ingest),
+})
 
 export const ingestRecord = (ctx: ChannelContext, ingest: StoredIngest): IngestRecord =>
   toIngestRecord(ingest, openSecret(ctx, ingest), ctx.channelSettings)
@@ -214,7 +228,7 @@ function answered(
   return ok(ingestRecord(ctx, made.value))
 }
 
-const objectOf = ({ id, name, channelId }: StoredIngest) => ({ type: 'ingest', id, name, channelId }) as const
+const objectOf = (ingest: StoredIngest, channel: Channel) => partObject('ingest', ingest, channel)
 
 /** The fields in an audit row. The source URL stays sealed, because any part of a URL may contain a key. */
 const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })

@@ -8,8 +8,8 @@ import type { DistributionKey } from '../../store/store.ts'
 import type { Actor, ChannelContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { newKey } from './distributionKey.ts'
-import { distributionPart, objectOf } from './distributions.ts'
-import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './channelCommand.ts'
+import { distributionPart } from './distributions.ts'
+import { type ChannelResult, checked, isId, partObject, recordChanges, shortPage, withPart } from './channelCommand.ts'
 
 /** Adds a key that verifies viewers' tokens. The first key closes the distribution to viewers without a token. */
 export async function createKey(
@@ -22,17 +22,15 @@ export async function createKey(
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeyRecord> => {
+    withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<KeyRecord> => {
       const there = await tx.distributionKeys.list(id)
       if (there.length >= KEYS_MAX) {
         return err(refusal('too_many_keys', `A distribution has at most ${KEYS_MAX} keys; delete one first`))
       }
       const key = newKey(ctx, distribution, read.value)
       await tx.distributionKeys.insert(key)
-      await auditChange(tx, actor, nowMs, objectOf(distribution), {
-        verb: 'security.key.added',
-        after: toKeyRecord(key),
-      })
+      const object = partObject('distribution', distribution, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'security.key.added', after: toKeyRecord(key) })
       return ok(toKeyRecord(key))
     }),
   )
@@ -98,17 +96,15 @@ export async function deleteKey(
 ): ChannelResult<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
+    withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<KeysDeleted> => {
       const keys = await tx.distributionKeys.list(id)
       const key = keys.find((one) => one.id === keyId)
       if (!key) return err(noSuch('key', keyId))
       await tx.distributionKeys.delete(keyId)
       const isLast = keys.length === 1
       if (isLast) await tx.distributions.replace({ ...distribution, closedWithoutKey: true, updatedAtMs: nowMs })
-      await auditChange(tx, actor, nowMs, objectOf(distribution), {
-        verb: 'security.key.deleted',
-        before: toKeyRecord(key),
-      })
+      const object = partObject('distribution', distribution, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'security.key.deleted', before: toKeyRecord(key) })
       return ok({ warning: isLast ? STAYS_CLOSED : null })
     }),
   )
@@ -119,12 +115,12 @@ export async function deleteKey(
 export async function deleteKeys(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
+    withPart(tx, actor, distributionPart(tx, id), async (distribution, channel): ChannelResult<KeysDeleted> => {
       const keys = await tx.distributionKeys.list(id)
-      for (const key of keys) await tx.distributionKeys.delete(key.id)
+      await tx.distributionKeys.clear(id)
       await tx.distributions.replace({ ...distribution, closedWithoutKey: false, updatedAtMs: nowMs })
-      const before = keys.map(toKeyRecord)
-      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'security.keys.deleted', before })
+      const object = partObject('distribution', distribution, channel)
+      await recordChanges(tx, actor, nowMs, { object, verb: 'security.keys.deleted', before: keys.map(toKeyRecord) })
       return ok({ warning: IS_OPEN })
     }),
   )

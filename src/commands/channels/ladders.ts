@@ -13,7 +13,7 @@ import type { AbrLadder } from '../../core/channels/types.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext, CommandContext } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
-import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './channelCommand.ts'
+import { type ChannelResult, checked, isId, newId, recordChanges, shortPage } from './channelCommand.ts'
 
 /** Bounds the list, because Sluice reads all of it. */
 const LADDERS_MAX = 100
@@ -45,7 +45,7 @@ export async function createLadder(ctx: ChannelContext, actor: Actor, body: unkn
     const there = await tx.abrLadders.list(accountId)
     if (there.length >= LADDERS_MAX) return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))
     await tx.abrLadders.insert(ladder)
-    await auditChange(tx, actor, nowMs, objectOf(ladder), { verb: 'created', after: read.value })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(ladder), verb: 'created', after: read.value })
     return ok(toLadderRecord(ladder))
   })
 }
@@ -71,11 +71,8 @@ export async function updateLadder(
     if (!patch.ok) return patch
     const after = { ...before, ...patch.value, updatedAtMs: nowMs }
     await tx.abrLadders.replace(after)
-    await auditChange(tx, actor, nowMs, objectOf(after), {
-      verb: 'updated',
-      before: rulesOf(before),
-      after: rulesOf(after),
-    })
+    const states = { before: rulesOf(before), after: rulesOf(after) }
+    await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'updated', ...states })
     return ok(toLadderRecord(after))
   })
 }
@@ -90,7 +87,7 @@ export async function deleteLadder(ctx: ChannelContext, actor: Actor, id: string
     const user = await tx.engines.usingLadder(id)
     if (user) return err(refusal('abr_ladder_in_use', `The engine ${user.id} of the channel ${user.channelId} uses it`))
     await tx.abrLadders.delete(id)
-    await auditChange(tx, actor, nowMs, objectOf(before), { verb: 'deleted', before: rulesOf(before) })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
     return ok(true)
   })
 }

@@ -17,7 +17,7 @@ import {
 import type { Channel } from '../../core/channels/types.ts'
 import type { NewSlate, Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext } from '../context.ts'
-import { auditChange, type ChannelResult, isId, newId, withChannel } from './channelCommand.ts'
+import { type ChannelResult, isId, newId, recordChanges, withChannel } from './channelCommand.ts'
 
 /**
  * Sets what viewers of a channel see while there is no broadcast. It is decoded first, so that what is stored can be shown.
@@ -113,7 +113,7 @@ async function write(tx: Tx, actor: Actor, atMs: number, channel: Channel, slate
   const { id, name } = channel
   await tx.channels.setSlate(id, slate)
   const states = { before: { slate: channel.slate }, after: { slate: slate?.facts ?? null } }
-  await auditChange(tx, actor, atMs, { type: 'channel', id, name }, { verb: 'updated', ...states })
+  await recordChanges(tx, actor, atMs, { object: { type: 'channel', id, name }, verb: 'updated', ...states })
 }
 
 const noSlate = (channelId: string): ChannelFailure =>

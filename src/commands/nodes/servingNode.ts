@@ -2,7 +2,7 @@ import { timeOrderedId } from '../../base/ids.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Leases, Node, NewNode, NodeFacts } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
-import { endSession, noteFeeds, emitEnd, writeLateEnds } from '../sessions/close.ts'
+import { endSession, noteFeeds, emitEnds, writeLateEnds } from '../sessions/close.ts'
 import { writeTotals } from '../sessions/count.ts'
 import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
 
@@ -168,7 +168,7 @@ async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): P
       // Later, if the clock was put back after the node had died.
       const seenAtMs = Math.min(lastSeenAtMs, ctx.clock.now())
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
-      for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
+      await emitEnds(tx, ...feeds)
       await noteFeeds(tx, feeds)
       const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: GIVEN_UP_AT_ONCE })
       if (sessions < GIVEN_UP_AT_ONCE) await tx.nodes.delete(id)

@@ -3,7 +3,8 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
-import { emitStreamEvent } from '../webhooks/emit.ts'
+import { emit } from '../emit.ts'
+import { streamEventOf } from '../webhooks/emit.ts'
 import { sessionLine } from './sessionLine.ts'
 
 /** The longest wait for an edge to cut a session. */
@@ -80,7 +81,7 @@ export async function writeLateEnds(ctx: SessionContext): Promise<void> {
  * transaction for each would block the store. A failure is logged, and retried with the late ends.
  */
 function record(ctx: SessionContext, leaving: ClosingSession): Promise<void> {
-  const batches = ctx.sessions.ends[leaving.entry.session.action === 'publish' ? 'publish' : 'view']
+  const batches = ctx.sessions.ends[isPublisher(leaving) ? 'publish' : 'view']
   return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
 }
 
@@ -119,12 +120,14 @@ async function writeApart(ctx: SessionContext, batch: readonly ClosingSession[],
 
 /** Writes the sessions last, because they add to the hourly sums that all nodes share. */
 async function end(tx: Tx, batch: readonly ClosingSession[]): Promise<void> {
-  const ends = batch.map(toEnd)
-  const feeds = await tx.feeds.endOfSessions(ends)
-  for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
+  const feeds = await tx.feeds.endOfSessions(batch.filter(isPublisher).map(toEnd))
+  await emitEnds(tx, ...feeds)
   await noteFeeds(tx, feeds)
-  await tx.sessions.end(ends)
+  await tx.sessions.end(batch.map(toEnd))
 }
+
+/** Only these have feeds. */
+const isPublisher = ({ entry }: ClosingSession): boolean => entry.session.action === 'publish'
 
 const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): SessionEnd => ({
   id: session.id,
@@ -133,10 +136,14 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
   reason,
 })
 
-/** Emits the event of a feed that ends, in the transaction that ends it. */
-export async function emitEnd(tx: Tx, feed: StoredFeed, atMs: number): Promise<void> {
-  const data = { ...feedData(feed), active: false, ended: atMs }
-  await emitStreamEvent(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
+/** Emits the events of feeds that end, in the transaction that ends them. */
+export function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<void> {
+  const events = feeds.map((feed) => {
+    const { accountId, endedAtMs: atMs } = feed
+    const data = { ...feedData(feed), active: false, ended: atMs }
+    return { accountId, atMs, ...streamEventOf({ type: 'feeds', event: 'ended', data }) }
+  })
+  return emit(tx, ...events)
 }
 
 /** Lets all nodes refresh their list of feeds: once per account. */

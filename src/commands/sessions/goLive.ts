@@ -5,7 +5,7 @@ import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { tokenOf } from './admit.ts'
-import { sessionDate, endedAtMs, endSession, feedData, emitEnd } from './close.ts'
+import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
 
 /**
  * Puts the feed of a publisher on the air, when its media begins. It replaces a feed of the same source: the old feed
@@ -89,7 +89,7 @@ function endOfReplaced(ctx: SessionContext, { sessionId, startedAtMs }: StoredFe
 /** Ends a replaced feed. The node with its session ends that session, with its last bytes. */
 async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
   await tx.feeds.end(old.feedId, atMs)
-  await emitEnd(tx, old, atMs)
+  await emitEnds(tx, { ...old, endedAtMs: atMs })
   await tx.sessions.kick({ accountId: old.accountId, id: old.sessionId }, 'replaced')
   await tx.changes.append({ kind: 'kick', accountId: old.accountId, id: 0, atMs })
 }

@@ -67,7 +67,7 @@ export async function emitIdleStreams(ctx: SessionContext, idleMs: number): Prom
 
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'
 
-function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<number> {
+function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<void> {
   const data = { name: streamName, accountId, streamId: streamKey(accountId, streamName) }
   return emitStreamEvent(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
 }

@@ -38,7 +38,7 @@ async function write(
   }
   // The later time wins: a second revocation never reverts the first.
   const revokedBeforeMs = Math.max(issuedBeforeMs ?? 0, token.revokedBeforeMs ?? 0) || null
-  await tx.tokens.replace({ ...token, revokedBeforeMs })
+  await tx.tokens.replace({ ...token, revokedBeforeMs }, token)
   return ok(true)
 }
 

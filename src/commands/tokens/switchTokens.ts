@@ -42,7 +42,7 @@ function switchOne(
 ): Promise<Result<true, Failure>> {
   return changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     if (before.isActive === isActive) return ok({ value: true, recorded: null })
-    const after = await tx.tokens.replace({ ...before, isActive })
+    const after = await tx.tokens.replace({ ...before, isActive }, before)
     const verb = isActive ? 'enable' : 'disable'
     return ok({ value: true, recorded: { verb, before: auditView(before), after: auditView(after) } })
   })

@@ -45,7 +45,7 @@ async function write(
   applied: PatchedToken & { readonly chosen: string | undefined },
 ): Promise<StoredToken> {
   const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx, applied.chosen) : { value: '' }
-  const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh })
+  const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh }, before)
   if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)
   if (applied.rebind.kind === 'earliest') await tx.bindings.keepEarliest(before.id, applied.rebind.count)
   // A new value invalidates every child that the old one signed, so the list of revoked children can be deleted.

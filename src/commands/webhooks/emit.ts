@@ -4,20 +4,22 @@ import type { Tx } from '../../store/store.ts'
 import { emit, type EmittedEvent, type Occasion } from '../emit.ts'
 
 /** An event of the tokens interface: of feeds, recordings, transcoders or viewer connections. */
-export function emitStreamEvent(tx: Tx, on: Occasion, event: WebhookEvent): Promise<number> {
-  return emit(tx, on, eventOf({ kind: 'event', event }))
-}
+export const emitStreamEvent = (tx: Tx, on: Occasion, event: WebhookEvent): Promise<void> =>
+  emit(tx, { ...on, ...streamEventOf(event) })
+
+/** What is written of it. */
+export const streamEventOf = (event: WebhookEvent): EmittedEvent => eventOf({ kind: 'event', event })
 
 /** A thumbnail of a stream on the air. */
 export const emitThumbnail = (
   tx: Tx,
   on: Occasion,
   thumbnail: Extract<Notification, { kind: 'thumbnail' }>,
-): Promise<number> => emit(tx, on, eventOf(thumbnail))
+): Promise<void> => emitNotification(tx, on, thumbnail)
 
 /** An event of any family. */
-export const emitNotification = (tx: Tx, on: Occasion, notification: Notification): Promise<number> =>
-  emit(tx, on, eventOf(notification))
+export const emitNotification = (tx: Tx, on: Occasion, notification: Notification): Promise<void> =>
+  emit(tx, { ...on, ...eventOf(notification) })
 
 /** What is written of an event of any family. */
 export function eventOf(notification: Notification): EmittedEvent {

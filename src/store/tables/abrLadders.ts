@@ -66,7 +66,7 @@ export class AbrLadderTxVerbs extends AbrLadderReadVerbs {
   }
 
   insert(value: AbrLadder): Promise<void> {
-    return ladders.insert(this.executor, value)
+    return ladders.insert(this.executor, [value])
   }
 
   replace(value: AbrLadder): Promise<void> {

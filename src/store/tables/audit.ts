@@ -1,23 +1,14 @@
-import type { Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
-import { statement, Verbs } from '../executor.ts'
+import { insertion, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf, namesOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
-const append = statement((db, p: Omit<AuditRow, 'actor'> & { actor: string }) =>
-  db.insertInto('audit').values({
-    account_id: p.accountId,
-    at_ms: p.atMs,
-    actor: p.actor,
-    address: p.address,
-    request_id: p.requestId,
-    action: p.action,
-    subject: p.subject,
-    before: p.before,
-    after: p.after,
-  }),
+const insert = insertion(
+  'audit',
+  namesOf('audit').filter((column) => column !== 'id'),
 )
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -79,14 +70,26 @@ export class AuditReadVerbs extends Verbs {
 
 /** The verbs of audit in a transaction. */
 export class AuditTxVerbs extends AuditReadVerbs {
-  async append(row: AuditRow): Promise<void> {
-    await this.executor.run(append, { ...row, actor: formatActor(row.actor) })
+  append(...rows: AuditRow[]): Promise<void> {
+    return insert(this.executor, rows.map(toRow))
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(prune, { beforeMs, limit })
   }
 }
+
+const toRow = (row: AuditRow): Insertable<DB['audit']> => ({
+  account_id: row.accountId,
+  at_ms: row.atMs,
+  actor: formatActor(row.actor),
+  address: row.address,
+  request_id: row.requestId,
+  action: row.action,
+  subject: row.subject,
+  before: row.before,
+  after: row.after,
+})
 
 function fromRow(row: Selectable<DB['audit']>): StoredAuditRow {
   return {

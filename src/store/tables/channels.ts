@@ -82,7 +82,7 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
   }
 
   async insert(channel: Channel): Promise<void> {
-    await channels.insert(this.executor, channel)
+    await channels.insert(this.executor, [channel])
     await insertExternalIds(this.executor, channel)
   }
 

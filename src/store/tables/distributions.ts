@@ -1,11 +1,13 @@
+import type { Kysely } from 'kysely'
 import type { Distribution, DistributionRules } from '../../core/channels/types.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { DB } from '../schema.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
-import { ResourceStatements } from './resource.ts'
+import { PartStatements, ResourceStatements } from './resource.ts'
 
-const distributions = new ResourceStatements<'distributions', Distribution>('distributions', {
+const distributions = new PartStatements<'distributions', Distribution>('distributions', {
   toRow: ({ id, accountId, channelId, name, createdAtMs, updatedAtMs, ...rules }) => ({
     id,
     account_id: accountId,
@@ -49,27 +51,19 @@ const keys = new ResourceStatements<'distribution_keys', DistributionKey>('distr
   unchanged: [],
 })
 
-const ofChannel = statement((db, p: { channelId: string }) =>
-  db
-    .selectFrom('distributions')
-    .select(columnsOf('distributions'))
-    .where('channel_id', '=', p.channelId)
-    .orderBy('created_at_ms')
-    .orderBy('id'),
-)
-
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('distributions').select(columnsOf('distributions')).where('id', '=', p.id),
 )
 
-const keysOf = statement((db, p: { distributionId: string }) =>
+const keysOf = statement((db, p: { distributionId: string }) => keysOfAll(db, [p.distributionId]))
+
+const keysOfAll = (db: Kysely<DB>, distributionIds: readonly string[]) =>
   db
     .selectFrom('distribution_keys')
     .select(columnsOf('distribution_keys'))
-    .where('distribution_id', '=', p.distributionId)
+    .where('distribution_id', 'in', distributionIds)
     .orderBy('created_at_ms')
-    .orderBy('id'),
-)
+    .orderBy('id')
 
 const forgetKeys = statement((db, p: { id: string }) =>
   db.deleteFrom('distribution_keys').where('distribution_id', '=', p.id),
@@ -91,8 +85,12 @@ export class DistributionReadVerbs extends Verbs {
     return distributions.read(rows)
   }
 
-  async ofChannel(channelId: string): Promise<Distribution[]> {
-    return distributions.read(await this.executor.all(ofChannel, { channelId }))
+  ofChannel(channelId: string): Promise<Distribution[]> {
+    return distributions.ofChannel(this.executor, channelId)
+  }
+
+  count(channelId: string): Promise<number> {
+    return distributions.count(this.executor, channelId)
   }
 
   async find(id: string): Promise<Distribution | undefined> {
@@ -102,8 +100,8 @@ export class DistributionReadVerbs extends Verbs {
 
 /** The verbs of distributions in a transaction. */
 export class DistributionTxVerbs extends DistributionReadVerbs {
-  insert(value: Distribution): Promise<void> {
-    return distributions.insert(this.executor, value)
+  insert(...values: Distribution[]): Promise<void> {
+    return distributions.insert(this.executor, values)
   }
 
   replace(value: Distribution): Promise<void> {
@@ -118,18 +116,25 @@ export class DistributionTxVerbs extends DistributionReadVerbs {
 
 /** The reads of distributionKeys. */
 export class DistributionKeyReadVerbs extends Verbs {
-  async list(distributionId: string): Promise<DistributionKey[]> {
-    return keys.read(await this.executor.all(keysOf, { distributionId }))
+  async list(...distributionIds: string[]): Promise<DistributionKey[]> {
+    const [distributionId] = distributionIds
+    if (distributionId === undefined) return []
+    if (distributionIds.length === 1) return keys.read(await this.executor.all(keysOf, { distributionId }))
+    return keys.read(await this.executor.ask((db) => keysOfAll(db, distributionIds)))
   }
 }
 
 /** The verbs of distributionKeys in a transaction. */
 export class DistributionKeyTxVerbs extends DistributionKeyReadVerbs {
-  insert(value: DistributionKey): Promise<void> {
-    return keys.insert(this.executor, value)
+  insert(...values: DistributionKey[]): Promise<void> {
+    return keys.insert(this.executor, values)
   }
 
   delete(id: string): Promise<void> {
     return keys.delete(this.executor, id)
+  }
+
+  async clear(distributionId: string): Promise<void> {
+    await this.executor.run(forgetKeys, { id: distributionId })
   }
 }

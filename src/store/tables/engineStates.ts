@@ -16,6 +16,15 @@ const byId = statement((db, p: { engineId: string }, engine) =>
     .where('engine_id', '=', p.engineId),
 )
 
+const ofChannel = statement((db, p: { channelId: string }, engine) =>
+  db
+    .selectFrom('engines')
+    .innerJoin('engine_states', 'engine_states.engine_id', 'engines.id')
+    .select(columnsOf('engine_states'))
+    .select(isExpired(engine).as('expired'))
+    .where('engines.channel_id', '=', p.channelId),
+)
+
 const busy = statement((db, _none: object, engine) =>
   db
     .selectFrom('engine_states')
@@ -87,6 +96,10 @@ export class EngineStateReadVerbs extends Verbs {
 
 /** The verbs of engineStates in a transaction. */
 export class EngineStateTxVerbs extends EngineStateReadVerbs {
+  async ofChannel(channelId: string): Promise<StoredEngineState[]> {
+    return (await this.executor.all(ofChannel, { channelId })).map(fromRow)
+  }
+
   /** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
   async put(state: EngineStateRecord): Promise<void> {
     const row = toRow(state)

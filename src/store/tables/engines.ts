@@ -1,12 +1,12 @@
 import type { ActiveStatus, Engine } from '../../core/channels/types.ts'
-import { statement, Verbs } from '../executor.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
 import type { ChildListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
-import { ResourceStatements } from './resource.ts'
+import { PartStatements } from './resource.ts'
 
-const engines = new ResourceStatements<'engines', Engine>('engines', {
+const engines = new PartStatements<'engines', Engine>('engines', {
   toRow: (engine) => ({
     id: engine.id,
     account_id: engine.accountId,
@@ -38,15 +38,6 @@ const engines = new ResourceStatements<'engines', Engine>('engines', {
   unchanged: ['status', 'status_message'],
 })
 
-const ofChannel = statement((db, p: { channelId: string }) =>
-  db
-    .selectFrom('engines')
-    .select(columnsOf('engines'))
-    .where('channel_id', '=', p.channelId)
-    .orderBy('created_at_ms')
-    .orderBy('id'),
-)
-
 const unstopped = statement((db, _none: object) =>
   db
     .selectFrom('engines')
@@ -58,6 +49,10 @@ const unstopped = statement((db, _none: object) =>
 
 const setStatus = statement((db, p: { id: string; status: ActiveStatus; message: string | null }) =>
   db.updateTable('engines').set({ status: p.status, status_message: p.message }).where('id', '=', p.id),
+)
+
+const remove = statement((db, p: { id: string }) =>
+  db.deleteFrom('engines').where('id', '=', p.id).returning('channel_id'),
 )
 
 const usingLadder = statement((db, p: { abrLadderId: string }) =>
@@ -89,8 +84,23 @@ export class EngineReadVerbs extends Verbs {
     return engines.read(rows)
   }
 
-  async ofChannel(channelId: string): Promise<Engine[]> {
-    return engines.read(await this.executor.all(ofChannel, { channelId }))
+  ofChannel(channelId: string): Promise<Engine[]> {
+    return engines.ofChannel(this.executor, channelId)
+  }
+
+  count(channelId: string): Promise<number> {
+    return engines.count(this.executor, channelId)
+  }
+
+  async all(ids: readonly string[]): Promise<Engine[]> {
+    const found: Engine[] = []
+    await inSlices(ids, async (slice) => {
+      const rows = await this.executor.ask((db) =>
+        db.selectFrom('engines').select(columnsOf('engines')).where('id', 'in', slice),
+      )
+      found.push(...engines.read(rows))
+    })
+    return found
   }
 
   async unstopped(): Promise<Engine[]> {
@@ -100,8 +110,8 @@ export class EngineReadVerbs extends Verbs {
 
 /** The verbs of engines in a transaction. */
 export class EngineTxVerbs extends EngineReadVerbs {
-  insert(value: Engine): Promise<void> {
-    return engines.insert(this.executor, value)
+  insert(...values: Engine[]): Promise<void> {
+    return engines.insert(this.executor, values)
   }
 
   replace(value: Engine): Promise<void> {
@@ -113,11 +123,8 @@ export class EngineTxVerbs extends EngineReadVerbs {
   }
 
   async delete(id: string): Promise<void> {
-    const [engine] = engines.read(
-      await this.executor.ask((db) => db.selectFrom('engines').select(columnsOf('engines')).where('id', '=', id)),
-    )
-    await engines.delete(this.executor, id)
-    if (engine) await forgetEngineStates(this.executor, engine.channelId)
+    const engine = await this.executor.first(remove, { id })
+    if (engine) await forgetEngineStates(this.executor, engine.channel_id)
   }
 
   async usingLadder(abrLadderId: string): Promise<Engine | undefined> {

@@ -2,9 +2,9 @@ import { inSlices, statement, Verbs } from '../executor.ts'
 import type { Newest, StoredIngest } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
-import { ResourceStatements } from './resource.ts'
+import { PartStatements } from './resource.ts'
 
-const ingests = new ResourceStatements<'ingests', StoredIngest>('ingests', {
+const ingests = new PartStatements<'ingests', StoredIngest>('ingests', {
   toRow: (ingest) => ({
     id: ingest.id,
     account_id: ingest.accountId,
@@ -30,15 +30,6 @@ const ingests = new ResourceStatements<'ingests', StoredIngest>('ingests', {
   unchanged: [],
 })
 
-const ofChannel = statement((db, p: { channelId: string }) =>
-  db
-    .selectFrom('ingests')
-    .select(columnsOf('ingests'))
-    .where('channel_id', '=', p.channelId)
-    .orderBy('created_at_ms')
-    .orderBy('id'),
-)
-
 const byKeyHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('ingests').select(columnsOf('ingests')).where('key_hash', '=', p.hash),
 )
@@ -59,8 +50,12 @@ export class IngestReadVerbs extends Verbs {
     return ingests.read(rows)
   }
 
-  async ofChannel(channelId: string): Promise<StoredIngest[]> {
-    return ingests.read(await this.executor.all(ofChannel, { channelId }))
+  ofChannel(channelId: string): Promise<StoredIngest[]> {
+    return ingests.ofChannel(this.executor, channelId)
+  }
+
+  count(channelId: string): Promise<number> {
+    return ingests.count(this.executor, channelId)
   }
 
   async findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined> {
@@ -81,8 +76,8 @@ export class IngestReadVerbs extends Verbs {
 
 /** The verbs of ingests in a transaction. */
 export class IngestTxVerbs extends IngestReadVerbs {
-  insert(value: StoredIngest): Promise<void> {
-    return ingests.insert(this.executor, value)
+  insert(...values: StoredIngest[]): Promise<void> {
+    return ingests.insert(this.executor, values)
   }
 
   replace(value: StoredIngest): Promise<void> {

@@ -1,22 +1,13 @@
-import type { Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { statement, Verbs } from '../executor.ts'
+import { insertion, statement, Verbs } from '../executor.ts'
 import type { OutboxEvent } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
-const append = statement((db, p: OutboxEvent) =>
-  db
-    .insertInto('outbox')
-    .values({
-      account_id: p.accountId,
-      type: p.type,
-      event: p.event,
-      subject: p.subject,
-      data: p.data,
-      created_at_ms: p.createdAtMs,
-    })
-    .returning('id'),
+const insert = insertion(
+  'outbox',
+  namesOf('outbox').filter((column) => column !== 'id'),
 )
 
 const pending = statement((db, p: { limit: number }) =>
@@ -39,10 +30,8 @@ export class OutboxReadVerbs extends Verbs {
 
 /** The verbs of outbox in a transaction. */
 export class OutboxTxVerbs extends OutboxReadVerbs {
-  async append(event: OutboxEvent): Promise<number> {
-    const row = await this.executor.first(append, event)
-    if (!row) throw new Error('insert returned no row')
-    return row.id
+  append(...events: OutboxEvent[]): Promise<void> {
+    return insert(this.executor, events.map(toRow))
   }
 
   async take(limit: number): Promise<(OutboxEvent & { id: number })[]> {
@@ -50,6 +39,15 @@ export class OutboxTxVerbs extends OutboxReadVerbs {
     return rows.toSorted((a, b) => a.id - b.id).map(fromRow)
   }
 }
+
+const toRow = (event: OutboxEvent): Insertable<DB['outbox']> => ({
+  account_id: event.accountId,
+  type: event.type,
+  event: event.event,
+  subject: event.subject,
+  data: event.data,
+  created_at_ms: event.createdAtMs,
+})
 
 function fromRow(row: Selectable<DB['outbox']>): OutboxEvent & { id: number } {
   return {

@@ -1,6 +1,6 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { ChannelTables } from '../channelsSchema.ts'
-import { type Executor, type Statement, statement } from '../executor.ts'
+import { type Executor, inSlices, type Statement, statement } from '../executor.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -62,9 +62,11 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
     return this.read(await executor.all(this.#lock, { accountId, id }))[0]
   }
 
-  async insert(executor: Executor, value: T): Promise<void> {
-    const row = this.#shape.toRow(value) as unknown as Common
-    await executor.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(row))
+  insert(executor: Executor, values: readonly T[]): Promise<void> {
+    const rows = values.map((value) => this.#shape.toRow(value) as unknown as Common)
+    return inSlices(rows, (slice) =>
+      executor.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(slice)),
+    )
   }
 
   async replace(executor: Executor, value: T): Promise<void> {
@@ -78,5 +80,37 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
 
   async delete(executor: Executor, id: string): Promise<void> {
     await executor.run(this.#remove, { id })
+  }
+}
+
+type PartTable = Kysely<{ parts: Common & { channel_id: string; created_at_ms: number } }>
+
+/** The verbs that the tables of a channel's parts share. */
+export class PartStatements<
+  N extends 'ingests' | 'engines' | 'distributions',
+  T extends { id: string },
+> extends ResourceStatements<N, T> {
+  readonly #ofChannel: Statement<{ channelId: string }, unknown>
+  readonly #count: Statement<{ channelId: string }, { n: number }>
+
+  constructor(table: N, shape: Shape<ChannelTables[N], T>) {
+    super(table, shape)
+    const columns = columnsOf(table) as readonly unknown[] as readonly 'parts.id'[]
+    const parts = (db: unknown, p: { channelId: string }) =>
+      (db as PartTable).selectFrom(table as unknown as 'parts').where('channel_id', '=', p.channelId)
+    this.#ofChannel = statement((db, p: { channelId: string }) =>
+      parts(db, p).select(columns).orderBy('created_at_ms').orderBy('id'),
+    )
+    this.#count = statement((db, p: { channelId: string }) =>
+      parts(db, p).select((eb) => eb.fn.countAll<number>().as('n')),
+    )
+  }
+
+  async ofChannel(executor: Executor, channelId: string): Promise<T[]> {
+    return this.read(await executor.all(this.#ofChannel, { channelId }))
+  }
+
+  async count(executor: Executor, channelId: string): Promise<number> {
+    return (await executor.first(this.#count, { channelId }))?.n ?? 0
   }
 }

@@ -165,7 +165,7 @@ export class SchedulerReadVerbs extends Verbs {
 /** The verbs of schedulers in a transaction. */
 export class SchedulerTxVerbs extends SchedulerReadVerbs {
   insert(value: Scheduler): Promise<void> {
-    return schedulers.insert(this.executor, value)
+    return schedulers.insert(this.executor, [value])
   }
 
   lock(accountId: string, id: string): Promise<Scheduler | undefined> {

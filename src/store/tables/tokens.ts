@@ -1,5 +1,5 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
-import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import { type Executor, insertion, statement, Verbs } from '../executor.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
@@ -45,21 +45,7 @@ const remove = statement((db, p: Pick<Token, 'id' | 'accountId' | 'kind'>) =>
   db.deleteFrom('tokens').where('id', '=', p.id).where('account_id', '=', p.accountId).where('kind', '=', p.kind),
 )
 
-const storedStreams = statement((db, p: { id: number }) =>
-  db.selectFrom('tokens').select('streams').where('id', '=', p.id),
-)
-
-const insertStream = statement(
-  (db, p: { id: number; ord: number; accountId: string; kind: TokenKind; streamName: string; isRegex: 0 | 1 }) =>
-    db.insertInto('token_streams').values({
-      token_id: p.id,
-      ord: p.ord,
-      account_id: p.accountId,
-      kind: p.kind,
-      stream_name: p.streamName,
-      is_regex: p.isRegex,
-    }),
-)
+const insertStreamRows = insertion('token_streams', namesOf('token_streams'))
 
 const removeStreams = statement((db, p: { id: number }) => db.deleteFrom('token_streams').where('token_id', '=', p.id))
 
@@ -119,14 +105,13 @@ export class TokenTxVerbs extends TokenReadVerbs {
   }
 
   /** @throws Error when the row has another version than the one that was read, because it was not locked */
-  async replace(token: StoredToken): Promise<StoredToken> {
+  async replace(token: StoredToken, before: Pick<StoredToken, 'streams'>): Promise<StoredToken> {
     const next = { ...token, version: token.version + 1 }
     const values = toTokenValues(next)
-    const before = await this.executor.first(storedStreams, { id: token.id })
     if ((await this.executor.run(replace, { ...values, id: token.id, previousVersion: token.version })) === 0) {
       throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
     }
-    if (before?.streams !== values.streams) {
+    if (JSON.stringify(before.streams) !== values.streams) {
       await this.executor.run(removeStreams, { id: token.id })
       await insertStreams(this.executor, next)
     }
@@ -147,31 +132,12 @@ export class TokenTxVerbs extends TokenReadVerbs {
   }
 }
 
-async function insertStreams(executor: Executor, token: StoredToken): Promise<void> {
-  const { id, accountId, kind } = token
-  const rows = token.streams.map(({ streamName, isRegex }, at) => {
+function insertStreams(executor: Executor, { id, accountId, kind, streams }: StoredToken): Promise<void> {
+  const rows = streams.map(({ streamName, isRegex }, at) => {
     const flag: 0 | 1 = isRegex ? 1 : 0
-    return { id, ord: at + 1, accountId, kind, streamName, isRegex: flag }
+    return { token_id: id, ord: at + 1, account_id: accountId, kind, stream_name: streamName, is_regex: flag }
   })
-  const [only] = rows
-  if (only && rows.length === 1) {
-    await executor.run(insertStream, only)
-    return
-  }
-  await inSlices(rows, (slice) =>
-    executor.change((db) =>
-      db.insertInto('token_streams').values(
-        slice.map((row) => ({
-          token_id: row.id,
-          ord: row.ord,
-          account_id: row.accountId,
-          kind: row.kind,
-          stream_name: row.streamName,
-          is_regex: row.isRegex,
-        })),
-      ),
-    ),
-  )
+  return insertStreamRows(executor, rows)
 }
 
 /** Reads the columns by name, because `p` has every property while a statement is compiled. */

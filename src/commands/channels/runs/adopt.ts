@@ -1,8 +1,8 @@
 import { claimingNode } from '../../../core/channels/runs/claims.ts'
-import type { Channel, Engine } from '../../../core/channels/types.ts'
+import type { Engine } from '../../../core/channels/types.ts'
 import type { EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
 import type { SessionContext } from '../../context.ts'
-import { closeRun, type EngineContext, stepEngine } from './step.ts'
+import { closeRun, type EngineContext, lockEngines, stepEngine, stepEngines } from './step.ts'
 
 /** The process that runs engines at this node, and how it judges others. */
 export interface EngineNode {
@@ -38,8 +38,8 @@ export async function adoptEngine(
       return false
     }
     await tx.engineStates.take(engineId, node, leaseMs)
-    if (previous !== null) await stepEngine(ctx, tx, channel, engineId, { kind: 'lost' })
-    await reopenRun(ctx, tx, channel, state)
+    if (previous !== null) await stepEngine(ctx, tx, state, { kind: 'lost' })
+    await reopenRun(ctx, tx, state)
     return true
   })
 }
@@ -54,16 +54,12 @@ async function isFree(
 }
 
 /** An engine that is still wanted starts again, for the cause of its earlier run. */
-async function reopenRun(
-  ctx: EngineContext,
-  tx: Tx,
-  channel: Channel,
-  { engineId, runId, wanted }: EngineStateRecord,
-): Promise<void> {
-  const engine = await tx.engines.get(channel.accountId, engineId)
+async function reopenRun(ctx: EngineContext, tx: Tx, state: EngineStateRecord): Promise<void> {
+  const { accountId, engineId, runId, wanted } = state
+  const engine = await tx.engines.get(accountId, engineId)
   const run = runId === null ? undefined : await tx.runs.get(runId)
   if (!wanted || engine?.status !== 'stopped' || !run) return
-  await stepEngine(ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+  await stepEngine(ctx, tx, state, { kind: 'start', cause: run.start })
   const reopened = (await tx.engineStates.get(engineId))?.runId ?? null
   if (run.keptBy !== null && reopened !== null) await tx.runs.keep(reopened, run.keptBy)
 }
@@ -79,12 +75,12 @@ export function handOverEngine(
   to: string,
 ): Promise<boolean> {
   return ctx.store.transaction(async (tx) => {
-    const channel = await tx.channels.lock(accountId, channelId)
-    const [state, engine] = [await tx.engineStates.get(id), await tx.engines.get(accountId, id)]
-    if (!channel || state?.node !== node || !engine?.ingestId) return false
+    const of = await lockEngines(tx, accountId, channelId)
+    const engine = of?.engines.find((one) => one.id === id)
+    if (!engine?.ingestId || of?.states.get(id)?.node !== node) return false
     const claims = await tx.encoders.of([engine.ingestId])
     if (claimingNode(claims.get(engine.ingestId)) !== to) return false
-    const effects = await stepEngine(ctx, tx, channel, id, { kind: 'moved' })
+    const effects = await stepEngines(ctx, tx, of, [engine], { kind: 'moved' })
     if (effects.length === 0) return false
     await tx.engineStates.take(id, to, leaseMs)
     return true

@@ -4,21 +4,23 @@ import { type Engine, isPush } from '../../../core/channels/types.ts'
 import type { EngineRecords } from '../../../services/engineSupervisor.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { ChannelContext, SessionContext } from '../../context.ts'
+import { partObject } from '../channelCommand.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
-import { emitChannelEvent } from '../webhooks/emit.ts'
+import { emitChannelEvents } from '../webhooks/emit.ts'
 import { adoptEngine, type EngineNode, handOverEngine, releaseEngine } from './adopt.ts'
 import { encoderNodes } from './encoders.ts'
-import { engineObject, stepEngine } from './step.ts'
+import { lockEngines, stepEngines } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
 export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>, at: EngineNode): EngineRecords => ({
   async busy() {
     const { read } = ctx.store
     const states = await read.engineStates.busy()
-    const found = await Promise.all(
-      states.map(async (state) => ({ state, engine: await read.engines.get(state.accountId, state.engineId) })),
+    const engines = new Map(
+      (await read.engines.all(states.map(({ engineId }) => engineId))).map((one) => [one.id, one]),
     )
+    const found = states.map((state) => ({ state, engine: engines.get(state.engineId) }))
     const encoderAt = await encoderNodes(ctx, at, found)
     return found.map((one) => ({ ...one, encoderAt: encoderAt(one.engine) }))
   },
@@ -39,10 +41,10 @@ function applyEvent(
   event: EngineEvent,
 ): Promise<readonly EngineEffect[]> {
   return ctx.store.transaction(async (tx) => {
-    const channel = await tx.channels.lock(accountId, channelId)
-    const state = await tx.engineStates.get(id)
-    if (!channel || state?.node !== node) return []
-    return stepEngine(ctx, tx, channel, id, event)
+    const of = await lockEngines(tx, accountId, channelId)
+    if (of?.states.get(id)?.node !== node) return []
+    const engine = of.engines.filter((one) => one.id === id)
+    return stepEngines(ctx, tx, of, engine, event)
   })
 }
 
@@ -56,9 +58,9 @@ function writeLog(
     const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
     const on = { accountId, atMs: ctx.clock.now() }
     if (!channel || !engine) return
-    await emitChannelEvent(tx, on, {
+    await emitChannelEvents(tx, on, {
       name: `engine.log.${level}`,
-      object: engineObject(channel, engine),
+      object: partObject('engine', engine, channel),
       data: { message, ...(code === undefined ? {} : { code }) },
     })
   })
@@ -80,18 +82,14 @@ async function jobOf(
 }
 
 async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId: string): Promise<boolean> {
-  const channel = await tx.channels.lock(accountId, channelId)
-  if (!channel) return false
-  const engines = await tx.engines.ofChannel(channelId)
-  const states = await Promise.all(
-    engines.map(async ({ id, status, statusMessage: message }) => {
-      const { idleSinceMs = null, failures = 0, retryAtMs = null } = (await tx.engineStates.get(id)) ?? {}
-      return { status, message, idleSinceMs, failures, retryAtMs }
-    }),
-  )
-  if (!isTimedOut(states, channel.timeoutSeconds, ctx.clock.now())) return false
-  for (const { id } of engines) {
-    await stepEngine(ctx, tx, channel, id, { kind: 'stop', cause: { type: 'timeout', id: '' } })
-  }
+  const of = await lockEngines(tx, accountId, channelId)
+  if (!of) return false
+  const { channel, engines, states } = of
+  const running = engines.map(({ id, status, statusMessage: message }) => {
+    const { idleSinceMs = null, failures = 0, retryAtMs = null } = states.get(id) ?? {}
+    return { status, message, idleSinceMs, failures, retryAtMs }
+  })
+  if (!isTimedOut(running, channel.timeoutSeconds, ctx.clock.now())) return false
+  await stepEngines(ctx, tx, of, engines, { kind: 'stop', cause: { type: 'timeout', id: '' } })
   return true
 }

@@ -2,13 +2,13 @@ import { err, ok } from '../../../base/result.ts'
 import { formatActor } from '../../../core/actor.ts'
 import type { Cause } from '../../../core/channels/runs/engine.ts'
 import { noSuch, refusal } from '../../../core/channels/errors.ts'
-import type { AbrLadder, Channel, Engine } from '../../../core/channels/types.ts'
+import type { AbrLadder, Engine } from '../../../core/channels/types.ts'
 import type { Tx } from '../../../store/store.ts'
 import { type Actor, type ChannelContext, audit } from '../../context.ts'
 import { ladderOf } from '../ladders.ts'
 import { type ChannelResult, isId, withChannel, withPart } from '../channelCommand.ts'
 import type { EncodingLoad } from '../../../services/encodingLoad.ts'
-import { stepEngine } from './step.ts'
+import { type LockedChannel, stepEngines, withEngines } from './step.ts'
 
 /**
  * A sentence if this node will probably not keep up with the engines that a start begins; null if it will, or if there
@@ -44,57 +44,55 @@ async function enginesOf(
 
 /** Starts every engine of a channel that has an ingest. Running engines continue. */
 export function startChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return onChannel(ctx, actor, id, 'channel.start', async (tx, channel) => {
-    const engines = (await tx.engines.ofChannel(id)).filter(({ ingestId }) => ingestId !== null)
+  return onChannel(ctx, actor, id, 'channel.start', async (tx, of) => {
+    const engines = of.engines.filter(({ ingestId }) => ingestId !== null)
     if (engines.length === 0) {
       return err(refusal('engine_not_ready', 'This channel has no engine with an ingest, so there is nothing to start'))
     }
-    return stepEngines(ctx, tx, channel, engines, { kind: 'start', cause: await causeOf(tx, actor) })
+    return startOrStop(ctx, tx, of, engines, { kind: 'start', cause: await causeOf(tx, actor) })
   })
 }
 
 /** Stops every engine of a channel. */
 export function stopChannel(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
-    stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: await causeOf(tx, actor) }),
+  return onChannel(ctx, actor, id, 'channel.stop', async (tx, of) =>
+    startOrStop(ctx, tx, of, of.engines, { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
 }
 
 export function startEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
+  return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, of) =>
     engine.ingestId === null
       ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
-      : stepEngines(ctx, tx, channel, [engine], { kind: 'start', cause: await causeOf(tx, actor) }),
+      : startOrStop(ctx, tx, of, [engine], { kind: 'start', cause: await causeOf(tx, actor) }),
   )
 }
 
 export function stopEngine(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
-  return onEngine(ctx, actor, id, 'engine.stop', async (tx, engine, channel) =>
-    stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: await causeOf(tx, actor) }),
+  return onEngine(ctx, actor, id, 'engine.stop', async (tx, engine, of) =>
+    startOrStop(ctx, tx, of, [engine], { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
 }
 
 /**
- * Starts or stops all of the engines, in a transaction that has locked the channel. When a user starts an engine that a
- * scheduler runs, it continues after the scheduler ends.
+ * Starts or stops some engines of a channel. When a user starts an engine that a scheduler runs, it continues after the
+ * scheduler ends.
  */
-export async function stepEngines(
+export async function startOrStop(
   ctx: ChannelContext,
   tx: Tx,
-  channel: Channel,
+  of: LockedChannel,
   engines: readonly Engine[],
   order: { readonly kind: 'start' | 'stop'; readonly cause: Cause },
 ): ChannelResult<true> {
+  await stepEngines(ctx, tx, of, engines, order)
   const keeps = order.kind === 'start' && order.cause.type !== 'scheduler'
-  for (const { id } of engines) {
-    await stepEngine(ctx, tx, channel, id, order)
-    if (keeps) await keepRun(tx, id, order.cause)
-  }
+  // A run that begins here is the user's already.
+  for (const { id } of keeps ? engines : []) await keepRun(tx, of.states.get(id)?.runId ?? null, order.cause)
   return ok(true)
 }
 
-async function keepRun(tx: Tx, engineId: string, { id }: Cause): Promise<void> {
-  const runId = (await tx.engineStates.get(engineId))?.runId ?? null
+async function keepRun(tx: Tx, runId: string | null, { id }: Cause): Promise<void> {
   const run = runId === null ? undefined : await tx.runs.get(runId)
   if (run?.start.type === 'scheduler' && run.endedAtMs === null) await tx.runs.keep(run.id, id)
 }
@@ -111,11 +109,11 @@ async function onChannel(
   actor: Actor,
   id: string,
   action: string,
-  work: (tx: Tx, channel: Channel) => ChannelResult<true>,
+  work: (tx: Tx, of: LockedChannel) => ChannelResult<true>,
 ): ChannelResult<true> {
   const done = await ctx.store.transaction((tx) =>
     withChannel(tx, actor.accountId, id, async (channel) => {
-      const worked = await work(tx, channel)
+      const worked = await work(tx, await withEngines(tx, channel))
       if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
       return worked
     }),
@@ -129,13 +127,13 @@ async function onEngine(
   actor: Actor,
   id: string,
   action: string,
-  work: (tx: Tx, engine: Engine, channel: Channel) => ChannelResult<true>,
+  work: (tx: Tx, engine: Engine, of: LockedChannel) => ChannelResult<true>,
 ): ChannelResult<true> {
   if (!isId(id)) return err(noSuch('engine', id))
   const done = await ctx.store.transaction((tx) => {
     const part = { what: 'engine', id, get: (account: string, engineId: string) => tx.engines.get(account, engineId) }
     return withPart(tx, actor, part, async (engine, channel) => {
-      const worked = await work(tx, engine, channel)
+      const worked = await work(tx, engine, await withEngines(tx, channel))
       if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
       return worked
     })

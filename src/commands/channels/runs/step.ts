@@ -7,34 +7,99 @@ import {
   type EngineEvent,
   type EngineState,
 } from '../../../core/channels/runs/engine.ts'
-import { type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
-import type { EventObject, ChannelEventName } from '../../../core/channels/webhooks/events.ts'
-import type { EngineStateRecord, RunConfig, Tx } from '../../../store/store.ts'
+import { type ActiveStatus, type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
+import type { ChannelEventName, ChannelWebhookEvent, EventObject } from '../../../core/channels/webhooks/events.ts'
+import type { EngineStateRecord, RunConfig, StoredEngineState, Tx } from '../../../store/store.ts'
 import type { ChannelContext } from '../../context.ts'
-import { emitStreamEvent } from '../../webhooks/emit.ts'
-import { emitChannelEvent } from '../webhooks/emit.ts'
+import { emit, type EmittedEvent } from '../../emit.ts'
+import { streamEventOf } from '../../webhooks/emit.ts'
+import { partObject } from '../channelCommand.ts'
+import { channelEventOf } from '../webhooks/emit.ts'
 
 export type EngineContext = Pick<ChannelContext, 'clock' | 'random' | 'runStarts'>
 
+/** A locked channel with its engines, and the states of those that ever ran, as they are at the lock. */
+export interface LockedChannel {
+  readonly channel: Channel
+  readonly engines: readonly Engine[]
+  readonly states: ReadonlyMap<string, StoredEngineState>
+}
+
+/** Undefined: there is no such channel. */
+export async function lockEngines(tx: Tx, accountId: string, channelId: string): Promise<LockedChannel | undefined> {
+  const channel = await tx.channels.lock(accountId, channelId)
+  return channel && withEngines(tx, channel)
+}
+
+/** The engines of a channel that is locked. */
+export async function withEngines(tx: Tx, channel: Channel): Promise<LockedChannel> {
+  const engines = await tx.engines.ofChannel(channel.id)
+  const states = await tx.engineStates.ofChannel(channel.id)
+  return { channel, engines, states: new Map(states.map((state) => [state.engineId, state])) }
+}
+
 /**
- * Applies an event to an engine. Writes its next state, its run, the status of its channel and the events together. The
- * channel must be locked.
+ * Applies an event to some of the engines. Writes their next states, their runs, the status of the channel and the events
+ * together. What `of` says of them is outdated then.
  * @returns what the caller has to do after the commit
  */
+export async function stepEngines(
+  ctx: EngineContext,
+  tx: Tx,
+  of: LockedChannel,
+  engines: readonly Engine[],
+  event: EngineEvent,
+): Promise<readonly EngineEffect[]> {
+  const { channel } = of
+  const nowMs = ctx.clock.now()
+  const statuses = new Map(of.engines.map(({ id, status }) => [id, status]))
+  let { status } = channel
+  const events: EmittedEvent[] = []
+  const done: EngineEffect[] = []
+  for (const before of engines) {
+    const stepped = await stepOne(ctx, tx, { engine: before, stored: of.states.get(before.id) }, event, nowMs)
+    if (!stepped) continue
+    const { engine, effects } = stepped
+    statuses.set(engine.id, engine.status)
+    // A channel has the status of its most advanced engine.
+    const next = statusOf([...statuses.values()])
+    events.push(...engineEvents(channel, engine, effects, nowMs), ...channelEvents(channel, status, next, nowMs))
+    done.push(...effects)
+    status = next
+  }
+  if (status !== channel.status) await tx.channels.setStatus(channel.id, status)
+  await emit(tx, ...events.map((one) => ({ accountId: channel.accountId, atMs: nowMs, ...one })))
+  return done
+}
+
+/** Steps one engine of a channel, which it locks. */
 export async function stepEngine(
   ctx: EngineContext,
   tx: Tx,
-  channel: Pick<Channel, 'id' | 'accountId' | 'name'>,
-  engineId: string,
+  { accountId, channelId, engineId }: Pick<StoredEngineState, 'accountId' | 'channelId' | 'engineId'>,
   event: EngineEvent,
-): Promise<readonly EngineEffect[]> {
-  const engine = await tx.engines.get(channel.accountId, engineId)
-  if (!engine) return []
-  const nowMs = ctx.clock.now()
-  const stored = (await tx.engineStates.get(engineId)) ?? initialState(engine)
+): Promise<void> {
+  const of = await lockEngines(tx, accountId, channelId)
+  const engine = of?.engines.find(({ id }) => id === engineId)
+  if (of && engine) await stepEngines(ctx, tx, of, [engine], event)
+}
+
+interface Stepped {
+  readonly engine: Engine
+  readonly effects: readonly EngineEffect[]
+}
+
+/** Null: the event changes nothing. */
+async function stepOne(
+  ctx: EngineContext,
+  tx: Tx,
+  { engine, stored = initialState(engine) }: { engine: Engine; stored: EngineStateRecord | undefined },
+  event: EngineEvent,
+  nowMs: number,
+): Promise<Stepped | null> {
   const before: EngineState = { ...stored, status: engine.status, message: engine.statusMessage }
   const { state, effects } = advanceEngine(before, event, nowMs)
-  if (effects.length === 0 && state === before) return effects
+  if (effects.length === 0 && state === before) return null
   const { idleSinceMs, failures, retryAtMs } = state
   const after: EngineStateRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
   for (const effect of effects) {
@@ -42,10 +107,8 @@ export async function stepEngine(
     if (effect.do === 'closeRun' && after.runId) await closeRun(ctx, tx, after.runId, effect.cause, event)
   }
   await tx.engineStates.put(after)
-  await tx.engines.setStatus(engineId, state.status, state.message)
-  await emitEvent(tx, channel, { ...engine, status: state.status, statusMessage: state.message }, effects, nowMs)
-  await followEngines(tx, channel, nowMs)
-  return effects
+  await tx.engines.setStatus(engine.id, state.status, state.message)
+  return { engine: { ...engine, status: state.status, statusMessage: state.message }, effects }
 }
 
 /** A server that stops leaves the engine wanted, so that the next process starts it again. */
@@ -101,35 +164,27 @@ export async function closeRun(
   await tx.runs.end(runId, cause, settledSpan({ startedAtMs: run.startedAtMs, endedAtMs }, clock.now()))
 }
 
-type Named = Pick<Channel, 'id' | 'name'>
-
-export const engineObject = (channel: Named, { id, name }: Named): EventObject => ({
-  type: 'engine',
-  id,
-  name,
-  parent: { type: 'channel', id: channel.id, name: channel.name },
-})
-
-async function emitEvent(
-  tx: Tx,
-  channel: Pick<Channel, 'id' | 'name'>,
+function engineEvents(
+  channel: Channel,
   engine: Engine,
   effects: readonly EngineEffect[],
   atMs: number,
-): Promise<void> {
-  const on = { accountId: engine.accountId, atMs }
-  const object = engineObject(channel, engine)
-  for (const effect of effects) {
-    if (effect.do === 'tell') {
-      const data = effect.status === 'error' ? { message: engine.statusMessage } : null
-      await emitChannelEvent(tx, on, { name: `engine.${effect.status}`, object, data })
-      if (data) await emitChannelEvent(tx, on, { name: 'engine.log.error', object, data })
-    }
+): EmittedEvent[] {
+  const object = partObject('engine', engine, channel)
+  const { id: transcoderId, name: transcoderName, channelId, status, createdAtMs: created } = engine
+  const data = { transcoderId, transcoderName, channelId, status, created }
+  return effects.flatMap((effect) => {
+    const told = effect.do === 'tell' ? statusEvents(object, engine, effect.status) : []
     const event = transcoderEvent(effect)
-    if (event === null) continue
-    const data = { transcoderId: engine.id, transcoderName: engine.name, channelId: channel.id, status: engine.status }
-    await emitStreamEvent(tx, on, { type: 'transcoder', event, data: { ...data, created: engine.createdAtMs } })
-  }
+    const transcoder = event === null ? [] : [streamEventOf({ type: 'transcoder', event, data })]
+    return [...told.map((one) => channelEventOf(one, atMs)), ...transcoder]
+  })
+}
+
+function statusEvents(object: EventObject, { statusMessage }: Engine, status: ActiveStatus): ChannelWebhookEvent[] {
+  const data = status === 'error' ? { message: statusMessage } : null
+  const told: ChannelWebhookEvent = { name: `engine.${status}`, object, data }
+  return data ? [told, { name: 'engine.log.error', object, data }] : [told]
 }
 
 function transcoderEvent(effect: EngineEffect): 'started' | 'stopped' | 'error' | null {
@@ -138,25 +193,12 @@ function transcoderEvent(effect: EngineEffect): 'started' | 'stopped' | 'error' 
   return effect.do === 'tell' && effect.status === 'error' ? 'error' : null
 }
 
-/** A channel has the status of its most advanced engine. */
-async function followEngines(
-  tx: Tx,
-  { accountId, id }: Pick<Channel, 'id' | 'accountId'>,
-  atMs: number,
-): Promise<void> {
-  const channel = await tx.channels.get(accountId, id)
-  const status = statusOf((await tx.engines.ofChannel(id)).map((engine) => engine.status))
-  if (!channel || channel.status === status) return
-  await tx.channels.setStatus(id, status)
-  const names: Partial<Record<typeof status, ChannelEventName>> = {
-    deploying: 'channel.deploying',
-    stopped: 'channel.stopped',
-  }
-  const name = names[status]
-  if (name === undefined) return
-  await emitChannelEvent(
-    tx,
-    { accountId, atMs },
-    { name, object: { type: 'channel', id, name: channel.name }, data: null },
-  )
+const CHANNEL_EVENTS: Partial<Record<ActiveStatus, ChannelEventName>> = {
+  deploying: 'channel.deploying',
+  stopped: 'channel.stopped',
+}
+
+function channelEvents({ id, name }: Channel, from: ActiveStatus, to: ActiveStatus, atMs: number): EmittedEvent[] {
+  const event = from === to ? undefined : CHANNEL_EVENTS[to]
+  return event ? [channelEventOf({ name: event, object: { type: 'channel', id, name }, data: null }, atMs)] : []
 }

@@ -1,12 +1,13 @@
 import type { Cause } from '../../../core/channels/runs/engine.ts'
-import type { Channel, Engine } from '../../../core/channels/types.ts'
+import type { Engine } from '../../../core/channels/types.ts'
 import { advance } from '../../../core/channels/schedules/advance.ts'
 import { planOf } from '../../../core/channels/schedules/plan.ts'
 import type { ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { Scheduler, Tx } from '../../../store/store.ts'
 import type { ChannelContext } from '../../context.ts'
-import { stepEngines } from '../runs/start.ts'
-import { emitChannelEvent } from '../webhooks/emit.ts'
+import { startOrStop } from '../runs/start.ts'
+import { type LockedChannel, lockEngines } from '../runs/step.ts'
+import { emitChannelEvents } from '../webhooks/emit.ts'
 
 /** Schedulers in one round. */
 const AT_ONCE = 50
@@ -54,7 +55,7 @@ const NOTHING_READY = 'none of its channels has an engine with an ingest'
 /** Why a scheduler would start nothing now; null if it would start something. */
 export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<string | null> {
   let isReady = false
-  await onChannels(tx, scheduler, async (_channel, engines) => {
+  await onChannels(tx, scheduler, async (_of, engines) => {
     isReady ||= engines.some(({ ingestId }) => ingestId !== null)
   })
   return isReady ? null : NOTHING_READY
@@ -66,10 +67,10 @@ export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<stri
  */
 export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<number> {
   let count = 0
-  await onChannels(tx, scheduler, async (channel, engines) => {
+  await onChannels(tx, scheduler, async (of, engines) => {
     const ready = engines.filter(({ ingestId }) => ingestId !== null)
     count += ready.length
-    await stepEngines(ctx, tx, channel, ready, { kind: 'start', cause: causeOf(scheduler) })
+    await startOrStop(ctx, tx, of, ready, { kind: 'start', cause: causeOf(scheduler) })
   })
   const data = count === 0 ? { message: NOTHING_READY } : null
   await emitSchedulerEvent(tx, scheduler, 'scheduler.active', ctx.clock.now(), data)
@@ -82,13 +83,13 @@ export async function beginOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Sc
  */
 export async function endOccurrence(ctx: ChannelContext, tx: Tx, scheduler: Scheduler): Promise<void> {
   const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
-  await onChannels(tx, scheduler, async (channel, engines) => {
+  await onChannels(tx, scheduler, async (of, engines) => {
     const mine: Engine[] = []
     for (const engine of engines) {
-      const isWanted = others.some((other) => covers(other, channel.id, engine.id))
-      if (!isWanted && (await wasScheduled(tx, engine.id))) mine.push(engine)
+      const isWanted = others.some((other) => covers(other, of.channel.id, engine.id))
+      if (!isWanted && (await wasScheduled(tx, of.states.get(engine.id)?.runId ?? null))) mine.push(engine)
     }
-    await stepEngines(ctx, tx, channel, mine, { kind: 'stop', cause: causeOf(scheduler) })
+    await startOrStop(ctx, tx, of, mine, { kind: 'stop', cause: causeOf(scheduler) })
   })
 }
 
@@ -97,23 +98,20 @@ const causeOf = ({ id, name }: Scheduler): Cause => ({ type: 'scheduler', id, na
 async function onChannels(
   tx: Tx,
   { accountId, channels }: Scheduler,
-  work: (channel: Channel, engines: readonly Engine[]) => Promise<void>,
+  work: (of: LockedChannel, engines: readonly Engine[]) => Promise<void>,
 ): Promise<void> {
   // Every transaction locks channels in the same order, to avoid deadlocks.
   const targets = [...channels].sort((a, b) => (a.channelId < b.channelId ? -1 : 1))
   for (const { channelId, engineIds } of targets) {
-    const channel = await tx.channels.lock(accountId, channelId)
-    if (!channel) continue
-    const engines = await tx.engines.ofChannel(channelId)
-    await work(channel, engineIds ? engines.filter(({ id }) => engineIds.includes(id)) : engines)
+    const of = await lockEngines(tx, accountId, channelId)
+    if (of) await work(of, engineIds ? of.engines.filter(({ id }) => engineIds.includes(id)) : of.engines)
   }
 }
 
 const covers = ({ channels }: Scheduler, channelId: string, engineId: string): boolean =>
   channels.some((one) => one.channelId === channelId && (one.engineIds?.includes(engineId) ?? true))
 
-async function wasScheduled(tx: Tx, engineId: string): Promise<boolean> {
-  const runId = (await tx.engineStates.get(engineId))?.runId ?? null
+async function wasScheduled(tx: Tx, runId: string | null): Promise<boolean> {
   const run = runId === null ? undefined : await tx.runs.get(runId)
   return run?.start.type === 'scheduler' && run.keptBy === null
 }
@@ -125,5 +123,5 @@ export function emitSchedulerEvent(
   atMs: number,
   data: { readonly message: string } | null = null,
 ): Promise<void> {
-  return emitChannelEvent(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data })
+  return emitChannelEvents(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data })
 }

@@ -15,7 +15,7 @@ import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
 import type { Actor, ChannelContext } from '../../context.ts'
 import type { KeysetPage } from '../../pages.ts'
-import { type ChannelResult, checked, isId, channelPage, newId, auditChange } from '../channelCommand.ts'
+import { type ChannelResult, checked, isId, channelPage, newId, recordChanges } from '../channelCommand.ts'
 import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
 
 const SCHEDULERS_MAX = 1000
@@ -41,7 +41,7 @@ export async function createScheduler(
       return err(refusal('too_many', `There are ${SCHEDULERS_MAX} schedulers, the most`))
     }
     await tx.schedulers.insert(scheduler)
-    await auditChange(tx, actor, nowMs, objectOf(scheduler), { verb: 'created', after: rules })
+    await recordChanges(tx, actor, nowMs, { object: objectOf(scheduler), verb: 'created', after: rules })
     return ok(toRecord(scheduler))
   })
 }
@@ -77,7 +77,7 @@ export async function updateScheduler(
       if (!targets.ok) return targets
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
-      await auditChange(tx, actor, nowMs, objectOf(edited.value), { verb: 'updated', ...states })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(edited.value), verb: 'updated', ...states })
       return ok(toRecord(edited.value))
     }),
   )
@@ -123,7 +123,7 @@ export function deleteScheduler(ctx: ChannelContext, actor: Actor, id: string): 
     withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
       if (before.status === 'active') return err(isActive(before, 'stop it first'))
       await tx.schedulers.delete(id)
-      await auditChange(tx, actor, nowMs, objectOf(before), { verb: 'deleted', before: rulesOf(before) })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(before), verb: 'deleted', before: rulesOf(before) })
       return ok(true)
     }),
   )
@@ -143,7 +143,7 @@ export async function startScheduler(ctx: ChannelContext, actor: Actor, id: stri
       const { state, nextMs } = beginByHand(plan.value, before, nowMs)
       const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
-      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'start' })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'start' })
       await beginOccurrence(ctx, tx, after)
       return ok(true)
     }),
@@ -165,7 +165,7 @@ export async function stopScheduler(ctx: ChannelContext, actor: Actor, id: strin
       const { state, nextMs } = endByHand(plan.value, before, nowMs)
       const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
-      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'stop' })
+      await recordChanges(tx, actor, nowMs, { object: objectOf(after), verb: 'stop' })
       if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
       await endOccurrence(ctx, tx, after)
       return ok(true)

@@ -4,11 +4,14 @@ import {
   type StoredChannelEvent,
 } from '../../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../../store/store.ts'
-import { emit, type Occasion } from '../../emit.ts'
+import { emit, type EmittedEvent, type Occasion } from '../../emit.ts'
 
-/** Emits an event for the account's webhooks of the channels interface, in the transaction of the change. */
-export async function emitChannelEvent(tx: Tx, on: Occasion, event: ChannelWebhookEvent): Promise<void> {
-  const { name, object, data } = event
-  const stored: StoredChannelEvent = { object, data, atMs: on.atMs }
-  await emit(tx, on, { type: CHANNEL_EVENT_TYPE, event: name, subject: null, data: stored })
+/** Emits events for the account's webhooks of the channels interface, in the transaction of the change. */
+export const emitChannelEvents = (tx: Tx, on: Occasion, ...events: readonly ChannelWebhookEvent[]): Promise<void> =>
+  emit(tx, ...events.map((event) => ({ ...on, ...channelEventOf(event, on.atMs) })))
+
+/** What is written of an event. */
+export function channelEventOf({ name, object, data }: ChannelWebhookEvent, atMs: number): EmittedEvent {
+  const stored: StoredChannelEvent = { object, data, atMs }
+  return { type: CHANNEL_EVENT_TYPE, event: name, subject: null, data: stored }
 }

@@ -18,7 +18,7 @@ import {
   channelPage,
   newId,
   type ChannelReader,
-  auditChange,
+  recordChanges,
 } from '../channelCommand.ts'
 import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
 
@@ -163,7 +163,7 @@ function recordChange(
   { id, name }: Pick<ChannelWebhook, 'id' | 'name'>,
   change: { verb: string; before?: unknown; after?: unknown },
 ): Promise<void> {
-  return auditChange(tx, actor, atMs, { type: 'webhook', id, name }, change)
+  return recordChanges(tx, actor, atMs, { object: { type: 'webhook', id, name }, ...change })
 }
 
 /** The fields in an audit row. */
