@@ -15,7 +15,10 @@ const comparisons = (module: Module): string[] =>
     .map(({ start }) => finding(module, start, 'test a fact of PROTOCOL_FACTS, not the name'))
 
 test('no code tests the name of a protocol', () => {
-  expect(readSources(['src'], /\.ts$/).map(parse).flatMap(comparisons)).toEqual([])
+  const naming = readSources(['src'], /\.ts$/).filter(({ text }) =>
+    PROTOCOLS.some((name) => text.includes(`'${name}'`)),
+  )
+  expect(naming.map(parse).flatMap(comparisons)).toEqual([])
 })
 
 test.each([
