@@ -10,7 +10,7 @@ const config = {
   publicAddresses: [],
   maxBitrate: 2_500_000,
   maxSessions: 1000,
-  publisherSilentMs: 2000,
+  publisherSilentMs: 15_000,
 }
 
 engineConformance('the relay', {
