@@ -62,7 +62,7 @@ export const LANES = {
       'test/conformance/lists.test.ts',
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
       'test/commands/{accessLog,binding,forget,lengths,onTheAir,sessionExpiry,sessionFeeds,sessionUsage,sessions,statements,users}.test.ts',
-      'test/system/{delivery,leases,provision,sessions,tokenExpiry}.test.ts',
+      'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,tokenExpiry}.test.ts',
     ],
     needs: 'test',
     mostly: 'computes',

@@ -13,14 +13,15 @@ import type { Environment } from '../config/environment.ts'
 import { SecretReader } from './provisionSecrets.ts'
 
 const MAX_FILES = 100
-const MAX_FILE_BYTES = 1024 * 1024
-const MAX_ITEMS = 2000
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+const MAX_ITEMS = 10_000
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 /** The setting of a secret that the operator chose. */
 const SECRET_SETTINGS: Partial<Record<ProvisionKind, string>> = {
   publishTokens: 'value',
   subscribeTokens: 'value',
   webhooks: 'secret',
+  channelWebhooks: 'secret',
 }
 
 export interface ProvisionFiles {

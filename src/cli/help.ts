@@ -4,7 +4,7 @@ import { GLOBAL_FLAGS } from './globals.ts'
 
 /** The purpose of each group. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  provision: 'Tokens, webhooks and channels from files',
+  provision: 'Tokens, webhooks and channels from files, and into a file',
   key: 'The key that seals token values and other secrets',
   backup: 'Backups of the database; `sluice backup FILE` is short for `sluice backup create FILE`',
   account: 'Accounts: the owners of tokens and streams; the first start creates one',

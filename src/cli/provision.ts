@@ -1,10 +1,15 @@
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { stringify } from 'yaml'
+import { hasCode } from '../base/errorCode.ts'
 import { err, ok } from '../base/result.ts'
+import { type Exported, exportAccount } from '../commands/provisioning/export.ts'
+import { failure } from '../core/errors.ts'
 import type { ChangedSetting, ProvisionChange, ProvisionProblem } from '../core/provisioning/types.ts'
 import { type Call, type CommandAnswer, command, type CommandOutcome } from './command.ts'
-import { textFlag, toggleFlag } from './flag.ts'
+import { required, textFlag, toggleFlag } from './flag.ts'
 import { usage } from './refusal.ts'
-import { withApp } from './session.ts'
+import { withAccount, withApp } from './session.ts'
 
 const FOLDER = textFlag('DIR', 'The folder of files; `provision.folder` if omitted.')
 const PRUNE = toggleFlag('Delete what earlier files made and these do not name.')
@@ -31,7 +36,56 @@ const apply = command({
   run: (call) => run(call, false),
 })
 
-export const provisionCommands = [diff, apply]
+const exportCommand = command({
+  path: ['provision', 'export'],
+  summary: 'Write the tokens, webhooks and channels of an account to a new file that `apply` reads',
+  detail: [
+    'The file has the values of tokens, the secrets of webhooks, stream keys and keys of viewers, so that clients and publishers',
+    'go on with a new installation. Keep it secret: only its owner can read it. The command says what is not in the file.',
+    'Stop the servers first, because what changes meanwhile may be missing. `-` prints the file.',
+  ].join('\n'),
+  args: { file: required('FILE', 'The file, which does not exist yet; `-`: standard output.') },
+  examples: ['sluice provision export old.yaml', 'sluice provision export - --account a1b2c3'],
+  run: (call) =>
+    withAccount<CommandAnswer>(call, async ({ ctx, accountId }) => {
+      const { file } = call.args
+      const exported = await exportAccount(ctx, accountId)
+      const counts = countsOf(exported)
+      const note = ['Not in it:', ...exported.left.map((line) => `- ${line}`)].join('\n')
+      if (file === '-') return ok({ json: exported.sections, text: textOf(exported).trimEnd(), note })
+      const problem = await writeSecret(file, textOf(exported))
+      if (problem !== null) return err(failure('conflict', problem))
+      const said = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`)
+      return ok({ json: { file, counts, left: exported.left }, text: `wrote ${said.join(', ')} to ${file}`, note })
+    }),
+})
+
+const countsOf = ({ sections }: Exported): Record<string, number> =>
+  Object.fromEntries(Object.entries(sections).map(([kind, things]) => [kind, Object.keys(things).length]))
+
+/** The file, with what it lacks as comments. Long texts stay on their lines, and nothing is an alias. */
+function textOf({ sections, left }: Exported): string {
+  const filled = Object.fromEntries(Object.entries(sections).filter(([, things]) => Object.keys(things).length > 0))
+  const lines = [
+    '# Holds secrets: keep it as you keep passwords.',
+    '# Not in it:',
+    ...left.map((line) => `# - ${line}`),
+  ]
+  return `${lines.join('\n')}\n${stringify(filled, { aliasDuplicateObjects: false, lineWidth: 0 })}`
+}
+
+/** Writes a new file that only its owner can read. Returns why it cannot; null: it is written. */
+async function writeSecret(file: string, text: string): Promise<string | null> {
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600, flush: true })
+    return null
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return `${file} exists already, and is not overwritten`
+    return `${file} cannot be written (${(error as Error).message})`
+  }
+}
+
+export const provisionCommands = [diff, apply, exportCommand]
 
 interface Flags {
   folder: string | undefined

@@ -35,11 +35,11 @@ export async function createChannel(
   ctx: ChannelContext,
   actor: Actor,
   body: unknown,
+  id: string = newId(ctx, 'ch'),
 ): ChannelResult<ChannelRecord & ChildRecords> {
   const read = checked(readCreateChannel(body, ctx.channelSettings))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
-  const id = newId(ctx, 'ch')
   const channel: Channel = {
     ...read.value.rules,
     id,

@@ -34,12 +34,19 @@ interface Made {
   keys: DistributionKey[]
 }
 
+/** What an operator may choose for a new distribution, and a client of the API may not. */
+export interface ChosenDistribution {
+  readonly id?: string | undefined
+  readonly closedWithoutKey?: boolean | undefined
+}
+
 /** Creates a distribution of a channel. */
 export async function createDistribution(
   ctx: ChannelContext,
   actor: Actor,
   channelId: string,
   body: unknown,
+  chosen: ChosenDistribution = {},
 ): ChannelResult<DistributionRecord> {
   const read = checked(readCreateDistribution(body, ctx.channelSettings))
   if (!read.ok) return read
@@ -50,7 +57,7 @@ export async function createDistribution(
       if (!free.ok) return free
       const valid = await checkEngines(tx, channelId, read.value.rules.engineIds)
       if (!valid.ok) return valid
-      const fresh = newDistribution(ctx, channel, read.value)
+      const fresh = newDistribution(ctx, channel, read.value, chosen)
       await insertDistributions(tx, fresh)
       await recordChanges(tx, actor, nowMs, createdDistribution(fresh, channel))
       return ok(fresh)
@@ -146,11 +153,16 @@ export async function pageOfDistributions(
   })
 }
 
-export function newDistribution(ctx: ChannelContext, channel: Channel, { rules, keys }: NewDistribution): Made {
+export function newDistribution(
+  ctx: ChannelContext,
+  channel: Channel,
+  { rules, keys }: NewDistribution,
+  { id = newId(ctx, 'di'), closedWithoutKey = false }: ChosenDistribution = {},
+): Made {
   const nowMs = ctx.clock.now()
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const { id: channelId, accountId } = channel
-  const distribution = { ...rules, ...times, id: newId(ctx, 'di'), accountId, channelId }
+  const distribution = { ...rules, closedWithoutKey, ...times, id, accountId, channelId }
   return { distribution, keys: keys.map((key) => newKey(ctx, distribution, key)) }
 }
 

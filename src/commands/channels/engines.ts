@@ -36,11 +36,14 @@ export async function createEngine(
   actor: Actor,
   channelId: string,
   body: unknown,
+  engineId?: string,
 ): ChannelResult<EngineRecord> {
   const read = checked(readCreateEngine(body, ctx.channelSettings))
   if (!read.ok) return read
   const made = await ctx.store.transaction((tx) =>
-    withChannel(tx, actor.accountId, channelId, (channel) => insertEngine(ctx, tx, actor, channel, read.value)),
+    withChannel(tx, actor.accountId, channelId, (channel) =>
+      insertEngine(ctx, tx, actor, channel, read.value, engineId),
+    ),
   )
   return answered(ctx, made, 'created')
 }
@@ -51,13 +54,14 @@ export async function createEngineOfIngest(
   actor: Actor,
   ingestId: string,
   body: unknown,
+  engineId?: string,
 ): ChannelResult<EngineRecord> {
   const read = checked(readCreateEngineOfIngest(body, ctx.channelSettings))
   if (!read.ok) return read
   const made = await ctx.store.transaction((tx) => {
     const ingest = { what: 'ingest', id: ingestId, get: (account: string, id: string) => tx.ingests.get(account, id) }
     return withPart(tx, actor, ingest, (_ingest, channel) =>
-      insertEngine(ctx, tx, actor, channel, { ...read.value, ingestId }),
+      insertEngine(ctx, tx, actor, channel, { ...read.value, ingestId }, engineId),
     )
   })
   return answered(ctx, made, 'created')
@@ -69,12 +73,13 @@ async function insertEngine(
   actor: Actor,
   channel: Channel,
   rules: NewEngine,
+  id?: string,
 ): ChannelResult<Engine> {
   const free = room('engines', await tx.engines.count(channel.id))
   if (!free.ok) return free
   const valid = await checkNames(tx, channel, rules)
   if (!valid.ok) return valid
-  const engine = newEngine(ctx, channel, rules)
+  const engine = newEngine(ctx, channel, rules, id)
   await tx.engines.insert(engine)
   await recordChanges(tx, actor, engine.createdAtMs, createdEngine(engine, channel))
   return ok(engine)
@@ -187,11 +192,11 @@ export async function pageOfEngines(
   return found.ok ? ok({ ...found.value, data: found.value.data.map(toEngineRecord) }) : found
 }
 
-export function newEngine(ctx: ChannelContext, channel: Channel, rules: NewEngine): Engine {
+export function newEngine(ctx: ChannelContext, channel: Channel, rules: NewEngine, id = newId(ctx, 'en')): Engine {
   const nowMs = ctx.clock.now()
   return {
     ...rules,
-    id: newId(ctx, 'en'),
+    id,
     accountId: channel.accountId,
     channelId: channel.id,
     status: 'stopped',

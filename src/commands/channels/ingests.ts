@@ -29,12 +29,20 @@ const { context: SECRET_CONTEXT } = SEALED_COLUMNS.ingest
 /** 128 bits, as 32 characters that every publisher accepts. */
 const KEY_BYTES = 16
 
+/** What an operator may choose for a new ingest, and a client of the API may not. */
+export interface ChosenIngest {
+  readonly id?: string | undefined
+  /** Of a push. */
+  readonly streamKey?: string | undefined
+}
+
 /** Creates an ingest of a channel. A push gets its URL and its stream key. */
 export async function createIngest(
   ctx: ChannelContext,
   actor: Actor,
   channelId: string,
   body: unknown,
+  chosen: ChosenIngest = {},
 ): ChannelResult<IngestRecord> {
   const read = checked(readCreateIngest(body, ctx.channelSettings))
   if (!read.ok) return read
@@ -43,7 +51,7 @@ export async function createIngest(
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<StoredIngest> => {
       const free = room('ingests', await tx.ingests.count(channelId))
       if (!free.ok) return free
-      const ingest = newIngest(ctx, channel, read.value)
+      const ingest = newIngest(ctx, channel, read.value, chosen)
       await tx.ingests.insert(ingest)
       await recordChanges(tx, actor, nowMs, createdIngest(ingest, channel))
       return ok(ingest)
@@ -104,17 +112,22 @@ export function deleteIngest(ctx: ChannelContext, actor: Actor, id: string): Cha
 }
 
 /**
- * Gives a push a new stream key. Sluice cuts a publisher that uses the old key, and refuses that key from then
- * on.
+ * Gives a push a new stream key, or the chosen one. Sluice cuts a publisher that uses the old key, and refuses that key
+ * from then on.
  */
-export async function rotateKey(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<IngestRecord> {
+export async function rotateKey(
+  ctx: ChannelContext,
+  actor: Actor,
+  id: string,
+  chosen: string = newSecret(ctx.random, KEY_BYTES),
+): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, ingestPart(tx, id), async (before, channel): ChannelResult<StoredIngest> => {
       if (!isPush(before.type)) {
         return err(refusal('ingest_without_key', `Only push ingests have a stream key; this one is ${before.type}`))
       }
-      const after = { ...before, ...seal(ctx, newSecret(ctx.random, KEY_BYTES), true) }
+      const after = { ...before, ...seal(ctx, chosen, true) }
       await tx.ingests.replace(after)
       await recordChanges(tx, actor, nowMs, { object: objectOf(after, channel), verb: 'key_rotated' })
       return ok(after)
@@ -161,16 +174,21 @@ export const findByStreamKey = (
 /** The source URL of a pull. Throws if it was sealed with a key that this node does not have. */
 export const sourceOf = (ctx: Pick<CommandContext, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
 
-export function newIngest(ctx: ChannelContext, channel: Channel, rules: NewIngest): StoredIngest {
+export function newIngest(
+  ctx: ChannelContext,
+  channel: Channel,
+  rules: NewIngest,
+  { id, streamKey }: ChosenIngest = {},
+): StoredIngest {
   const { url, ...shown } = rules
   const push = isPush(rules.type)
   return {
     ...shown,
-    id: newId(ctx, 'in'),
+    id: id ?? newId(ctx, 'in'),
     accountId: channel.accountId,
     channelId: channel.id,
     createdAtMs: ctx.clock.now(),
-    ...seal(ctx, push ? newSecret(ctx.random, KEY_BYTES) : (url ?? ''), push),
+    ...seal(ctx, push ? (streamKey ?? newSecret(ctx.random, KEY_BYTES)) : (url ?? ''), push),
   }
 }
 

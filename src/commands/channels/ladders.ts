@@ -34,13 +34,18 @@ export async function ladderOf(
   return isId(id) ? ctx.store.read.abrLadders.get(accountId, id) : undefined
 }
 
-export async function createLadder(ctx: ChannelContext, actor: Actor, body: unknown): ChannelResult<LadderRecord> {
+export async function createLadder(
+  ctx: ChannelContext,
+  actor: Actor,
+  body: unknown,
+  id: string = newId(ctx, 'ab'),
+): ChannelResult<LadderRecord> {
   const read = checked(readCreateLadder(body))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
   const { accountId } = actor
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
-  const ladder: AbrLadder = { ...read.value, ...times, id: newId(ctx, 'ab'), accountId }
+  const ladder: AbrLadder = { ...read.value, ...times, id, accountId }
   return ctx.store.transaction(async (tx): ChannelResult<LadderRecord> => {
     const there = await tx.abrLadders.list(accountId)
     if (there.length >= LADDERS_MAX) return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))

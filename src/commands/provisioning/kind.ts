@@ -1,4 +1,5 @@
-import type { Result } from '../../base/result.ts'
+import { type IdPrefix, isTimeOrderedId } from '../../base/ids.ts'
+import { err, ok, type Result } from '../../base/result.ts'
 import type { ChannelFailure } from '../../core/channels/errors.ts'
 import type { Failure, FieldErrors } from '../../core/errors.ts'
 import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
@@ -54,9 +55,22 @@ export interface ProvisionedKind {
 
 export function problemsOf({ data }: Failure): ItemProblems {
   const { errors } = data as { errors?: FieldErrors }
-  if (errors === undefined) return [{ path: '', message: Object.values(data).join('; ') }]
-  return Object.entries(errors).flatMap(([path, sentences]) => sentences.map((message) => ({ path, message })))
+  return errors === undefined ? [{ path: '', message: Object.values(data).join('; ') }] : problemsByPath(errors)
 }
+
+export const problemsByPath = (errors: FieldErrors): ItemProblems =>
+  Object.entries(errors).flatMap(([path, sentences]) => sentences.map((message) => ({ path, message })))
+
+/** The id that a file chose for a thing, which others may know; undefined: it gets one. */
+export function chosenId(prefix: IdPrefix, id: unknown): Result<string | undefined, ItemProblems> {
+  if (id === undefined) return ok(id)
+  const isFit = typeof id === 'string' && id.startsWith(`${prefix}_`) && isTimeOrderedId(id.slice(prefix.length + 1))
+  return isFit ? ok(id) : err([{ path: 'id', message: `is no id of Sluice: ${prefix}_ and 22 characters` }])
+}
+
+/** Changed settings as the body of an update. */
+export const patchOf = (changed: readonly ChangedSetting[]): Record<string, unknown> =>
+  Object.fromEntries(changed.map(({ setting, to }) => [setting, to]))
 
 export const isGone = ({ code }: { readonly code: string }): boolean => code === 'not_found'
 

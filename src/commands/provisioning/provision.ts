@@ -8,11 +8,14 @@ import {
   type ProvisionKind,
   type ProvisionProblem,
 } from '../../core/provisioning/types.ts'
-import type { Provisioned, Tx } from '../../store/store.ts'
+import { Conflict, type Provisioned, type Tx } from '../../store/store.ts'
 import type { Actor, ChannelChange, Context } from '../context.ts'
 import { provisionedChannels } from './channels.ts'
 import type { ItemProblems, Provisioning, ProvisionedKind } from './kind.ts'
 import { provisionedTokens } from './tokens.ts'
+import { provisionedChannelWebhooks } from './channelWebhooks.ts'
+import { provisionedLadders } from './ladders.ts'
+import { provisionedSchedulers } from './schedulers.ts'
 import { provisionedWebhooks } from './webhooks.ts'
 
 export interface ProvisionRequest {
@@ -28,7 +31,10 @@ const KINDS: Readonly<Record<ProvisionKind, ProvisionedKind>> = {
   publishTokens: provisionedTokens('publish'),
   subscribeTokens: provisionedTokens('subscribe'),
   webhooks: provisionedWebhooks,
+  abrLadders: provisionedLadders,
   channels: provisionedChannels,
+  schedulers: provisionedSchedulers,
+  channelWebhooks: provisionedChannelWebhooks,
 }
 
 /** Rolls the transaction back. */
@@ -101,14 +107,14 @@ async function applyAll(
   const before = within.rows.filter(({ kind }) => (PROVISION_KINDS as readonly string[]).includes(kind))
   const changes: ProvisionChange[] = []
   const problems: ProvisionProblem[] = []
-  for (const item of items) {
-    const done = await applyItem(within, item, before.find(isOf(item)))
+  for (const item of items.toSorted((a, b) => placeInOrder(a) - placeInOrder(b))) {
+    const done = await applyItem(within, item, before.find(isOf(item))).catch(refusedAsTaken)
     if (done.ok) changes.push(...done.value)
     else problems.push(...located(item, done.error))
     // On PostgreSQL a refused statement ends the transaction, and what follows would fail for that reason alone.
     if (!done.ok) break
   }
-  for (const row of before) {
+  for (const row of before.toSorted(lastMadeFirst)) {
     if (problems.length > 0 || items.some((item) => isOf(item)(row))) continue
     const done = await leaveOrDelete(within, row)
     if (done.ok) changes.push(done.value)
@@ -116,6 +122,16 @@ async function applyAll(
   }
   return problems.length > 0 ? err(problems) : ok(changes)
 }
+
+/** A value or an id of the file that something else has. */
+function refusedAsTaken(error: unknown): Result<never, ItemProblems> {
+  if (error instanceof Conflict) return err([{ path: '', message: error.message }])
+  throw error
+}
+
+const lastMadeFirst = (a: Provisioned, b: Provisioned): number => placeInOrder(b) - placeInOrder(a)
+
+const placeInOrder = ({ kind }: Pick<Provisioned, 'kind'>): number => PROVISION_KINDS.indexOf(kind as ProvisionKind)
 
 const LOCK: Provisioned = { kind: 'lock', name: '', resourceId: '' }
 

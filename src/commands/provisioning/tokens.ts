@@ -1,13 +1,15 @@
 import { err, ok } from '../../base/result.ts'
+import { readTokenSettings, TOKEN_CREATION, without } from '../../core/provisioning/carried.ts'
 import { hasSettings, difference } from '../../core/provisioning/difference.ts'
 import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
 import { toTokenRecord } from '../../core/tokens/rules.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { createToken } from '../tokens/createToken.ts'
 import { deleteToken } from '../tokens/deleteToken.ts'
+import { revokeSelfSigned } from '../tokens/revokeSelfSigned.ts'
 import { openTokenValue } from '../tokens/tokenValue.ts'
 import { updateToken } from '../tokens/updateToken.ts'
-import { isGone, type ItemProblems, problemsOf, type ProvisionedKind } from './kind.ts'
+import { isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
 
 interface Entry {
   readonly streamName: string
@@ -24,16 +26,25 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const stored = await tx.tokens.lock(actor.accountId, kind, Number(id))
     if (stored === undefined) return null
     const record = toTokenRecord(stored, openTokenValue(ctx, stored))
-    // Seconds from the creation: nothing that an update could compare or change.
-    const { expires: _expires, ...settings } = body
-    const changed = difference(settings, record)
+    const changed = difference(without(body, TOKEN_CREATION), record)
     return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
   },
-  async create({ ctx, actor }, { body, secret }) {
+  async create({ ctx, actor, tx }, { body, secret }) {
     const wrong = valueProblem(secret)
     if (wrong !== null) return err(wrong)
-    const made = await createToken(ctx, actor, kind, body, secret ?? undefined)
-    return made.ok ? ok(String(made.value.id)) : err(problemsOf(made.error))
+    const read = readTokenSettings(kind, body)
+    if (!read.ok) return err(problemsByPath(read.error))
+    const { revocations, boundAddresses, ...chosen } = read.value.carried
+    const made = await createToken(ctx, actor, kind, read.value.body, { ...chosen, value: secret })
+    if (!made.ok) return err(problemsOf(made.error))
+    const { id } = made.value
+    const binding = { tokenId: id, version: 1, limit: boundAddresses.length, atMs: ctx.clock.now() }
+    for (const address of boundAddresses) await tx.bindings.bind({ ...binding, address })
+    for (const revocation of revocations) {
+      const revoked = await revokeSelfSigned(ctx, actor, id, revocation)
+      if (!revoked.ok) return err(problemsOf(revoked.error))
+    }
+    return ok(String(id))
   },
   async update({ ctx, actor, touchedTokens }, id, { secret }, changed) {
     touchedTokens.add(Number(id))

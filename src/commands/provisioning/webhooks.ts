@@ -39,5 +39,5 @@ export const provisionedWebhooks: ProvisionedKind = {
   },
 }
 
-const secretProblem = (secret: string | null): ItemProblems | null =>
+export const secretProblem = (secret: string | null): ItemProblems | null =>
   secret === null || SECRET.test(secret) ? null : [{ path: 'secret', message: WRONG_SECRET }]

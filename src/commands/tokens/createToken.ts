@@ -6,28 +6,34 @@ import { type AccessContext, type Actor, audit } from '../context.ts'
 import { newTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
-/**
- * Creates a publish or subscribe token from an untrusted body. If any field is invalid, nothing is written.
- * @param chosen a value that the operator has chosen; by default a fresh one
- */
+/** What an operator may choose for a new token, and a client of the API may not. */
+export interface ChosenToken {
+  /** By default a fresh one. */
+  readonly value?: string | null
+  readonly isActive?: boolean
+  readonly expiresAtMs?: number | null
+}
+
+/** Creates a publish or subscribe token from an untrusted body. If any field is invalid, nothing is written. */
 export async function createToken(
   ctx: AccessContext,
   actor: Actor,
   kind: TokenKind,
   body: unknown,
-  chosen?: string,
+  chosen: ChosenToken = {},
 ): Promise<Result<TokenRecord, Failure>> {
   const read = readTokenCreate(kind, body)
   if (!read.ok) return err(invalid(read.error))
   const { rules, expiresSeconds } = read.value
   const nowMs = ctx.clock.now()
-  const { value, valueHash, valueSealed } = newTokenValue(ctx, chosen)
+  const { value, valueHash, valueSealed } = newTokenValue(ctx, chosen.value ?? undefined)
   const draft = {
     ...rules,
+    isActive: chosen.isActive ?? rules.isActive,
     kind,
     accountId: actor.accountId,
     addedAtMs: nowMs,
-    expiresAtMs: expiresSeconds === null ? null : nowMs + expiresSeconds * 1000,
+    expiresAtMs: expiresSeconds === null ? (chosen.expiresAtMs ?? null) : nowMs + expiresSeconds * 1000,
     revokedBeforeMs: null,
     valueHash,
     valueSealed,

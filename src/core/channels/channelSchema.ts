@@ -11,7 +11,7 @@ export const EXTERNAL_ID_MAX = 128
 export const TIMEOUT_MAX = 31_536_000
 /** An update that sets a shorter timeout is probably a mistake; 0 means for ever. */
 export const TIMEOUT_EDIT_MIN = 60
-const CHILDREN_IN_CREATE = 50
+export const CHILDREN_IN_CREATE = 50
 
 const externalIds = () =>
   Type.Array(textField(EXTERNAL_ID_MAX), {

@@ -1,12 +1,23 @@
-/** The sections of a provisioning file. */
-export const PROVISION_KINDS = ['publishTokens', 'subscribeTokens', 'webhooks', 'channels'] as const
+/**
+ * The sections of a provisioning file, in the order in which their things are made: later ones name earlier ones, and
+ * channel webhooks hear of nothing that the same files made. Things are deleted in the reverse order.
+ */
+export const PROVISION_KINDS = [
+  'publishTokens',
+  'subscribeTokens',
+  'webhooks',
+  'abrLadders',
+  'channels',
+  'schedulers',
+  'channelWebhooks',
+] as const
 export type ProvisionKind = (typeof PROVISION_KINDS)[number]
 
 /** One thing that a file describes. Its kind and name identify it, whatever else changes. */
 export interface ProvisionItem {
   readonly kind: ProvisionKind
   readonly name: string
-  /** The settings, as in the body of the API's create. */
+  /** The settings, as in the body of the API's create, and those of `carried.ts`. */
   readonly body: Readonly<Record<string, unknown>>
   /** The value of a token or the secret of a webhook; null: Sluice makes one. */
   readonly secret: string | null

@@ -1,7 +1,13 @@
 import { err, ok, type Result } from '../../../base/result.ts'
 import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../../core/channels/errors.ts'
+import type { FieldErrors } from '../../../core/errors.ts'
 import { beginByHand, endByHand, reconcile } from '../../../core/channels/schedules/advance.ts'
-import { nextOccurrence, occurrencesFrom, type SchedulePlan } from '../../../core/channels/schedules/plan.ts'
+import {
+  nextOccurrence,
+  occurrencesFrom,
+  type SchedulePlan,
+  type Timing,
+} from '../../../core/channels/schedules/plan.ts'
 import {
   futurePlan,
   readCreateScheduler,
@@ -21,14 +27,18 @@ import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } fr
 const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
 
-/** Creates a scheduler whose first occurrence is in the future. */
+/**
+ * Creates a scheduler.
+ * @param planFor refuses timings; by default those that do not begin in the future
+ */
 export async function createScheduler(
   ctx: ChannelContext,
   actor: Actor,
   body: unknown,
+  planFor: (timing: Timing, nowMs: number) => Result<SchedulePlan, FieldErrors> = futurePlan,
 ): ChannelResult<SchedulerRecord> {
   const nowMs = ctx.clock.now()
-  const read = checked(readCreateScheduler(body, nowMs))
+  const read = checked(readCreateScheduler(body, (timing) => planFor(timing, nowMs)))
   if (!read.ok) return read
   const { rules, plan } = read.value
   const { state, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
@@ -42,7 +52,7 @@ export async function createScheduler(
     }
     await tx.schedulers.insert(scheduler)
     await recordChanges(tx, actor, nowMs, { object: objectOf(scheduler), verb: 'created', after: rules })
-    return ok(toRecord(scheduler))
+    return ok(schedulerRecord(scheduler))
   })
 }
 
@@ -53,7 +63,7 @@ export async function readScheduler(
 ): ChannelResult<SchedulerRecord> {
   const scheduler = isId(id) ? await ctx.store.read.schedulers.get(accountId, id) : undefined
   if (!scheduler) return err(noSuch('scheduler', id))
-  return ok(toRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
+  return ok(schedulerRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
 }
 
 /** Fields that belong to the current occurrence. */
@@ -78,7 +88,7 @@ export async function updateScheduler(
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
       await recordChanges(tx, actor, nowMs, { object: objectOf(edited.value), verb: 'updated', ...states })
-      return ok(toRecord(edited.value))
+      return ok(schedulerRecord(edited.value))
     }),
   )
 }
@@ -200,7 +210,7 @@ export async function listSchedulers(
         ...(key !== undefined && key !== null && typeof id === 'string' ? { after: { key, id } } : {}),
       }),
   })
-  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => toRecord(row)) }) : page
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => schedulerRecord(row)) }) : page
 }
 
 const sortKey = (row: Scheduler, by: SchedulerSort): string | number => (by === 'createdAt' ? row.createdAtMs : row[by])
@@ -253,7 +263,7 @@ const rulesOf = (one: SchedulerRules): SchedulerRules => ({
 
 const dateOf = (ms: number): string => new Date(ms).toISOString()
 
-function toRecord(one: Scheduler, skips?: readonly SkippedOccurrence[]): SchedulerRecord {
+export function schedulerRecord(one: Scheduler, skips?: readonly SkippedOccurrence[]): SchedulerRecord {
   const { endDate, endTime, recurrence } = one
   const plan = one.status === 'terminated' ? undefined : validPlan(one)
   const next = plan?.ok ? nextOccurrence(plan.value, one.seenUntilMs) : undefined

@@ -25,11 +25,15 @@ import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
 
-/** Creates a webhook; it is inactive unless the body says otherwise. */
+/**
+ * Creates a webhook; it is inactive unless the body says otherwise.
+ * @param chosen the base64 of a secret that the operator has chosen; by default a fresh one
+ */
 export async function createChannelWebhook(
   ctx: WebhookContext,
   actor: Actor,
   body: unknown,
+  chosen?: string,
 ): ChannelResult<ChannelWebhookRecord> {
   const read = checked(readCreateChannelWebhook(body, ctx.checkTarget))
   if (!read.ok) return read
@@ -38,7 +42,7 @@ export async function createChannelWebhook(
     ...read.value,
     id: newId(ctx, 'wh'),
     accountId: actor.accountId,
-    ...newWebhookSecret(ctx),
+    ...newWebhookSecret(ctx, chosen),
     failuresInRow: 0,
     disabled: null,
     createdAtMs: nowMs,
@@ -76,13 +80,14 @@ export async function readChannelWebhookSecret(
   return webhook ? ok({ secret: openWebhookSecret(ctx, webhook) }) : err(noSuch('webhook', id))
 }
 
-/** Gives a webhook a new secret, which signs everything that is sent from then on. */
+/** Gives a webhook a new secret, or the chosen one, which signs everything that is sent from then on. */
 export async function rotateChannelWebhookSecret(
   ctx: WebhookContext,
   actor: Actor,
   id: string,
+  chosen?: string,
 ): ChannelResult<{ secret: string }> {
-  const fresh = newWebhookSecret(ctx)
+  const fresh = newWebhookSecret(ctx, chosen)
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<{ secret: string }> => {
     const before = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined

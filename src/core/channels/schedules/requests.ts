@@ -21,10 +21,13 @@ export interface SchedulerRules extends Timing {
   channels: readonly ScheduleTarget[]
 }
 
-/** Parses the body of a create. All errors at once. */
+/**
+ * Parses the body of a create. All errors at once.
+ * @param planFor refuses timings
+ */
 export function readCreateScheduler(
   body: unknown,
-  nowMs: number,
+  planFor: (timing: Timing) => Result<SchedulePlan, FieldErrors>,
 ): Result<{ rules: SchedulerRules; plan: SchedulePlan }, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(CreateScheduler, body, problems)
@@ -45,7 +48,7 @@ export function readCreateScheduler(
   }
   const shaped = problems.settle(rules)
   if (!shaped.ok) return shaped
-  const plan = futurePlan(rules, nowMs)
+  const plan = planFor(rules)
   return plan.ok ? ok({ rules, plan: plan.value }) : plan
 }
 

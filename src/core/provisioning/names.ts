@@ -1,0 +1,31 @@
+import type { ProvisionKind } from './types.ts'
+
+const LENGTH_MAX = 56
+
+/** Names of things in a provisioning file: what files call them already, else made of their labels. */
+export class ProvisionNames {
+  readonly #given: ReadonlyMap<string, string>
+  readonly #used: Set<string>
+
+  /** @param rows what files made */
+  constructor(rows: readonly { readonly kind: string; readonly name: string; readonly resourceId: string }[]) {
+    this.#given = new Map(rows.map(({ kind, name, resourceId }) => [`${kind} ${resourceId}`, name]))
+    this.#used = new Set(rows.map(({ kind, name }) => `${kind} ${name}`))
+  }
+
+  of(kind: ProvisionKind, id: string, label: string): string {
+    return this.#given.get(`${kind} ${id}`) ?? this.#fresh(kind, label)
+  }
+
+  #fresh(kind: ProvisionKind, label: string): string {
+    const base =
+      label
+        .replace(/[^\w.-]+/g, '-')
+        .replace(/^[^A-Za-z0-9]+|-$/g, '')
+        .slice(0, LENGTH_MAX) || 'unnamed'
+    let name = base
+    for (let n = 2; this.#used.has(`${kind} ${name}`); n++) name = `${base}-${n}`
+    this.#used.add(`${kind} ${name}`)
+    return name
+  }
+}
