@@ -1,14 +1,16 @@
 import * as fc from 'fast-check'
+import { x25519 } from '@noble/curves/ed25519'
 import { p256 } from '@noble/curves/p256'
+import { sha256 } from '@noble/hashes/sha2'
 import { DtlsClient, NamedCurveAlgorithmList } from 'werift'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   createIdentity,
   createTransport,
   DtlsHandshake,
   type Identity,
 } from '../../../src/media/relay/transport/dtls.ts'
-import { exchangeKeysByOpenSsl, nacl } from '../../../src/media/relay/transport/keyExchange.ts'
+import { nacl } from '../../../src/media/relay/transport/keyExchange.ts'
 import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 
@@ -199,24 +201,13 @@ describe('the handshake of a peer', () => {
     handshake((sent) => [...sent.toReversed(), ...sent]))
 })
 
-describe('the key exchange by OpenSSL', () => {
+describe('the key exchange', () => {
   const [P256, X25519] = [23, 29]
-  const slow = {
-    publicKey: p256.getPublicKey,
-    secret: p256.getSharedSecret,
-    pair: nacl.box.keyPair,
-    mult: nacl.scalarMult,
-  }
-  beforeAll(() => expect(exchangeKeysByOpenSsl()).toBeNull())
-  afterAll(() => {
-    Object.assign(p256, { getPublicKey: slow.publicKey, getSharedSecret: slow.secret })
-    Object.assign(nacl, { scalarMult: slow.mult })
-    nacl.box.keyPair = slow.pair
-  })
+  const reference = p256.create(sha256)
   afterEach(() => vi.restoreAllMocks())
 
   it.each([P256, X25519])(
-    'is what werift calls for curve %d, once at each end, and for nothing else',
+    'with curve %d calls what was put into the place of the libraries, once at each end',
     async (curve) => {
       const calls = [
         vi.spyOn(p256, 'getPublicKey'),
@@ -232,27 +223,35 @@ describe('the key exchange by OpenSSL', () => {
     },
   )
 
-  it('agrees with that of werift', () => {
+  it('is that of OpenSSL, which takes no texts, and no point of small order', () => {
+    const [text, { secretKey }] = ['01'.repeat(32), nacl.box.keyPair()]
+    expect(() => p256.getPublicKey(text, false)).toThrow('must be bytes')
+    expect(() => p256.getSharedSecret(text, p256.getPublicKey(secretKey, false))).toThrow('must be bytes')
+    expect(() => nacl.scalarMult(secretKey, Buffer.alloc(32))).toThrow()
+    expect(nacl.box.keyPair).not.toHaveProperty('fromSecretKey')
+    expect(identity.note).toBeNull()
+  })
+
+  it('agrees with other implementations', () => {
     for (let times = 0; times < 20; times++) {
       const [own, other] = [p256.utils.randomPrivateKey(), p256.utils.randomPrivateKey()]
-      expect(p256.getPublicKey(own, false)).toEqual(slow.publicKey(own, false))
-      const point = slow.publicKey(other, false)
-      expect(p256.getSharedSecret(own, point).subarray(1)).toEqual(slow.secret(own, point).subarray(1))
-      const [here, there] = [nacl.box.keyPair(), slow.pair()]
-      expect([here.secretKey.buffer.byteLength, here.publicKey.buffer.byteLength]).toEqual([32, 32])
-      const secret = slow.mult(there.secretKey, here.publicKey)
-      expect(Buffer.from(nacl.scalarMult(here.secretKey, there.publicKey))).toEqual(Buffer.from(secret))
+      expect(p256.getPublicKey(own, false)).toEqual(reference.getPublicKey(own, false))
+      const point = reference.getPublicKey(other, false)
+      expect(p256.getSharedSecret(own, point).subarray(1)).toEqual(reference.getSharedSecret(own, point).subarray(1))
+      const { secretKey, publicKey } = nacl.box.keyPair()
+      expect([secretKey.buffer.byteLength, publicKey.buffer.byteLength]).toEqual([32, 32])
+      expect(publicKey).toEqual(x25519.getPublicKey(secretKey))
+      const secret = nacl.scalarMult(secretKey, x25519.getPublicKey(own))
+      expect(Buffer.from(secret)).toEqual(Buffer.from(x25519.getSharedSecret(own, publicKey)))
     }
   })
 
-  it('refuses points that are not on the curve, or of small order', () => {
+  it('refuses points that are not on the curve', () => {
     const own = p256.utils.randomPrivateKey()
-    const point = Buffer.from(slow.publicKey(own, false))
+    const point = Buffer.from(reference.getPublicKey(own, false))
     point[64] = (point[64] ?? 0) ^ 1
-    expect(() => p256.getSharedSecret(own, point)).toThrow()
-    expect(() => p256.getSharedSecret(own, Buffer.from([0]))).toThrow()
-    const { secretKey } = nacl.box.keyPair()
-    for (const bad of [Buffer.alloc(32), Buffer.alloc(31, 9)]) expect(() => nacl.scalarMult(secretKey, bad)).toThrow()
+    for (const bad of [point, Buffer.from([0])]) expect(() => p256.getSharedSecret(own, bad)).toThrow()
+    expect(() => nacl.scalarMult(own, Buffer.alloc(31, 9))).toThrow()
   })
 })
 

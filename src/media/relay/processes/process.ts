@@ -4,7 +4,6 @@ import { systemRandom } from '../../../base/random.ts'
 import type { MediaEngineEvent } from '../../engine.ts'
 import type { FrameSink } from '../../frame.ts'
 import { createIdentity } from '../transport/dtls.ts'
-import { exchangeKeysByOpenSsl } from '../transport/keyExchange.ts'
 import type { FrameFeed } from '../forward/frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import {
@@ -56,7 +55,6 @@ process.once('message', (message: ToRelay) => {
 })
 
 async function run(settings: RelaySettings): Promise<void> {
-  const slowHandshakes = exchangeKeysByOpenSsl()
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
   const turns = new LoopTurns(now())
@@ -95,7 +93,7 @@ async function run(settings: RelaySettings): Promise<void> {
   process.on('message', (message: ToRelay) => {
     if (message.kind === 'hosts') following = following.then(() => follow(message))
   })
-  post({ kind: 'ready', port: udp.port, note: [slowHandshakes ?? [], note ?? []].flat().join(' ') || null })
+  post({ kind: 'ready', port: udp.port, note: [identity.note ?? [], note ?? []].flat().join(' ') || null })
 }
 
 /** By session: where incoming frames go, and the functions that stop outgoing frames. */

@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certifi
 import { DtlsClient, DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
 import { HandshakeOrder } from './dtlsOrder.ts'
 import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
+import { exchangeKeysByOpenSsl } from './keyExchange.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
 
 /** The certificate of this process, and its fingerprint for answers (RFC 8122). */
@@ -10,6 +11,8 @@ export interface Identity {
   readonly certificate: Awaited<ReturnType<typeof RTCDtlsTransport.SetupCertificate>>
   /** Of the certificate. */
   readonly key: KeyObject
+  /** What makes handshakes slow, a sentence for the log; null: nothing. */
+  readonly note: string | null
 }
 
 export interface CertificateFingerprint {
@@ -19,12 +22,13 @@ export interface CertificateFingerprint {
   readonly value: string
 }
 
-/** Makes the self-signed certificate of this process: ECDSA on P-256. */
+/** Makes the self-signed certificate of this process, ECDSA on P-256, and has OpenSSL compute the keys of its handshakes. */
 export async function createIdentity(): Promise<Identity> {
   const certificate = await RTCDtlsTransport.SetupCertificate()
   const der = new X509Certificate(certificate.certPem).raw
   const fingerprint = { algorithm: 'sha-256', value: digest('sha256', der) }
-  return { certificate, key: createPrivateKey(certificate.privateKey), fingerprint }
+  const key = createPrivateKey(certificate.privateKey)
+  return { certificate, key, fingerprint, note: exchangeKeysByOpenSsl() }
 }
 
 export interface HandshakeOptions {
