@@ -10,12 +10,11 @@ import { loadSlate } from '../commands/channels/slates.ts'
 import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
-import { channelsDir, earlierChannelsDir, hostKeyOf } from '../config/paths.ts'
+import { channelsDir, hostKeyOf } from '../config/paths.ts'
 import { reachSources } from '../net/reach.ts'
 import { schedulerJob } from '../jobs/schedulers.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import { removeEngineFolders } from '../media/transcoder/leftovers.ts'
 import { PushSources, REPLACED } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
@@ -51,7 +50,6 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
   const { load, processors } = encoders
   const parts = { ...ctx, ffmpeg, sources, reach, meter: measured, load, folder, streams }
   const transcoder = createTranscoder({ ...parts, loadSlate: (of) => loadSlate(ctx, of) })
-  await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
   const records = engineRecords(ctx, at)

@@ -10,15 +10,6 @@ export function withoutSource(text: string, source: string): string {
   return partsOf(source).reduce((left, part) => left.replaceAll(part, '…'), named)
 }
 
-/** The JSON of an event whose message an earlier version did not clean. */
-export function eventWithoutSource(json: string): string {
-  if (!json.includes('://')) return json
-  const event = JSON.parse(json) as { data?: { message?: unknown } | null }
-  const { data } = event
-  if (typeof data?.message !== 'string') return json
-  return JSON.stringify({ ...event, data: { ...data, message: withoutSource(data.message, '') } })
-}
-
 /** Longest first, each both as written and decoded. */
 function partsOf(source: string): string[] {
   const [path = '', query = ''] = source.replace(/^[a-z]+:\/\//i, '').split(/\?(.*)/s)

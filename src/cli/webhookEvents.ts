@@ -1,29 +1,20 @@
 import { err, ok, type Result } from '../base/result.ts'
-import type { WebhookFlag, WebhookRecord } from '../core/webhooks/schema.ts'
+import type { HookType } from '../core/webhooks/events.ts'
+import { HOOK_TYPES, WEBHOOK_KINDS, type WebhookFlag } from '../core/webhooks/kinds.ts'
+import type { WebhookRecord } from '../core/webhooks/schema.ts'
 import { texts } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-/** The types of events in payloads, each with its switch. */
-const SWITCHES = {
-  feeds: 'isFeedHooks',
-  recording: 'isRecordingHooks',
-  thumbnail: 'isThumbnailHooks',
-  transcoder: 'isTranscoderHooks',
-  viewerConnection: 'isViewerConnectionHooks',
-} as const satisfies Record<string, WebhookFlag>
-
-type EventType = keyof typeof SWITCHES
-const TYPES = Object.keys(SWITCHES) as readonly EventType[]
-
-export const EVENTS_FLAG = texts('TYPE', `A type of events to send: ${TYPES.join(', ')}, or all.`)
+export const EVENTS_FLAG = texts('TYPE', `A type of events to send: ${HOOK_TYPES.join(', ')}, or all.`)
 
 /** Every switch: on for the named types, off for the others. */
 export function switchesFor(named: readonly string[]): Result<Partial<Record<WebhookFlag, boolean>>, CliRefusal> {
-  const wrong = named.find((name) => name !== 'all' && !TYPES.some((type) => type === name))
-  if (wrong !== undefined) return err(usage(`--event must be ${TYPES.join(', ')} or all`))
+  const wrong = named.find((name) => name !== 'all' && !HOOK_TYPES.some((type) => type === name))
+  if (wrong !== undefined) return err(usage(`--event must be ${HOOK_TYPES.join(', ')} or all`))
   const isOn = (type: string): boolean => named.includes('all') || named.includes(type)
-  return ok(Object.fromEntries(TYPES.map((type) => [SWITCHES[type], isOn(type)])))
+  return ok(Object.fromEntries(HOOK_TYPES.map((type) => [WEBHOOK_KINDS[type].flag, isOn(type)])))
 }
 
 /** The types of a webhook. */
-export const eventsOf = (webhook: WebhookRecord): EventType[] => TYPES.filter((type) => webhook[SWITCHES[type]])
+export const eventsOf = (webhook: WebhookRecord): HookType[] =>
+  HOOK_TYPES.filter((type) => webhook[WEBHOOK_KINDS[type].flag])

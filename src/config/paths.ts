@@ -15,9 +15,6 @@ export const recordingsDir = (config: Config): string => config.recordings.dir |
 /** The output directory of engines, for viewers of distributions. It is emptied at each start. */
 export const channelsDir = (config: Config): string => join(config.data.dir, 'channels')
 
-/** The output directory of engines in earlier versions. */
-export const earlierChannelsDir = (config: Config): string => join(config.data.dir, 'live')
-
 /** The file with the sealing key; used when `secrets.sealingKey` is empty. */
 export const sealingKeyFile = (config: Config): string => join(config.data.dir, 'sealing.key')
 

@@ -1,6 +1,5 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
-import { eventWithoutSource } from '../base/withoutSource.ts'
 import type { HookType } from '../core/webhooks/events.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
@@ -24,8 +23,6 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
   const channelEvents: ChannelEvent[] = []
   for (const event of events) {
     if (event.type === CHANNEL_EVENT_TYPE) {
-      // A server of an earlier version may have written it.
-      event.data = eventWithoutSource(event.data)
       const candidates = channelWebhooks.get(event.accountId) ?? (await tx.channelWebhooks.active(event.accountId))
       channelWebhooks.set(event.accountId, candidates)
       const { accountId, event: type, data, createdAtMs: atMs } = event

@@ -1,10 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { pruneRecords, type Retention } from '../commands/retention.ts'
 import type { Context } from '../commands/context.ts'
-import { removeLeftSources } from '../commands/channels/leftSources.ts'
 import type { PeriodicJob } from './timers.ts'
 
-const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 export interface RetentionOptions {
@@ -22,7 +20,6 @@ export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionO
       everyMs: options.bindingFlushMs,
       run: () => ctx.lastUses.flush(ctx.store),
     },
-    { name: 'remove sources from records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
     { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options.keep) },
   ]
 }

@@ -27,7 +27,7 @@ export interface AccessLogRow {
   count: number
   /** Time of the last, epoch milliseconds. */
   lastAtMs: number
-  /** The steps of the first decision, bounded. Null: a limit refused before a decision, or an earlier version wrote the row. */
+  /** The steps of the first decision, bounded. Null: a limit refused before a decision. */
   trace: readonly TraceStep[] | null
 }
 

@@ -1,4 +1,5 @@
 import type { IngestType, ActiveStatus } from '../core/channels/types.ts'
+import type { DbBoolean } from './columns.ts'
 import type { RunTables } from './runsSchema.ts'
 
 /** The tables of channels, as both SQL dialects see them. */
@@ -64,9 +65,10 @@ export interface AbrLadderTable {
   id: string
   account_id: string
   name: string
-  /** JSON: the renditions. The first one says whether the audio is a rendition, too. */
+  /** JSON: the renditions. */
   video: string
   audio_kbps: number | null
+  audio_only: DbBoolean
   created_at_ms: number
   updated_at_ms: number
 }

@@ -16,7 +16,7 @@ export interface StoreOptions {
 /**
  * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
- * @throws DatabaseTooNew when a newer version wrote it
+ * @throws UnusableDatabase when a newer version wrote it, or sources from before the first release
  * @throws NoMigrationCopy when no backup could be made before a migration
  */
 export async function openStore({ url, log, poolSize = 10, copies }: StoreOptions): Promise<Store> {

@@ -5,7 +5,6 @@ export interface RunTables {
   engine_states: EngineStateTable
   encoders: EncoderTable
   runs: RunTable
-  run_actors: RunActorTable
   schedulers: SchedulerTable
   channel_events: { id: string; account_id: string; at_ms: number; type: string; data: string }
   scheduler_skips: { scheduler_id: string; start_ms: number; end_ms: number | null; at_ms: number; reason: string }
@@ -45,19 +44,15 @@ export interface RunTable {
   config: string
   start_type: string
   start_id: string
+  /** The names of actors are of that time; null: none is known. */
+  start_name: string | null
   stop_type: string | null
   stop_id: string | null
+  stop_name: string | null
+  kept_by: string | null
   started_at_ms: number
   ended_at_ms: number | null
   heartbeat_at_ms: number
-}
-
-/** The names of the actors of a run; no row when none is known. */
-export interface RunActorTable {
-  run_id: string
-  start_name: string | null
-  stop_name: string | null
-  kept_by: string | null
 }
 
 export interface SchedulerTable {

@@ -28,8 +28,6 @@ export interface DB extends ChannelTables, UserTables {
   revocations: { token_id: number; jti: string; at_ms: number }
   /** One row for each token, which a trigger adds. 0: it was never used. */
   token_uses: { token_id: number; account_id: string; kind: string; last_used_at_ms: number }
-  /** JSON. A token without renditions has no row. */
-  token_renditions: { token_id: number; renditions: string }
   changes: ChangeTable
   outbox: OutboxTable
   webhooks: WebhookTable
@@ -46,13 +44,10 @@ export interface DB extends ChannelTables, UserTables {
   delivery_nodes: { id: string; alive_until_ms: number }
   /** Processes that serve. */
   serving_nodes: NodeTable
-  /** The id of the key that a serving node seals with. */
-  node_keys: { node_id: string; key_id: string }
   /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
   reload_requests: { id: string; node_id: string; is_check: DbBoolean; asked_at_ms: number; answer: string | null }
   /** What a name in the files of `provision/` made. */
   provisioned: { account_id: string; kind: string; name: string; resource_id: string }
-  node_facts: NodeFactsTable
   /** Accounts, certificates and answers to challenges of ACME. */
   acme_values: { id: string; value_sealed: Uint8Array; changed_at_ms: number }
   /** By the id of a certificate. */
@@ -65,7 +60,6 @@ export interface DB extends ChannelTables, UserTables {
   }
   sessions: SessionTable
   feeds: FeedTable
-  feed_reports: FeedReportTable
   /** Bytes to viewers at other nodes than the feed's own. The row is deleted with its feed. */
   feed_bytes: { feed_id: string; node_id: string; bytes_out: number }
   stream_nodes: StreamNodeTable
@@ -75,8 +69,6 @@ export interface DB extends ChannelTables, UserTables {
   usage_hourly: UsageTable
   /** How far each log of a cache is counted. */
   cache_logs: { id: string; position: number; counted_at_ms: number }
-  /** Bytes that caches sent for a session. They are not in its own totals. */
-  session_cache_bytes: { session_id: string; bytes_out: number }
   recordings: RecordingTable
   audit: AuditTable
   access_log: AccessLogTable
@@ -95,8 +87,8 @@ interface SecretTable {
   hint: string
   created_at_ms: number
   refreshed_at_ms: number | null
-  /** Null: not used since this is recorded. */
-  used_at_ms: Generated<number | null>
+  /** Null: never used. */
+  used_at_ms: number | null
 }
 
 interface CredentialTable {
@@ -107,7 +99,7 @@ interface CredentialTable {
   secret_hash: Uint8Array
   scope: 'read' | 'write'
   created_at_ms: number
-  used_at_ms: Generated<number | null>
+  used_at_ms: number | null
 }
 
 export interface TokenTable {
@@ -131,6 +123,8 @@ export interface TokenTable {
   enable_thumbnails: DbBoolean
   multisource: DbBoolean
   priority: number | null
+  /** JSON: the renditions that a publish token asks for. */
+  renditions: string
   tracking_id: string | null
   added_at_ms: number
   expires_at_ms: number | null
@@ -165,11 +159,8 @@ export interface WebhookTable {
   account_id: string
   url: string
   secret_sealed: Uint8Array
-  feed_hooks: DbBoolean
-  recording_hooks: DbBoolean
-  thumbnail_hooks: DbBoolean
-  transcoder_hooks: DbBoolean
-  viewer_connection_hooks: DbBoolean
+  /** JSON: the kinds of events that it gets; for a webhook of the channels interface the names of events. */
+  events: string
   filter: string | null
   failures_in_row: number
   disabled_until_ms: number | null
@@ -179,8 +170,6 @@ export interface WebhookTable {
   public_id: string | null
   name: string | null
   description: string | null
-  /** JSON: names of events. */
-  events: string | null
   active: DbBoolean | null
   updated_at_ms: number | null
   /** Last probe during a pause, or the begin of the pause. */
@@ -234,6 +223,8 @@ export interface SessionTable {
   kick: string | null
   bytes_in: number
   bytes_out: number
+  /** Bytes that caches sent, which are not in `bytes_out`. */
+  cache_bytes: number
 }
 
 export interface FeedTable {
@@ -248,12 +239,7 @@ export interface FeedTable {
   node: string
   started_at_ms: number
   ended_at_ms: number | null
-}
-
-/** What its node measured of a feed; a feed without a row was not measured. The row is deleted with its feed. */
-interface FeedReportTable {
-  feed_id: string
-  /** JSON of what was measured last; null: the feed is over. */
+  /** JSON of what its node measured last; null: nothing yet, or the feed is over. */
   reading: string | null
   /** Viewers of the stream at once at all nodes, and bytes to those of the feed's own, while it was on the air. */
   most_viewers: number
@@ -302,13 +288,10 @@ export interface NodeTable {
   seen_at_ms: number
   alive_until_ms: number
   url: string | null
-}
-
-/** What a serving node says of itself. */
-export interface NodeFactsTable {
-  node_id: string
-  version: string
-  cores: number
+  /** The id of the key that it seals with. */
+  key_id: string | null
+  version: string | null
+  cores: number | null
   /** Null: not measured yet. */
   cpu_percent: number | null
 }
@@ -327,8 +310,8 @@ export interface RecordingTable {
   /** JSON. */
   tracks: string
   problem: string | null
-  /** The host key of the node that has the file. Nodes of earlier versions read the column by this name. */
-  place: string
+  /** The host key of the node that has the file. */
+  host_key: string
   node: string
 }
 
@@ -362,8 +345,7 @@ export interface AccessLogTable {
   code: string | null
   message: string
   count: number
-  /** Null in rows of earlier versions, which were never repeated. */
-  last_at_ms: number | null
-  /** JSON: the steps of the decision. Null: nothing was decided, or the row is of an earlier version. */
+  last_at_ms: number
+  /** JSON: the steps of the decision. Null: nothing was decided. */
   trace: string | null
 }

@@ -284,11 +284,11 @@ export interface FeedReads {
 
 export interface NodeReads {
   list(): Promise<Node[]>
-  /** The ids of the keys that nodes seal with, by node. Nodes of earlier versions are missing. */
+  /** The ids of the keys that nodes seal with, by node. */
   keys(): Promise<ReadonlyMap<string, string>>
   /** What each node does for an account; nodes that do nothing are left out. */
   activity(query: ActivityQuery): Promise<NodeActivity[]>
-  /** By the id of the node, without those of a version that reports none. */
+  /** By the id of the node. */
   facts(): Promise<ReadonlyMap<string, NodeFacts>>
 }
 

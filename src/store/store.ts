@@ -381,14 +381,6 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
   cacheLogs: CacheLogTx
   minutes: MinuteTx
   deliveries: DeliveryTx
-  /** Removes the sources of pulls from at most `limit` rows of earlier versions; returns how many rows it checked. */
-  leftSources: {
-    ofAudit(limit: number): Promise<number>
-    ofRuns(limit: number): Promise<number>
-    /** Checks older deliveries, each once. */
-    ofDeliveries(untilMs: number, limit: number): Promise<number>
-    ofEngines(): Promise<void>
-  }
   audit: {
     append(...rows: AuditRow[]): Promise<void>
     /** Deletes at most `limit` older rows, oldest first; returns how many. */

@@ -6,7 +6,7 @@ import type { DB } from './schema.ts'
  */
 // biome-ignore format: a line for each table
 const COLUMNS = {
-  abr_ladders: ['id', 'account_id', 'name', 'video', 'audio_kbps', 'created_at_ms', 'updated_at_ms'],
+  abr_ladders: ['id', 'account_id', 'name', 'video', 'audio_kbps', 'audio_only', 'created_at_ms', 'updated_at_ms'],
   access_log: [
     'account_id', 'at_ms', 'id', 'source', 'action', 'protocol', 'stream_name', 'token_id', 'jti', 'address', 'origin',
     'country', 'allowed', 'code', 'message', 'count', 'last_at_ms', 'trace',
@@ -33,7 +33,7 @@ const COLUMNS = {
   delivery_nodes: ['id', 'alive_until_ms'],
   delivery_payloads: ['id', 'data', 'body', 'content_type', 'headers'],
   distribution_bytes: [
-    'distribution_id', 'slot_ms', 'country', 'tracking_id', 'account_id', 'bytes_out', 'channel_id', 'viewed_ms',
+    'distribution_id', 'slot_ms', 'country', 'tracking_id', 'account_id', 'channel_id', 'bytes_out', 'viewed_ms',
     'cache_bytes',
   ],
   distribution_keys: ['id', 'account_id', 'distribution_id', 'name', 'key_sealed', 'created_at_ms'],
@@ -48,29 +48,25 @@ const COLUMNS = {
     'status_message', 'created_at_ms', 'updated_at_ms',
   ],
   feed_bytes: ['feed_id', 'node_id', 'bytes_out'],
-  feed_reports: ['feed_id', 'reading', 'most_viewers', 'bytes_out'],
   feeds: [
     'id', 'session_id', 'account_id', 'stream_name', 'source', 'token_id', 'secured', 'node', 'started_at_ms',
-    'ended_at_ms',
+    'ended_at_ms', 'reading', 'most_viewers', 'bytes_out',
   ],
   ingests: ['id', 'account_id', 'channel_id', 'name', 'type', 'region', 'secret_sealed', 'key_hash', 'created_at_ms'],
   meta: ['key', 'value'],
-  node_facts: ['node_id', 'version', 'cores', 'cpu_percent'],
-  node_keys: ['node_id', 'key_id'],
   outbox: ['id', 'account_id', 'type', 'event', 'subject', 'data', 'created_at_ms'],
   passkey_challenges: ['hash', 'expires_at_ms'],
   passkeys: ['id', 'user_id', 'name', 'public_key', 'sign_count', 'transports', 'rp_id', 'created_at_ms', 'used_at_ms'],
   provisioned: ['account_id', 'kind', 'name', 'resource_id'],
   recordings: [
     'id', 'account_id', 'stream_name', 'token_id', 'feed_id', 'state', 'started_at_ms', 'ended_at_ms', 'bytes',
-    'duration_ms', 'tracks', 'problem', 'place', 'node',
+    'duration_ms', 'tracks', 'problem', 'host_key', 'node',
   ],
   reload_requests: ['id', 'node_id', 'is_check', 'asked_at_ms', 'answer'],
   revocations: ['token_id', 'jti', 'at_ms'],
-  run_actors: ['run_id', 'start_name', 'stop_name', 'kept_by'],
   runs: [
-    'id', 'account_id', 'channel_id', 'engine_id', 'config', 'start_type', 'start_id', 'stop_type', 'stop_id',
-    'started_at_ms', 'ended_at_ms', 'heartbeat_at_ms',
+    'id', 'account_id', 'channel_id', 'engine_id', 'config', 'start_type', 'start_id', 'start_name', 'stop_type',
+    'stop_id', 'stop_name', 'kept_by', 'started_at_ms', 'ended_at_ms', 'heartbeat_at_ms',
   ],
   scheduler_skips: ['scheduler_id', 'start_ms', 'end_ms', 'at_ms', 'reason'],
   schedulers: [
@@ -79,36 +75,35 @@ const COLUMNS = {
     'created_at_ms', 'updated_at_ms',
   ],
   secrets: ['id', 'account_id', 'name', 'hash', 'hint', 'created_at_ms', 'refreshed_at_ms', 'used_at_ms'],
-  serving_nodes: ['id', 'host_key', 'pid', 'seen_at_ms', 'alive_until_ms', 'url'],
-  session_cache_bytes: ['session_id', 'bytes_out'],
+  serving_nodes: [
+    'id', 'host_key', 'pid', 'seen_at_ms', 'alive_until_ms', 'url', 'key_id', 'version', 'cores', 'cpu_percent',
+  ],
   sessions: [
     'id', 'action', 'protocol', 'account_id', 'stream_name', 'source_id', 'token_id', 'jti', 'tracking_id', 'address',
     'origin', 'country', 'node', 'feed_id', 'started_at_ms', 'ended_at_ms', 'end_reason', 'kick', 'bytes_in',
-    'bytes_out',
+    'bytes_out', 'cache_bytes',
   ],
   setup_codes: ['hash', 'account_id', 'role', 'first_only', 'created_at_ms', 'expires_at_ms', 'used_at_ms'],
   slates: ['id', 'channel_id', 'media'],
   stream_nodes: ['account_id', 'stream_name', 'node_id', 'whep', 'hls', 'bitrate_out'],
   token_counts: ['account_id', 'kind', 'slot', 'n'],
-  token_renditions: ['token_id', 'renditions'],
   token_streams: ['token_id', 'ord', 'account_id', 'kind', 'stream_name', 'is_regex'],
   token_uses: ['token_id', 'account_id', 'kind', 'last_used_at_ms'],
   tokens: [
     'id', 'account_id', 'kind', 'label', 'streams', 'has_patterns', 'is_active', 'allowed_origins',
     'allowed_ip_addresses', 'bind_ips_on_usage', 'allowed_countries', 'denied_countries', 'end_sessions_on_update',
-    'end_at_expiry', 'subscribe_requires_auth', 'record', 'enable_thumbnails', 'multisource', 'priority', 'tracking_id',
-    'added_at_ms', 'expires_at_ms', 'version', 'revoked_before_ms', 'value_hash', 'value_sealed',
+    'end_at_expiry', 'subscribe_requires_auth', 'record', 'enable_thumbnails', 'multisource', 'priority', 'renditions',
+    'tracking_id', 'added_at_ms', 'expires_at_ms', 'version', 'revoked_before_ms', 'value_hash', 'value_sealed',
   ],
   usage_hourly: [
     'account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country', 'bytes_in', 'bytes_out',
     'cache_bytes',
   ],
-  users: ['id', 'account_id', 'email', 'password_hash', 'created_at_ms', 'role'],
+  users: ['id', 'account_id', 'email', 'password_hash', 'role', 'created_at_ms'],
   viewing: ['account_id', 'stream_name', 'attempt_at_ms', 'viewed'],
   webhooks: [
-    'id', 'account_id', 'url', 'secret_sealed', 'feed_hooks', 'recording_hooks', 'thumbnail_hooks', 'transcoder_hooks',
-    'viewer_connection_hooks', 'filter', 'failures_in_row', 'disabled_until_ms', 'disabled_reason', 'added_at_ms',
-    'public_id', 'name', 'description', 'events', 'active', 'updated_at_ms', 'probed_at_ms',
+    'id', 'account_id', 'url', 'secret_sealed', 'events', 'filter', 'failures_in_row', 'disabled_until_ms',
+    'disabled_reason', 'added_at_ms', 'public_id', 'name', 'description', 'active', 'updated_at_ms', 'probed_at_ms',
   ],
 } as const satisfies { readonly [T in keyof DB]: readonly (keyof DB[T])[] }
 

@@ -21,7 +21,6 @@ import { EngineStateTxVerbs } from './tables/engineStates.ts'
 import { EngineTxVerbs } from './tables/engines.ts'
 import { FeedTxVerbs } from './tables/feeds.ts'
 import { IngestTxVerbs } from './tables/ingests.ts'
-import { LeftSourceTxVerbs } from './tables/leftSources.ts'
 import { NodeTxVerbs } from './tables/nodes.ts'
 import { OutboxTxVerbs } from './tables/outbox.ts'
 import { PasskeyTxVerbs } from './tables/passkeys.ts'
@@ -67,7 +66,6 @@ export const txOf = nounsOf<Tx>({
   engineStates: EngineStateTxVerbs,
   feeds: FeedTxVerbs,
   ingests: IngestTxVerbs,
-  leftSources: LeftSourceTxVerbs,
   minutes: MinuteTxVerbs,
   nodes: NodeTxVerbs,
   outbox: OutboxTxVerbs,

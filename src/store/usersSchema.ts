@@ -17,8 +17,8 @@ interface UserTable {
   account_id: string
   email: string
   password_hash: string
-  created_at_ms: number
   role: UserRole
+  created_at_ms: number
 }
 
 interface DashboardSessionTable {

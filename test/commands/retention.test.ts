@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
-import { newRun } from '../conformance/store.samples.ts'
+import { newRun, newScheduler } from '../conformance/store.samples.ts'
 import { runChannels, type ChannelsClient } from '../support/channelsClient.ts'
 import { servedBy } from '../support/served.ts'
 
@@ -24,6 +24,7 @@ it('runs, skipped occurrences and served bytes are stored for the configured tim
   await ctx.store.transaction(async (tx) => {
     await tx.runs.insert(run('rn_ended', AT))
     await tx.runs.insert(run('rn_open', null))
+    await tx.schedulers.insert(newScheduler({ id: schedulerId, accountId, nextAtMs: null }))
     await tx.schedulers.skip([{ schedulerId, startMs: AT, endMs: AT, atMs: AT, reason: 'x' }])
     await tx.served.add([
       { accountId, channelId, distributionId, slotMs: AT, country: '', trackingId: '', bytesOut: 1, viewedMs: 1 },

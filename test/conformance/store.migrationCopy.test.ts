@@ -3,13 +3,17 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ok } from '../../src/base/result.ts'
 import { withBackupFile } from '../../src/store/backup/backupFile.ts'
 import { NoMigrationCopy } from '../../src/store/backup/migrationCopy.ts'
 import { openStore } from '../../src/store/open.ts'
+import { addLaterMigration, LATER, removeLaterMigration } from './store.later.ts'
 import { expectConcurrentOpens } from './store.opening.ts'
 import { quiet } from './store.samples.ts'
+
+beforeAll(addLaterMigration)
+afterAll(removeLaterMigration)
 
 let folder: string
 let file: string
@@ -34,8 +38,7 @@ function execute(sql: string): void {
 
 /** The database as the version before the last migration wrote it. */
 const downgrade = (): void =>
-  execute(`drop table stream_nodes; drop table feed_bytes;
-    delete from kysely_migration where name = '0034_stream_nodes';
+  execute(`drop table "${LATER}"; delete from kysely_migration where name = '${LATER}';
     insert into accounts values ('a${Math.random()}', 'before', 1)`)
 
 test('a new database and one that is up to date get no copy', async () => {
@@ -54,7 +57,7 @@ test('a database is copied before it is migrated, and the last two copies are ke
   }
   expect(schemas).toEqual([1, 2, 2])
   const [, last = ''] = found()
-  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0034_stream_nodes\.tar$/)
+  expect(last).toMatch(/^before-\d{8}T\d{6}\.\d{3}Z-0099_later\.tar$/)
   const path = join(folder, copies, last)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const manifest = await withBackupFile(path, async (backup) => {
@@ -62,13 +65,13 @@ test('a database is copied before it is migrated, and the last two copies are ke
     return ok(backup.manifest)
   })
   expect(manifest).toMatchObject({ ok: true, value: { accounts: 3 } })
-  expect(manifest.ok && manifest.value.schema).not.toContain('0034_stream_nodes')
+  expect(manifest.ok && manifest.value.schema).not.toContain(LATER)
 })
 
 test('processes that start together make one copy', async () => {
   await open(0)
   downgrade()
-  await Promise.all([open(2), open(2), expectConcurrentOpens(file)])
+  await Promise.all([open(2), open(2), expectConcurrentOpens(file, 'later')])
   expect(readdirSync(folder).includes('backups') ? found().length : 0).toBeLessThanOrEqual(1)
 })
 
@@ -79,7 +82,7 @@ async function expectNoMigration(message: string | RegExp): Promise<void> {
   await expect(opening).rejects.toThrow(message)
   await expect(opening).rejects.toThrow('set storage.migrationCopies to 0')
   const db = new DatabaseSync(file)
-  expect(db.prepare("select name from kysely_migration where name = '0034_stream_nodes'").all()).toEqual([])
+  expect(db.prepare('select name from kysely_migration where name = ?').all(LATER)).toEqual([])
   db.close()
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresEngine } from '../../src/store/engines.ts'
@@ -8,16 +7,7 @@ import { columnsOf } from '../../src/store/tableColumns.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
-import {
-  expectAccessLogUpgrade,
-  expectEngineStatesUpgrade,
-  expectFeedReportsUpgrade,
-  expectHostKeysUpgrade,
-  expectConcurrentOpens,
-  expectNewerRefused,
-  expectOperationsUpgrade,
-  expectOrderlyClose,
-} from './store.opening.ts'
+import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -65,25 +55,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
-    test('counts what earlier versions have in the access log once', () =>
-      expectAccessLogUpgrade(database.url, execute, 'postgres'))
-    test('finds the states of engines under their earlier name, and those that nodes of that version write', () =>
-      expectEngineStatesUpgrade(database.url, execute, 'postgres'))
-    test.each([
-      ['keeps nodes under their earlier name', expectHostKeysUpgrade],
-      ['keeps the columns of feeds', expectFeedReportsUpgrade],
-    ])('%s for statements that nodes of an earlier version have prepared', async (_, expectUpgrade) => {
-      const earlier = await connect()
-      const name = (sql: string) => createHash('sha1').update(sql).digest('hex')
-      const runPrepared = async (text: string) => (await earlier.query<object>({ name: name(text), text })).rows
-      try {
-        await expectUpgrade(database.url, execute, runPrepared)
-      } finally {
-        await earlier.end()
-      }
-    })
-    test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
-      expectOperationsUpgrade(database.url, execute, 'postgres'))
+    test('from before the first release is refused, with the way over', () =>
+      expectEarlierRefused(database.url, execute))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is returned although its transaction began early and committed late', async () => {

@@ -4,23 +4,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { removeLeftSources } from '../../src/commands/channels/leftSources.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
-import {
-  expectAccessLogUpgrade,
-  expectEngineStatesUpgrade,
-  expectFeedReportsUpgrade,
-  expectHostKeysUpgrade,
-  expectConcurrentOpens,
-  expectNewerRefused,
-  expectOperationsUpgrade,
-  expectOrderlyClose,
-} from './store.opening.ts'
-import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
+import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import { auditRow, insert, newAccount, newWebhook, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
 storeConformance('the store on SQLite', () => {
@@ -63,23 +52,21 @@ describe('a SQLite file', () => {
 
   test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
   test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
-  test('counts what earlier versions have in the access log once', () =>
-    expectAccessLogUpgrade(file, execute, 'sqlite'))
-  test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
-  test('finds nodes under the earlier names of their table and column', () => expectHostKeysUpgrade(file, execute))
-  test('has no reports of feeds from before nodes measured them', () => expectFeedReportsUpgrade(file, execute))
-  test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
-    expectOperationsUpgrade(file, execute, 'sqlite'))
+  test('from before the first release is refused, with the way over', () => {
+    mkdirSync(dirname(file))
+    return expectEarlierRefused(file, execute)
+  })
   test('is closed in order', () => expectOrderlyClose(file))
 
   test('contains no removed values of a row', async () => {
     const store = await openStore({ url: file, log: quiet })
-    const before = (n: number) => JSON.stringify({ name: 'x', url: `rtmp://a.example/app/key-of-this-test-${n}` })
-    const rows = Array.from({ length: 100 }, (_, n) => ({ ...auditRow('nobody', 'in_1'), before: before(n) }))
     await store.transaction(async (tx) => {
-      for (const row of rows) await tx.audit.append({ ...row, action: 'ingest.updated' })
+      const url = (n: number) => `https://a.example/key-of-this-test-${n}`
+      for (let n = 0; n < 100; n += 1) {
+        const made = await tx.webhooks.insert(newWebhook({ url: url(n) }))
+        await tx.webhooks.replace({ ...made, url: 'https://a.example/' })
+      }
     })
-    await removeLeftSources({ store, clock: systemClock })
     await store.close()
     expect(readFileSync(file, 'latin1').includes('key-of-this-test')).toBe(false)
   })

@@ -9,7 +9,6 @@ import { channelWebhooksSuite } from './store.channelWebhooks.ts'
 import { deletedSuite } from './store.deleted.ts'
 import { channelSuite } from './store.channels.ts'
 import { runsSuite } from './store.runs.ts'
-import { leftSourcesSuite } from './store.leftSources.ts'
 import { operationsSuite } from './store.operations.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
@@ -66,6 +65,5 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     channelSuite(opened)
     runsSuite(opened)
     channelWebhooksSuite(opened)
-    leftSourcesSuite(opened)
   })
 }

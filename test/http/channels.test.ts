@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { type ChannelsClient, runChannels, strangerOf, WHOLE_CHANNEL } from '../support/channelsClient.ts'
@@ -14,17 +11,6 @@ beforeAll(async () => {
 afterAll(() => live.close())
 
 const ID = /^(ch|in|en|di|ab|ke)_[1-9A-HJ-NP-Za-km-z]{22}$/
-
-test('a start removes the output of engines of an earlier version, which was in another folder', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-earlier-'))
-  await mkdir(join(dataDir, 'live', `en_${'2'.repeat(22)}`, '0'), { recursive: true })
-  const other = await runChannels({ dataDir })
-  const names = await readdir(dataDir)
-  await other.close()
-  await rm(dataDir, { recursive: true })
-  expect(names).not.toContain('live')
-  expect(names).toContain('channels')
-})
 
 describe('a channel', () => {
   it('has the RTMP port and the configured public host in its URLs', async () => {

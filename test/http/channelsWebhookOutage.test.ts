@@ -346,17 +346,6 @@ describe('the list of events', () => {
     expect(theirs.json).toEqual({ data: [], pagination: { hasMore: false } })
   })
 
-  test('hides source URLs in messages that an earlier version wrote', async () => {
-    const message = 'the source does not answer: rtmp://192.0.2.1/app/stream-key-1: Input/output error'
-    const data = JSON.stringify({ object: { type: 'engine', id: 'en_1', name: 'Main' }, data: { message } })
-    const { accountId } = live.running
-    const event = { accountId, type: 'live', event: 'engine.log.warn', subject: null, data, createdAtMs: clock.now() }
-    await live.running.app.ctx.store.transaction((tx) => tx.outbox.append(event))
-    const listed = async () => (await live.v2('GET', '/logs?type=engine.log.warn')).text
-    await until(async () => (await listed()).includes('does not answer'), 'the event')
-    expect(await listed()).not.toContain('stream-key-1')
-  })
-
   test('refuses unknown parameters', async () => {
     for (const query of ['type=engine.exploded', 'type=', 'sortDirection=up', 'startDate=2026-01-01', 'channel=x']) {
       const answer = await live.v2('GET', `/logs?${query}`)

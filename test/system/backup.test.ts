@@ -237,10 +237,12 @@ const underWay = (webhookId: number): string => {
     ${delivery('old-1', 'pending', 'null')} ${delivery('old-2', 'waiting', '2')} ${delivery('old-3', 'started', '1')}
     insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
     insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n1', 'elsewhere', 1, 1, 1);
-    insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, bytes_in, bytes_out)
-      select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0 from accounts;
-    insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms)
-      select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1 from accounts;
+    insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, bytes_in, bytes_out,
+        cache_bytes)
+      select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0 from accounts;
+    insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms,
+        most_viewers, bytes_out)
+      select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1, 0, 0 from accounts;
     insert into engine_states (engine_id, account_id, channel_id, wanted, failures, node, alive_until_ms)
       select 'en_1', id, 'ch_1', 0, 0, 'n1', 1 from accounts;
     insert into encoders (ingest_id, node, connected_at_ms, since_ms, alive_until_ms) values ('in_1', 'n1', 1, 1, 1);`
@@ -318,6 +320,15 @@ describe('sluice restore refuses', () => {
     db.close()
     expect(await refusal(newer, newTarget(dir))).toContain('whose database is newer (it has 9999_future)')
     expect((await at(dir, 'backup', 'verify', newer)).stderr).toContain('9999_future')
+  })
+
+  test('a backup from before the first release', async () => {
+    const earlier = join(root, 'earlier.tar')
+    execute(dir, `insert into kysely_migration (name, timestamp) values ('0001_init', '2026')`)
+    await at(dir, 'backup', earlier)
+    execute(dir, `delete from kysely_migration where name = '0001_init'`)
+    expect(await refusal(earlier, newTarget(dir))).toContain('from before the first release of Sluice')
+    expect((await at(dir, 'backup', 'verify', earlier)).stderr).toContain('`sluice provision export FILE`')
   })
 
   test('a place with a database, and names the server that runs on it', async () => {

@@ -69,7 +69,7 @@ async function noteRotation({ store, clock, sealer }: CommandContext, values: nu
   })
 }
 
-/** Live nodes that seal with another key than this process. Nodes of earlier versions do not say which, and count too. */
+/** Live nodes that seal with another key than this process. A node that has not said which counts too. */
 export async function nodesWithOtherKey(
   { store, sealer }: CommandContext,
   isGone: (node: Node) => boolean,

@@ -9,7 +9,7 @@ export interface ListedNode {
   /** It answers this request. */
   readonly isThis: boolean
   readonly url: string | null
-  /** Null: it is of a version that does not report them. */
+  /** Null: it has not said them yet. */
   readonly facts: NodeFacts | null
   /** `silent`: its lease has expired. The others end its sessions. */
   readonly state: 'serving' | 'silent'

@@ -5,20 +5,21 @@ import { type ParameterReader, type QueryPart, readListQuery } from '../pages/li
 import { wordOf } from '../pages/parameters.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
+import type { HookType } from './events.ts'
+import { HOOK_TYPES } from './kinds.ts'
 
 /** Which deliveries a list shows, and which are sent again. */
 
 export const DELIVERY_STATES = ['pending', 'started', 'delivered', 'failed', 'skipped', 'unknown'] as const
 /** States of deliveries that may be sent again together. What is `unknown` may have arrived. */
 const UNDELIVERED_STATES = ['failed', 'skipped', 'unknown'] as const
-export const HOOK_TYPES = ['feeds', 'recording', 'thumbnail', 'transcoder', 'viewerConnection'] as const
 
 /** The most deliveries that one request sends again. */
 export const REDELIVERIES_MAX = 1000
 
 export interface DeliveryListFilter {
   state?: (typeof DELIVERY_STATES)[number]
-  type?: (typeof HOOK_TYPES)[number]
+  type?: HookType
   /** Epoch milliseconds. */
   fromMs?: number
 }

@@ -3,30 +3,12 @@ import { err, type Result } from '../../base/result.ts'
 import { compilePattern } from '../access/streamName.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { type Hints, isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
-import type { HookType } from './events.ts'
-import { CreateWebhook, type WebhookFlag, FLAGS, UpdateWebhook, type WebhookRecord } from './schema.ts'
+import { flagsOf, HOOK_TYPES, NO_HOOKS, WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
+import { CreateWebhook, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
 /** Whether a webhook may point to this URL. `Egress.checkUrl` knows what the operator allows. */
 export type CheckUrl = (url: string) => Result<URL, string>
-
-/** The spellings of each switch. Messages name the first one. */
-const SPELLINGS: Readonly<Record<HookType, readonly WebhookFlag[]>> = {
-  feeds: ['isFeedHooks'],
-  recording: ['isRecordingHooks', 'isMediaHooks'],
-  thumbnail: ['isThumbnailHooks'],
-  transcoder: ['isTranscoderHooks'],
-  viewerConnection: ['isViewerConnectionHooks'],
-}
-const HOOK_TYPES = Object.keys(SPELLINGS) as readonly HookType[]
-
-const NO_HOOKS: HookSwitches = {
-  feeds: false,
-  recording: false,
-  thumbnail: false,
-  transcoder: false,
-  viewerConnection: false,
-}
 
 const SECRET_IS_OURS = 'is made by Sluice; send refreshSecret: true in an update for another one'
 const CREATE_HINTS: Hints = new Map([
@@ -94,12 +76,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
     id,
     url,
     secret,
-    isFeedHooks: hooks.feeds,
-    isMediaHooks: hooks.recording,
-    isRecordingHooks: hooks.recording,
-    isThumbnailHooks: hooks.thumbnail,
-    isTranscoderHooks: hooks.transcoder,
-    isViewerConnectionHooks: hooks.viewerConnection,
+    ...flagsIn(hooks),
     isClipHooks: false,
     ...(filter === null ? {} : { filter }),
     ...(disabled === null || disabled.untilMs <= nowMs
@@ -107,6 +84,9 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
       : { disabled: { until: new Date(disabled.untilMs).toISOString(), reason: disabled.reason } }),
   }
 }
+
+const flagsIn = (hooks: HookSwitches) =>
+  Object.fromEntries(WEBHOOK_SWITCHES.map(({ flag, type }) => [flag, hooks[type]])) as Record<WebhookFlag, boolean>
 
 /** The fields of both bodies. */
 type Body = BodyReader<UpdateBody>
@@ -128,7 +108,7 @@ function readFilter(body: Body): string | undefined {
 /** The switches in the body. A switch that is sent under both names must have one value. */
 function readHooks(body: Body): Partial<HookSwitches> {
   const named = HOOK_TYPES.flatMap((type) => {
-    const value = readSwitch(body, SPELLINGS[type])
+    const value = readSwitch(body, flagsOf(type))
     return value === undefined ? [] : [[type, value] as const]
   })
   return Object.fromEntries(named)
@@ -146,6 +126,12 @@ const removesFilter = (body: unknown): boolean => isObject(body) && body['filter
 
 /** True for `{}` and for a body of nothing but nulls. An unknown property is content, which is then refused. */
 function saysNothing(body: Record<string, unknown>): boolean {
-  const known: readonly string[] = ['url', 'refreshSecret', 'reEnable', 'isClipHooks', ...FLAGS]
+  const known: readonly string[] = [
+    'url',
+    'refreshSecret',
+    'reEnable',
+    'isClipHooks',
+    ...WEBHOOK_SWITCHES.map(({ flag }) => flag),
+  ]
   return Object.keys(body).every((name) => known.includes(name) && body[name] === null)
 }

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { notBuilt } from '../validation/notBuilt.ts'
+import { WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
 import { URL_MAX } from './target.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
@@ -24,20 +25,8 @@ const url = () =>
 const pattern = () =>
   Type.String({ minLength: 1, maxLength: WEBHOOK_LIMITS.filterMax, examples: ['studio-[0-9]+', 'prod-.*'] })
 
-const FLAG_TEXTS = {
-  isFeedHooks: 'A stream began or ceased to be published.',
-  isMediaHooks: 'Recordings: began, complete, failed, deleted.',
-  isRecordingHooks: 'The same switch as isMediaHooks.',
-  isThumbnailHooks: 'Images of live streams.',
-  isTranscoderHooks: 'Transcoders: started, stopped, failed.',
-  isViewerConnectionHooks: 'Attempts to view, the first viewer, no more viewers.',
-} as const
-
-export type WebhookFlag = keyof typeof FLAG_TEXTS
-export const FLAGS = Object.keys(FLAG_TEXTS) as readonly WebhookFlag[]
-
 function flags<T extends TSchema>(make: (description: string) => T): Record<WebhookFlag, T> {
-  return Object.fromEntries(FLAGS.map((flag) => [flag, make(FLAG_TEXTS[flag])])) as Record<WebhookFlag, T>
+  return Object.fromEntries(WEBHOOK_SWITCHES.map(({ flag, about }) => [flag, make(about)])) as Record<WebhookFlag, T>
 }
 
 const FILTER_TEXT =

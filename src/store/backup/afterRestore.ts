@@ -22,8 +22,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     // The probe at the end of a pause would send the newest missed event again.
     'update webhooks set disabled_until_ms = null, disabled_reason = null, probed_at_ms = null, failures_in_row = 0',
     `update sessions set ended_at_ms = ${atLeast('started_at_ms')}, end_reason = 'lost', kick = null where ended_at_ms is null`,
-    `update feeds set ended_at_ms = ${atLeast('started_at_ms')} where ended_at_ms is null`,
-    'update feed_reports set reading = null where reading is not null',
+    `update feeds set ended_at_ms = ${atLeast('started_at_ms')}, reading = null where ended_at_ms is null`,
     'update viewing set viewed = 0 where viewed = 1',
     `update recordings set state = 'error', ended_at_ms = coalesce(ended_at_ms, ${atLeast('started_at_ms')}),
       problem = 'the database was restored from a backup of this moment' where state in ('recording', 'processing')`,
@@ -35,9 +34,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     `update channels set status = 'stopped' where status <> 'stopped'`,
     'delete from stream_nodes',
     'delete from serving_nodes',
-    'delete from node_keys',
     'delete from reload_requests',
-    'delete from node_facts',
     'delete from delivery_nodes',
     'update acme_renewals set leased_until_ms = null, due_at_ms = 0, failures = 0, problem = null',
     // Users may have signed out, and links may have been used, after the backup.

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { err, type Result } from '../../base/result.ts'
-import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
+import { MIGRATIONS } from '../migrations/migrate.ts'
 import { makeBackup, sqliteSource } from './make.ts'
 import { onSqlite, schemaOf } from './sqlite.ts'
 
@@ -32,7 +32,7 @@ const copiesFolder = (database: string): string => join(dirname(database), 'back
  */
 export async function copyBeforeMigration(database: string, { keep, version }: MigrationCopies): Promise<void> {
   const schema = onSqlite(database, { readOnly: true }, schemaOf)
-  const pending = [...KNOWN_MIGRATIONS].filter((name) => !schema.includes(name))
+  const pending = [...MIGRATIONS.keys()].filter((name) => !schema.includes(name))
   if (schema.length === 0 || pending.length === 0) return
   const folder = copiesFolder(database)
   const made = await makeCopy(database, folder, pending[0] ?? '', version).catch((error: Error) => err(error.message))

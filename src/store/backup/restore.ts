@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { partialOf, publish, removeLeftPartials, syncFile } from '../../base/files.ts'
 import type { Sealer } from '../../base/sealer.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
+import { isBeforeRelease, MIGRATIONS, WAY_OVER } from '../migrations/migrate.ts'
 import { migrateFile } from '../sqlite/migrator.ts'
 import { COUNT_UNDER_WAY, type Reset, resetStatements } from './afterRestore.ts'
 import type { OpenBackup } from './backupFile.ts'
@@ -26,7 +26,8 @@ export interface RestoreRequest {
 
 /** Why this version cannot read the schema; null if it can. */
 export function schemaProblem({ schema, version }: Pick<Manifest, 'schema' | 'version'>): string | null {
-  const unknown = schema.filter((name) => !KNOWN_MIGRATIONS.has(name))
+  if (isBeforeRelease(schema)) return `it is from before the first release of Sluice, 0.1.0. ${WAY_OVER}`
+  const unknown = schema.filter((name) => !MIGRATIONS.has(name))
   if (unknown.length === 0) return null
   return `Sluice ${version} wrote it, whose database is newer (it has ${unknown.join(', ')}); restore it with that version or a newer one`
 }
@@ -77,7 +78,7 @@ function resetSqlite(db: DatabaseSync, { createdAt }: Manifest, { nowMs, recordi
   db.exec('begin immediate')
   for (const sql of resetStatements(nowMs, Date.parse(createdAt))) db.exec(sql)
   // All recordings of a SQLite database are of one machine, which is this one from now on.
-  db.prepare('update recordings set place = ?').run(recordingsHostKey)
+  db.prepare('update recordings set host_key = ?').run(recordingsHostKey)
   db.exec('commit')
   // One complete file. The server switches the log on again.
   db.exec('pragma journal_mode = delete')

@@ -28,7 +28,7 @@ export const schemaOf = (db: DatabaseSync): string[] =>
 
 const tablesOf = (db: DatabaseSync): string[] => names(db, "select name from sqlite_master where type = 'table'")
 
-/** What the manifest says of a database. A schema of an earlier version lacks some tables. */
+/** What the manifest says of a database. A schema of an earlier release lacks some tables. */
 function factsOf(db: DatabaseSync): Facts {
   const tables = tablesOf(db)
   const count = (table: string): number =>

@@ -8,10 +8,6 @@ const TYPES = {
     flag: 'integer',
     text: 'text',
     bytes: 'blob',
-    token: 'integer',
-    feed: 'text',
-    session: 'text',
-    node: 'text',
     xid: '',
   },
   // "C": both databases order text by its UTF-8 bytes.
@@ -21,20 +17,19 @@ const TYPES = {
     flag: 'smallint',
     text: 'text collate "C"',
     bytes: 'bytea',
-    token: 'bigint',
-    feed: 'text collate "C"',
-    session: 'text collate "C"',
-    node: 'text collate "C"',
     xid: 'xid8 default pg_current_xact_id()',
   },
 } as const
 
 /** Columns of these types name a row of a table, and their row is deleted with it. */
-const PARENTS: Readonly<Record<string, string>> = {
-  token: 'tokens.id',
-  feed: 'feeds.id',
-  session: 'sessions.id',
-  node: 'serving_nodes.id',
+const PARENTS: Readonly<Record<string, { readonly id: string; readonly type: 'big' | 'text' }>> = {
+  channel: { id: 'channels.id', type: 'text' },
+  distribution: { id: 'distributions.id', type: 'text' },
+  feed: { id: 'feeds.id', type: 'text' },
+  node: { id: 'serving_nodes.id', type: 'text' },
+  scheduler: { id: 'schedulers.id', type: 'text' },
+  token: { id: 'tokens.id', type: 'big' },
+  user: { id: 'users.id', type: 'big' },
 }
 
 type ColumnType = keyof (typeof TYPES)['sqlite']
@@ -59,12 +54,12 @@ export class Maker {
 
   #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
     const [name = '', type = '', extra] = column.trim().split(' ')
-    const words = sql.raw(TYPES[this.engine][type as ColumnType])
+    const parent = PARENTS[type]
+    const words = sql.raw(TYPES[this.engine][parent?.type ?? (type as ColumnType)])
     return table.addColumn(name, words, (c) => {
       const rule = extra === 'null' ? c : c.notNull()
       if (extra === 'key') return rule.primaryKey()
-      const parent = PARENTS[type]
-      return parent === undefined ? rule : rule.references(parent).onDelete('cascade')
+      return parent === undefined ? rule : rule.references(parent.id).onDelete('cascade')
     })
   }
 

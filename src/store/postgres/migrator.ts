@@ -1,17 +1,20 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
-import { DatabaseTooNew, migrate } from '../migrations/migrate.ts'
+import { migrate, UnusableDatabase } from '../migrations/migrate.ts'
 import { StoreClient } from './client.ts'
 import { SharedSessions, translatePostgresError } from './errors.ts'
 import type { Hosts } from './hosts.ts'
 import { clientOf } from './pool.ts'
 
-/** Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout. */
+/**
+ * Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout.
+ * @throws UnusableDatabase, StoreUnavailable
+ */
 export async function migrateDatabase(hosts: Hosts): Promise<void> {
   try {
     await hosts.each(() => migrateHost(hosts))
   } catch (error) {
-    throw error instanceof DatabaseTooNew ? error : translatePostgresError(error)
+    throw error instanceof UnusableDatabase ? error : translatePostgresError(error)
   }
 }
 

@@ -13,7 +13,7 @@ import { createPool, type StorePool } from './pool.ts'
 import { PgExecutor } from './session.ts'
 import { Transactions } from './transactions.ts'
 
-/** Connects, and migrates the database to the current schema. @throws StoreUnavailable, DatabaseTooNew */
+/** Connects, and migrates the database to the current schema. @throws StoreUnavailable, UnusableDatabase */
 export async function openPostgres(url: string, poolSize: number, log: StoreLog): Promise<PostgresStore> {
   const hosts = new Hosts(url)
   await migrateDatabase(hosts)

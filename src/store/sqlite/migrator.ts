@@ -25,7 +25,7 @@ type OnLocked = () => Promise<void>
  * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
  * because all migrations are one transaction.
  * @param onLocked runs first, while the lock is held: no other process changes or copies what the migration will change
- * @throws DatabaseTooNew, and what `onLocked` throws
+ * @throws UnusableDatabase, and what `onLocked` throws
  */
 export async function migrateFile(file: string, onLocked: OnLocked = () => Promise.resolve()): Promise<void> {
   const giveUpAt = performance.now() + WAIT_MS

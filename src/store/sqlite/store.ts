@@ -16,7 +16,7 @@ import { migrateFile } from './migrator.ts'
 /**
  * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
  * @param onLocked as for `migrateFile`
- * @throws StoreUnavailable, DatabaseTooNew, and what `onLocked` throws
+ * @throws StoreUnavailable, UnusableDatabase, and what `onLocked` throws
  */
 export async function openSqlite(file: string, onLocked?: () => Promise<void>): Promise<SqliteStore> {
   if (file === '' || file.includes(':memory:')) {

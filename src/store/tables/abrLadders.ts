@@ -3,27 +3,14 @@ import { statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { ResourceStatements } from './resource.ts'
 
-/** Nodes of the version before read all columns of the table, so a new fact of a ladder is with its first rendition. */
-type StoredRendition = AbrLadder['video'][number] & { audioOnly?: true }
-
-const stored = ({ video, audioOnly }: AbrLadder): StoredRendition[] =>
-  video.map((rendition, at) => (audioOnly && at === 0 ? { ...rendition, audioOnly } : rendition))
-
-function read(text: string): Pick<AbrLadder, 'video' | 'audioOnly'> {
-  const renditions = JSON.parse(text) as StoredRendition[]
-  return {
-    video: renditions.map(({ audioOnly: _audioOnly, ...rendition }) => rendition),
-    audioOnly: renditions[0]?.audioOnly === true,
-  }
-}
-
 const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', {
   toRow: (ladder) => ({
     id: ladder.id,
     account_id: ladder.accountId,
     name: ladder.name,
-    video: JSON.stringify(stored(ladder)),
+    video: JSON.stringify(ladder.video),
     audio_kbps: ladder.audioKbps,
+    audio_only: ladder.audioOnly ? 1 : 0,
     created_at_ms: ladder.createdAtMs,
     updated_at_ms: ladder.updatedAtMs,
   }),
@@ -31,8 +18,9 @@ const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', 
     id: row.id,
     accountId: row.account_id,
     name: row.name,
-    ...read(row.video),
+    video: JSON.parse(row.video) as AbrLadder['video'],
     audioKbps: row.audio_kbps,
+    audioOnly: row.audio_only === 1,
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),

@@ -134,7 +134,7 @@ function fromRow(row: Selectable<AccessLogTable>): AccessLogRow {
     code: row.code as AccessLogRow['code'],
     message: row.message,
     count: row.count,
-    lastAtMs: row.last_at_ms ?? row.at_ms,
+    lastAtMs: row.last_at_ms,
     trace: row.trace === null ? null : (JSON.parse(row.trace) as AccessLogRow['trace']),
   }
 }

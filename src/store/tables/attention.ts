@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import { KNOWN_MIGRATIONS } from '../migrations/migrate.ts'
+import { MIGRATIONS } from '../migrations/migrate.ts'
 import type { ExpiringQuery, ExpiringToken } from '../attention.ts'
 
 const expiring = statement((db, p: ExpiringQuery) =>
@@ -40,7 +40,7 @@ export class AttentionReadVerbs extends Verbs {
     const { rows } = await this.executor.execute(
       sql`select name from kysely_migration order by name`.compile(this.executor.engine.db),
     )
-    return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !KNOWN_MIGRATIONS.has(name))
+    return (rows as { name: string }[]).map(({ name }) => name).filter((name) => !MIGRATIONS.has(name))
   }
 }
 

@@ -3,8 +3,7 @@ import type { Protocol } from '../../core/access/protocols.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
-import { feedFromRow } from './feedRow.ts'
+import { FEED_COLUMNS, feedFromRow } from './feedRow.ts'
 import { afterKey } from './keyset.ts'
 
 export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {
@@ -16,10 +15,9 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
         join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .leftJoin('feed_reports', 'feed_reports.feed_id', 'feeds.id')
-      .select(columnsOf('feeds'))
+      .select(FEED_COLUMNS)
+      .select(['feeds.most_viewers', 'feeds.bytes_out'])
       .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
-      .select(['feed_reports.most_viewers', 'feed_reports.bytes_out'])
       .select((eb) =>
         eb
           .selectFrom('feed_bytes')
@@ -41,7 +39,7 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     protocol: row.protocol as Protocol | null,
     bytesIn: row.bytes_in,
     endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
-    mostViewers: row.most_viewers ?? 0,
-    bytesOut: (row.bytes_out ?? 0) + (row.remote_bytes ?? 0),
+    mostViewers: row.most_viewers,
+    bytesOut: row.bytes_out + (row.remote_bytes ?? 0),
   }))
 }

@@ -78,12 +78,13 @@ async function storedSessions(executor: Executor, ids: ReadonlySet<string>): Pro
   return stored
 }
 
-const addToSessions = (executor: Executor, slice: readonly (readonly [id: string, bytesOut: number])[]) =>
-  executor.change((db) =>
-    db
-      .insertInto('session_cache_bytes')
-      .values(slice.map(([session_id, bytes_out]) => ({ session_id, bytes_out })))
-      .onConflict((c) =>
-        c.column('session_id').doUpdateSet({ bytes_out: sql`session_cache_bytes.bytes_out + excluded.bytes_out` }),
-      ),
+async function addToSessions(
+  executor: Executor,
+  slice: readonly (readonly [id: string, bytesOut: number])[],
+): Promise<void> {
+  const values = slice.map(([id, bytesOut]) => sql`(${id}, cast(${bytesOut} as bigint))`)
+  await executor.execute(
+    sql`update sessions set cache_bytes = cache_bytes + sent.column2
+      from (values ${sql.join(values)}) as sent where sessions.id = sent.column1`.compile(executor.engine.db),
   )
+}

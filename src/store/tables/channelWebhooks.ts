@@ -102,7 +102,7 @@ export class ChannelWebhookReadVerbs extends Verbs {
 /** The verbs of channelWebhooks in a transaction. */
 export class ChannelWebhookTxVerbs extends ChannelWebhookReadVerbs {
   async insert(webhook: Omit<ChannelWebhook, 'slot'>): Promise<void> {
-    await this.executor.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
+    await this.executor.change((db) => db.insertInto('webhooks').values(toRow(webhook)))
   }
 
   async lock(accountId: string, id: string): Promise<ChannelWebhook | undefined> {
@@ -135,16 +135,6 @@ const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; lim
     .limit(p.limit),
 )
 
-/** The event switches of the token interface, all off. */
-const NO_HOOKS = {
-  feed_hooks: 0,
-  recording_hooks: 0,
-  thumbnail_hooks: 0,
-  transcoder_hooks: 0,
-  viewer_connection_hooks: 0,
-  filter: null,
-} as const
-
 const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
   public_id: webhook.id,
   account_id: webhook.accountId,
@@ -170,7 +160,7 @@ function fromRow(row: Selectable<WebhookTable>): ChannelWebhook {
     name: row.name ?? '',
     description: row.description,
     url: row.url,
-    events: JSON.parse(row.events ?? '[]') as string[],
+    events: JSON.parse(row.events) as string[],
     active: row.active === 1,
     secretSealed: row.secret_sealed,
     failuresInRow: row.failures_in_row,

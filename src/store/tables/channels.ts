@@ -103,21 +103,10 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
     await this.executor.run(setSlate, { id: channelId, slate: slate && JSON.stringify(slate.facts) })
   }
 
-  /** Deletes the channel's parts first, so that no reference dangles. */
+  /** Also deletes its ingests, engines, distributions, keys, external ids and slate (`on delete cascade`). */
   async delete(id: string): Promise<void> {
-    await this.executor.change((db) =>
-      db
-        .deleteFrom('distribution_keys')
-        .where('distribution_id', 'in', (eb) =>
-          eb.selectFrom('distributions').select('distributions.id').where('channel_id', '=', id),
-        ),
-    )
-    for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
-      await this.executor.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
-    }
-    await deleteSlateMedia(this.executor, id)
-    await forgetEngineStates(this.executor, id)
     await channels.delete(this.executor, id)
+    await forgetEngineStates(this.executor, id)
   }
 }
 

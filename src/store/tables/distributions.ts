@@ -108,9 +108,9 @@ export class DistributionTxVerbs extends DistributionReadVerbs {
     return distributions.replace(this.executor, value)
   }
 
-  async delete(id: string): Promise<void> {
-    await this.executor.run(forgetKeys, { id })
-    await distributions.delete(this.executor, id)
+  /** Also deletes its keys (`on delete cascade`). */
+  delete(id: string): Promise<void> {
+    return distributions.delete(this.executor, id)
   }
 }
 

@@ -5,7 +5,7 @@ import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { feedFromRow } from './feedRow.ts'
 
-/** Sorted, so that two nodes that write the same rows cannot deadlock. Reports of deleted feeds are left out. */
+/** Reports of deleted feeds are left out. */
 export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {
   const sorted = reports.toSorted((a, b) => (a.feedId < b.feedId ? -1 : 1))
   await inSlices(sorted, (slice) => {
@@ -14,11 +14,8 @@ export async function reportFeeds(executor: Executor, reports: readonly FeedRepo
         sql`(${feedId}, cast(${reading} as text), cast(${mostViewers} as bigint), cast(${bytesOut} as bigint))`,
     )
     return executor.execute(
-      sql`insert into feed_reports (feed_id, reading, most_viewers, bytes_out)
-        select column1, column2, column3, column4 from (values ${sql.join(values)}) as report
-        where exists (select 1 from feeds where feeds.id = report.column1)
-        on conflict (feed_id) do update set reading = excluded.reading, most_viewers = excluded.most_viewers,
-          bytes_out = excluded.bytes_out`.compile(executor.engine.db),
+      sql`update feeds set reading = report.column2, most_viewers = report.column3, bytes_out = report.column4
+        from (values ${sql.join(values)}) as report where feeds.id = report.column1`.compile(executor.engine.db),
     )
   })
 }
@@ -54,9 +51,8 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
         join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
       )
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .leftJoin('feed_reports', 'feed_reports.feed_id', 'feeds.id')
       .select(columnsOf('feeds'))
-      .select(['nodes.url', 'tokens.label', 'sessions.protocol', 'feed_reports.reading', 'feed_reports.most_viewers'])
+      .select(['nodes.url', 'tokens.label', 'sessions.protocol'])
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is', null)
       .where('feeds.stream_name', 'in', names.orderBy('named.stream_name').limit(limit))
@@ -71,6 +67,6 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     // A feed without its session is about to end.
     protocol: (row.protocol ?? 'whip') as Protocol,
     reading: row.reading,
-    mostViewers: row.most_viewers ?? 0,
+    mostViewers: row.most_viewers,
   }))
 }

@@ -2,7 +2,23 @@ import type { Selectable } from 'kysely'
 import type { FeedTable } from '../schema.ts'
 import type { StoredFeed } from '../store.ts'
 
-export const feedFromRow = (row: Selectable<FeedTable>): StoredFeed => ({
+/** The columns of a feed without what is measured of it, which is large. */
+export const FEED_COLUMNS = [
+  'feeds.id',
+  'feeds.session_id',
+  'feeds.account_id',
+  'feeds.stream_name',
+  'feeds.source',
+  'feeds.token_id',
+  'feeds.secured',
+  'feeds.node',
+  'feeds.started_at_ms',
+  'feeds.ended_at_ms',
+] as const
+
+export type FeedRow = Omit<Selectable<FeedTable>, 'reading' | 'most_viewers' | 'bytes_out'>
+
+export const feedFromRow = (row: FeedRow): StoredFeed => ({
   feedId: row.id,
   sessionId: row.session_id,
   accountId: row.account_id,

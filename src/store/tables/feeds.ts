@@ -1,5 +1,5 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
-import type { DB, FeedTable } from '../schema.ts'
+import { type Kysely, sql } from 'kysely'
+import type { DB } from '../schema.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type {
   Broadcast,
@@ -13,13 +13,12 @@ import type {
   StoredFeed,
   Stream,
 } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
-import { feedFromRow } from './feedRow.ts'
+import { FEED_COLUMNS, feedFromRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 import { pastBroadcasts } from './broadcasts.ts'
 import { countFeedBytes, reportFeeds, streamsOnAir } from './feedReports.ts'
 
-const insert = statement((db, p: Selectable<FeedTable>) =>
+const insert = statement((db, p: FeedRow) =>
   db.insertInto('feeds').values({
     id: p.id,
     session_id: p.session_id,
@@ -30,16 +29,13 @@ const insert = statement((db, p: Selectable<FeedTable>) =>
     secured: p.secured,
     node: p.node,
     started_at_ms: p.started_at_ms,
+    most_viewers: sql.lit(0),
+    bytes_out: sql.lit(0),
   }),
 )
 
 const open = statement((db, p: { limit: number }) =>
-  db
-    .selectFrom('feeds')
-    .select(columnsOf('feeds'))
-    .where('ended_at_ms', 'is', null)
-    .orderBy('started_at_ms')
-    .limit(p.limit),
+  db.selectFrom('feeds').select(FEED_COLUMNS).where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
 )
 
 const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
@@ -69,7 +65,7 @@ const remote = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-    .select(columnsOf('feeds'))
+    .select(FEED_COLUMNS)
     .select('serving_nodes.url')
     .where('feeds.ended_at_ms', 'is', null)
     .where('feeds.node', '<>', p.node)
@@ -81,7 +77,7 @@ const remoteOf = statement((db, p: Stream & { node: string }) =>
   db
     .selectFrom('feeds')
     .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
-    .select(columnsOf('feeds'))
+    .select(FEED_COLUMNS)
     .select('serving_nodes.url')
     .where('feeds.account_id', '=', p.accountId)
     .where('feeds.stream_name', '=', p.streamName)
@@ -93,7 +89,7 @@ const remoteOf = statement((db, p: Stream & { node: string }) =>
 const lockOpen = statement((db, p: Stream, engine) => {
   const rows = db
     .selectFrom('feeds')
-    .select(columnsOf('feeds'))
+    .select(FEED_COLUMNS)
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
     .where('ended_at_ms', 'is', null)
@@ -132,7 +128,7 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
     .set({ ended_at_ms: p.atMs })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
-    .returning(columnsOf('feeds')),
+    .returning(FEED_COLUMNS),
 )
 
 const endOfNode = statement((db, p: { node: string; atMs: number }) =>
@@ -148,7 +144,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
     }))
     .where('node', '=', p.node)
     .where('ended_at_ms', 'is', null)
-    .returning(columnsOf('feeds')),
+    .returning(FEED_COLUMNS),
 )
 
 /** The reads of feeds. */
@@ -236,15 +232,15 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
-    const ended: Selectable<FeedTable>[] = []
+    const ended: FeedRow[] = []
     await inSlices(ends, async (slice) => {
       const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
       const { rows } = await this.executor.execute(
         sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
         where feeds.session_id = ending.column1 and feeds.ended_at_ms is null
-        returning ${sql.join(columnsOf('feeds').map((column) => sql.ref(column)))}`.compile(this.executor.engine.db),
+        returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(this.executor.engine.db),
       )
-      ended.push(...(rows as Selectable<FeedTable>[]))
+      ended.push(...(rows as FeedRow[]))
     })
     return ended.map(fromEndedRow)
   }
@@ -254,7 +250,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 }
 
-const fromEndedRow = (row: Selectable<FeedTable>): EndedFeed => ({
+const fromEndedRow = (row: FeedRow): EndedFeed => ({
   ...feedFromRow(row),
   endedAtMs: row.ended_at_ms ?? row.started_at_ms,
 })

@@ -57,27 +57,16 @@ const giveUp = statement((db, p: { id: string }) =>
 
 const remove = statement((db, p: { id: string }) => db.deleteFrom('serving_nodes').where('id', '=', p.id))
 
-const insertKey = statement((db, p: { id: string; keyId: string }) =>
-  db.insertInto('node_keys').values({ node_id: p.id, key_id: p.keyId }),
+const setKey = statement((db, p: { id: string; keyId: string }) =>
+  db.updateTable('serving_nodes').set({ key_id: p.keyId }).where('id', '=', p.id),
 )
 
-const removeKey = statement((db, p: { id: string }) => db.deleteFrom('node_keys').where('node_id', '=', p.id))
-
-const keys = statement((db, _none: object) => db.selectFrom('node_keys').select(columnsOf('node_keys')))
-
-const putFacts = statement((db, p: NodeFacts & { id: string }) =>
+const setFacts = statement((db, p: NodeFacts & { id: string }) =>
   db
-    .insertInto('node_facts')
-    .values({ node_id: p.id, version: p.version, cores: p.cores, cpu_percent: p.cpuPercent })
-    .onConflict((c) => c.column('node_id').doUpdateSet({ cpu_percent: (eb) => eb.ref('excluded.cpu_percent') })),
+    .updateTable('serving_nodes')
+    .set({ version: p.version, cores: p.cores, cpu_percent: p.cpuPercent })
+    .where('id', '=', p.id),
 )
-
-/** A node of the version before, which gives another one up, leaves its facts. */
-const removeFacts = statement((db, _none: object) =>
-  db.deleteFrom('node_facts').where('node_id', 'not in', (eb) => eb.selectFrom('serving_nodes').select('id')),
-)
-
-const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
 
 const list = statement((db, _none: object, engine) =>
   db
@@ -94,12 +83,17 @@ export class NodeReadVerbs extends Verbs {
   }
 
   async keys(): Promise<ReadonlyMap<string, string>> {
-    return new Map((await this.executor.all(keys, {})).map((row) => [row.node_id, row.key_id]))
+    const rows = await this.executor.all(list, {})
+    return new Map(rows.flatMap(({ id, key_id: keyId }) => (keyId === null ? [] : [[id, keyId]])))
   }
 
   async facts(): Promise<ReadonlyMap<string, NodeFacts>> {
-    const rows = await this.executor.all(facts, {})
-    return new Map(rows.map(({ node_id, cpu_percent, ...rest }) => [node_id, { ...rest, cpuPercent: cpu_percent }]))
+    const rows = await this.executor.all(list, {})
+    return new Map(
+      rows.flatMap(({ id, version, cores, cpu_percent: cpuPercent }) =>
+        version === null || cores === null ? [] : [[id, { version, cores, cpuPercent }]],
+      ),
+    )
   }
 
   activity(query: ActivityQuery): Promise<NodeActivity[]> {
@@ -118,11 +112,11 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async setKey(id: string, keyId: string): Promise<void> {
-    await this.executor.run(insertKey, { id, keyId })
+    await this.executor.run(setKey, { id, keyId })
   }
 
   async setFacts(id: string, about: NodeFacts): Promise<void> {
-    await this.executor.run(putFacts, { id, ...about })
+    await this.executor.run(setFacts, { id, ...about })
   }
 
   async renew(id: string, leaseMs: number): Promise<boolean> {
@@ -141,9 +135,7 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async delete(id: string): Promise<void> {
-    await this.executor.run(removeKey, { id })
     await this.executor.run(remove, { id })
-    await this.executor.run(removeFacts, {})
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Executor, statement, Verbs } from '../executor.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { Passkey } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 
@@ -42,8 +42,6 @@ const use = statement((db, p: { id: string; from: number; to: number; atMs: numb
 const remove = statement((db, p: { userId: number; id: string }) =>
   db.deleteFrom('passkeys').where('user_id', '=', p.userId).where('id', '=', p.id),
 )
-
-const removeOf = statement((db, p: { userId: number }) => db.deleteFrom('passkeys').where('user_id', '=', p.userId))
 
 const spend = statement((db, p: { hash: Uint8Array; expiresAtMs: number }) =>
   db
@@ -98,10 +96,6 @@ export class PasskeyTxVerbs extends PasskeyReadVerbs {
   async pruneChallenges(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(prune, { beforeMs, limit })
   }
-}
-
-export async function deletePasskeysOf(executor: Executor, userId: number): Promise<void> {
-  await executor.run(removeOf, { userId })
 }
 
 function fromRow(row: Selectable<DB['passkeys']>): Passkey {

@@ -22,7 +22,7 @@ const insert = statement((db, p: Row) =>
     duration_ms: p.duration_ms,
     tracks: p.tracks,
     problem: p.problem,
-    place: p.place,
+    host_key: p.host_key,
     node: p.node,
   }),
 )
@@ -64,7 +64,7 @@ const unfinished = statement((db, p: { hostKey: string }) =>
   db
     .selectFrom('recordings')
     .select(columnsOf('recordings'))
-    .where('place', '=', p.hostKey)
+    .where('host_key', '=', p.hostKey)
     .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
     .orderBy('id'),
 )
@@ -133,7 +133,7 @@ const toRow = (recording: StoredRecording): Row => ({
   duration_ms: recording.durationMs,
   tracks: JSON.stringify(recording.tracks),
   problem: recording.problem,
-  place: recording.hostKey,
+  host_key: recording.hostKey,
   node: recording.node,
 })
 
@@ -150,7 +150,7 @@ const fromRow = (row: Row): StoredRecording => ({
   durationMs: row.duration_ms,
   tracks: JSON.parse(row.tracks) as RecordedTrack[],
   problem: row.problem,
-  hostKey: row.place,
+  hostKey: row.host_key,
   node: row.node,
 })
 

@@ -1,46 +1,47 @@
-import type { Insertable, Kysely, Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { DatedSpan } from '../../base/clock.ts'
 import type { Cause } from '../../core/channels/runs/engine.ts'
-import type { RunActorTable, RunTable } from '../runsSchema.ts'
-import type { DB } from '../schema.ts'
-import { type Executor, statement, Verbs } from '../executor.ts'
+import type { RunTable } from '../runsSchema.ts'
+import { statement, Verbs } from '../executor.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
-const ACTORS = ['start_name', 'stop_name', 'kept_by'] as const
-type Row = Selectable<RunTable> & Pick<Selectable<RunActorTable>, (typeof ACTORS)[number]>
+const byId = statement((db, p: { id: string }) =>
+  db.selectFrom('runs').select(columnsOf('runs')).where('id', '=', p.id),
+)
 
-/** Runs with the names of their actors. */
-const named = (db: Kysely<DB>) =>
-  db.selectFrom('runs').leftJoin('run_actors', 'run_actors.run_id', 'runs.id').select(columnsOf('runs')).select(ACTORS)
-
-const byId = statement((db, p: { id: string }) => named(db).where('id', '=', p.id))
-
-const end = statement((db, p: DatedSpan & { id: string; type: string; by: string }) =>
+const end = statement((db, p: DatedSpan & { id: string; type: string; by: string; name: string | null }) =>
   db
     .updateTable('runs')
-    .set({ stop_type: p.type, stop_id: p.by, started_at_ms: p.startedAtMs, ended_at_ms: p.endedAtMs })
+    .set({
+      stop_type: p.type,
+      stop_id: p.by,
+      stop_name: p.name,
+      started_at_ms: p.startedAtMs,
+      ended_at_ms: p.endedAtMs,
+    })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null),
 )
 
-const pruneActors = statement((db, p: { beforeMs: number; limit: number }) =>
-  db.deleteFrom('run_actors').where('run_id', 'in', over(db, p)),
+const keep = statement((db, p: { id: string; by: string }) =>
+  db.updateTable('runs').set({ kept_by: p.by }).where('id', '=', p.id),
 )
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db.deleteFrom('runs').where('id', 'in', over(db, p)),
-)
-
-const over = (db: Kysely<DB>, p: { beforeMs: number; limit: number }) =>
   db
-    .selectFrom('runs')
-    .select('id')
-    .where('ended_at_ms', '<', p.beforeMs)
-    .orderBy('ended_at_ms')
-    .orderBy('id')
-    .limit(p.limit)
+    .deleteFrom('runs')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('runs as old')
+        .select('old.id')
+        .where('old.ended_at_ms', '<', p.beforeMs)
+        .orderBy('old.ended_at_ms')
+        .orderBy('old.id')
+        .limit(p.limit),
+    ),
+)
 
 const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
   db
@@ -57,7 +58,9 @@ const ofEngine = statement((db, p: { accountId: string; engineId: string }) =>
 
 /** The runs of a channel that overlap a time range, oldest first. */
 const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
-  named(db)
+  db
+    .selectFrom('runs')
+    .select(columnsOf('runs'))
     .where('channel_id', '=', p.channelId)
     .where('started_at_ms', '<', p.untilMs)
     .where((eb) => eb.or([eb('ended_at_ms', 'is', null), eb('ended_at_ms', '>', p.fromMs)]))
@@ -71,7 +74,7 @@ export class RunReadVerbs extends Verbs {
   async page(query: RunQuery): Promise<Run[]> {
     const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
     const rows = await this.executor.ask((db) => {
-      let page = named(db)
+      let page = db.selectFrom('runs').select(columnsOf('runs'))
       if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
       if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
       if (engineIds) page = page.where('engine_id', 'in', engineIds)
@@ -100,12 +103,6 @@ export class RunReadVerbs extends Verbs {
 export class RunTxVerbs extends RunReadVerbs {
   async insert(run: Run): Promise<void> {
     await this.executor.change((db) => db.insertInto('runs').values(toRow(run)))
-    const { start, stop, keptBy } = run
-    await putActors(this.executor, run.id, {
-      start_name: start.name,
-      stop_name: stop?.name,
-      kept_by: keptBy ?? undefined,
-    })
   }
 
   async get(id: string): Promise<Run | undefined> {
@@ -114,34 +111,16 @@ export class RunTxVerbs extends RunReadVerbs {
   }
 
   async end(id: string, stop: Cause, span: DatedSpan): Promise<void> {
-    const ended = await this.executor.run(end, { id, type: stop.type, by: stop.id, ...span })
-    if (ended > 0) await putActors(this.executor, id, { stop_name: stop.name })
+    await this.executor.run(end, { id, type: stop.type, by: stop.id, name: stop.name ?? null, ...span })
   }
 
-  keep(id: string, by: string): Promise<void> {
-    return putActors(this.executor, id, { kept_by: by })
+  async keep(id: string, by: string): Promise<void> {
+    await this.executor.run(keep, { id, by })
   }
 
-  async prune(beforeMs: number, limit: number): Promise<number> {
-    await this.executor.run(pruneActors, { beforeMs, limit })
+  prune(beforeMs: number, limit: number): Promise<number> {
     return this.executor.run(prune, { beforeMs, limit })
   }
-}
-
-/** Overwrites the names that are given; leaves the others unchanged. */
-async function putActors(
-  executor: Executor,
-  runId: string,
-  actors: { [name in (typeof ACTORS)[number]]?: string | undefined },
-): Promise<void> {
-  const given = Object.fromEntries(Object.entries(actors).filter(([, name]) => name !== undefined))
-  if (Object.keys(given).length === 0) return
-  await executor.change((db) =>
-    db
-      .insertInto('run_actors')
-      .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...given })
-      .onConflict((c) => c.column('run_id').doUpdateSet(given)),
-  )
 }
 
 const toRow = (run: Run): Insertable<RunTable> => ({
@@ -152,14 +131,17 @@ const toRow = (run: Run): Insertable<RunTable> => ({
   config: JSON.stringify(run.config),
   start_type: run.start.type,
   start_id: run.start.id,
+  start_name: run.start.name ?? null,
   stop_type: run.stop?.type ?? null,
   stop_id: run.stop?.id ?? null,
+  stop_name: run.stop?.name ?? null,
+  kept_by: run.keptBy,
   started_at_ms: run.startedAtMs,
   ended_at_ms: run.endedAtMs,
   heartbeat_at_ms: run.heartbeatAtMs,
 })
 
-const fromRow = (row: Row): Run => ({
+const fromRow = (row: Selectable<RunTable>): Run => ({
   id: row.id,
   accountId: row.account_id,
   channelId: row.channel_id,

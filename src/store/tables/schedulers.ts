@@ -95,10 +95,6 @@ const count = statement((db, p: { accountId: string }) =>
     .where('account_id', '=', p.accountId),
 )
 
-const removeSkips = statement((db, p: { id: string }) =>
-  db.deleteFrom('scheduler_skips').where('scheduler_id', '=', p.id),
-)
-
 const skips = statement((db, p: { id: string; limit: number }) =>
   db
     .selectFrom('scheduler_skips')
@@ -176,9 +172,9 @@ export class SchedulerTxVerbs extends SchedulerReadVerbs {
     return schedulers.replace(this.executor, value)
   }
 
-  async delete(id: string): Promise<void> {
-    await this.executor.run(removeSkips, { id })
-    await schedulers.delete(this.executor, id)
+  /** Also deletes its skipped occurrences (`on delete cascade`). */
+  delete(id: string): Promise<void> {
+    return schedulers.delete(this.executor, id)
   }
 
   async lockNaming(accountId: string, channelId: string): Promise<Scheduler[]> {

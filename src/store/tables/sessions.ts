@@ -26,6 +26,7 @@ const insert = statement((db, p: Insertable<SessionTable>) =>
     started_at_ms: p.started_at_ms,
     bytes_in: sql.lit(0),
     bytes_out: sql.lit(0),
+    cache_bytes: sql.lit(0),
   }),
 )
 
@@ -117,13 +118,6 @@ export class SessionReadVerbs extends Verbs {
       let page = db
         .selectFrom('sessions')
         .select(columnsOf('sessions'))
-        .select((eb) =>
-          eb
-            .selectFrom('session_cache_bytes')
-            .select('session_cache_bytes.bytes_out')
-            .whereRef('session_id', '=', 'sessions.id')
-            .as('from_caches'),
-        )
         .where('account_id', '=', query.accountId)
         .where('ended_at_ms', 'is', null)
       if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
@@ -175,6 +169,7 @@ export class SessionTxVerbs extends Verbs {
       started_at_ms: live.startedAtMs,
       bytes_in: 0,
       bytes_out: 0,
+      cache_bytes: 0,
     })
   }
 
@@ -225,7 +220,7 @@ export class SessionTxVerbs extends Verbs {
   }
 }
 
-const fromRow = (row: Selectable<SessionTable> & { from_caches?: number | null }): StoredSession => ({
+const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
   id: row.id,
   action: row.action as StoredSession['action'],
   protocol: row.protocol as StoredSession['protocol'],
@@ -246,5 +241,5 @@ const fromRow = (row: Selectable<SessionTable> & { from_caches?: number | null }
   kick: row.kick === null ? null : readEndReason(row.kick),
   bytesIn: row.bytes_in,
   bytesOut: row.bytes_out,
-  bytesFromCaches: row.from_caches ?? 0,
+  bytesFromCaches: row.cache_bytes,
 })

@@ -13,7 +13,6 @@ import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
-import { renditionsOf } from './tokenRenditions.ts'
 import { lastUse } from './tokenUses.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
@@ -89,7 +88,6 @@ function page(db: Kysely<DB>, p: Page, scan: Scan, filter?: Filter) {
     .innerJoin('tokens', 'tokens.id', 'page.id')
     .select(columnsOf('tokens'))
     .select(lastUse)
-    .select(renditionsOf)
   const sorted = key === 'last_used_at_ms' ? rows.orderBy(key, order) : rows.orderBy(`tokens.${key}`, order)
   return sorted.orderBy('tokens.id', order)
 }

@@ -5,8 +5,8 @@ import type { TokenTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 
-/** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. `renditions` is of `token_renditions`. */
-export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null; renditions: string | null }
+/** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. */
+export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null }
 
 /** All columns but the id, which the database assigns. */
 export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
@@ -33,6 +33,7 @@ export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
     enable_thumbnails: flag(token.enableThumbnails),
     multisource: flag(token.multisource),
     priority: token.priority,
+    renditions: JSON.stringify(token.hlsRenditions),
     tracking_id: token.trackingId,
     added_at_ms: token.addedAtMs,
     expires_at_ms: token.expiresAtMs,
@@ -51,11 +52,11 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     label: row.label,
     streams: JSON.parse(row.streams) as StreamEntry[],
     isActive: row.is_active === 1,
-    allowedOrigins: strings(row.allowed_origins),
-    allowedIpAddresses: strings(row.allowed_ip_addresses),
+    allowedOrigins: list<string>(row.allowed_origins),
+    allowedIpAddresses: list<string>(row.allowed_ip_addresses),
     bindIpsOnUsage: row.bind_ips_on_usage,
-    allowedCountries: strings(row.allowed_countries),
-    deniedCountries: strings(row.denied_countries),
+    allowedCountries: list<string>(row.allowed_countries),
+    deniedCountries: list<string>(row.denied_countries),
     endSessionsOnUpdate: row.end_sessions_on_update === 1,
     endAtExpiry: row.end_at_expiry === 1,
     subscribeRequiresAuth: row.subscribe_requires_auth === 1,
@@ -63,7 +64,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     enableThumbnails: row.enable_thumbnails === 1,
     multisource: row.multisource === 1,
     priority: row.priority,
-    hlsRenditions: row.renditions === null ? [] : (JSON.parse(row.renditions) as FeedRendition[]),
+    hlsRenditions: list<FeedRendition>(row.renditions),
     trackingId: row.tracking_id,
     addedAtMs: row.added_at_ms,
     expiresAtMs: row.expires_at_ms,
@@ -75,7 +76,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
   }
 }
 
-/** Parses a JSON list of strings. Most lists are empty. */
-function strings(json: string): string[] {
-  return json === '[]' ? [] : (JSON.parse(json) as string[])
+/** Parses a JSON list. Most lists are empty. */
+function list<T>(json: string): T[] {
+  return json === '[]' ? [] : (JSON.parse(json) as T[])
 }

@@ -4,18 +4,17 @@ import type { StoredToken, TokenListQuery } from '../store.ts'
 import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
-import { renditionsOf, replaceRenditions, saveRenditions } from './tokenRenditions.ts'
 import { lastUse } from './tokenUses.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 import { countTokens, listTokens } from './tokenList.ts'
 import { type Usable, usableTokens } from './tokenUsable.ts'
 
 const byId = statement((db, p: { id: number }) =>
-  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).select(renditionsOf).where('id', '=', p.id),
+  db.selectFrom('tokens').select(columnsOf('tokens')).select(lastUse).where('id', '=', p.id),
 )
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
-  db.selectFrom('tokens').select(columnsOf('tokens')).select(renditionsOf).where('value_hash', '=', p.hash),
+  db.selectFrom('tokens').select(columnsOf('tokens')).where('value_hash', '=', p.hash),
 )
 
 const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
@@ -23,7 +22,6 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
     .selectFrom('tokens')
     .select(columnsOf('tokens'))
     .select(lastUse)
-    .select(renditionsOf)
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('kind', '=', p.kind)
@@ -89,7 +87,6 @@ export class TokenTxVerbs extends TokenReadVerbs {
     if (!row) throw new Error('insert returned no row')
     const stored = { ...token, id: row.id, version: 1 }
     await insertStreams(this.executor, stored)
-    await saveRenditions(this.executor, stored)
     await addToCount(this.executor, stored, 1)
     return stored
   }
@@ -115,11 +112,10 @@ export class TokenTxVerbs extends TokenReadVerbs {
       await this.executor.run(removeStreams, { id: token.id })
       await insertStreams(this.executor, next)
     }
-    await replaceRenditions(this.executor, next)
     return next
   }
 
-  /** Also deletes streams, renditions, bindings and revocations (`on delete cascade`). */
+  /** Also deletes streams, bindings and revocations (`on delete cascade`). */
   async delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
     const { id, accountId, kind } = token
     if ((await this.executor.run(remove, { id, accountId, kind })) > 0) await addToCount(this.executor, token, -1)

@@ -4,7 +4,6 @@ import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
-import { deletePasskeysOf } from './passkeys.ts'
 
 const columns = ['id', 'account_id', 'email', 'password_hash', 'role', 'created_at_ms'] as const
 
@@ -57,10 +56,6 @@ const setRole = statement((db, p: { id: number; role: UserRole }) =>
 
 const setPassword = statement((db, p: { id: number; passwordHash: string }) =>
   db.updateTable('users').set({ password_hash: p.passwordHash }).where('id', '=', p.id),
-)
-
-const removeSessions = statement((db, p: { id: number }) =>
-  db.deleteFrom('dashboard_sessions').where('user_id', '=', p.id),
 )
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('users').where('id', '=', p.id))
@@ -116,9 +111,8 @@ export class UserTxVerbs extends UserReadVerbs {
     await this.executor.run(setPassword, { id, passwordHash })
   }
 
+  /** Also deletes passkeys and sessions of the dashboard (`on delete cascade`). */
   async delete(id: number): Promise<void> {
-    await deletePasskeysOf(this.executor, id)
-    await this.executor.run(removeSessions, { id })
     await this.executor.run(remove, { id })
   }
 }

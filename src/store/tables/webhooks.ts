@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { Health } from '../../core/webhooks/types.ts'
+import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
+import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
 import type { WebhookTable } from '../schema.ts'
-import type { DbBoolean } from '../columns.ts'
 import { statement, Verbs } from '../executor.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { columnsOf } from '../tableColumns.ts'
@@ -129,7 +129,11 @@ const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
   disabled_reason: disabled?.reason ?? null,
 })
 
-const flag = (on: boolean): DbBoolean => (on ? 1 : 0)
+/** Includes kinds that only a newer version knows: it may run beside this one. */
+const switchesOf = (events: string): HookSwitches => ({
+  ...NO_HOOKS,
+  ...Object.fromEntries((JSON.parse(events) as string[]).map((type) => [type, true])),
+})
 
 function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
   const { hooks } = webhook
@@ -137,11 +141,7 @@ function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
     account_id: webhook.accountId,
     url: webhook.url,
     secret_sealed: webhook.secretSealed,
-    feed_hooks: flag(hooks.feeds),
-    recording_hooks: flag(hooks.recording),
-    thumbnail_hooks: flag(hooks.thumbnail),
-    transcoder_hooks: flag(hooks.transcoder),
-    viewer_connection_hooks: flag(hooks.viewerConnection),
+    events: JSON.stringify(Object.entries(hooks).flatMap(([type, isOn]) => (isOn ? [type] : []))),
     filter: webhook.filter,
     ...healthColumns(webhook),
     added_at_ms: webhook.addedAtMs,
@@ -154,13 +154,7 @@ function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
     accountId: row.account_id,
     url: row.url,
     secretSealed: row.secret_sealed,
-    hooks: {
-      feeds: row.feed_hooks === 1,
-      recording: row.recording_hooks === 1,
-      thumbnail: row.thumbnail_hooks === 1,
-      transcoder: row.transcoder_hooks === 1,
-      viewerConnection: row.viewer_connection_hooks === 1,
-    },
+    hooks: switchesOf(row.events),
     filter: row.filter,
     failuresInRow: row.failures_in_row,
     disabled:

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DELIVERY_STATES, HOOK_TYPES } from '../../../src/core/webhooks/deliveryQuery.ts'
+import { DELIVERY_STATES } from '../../../src/core/webhooks/deliveryQuery.ts'
+import { HOOK_TYPES } from '../../../src/core/webhooks/kinds.ts'
 import { readPastRange, sinceOf, sinceOfPages } from '../../../web/dashboard/src/parts/pastRange.ts'
 import {
   hasFilter,

@@ -26,9 +26,6 @@ export function afterChannelAttempt(
 /** How often one event is sent to a paused webhook as a probe. */
 export const PROBE_EVERY_MS = 60_000
 
-/**
- * @param probedAtMs when a paused webhook was last probed, or paused; absent: a server of an earlier version paused
- * it
- */
+/** @param probedAtMs when a paused webhook was last probed, or paused; absent: it never was */
 export const isProbeDue = (probedAtMs: number | undefined, nowMs: number): boolean =>
   probedAtMs === undefined || nowMs - probedAtMs >= PROBE_EVERY_MS

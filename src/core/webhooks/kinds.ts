@@ -1,0 +1,59 @@
+import type { HookType } from './events.ts'
+import type { HookSwitches } from './types.ts'
+
+interface WebhookKind {
+  /** The switch in requests and records. */
+  readonly flag: string
+  /** A second name of the switch. */
+  readonly alias?: string
+  /** What the events tell, in one line. */
+  readonly about: string
+}
+
+/** The kinds of events that webhooks choose. Types, schemas, the store and the command line derive from this list. */
+export const WEBHOOK_KINDS = {
+  feeds: { flag: 'isFeedHooks', about: 'A stream began or ceased to be published.' },
+  recording: {
+    flag: 'isRecordingHooks',
+    alias: 'isMediaHooks',
+    about: 'Recordings: began, complete, failed, deleted.',
+  },
+  thumbnail: { flag: 'isThumbnailHooks', about: 'Images of live streams.' },
+  transcoder: { flag: 'isTranscoderHooks', about: 'Transcoders: started, stopped, failed.' },
+  viewerConnection: {
+    flag: 'isViewerConnectionHooks',
+    about: 'Attempts to view, the first viewer, no more viewers.',
+  },
+} as const satisfies Record<HookType, WebhookKind>
+
+type Kind = (typeof WEBHOOK_KINDS)[HookType]
+export type WebhookFlag = Kind['flag'] | Extract<Kind, { alias: string }>['alias']
+
+/** The values of `type` in payloads and queries. */
+export const HOOK_TYPES = Object.keys(WEBHOOK_KINDS) as readonly HookType[]
+
+export const NO_HOOKS = Object.fromEntries(HOOK_TYPES.map((type) => [type, false])) as HookSwitches
+
+interface WebhookSwitch {
+  readonly flag: WebhookFlag
+  readonly type: HookType
+  readonly about: string
+}
+
+/** Every switch, in the order of records. */
+export const WEBHOOK_SWITCHES = HOOK_TYPES.flatMap((type) => {
+  const { flag, alias, about }: WebhookKind = WEBHOOK_KINDS[type]
+  const plain = { flag, type, about }
+  return alias === undefined
+    ? [plain]
+    : [
+        { ...plain, flag: alias },
+        { ...plain, about: `The same switch as ${alias}.` },
+      ]
+}) as readonly WebhookSwitch[]
+
+/** The names of the switch of a kind. Messages name the first one. */
+export function flagsOf(type: HookType): readonly WebhookFlag[] {
+  const { flag, alias }: WebhookKind = WEBHOOK_KINDS[type]
+  return (alias === undefined ? [flag] : [flag, alias]) as WebhookFlag[]
+}

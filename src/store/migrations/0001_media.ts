@@ -1,0 +1,85 @@
+import type { Maker } from './maker.ts'
+
+/** Sessions, feeds, usage and recordings. */
+export async function mediaSchema(make: Maker): Promise<void> {
+  await sessions(make)
+  await feeds(make)
+  await usage(make)
+  await recordings(make)
+}
+
+async function sessions(make: Maker): Promise<void> {
+  await make.table(
+    'sessions',
+    `id text key, action text, protocol text, account_id text, stream_name text, source_id text null,
+    token_id big null, jti text null, tracking_id text null, address text, origin text null, country text null,
+    node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
+    bytes_in big, bytes_out big, cache_bytes big`,
+  )
+  const open = 'ended_at_ms is null'
+  await make.index('sessions_open', 'sessions', ['account_id', 'id'], open)
+  await make.index('sessions_token', 'sessions', ['token_id', 'id'], open)
+  await make.index('sessions_node', 'sessions', ['node'], open)
+  // The viewers of a stream, and when the last one left.
+  await make.index('sessions_stream', 'sessions', ['account_id', 'stream_name', 'action', 'ended_at_ms'])
+  await make.index('sessions_ended', 'sessions', ['ended_at_ms'], 'ended_at_ms is not null')
+}
+
+async function feeds(make: Maker): Promise<void> {
+  await make.table(
+    'feeds',
+    `id text key, session_id text, account_id text, stream_name text, source text, token_id big, secured flag,
+    node text, started_at_ms big, ended_at_ms big null, reading text null, most_viewers big, bytes_out big`,
+  )
+  const open = 'ended_at_ms is null'
+  // One feed per source over all nodes.
+  await make.unique('feeds_source', 'feeds', ['account_id', 'stream_name', 'source'], open)
+  await make.index('feeds_session', 'feeds', ['session_id'], open)
+  await make.index('feeds_node', 'feeds', ['node'], open)
+  await make.index('feeds_stream', 'feeds', ['account_id', 'stream_name', 'ended_at_ms'])
+  await make.index('feeds_broadcasts', 'feeds', ['account_id', 'ended_at_ms', 'id'], 'ended_at_ms is not null')
+  await make.index('feeds_ended', 'feeds', ['ended_at_ms'], 'ended_at_ms is not null')
+  await make.table('feed_bytes', 'feed_id feed, node_id text, bytes_out big', ['feed_id', 'node_id'])
+  await make.table('viewing', 'account_id text, stream_name text, attempt_at_ms big, viewed flag', [
+    'account_id',
+    'stream_name',
+  ])
+  await make.index('viewing_viewed', 'viewing', ['account_id', 'stream_name'], 'viewed = 1')
+  const columns = 'account_id text, stream_name text, node_id node, whep big, hls big, bitrate_out big'
+  await make.table('stream_nodes', columns, ['account_id', 'stream_name', 'node_id'])
+  await make.index('stream_nodes_node', 'stream_nodes', ['node_id'])
+}
+
+/** Unknown values are empty or 0, because a key cannot contain null. */
+async function usage(make: Maker): Promise<void> {
+  await make.table(
+    'usage_hourly',
+    `account_id text, hour_ms big, stream_name text, protocol text, token_id big, tracking_id text, country text,
+    bytes_in big, bytes_out big, cache_bytes big`,
+    ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'],
+  )
+  await make.index('usage_tracking', 'usage_hourly', ['account_id', 'tracking_id', 'hour_ms'], "tracking_id <> ''")
+  await make.index('usage_stream', 'usage_hourly', ['account_id', 'stream_name', 'hour_ms'])
+  await make.table(
+    'account_minutes',
+    'account_id text, minute_ms big, node text, viewers big, bytes_in big, bytes_out big',
+    ['account_id', 'minute_ms', 'node'],
+  )
+  await make.index('account_minutes_old', 'account_minutes', ['minute_ms'])
+  await make.table('cache_logs', 'id text key, position big, counted_at_ms big')
+  await make.index('cache_logs_counted', 'cache_logs', ['counted_at_ms'])
+}
+
+/** Their media are files outside the database. */
+async function recordings(make: Maker): Promise<void> {
+  await make.table(
+    'recordings',
+    `id text key, account_id text, stream_name text, token_id big, feed_id text, state text, started_at_ms big,
+    ended_at_ms big null, bytes big null, duration_ms big null, tracks text, problem text null, host_key text, node text`,
+  )
+  await make.index('recordings_account', 'recordings', ['account_id', 'id'])
+  await make.index('recordings_stream', 'recordings', ['account_id', 'stream_name', 'id'])
+  await make.index('recordings_token', 'recordings', ['account_id', 'token_id', 'id'])
+  const unfinished = "state in ('recording', 'processing', 'deleting')"
+  await make.index('recordings_unfinished', 'recordings', ['host_key'], unfinished)
+}

@@ -1,0 +1,338 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresEngine, sqliteEngine } from '../../src/store/engines.ts'
+import { Executor, type Query, type QueryAnswer, type SqlDialect } from '../../src/store/executor.ts'
+import { openStore } from '../../src/store/open.ts'
+import { readsOf } from '../../src/store/reads.ts'
+import type { Reads, Tx } from '../../src/store/store.ts'
+import { changesSinceSeq, changesSinceXid } from '../../src/store/tables/changes.ts'
+import { txOf } from '../../src/store/tx.ts'
+import { quiet } from './store.samples.ts'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+
+/** Rows of each large table. All are of one account, as with most users. */
+const ROWS = 20_000
+/** The most rows of a table that one statement may read; each asks for at most a hundred. */
+const READ_MAX = 1000
+const accountId = 'abc123'
+const NOW = 1_760_000_000_000
+const [FEW, MANY] = ['i % 100 = 0', 'i % 100 > 0']
+
+const of = { account_id: `'${accountId}'`, stream_name: `'show-' || i % 500` }
+const ended = `case when ${FEW} then null else ${NOW} + i end`
+
+/** SQL of the columns of row `i`, which both dialects have. */
+const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  tokens: {
+    account_id: `'${accountId}'`,
+    kind: `case when i % 2 = 0 then 'publish' else 'subscribe' end`,
+    label: `'label-' || i`,
+    ...columns(`streams allowed_origins allowed_ip_addresses allowed_countries denied_countries renditions`, `'[]'`),
+    ...columns(
+      `has_patterns is_active bind_ips_on_usage end_sessions_on_update end_at_expiry subscribe_requires_auth record
+      enable_thumbnails multisource`,
+      '1',
+    ),
+    added_at_ms: `${NOW} + i`,
+    version: '1',
+    value_hash: 'HASH',
+    value_sealed: 'HASH',
+  },
+  sessions: {
+    id: `'s-' || i`,
+    action: `'view'`,
+    protocol: `'whep'`,
+    ...of,
+    token_id: 'i % 1000',
+    address: `'192.0.2.1'`,
+    node: `'n-' || i % 4`,
+    started_at_ms: `${NOW} + i`,
+    ended_at_ms: ended,
+    ...columns('bytes_in bytes_out cache_bytes', '0'),
+  },
+  feeds: {
+    id: `'f-' || i`,
+    session_id: `'s-' || i`,
+    ...of,
+    source: `'source-' || i`,
+    token_id: 'i',
+    secured: '0',
+    node: `'n-' || i % 4`,
+    started_at_ms: `${NOW} + i`,
+    ended_at_ms: ended,
+    ...columns('most_viewers bytes_out', '0'),
+  },
+  outbox: {
+    account_id: `'${accountId}'`,
+    type: `'feeds'`,
+    event: `'started'`,
+    // About the size of an event: in a table of few pages a scan would be the right choice.
+    data: `'{"name":"${'x'.repeat(400)}"}'`,
+    created_at_ms: `${NOW} + i`,
+  },
+  deliveries: {
+    id: `'d-' || i`,
+    event_id: `'e-' || i`,
+    webhook_id: 'i % 10',
+    account_id: `'${accountId}'`,
+    type: `'feeds'`,
+    event: `'started'`,
+    state: `case when ${MANY} then 'delivered' when i % 200 = 0 then 'pending' else 'waiting' end`,
+    created_at_ms: `${NOW} + i`,
+    not_before_ms: `${NOW} + i`,
+  },
+  delivery_payloads: { id: `'d-' || i`, data: `'{}'` },
+  changes: { kind: `'token'`, account_id: `'${accountId}'`, ref_id: 'i', at_ms: `${NOW} + i` },
+  access_log: {
+    ...of,
+    at_ms: `${NOW} + i`,
+    id: `'a-' || i`,
+    source: `'live'`,
+    action: `'view'`,
+    protocol: `'whep'`,
+    token_id: 'i % 1000',
+    address: `'192.0.2.' || i % 200`,
+    allowed: `case when ${FEW} then 0 else 1 end`,
+    message: `'yes'`,
+    count: '1',
+    last_at_ms: `${NOW} + i`,
+  },
+  usage_hourly: {
+    ...of,
+    hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000`,
+    protocol: `'whep'`,
+    token_id: 'i',
+    ...columns('tracking_id country', `''`),
+    ...columns('bytes_in bytes_out cache_bytes', '1'),
+  },
+  channels: {
+    id: `'ch-' || i`,
+    account_id: `'${accountId}'`,
+    name: `'Channel ' || i`,
+    external_ids: `'[]'`,
+    timeout_seconds: '60',
+    status: `'stopped'`,
+    created_at_ms: `${NOW} + i`,
+  },
+  runs: {
+    id: `'run-' || i`,
+    account_id: `'${accountId}'`,
+    channel_id: `'ch-' || i % 500`,
+    engine_id: `'en-' || i % 1000`,
+    config: `'{}'`,
+    start_type: `'user'`,
+    start_id: `'1'`,
+    started_at_ms: `${NOW} + i`,
+    ended_at_ms: ended,
+    heartbeat_at_ms: `${NOW} + i`,
+  },
+  recordings: {
+    id: `'r-' || i`,
+    ...of,
+    token_id: 'i % 1000',
+    feed_id: `'f-' || i`,
+    state: `'completed'`,
+    started_at_ms: `${NOW} + i`,
+    tracks: `'[]'`,
+    host_key: `'here'`,
+    node: `'n'`,
+  },
+}
+
+function columns(names: string, value: string): Record<string, string> {
+  return Object.fromEntries(names.split(/\s+/).map((name) => [name, value]))
+}
+
+interface Subject {
+  readonly reads: Reads
+  readonly tx: Tx
+  readonly changes: () => Promise<unknown>
+  readonly hash: Uint8Array
+}
+
+const page = { accountId, limit: 100 }
+const after = { atMs: NOW + 10_000, id: 'm' }
+
+/** The most frequent statements, and those that a timer repeats every second or so. */
+const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>])[] = [
+  ['a token by its hash', ({ reads, hash }) => reads.tokens.findByHash(hash)],
+  [
+    'a page of tokens',
+    ({ reads }) => reads.tokens.list({ ...page, kind: 'publish', sortBy: 'AddedOn', descending: true, offset: 0 }),
+  ],
+  [
+    'a page of tokens by their last use',
+    ({ reads }) => reads.tokens.list({ ...page, kind: 'publish', sortBy: 'LastUsedOn', descending: true, offset: 0 }),
+  ],
+  ['a session by its id', ({ reads }) => reads.sessions.get('s-7')],
+  ['the sessions of a token', ({ reads }) => reads.sessions.page({ ...page, tokenId: 100 })],
+  ['a page of sessions', ({ reads }) => reads.sessions.page({ ...page, after: 's-5' })],
+  ['the sessions of a node that must end', ({ reads }) => reads.sessions.kicked('n-0', 100)],
+  ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-0', { atMs: NOW, reason: 'lost', limit: 100 })],
+  ['the usage of sessions', ({ tx }) => tx.sessions.count([{ id: 's-100', bytesIn: 1, bytesOut: 1 }], NOW)],
+  ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],
+  ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
+  [
+    'the reports of feeds',
+    ({ tx }) => tx.feeds.report([{ feedId: 'f-1', reading: '{}', mostViewers: 1, bytesOut: 1 }]),
+  ],
+  ['the next events', ({ tx }) => tx.outbox.take(100)],
+  ['webhooks with deliveries', ({ reads }) => reads.deliveries.due({ after: 0, without: [], upTo: 10, limit: 10 })],
+  ['the deliveries of a webhook', ({ tx }) => tx.deliveries.claim({ webhookId: 0, take: 10, cap: 10 })],
+  ['whether a retry is due', ({ reads }) => reads.deliveries.isRetryDue(NOW)],
+  ['changes since a position', ({ changes }) => changes()],
+  ['a page of channels', ({ reads }) => reads.channels.page({ ...page, after })],
+  ['the runs of a channel', ({ reads }) => reads.runs.page({ channelId: 'ch-7', limit: 100 })],
+  ['a page of the access log', ({ reads }) => reads.accessLog.page({ ...page, after })],
+  ['the access log of a token', ({ reads }) => reads.accessLog.page({ ...page, tokenId: 7 })],
+  ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],
+]
+
+/** Runs queries, and keeps them. */
+class Recorder extends Executor {
+  readonly queries: Query[] = []
+  readonly #run: (query: Query) => Promise<QueryAnswer>
+
+  constructor(engine: SqlDialect, run: (query: Query) => Promise<QueryAnswer>) {
+    super(engine)
+    this.#run = run
+  }
+
+  override execute(query: Query): Promise<QueryAnswer> {
+    this.queries.push(query)
+    return this.#run(query)
+  }
+}
+
+async function fill({ name }: SqlDialect, execute: (sql: string) => Promise<unknown>): Promise<void> {
+  const hash = name === 'postgres' ? `decode(md5(i::text), 'hex')` : `cast(i as blob)`
+  for (const [table, row] of Object.entries(TABLES)) {
+    const values = Object.values(row).map((value) => value.replace('HASH', hash))
+    await execute(`insert into ${table} (${Object.keys(row).join(', ')})
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
+      select ${values.join(', ')} from n`)
+  }
+}
+
+/** The queries of a verb. */
+async function queriesOf(recorder: Recorder, ask: (on: Subject) => Promise<unknown>, hash: Uint8Array): Promise<Query[]> {
+  const since = recorder.engine.name === 'sqlite' ? changesSinceSeq : changesSinceXid
+  const { cursor } = await since(recorder, null)
+  const changes = () => since(recorder, recorder.engine.name === 'sqlite' ? `${ROWS - 5}` : cursor)
+  recorder.queries.length = 0
+  await ask({ reads: readsOf(recorder), tx: txOf(recorder), changes, hash })
+  return [...recorder.queries]
+}
+
+describe('on SQLite', () => {
+  let folder: string
+  let db: DatabaseSync
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-plans-'))
+    const url = join(folder, 'sluice.db')
+    await openStore({ url, log: quiet }).then((store) => store.close())
+    db = new DatabaseSync(url)
+    await fill(sqliteEngine, (sql) => Promise.resolve(db.exec(sql)))
+  })
+  afterAll(() => {
+    db.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const run = (query: Query): Promise<QueryAnswer> => {
+    const rows = db.prepare(query.sql).all(...(query.parameters as SQLInputValue[]))
+    return Promise.resolve({ rows, changed: rows.length })
+  }
+
+  /** Large tables that the plan reads from end to end. `limit` ends a reading in the order of the key. */
+  function scansOf({ sql, parameters }: Query): string[] {
+    const steps = db.prepare(`explain query plan ${sql}`).all(...(parameters as SQLInputValue[]))
+    return steps.flatMap(({ detail }) => {
+      const [, alias = ''] = /^SCAN (\w+)/.exec(String(detail)) ?? []
+      const [, table = alias] = new RegExp(`"(\\w+)" as "${alias}"`).exec(sql) ?? []
+      const isInOrder = table === 'outbox' && / limit /.test(sql)
+      return table in TABLES && !isInOrder ? [`${String(detail)}: ${sql}`] : []
+    })
+  }
+
+  test.each(FREQUENT)('%s reads no large table from end to end', async (_, ask) => {
+    db.exec('begin')
+    const queries = await queriesOf(new Recorder(sqliteEngine, run), ask, Buffer.from('7'))
+    expect(queries.length).toBeGreaterThan(0)
+    expect(queries.flatMap(scansOf)).toEqual([])
+    db.exec('rollback')
+  })
+
+  test('a scan is noticed', () => {
+    expect(scansOf({ sql: `select id from tokens where label = 'a'`, parameters: [] })).toHaveLength(1)
+    expect(scansOf({ sql: `select id from "tokens" as "t" where label = 'a'`, parameters: [] })).toHaveLength(1)
+  })
+})
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+describe.skipIf(!postgresUrl())('on PostgreSQL', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>
+  let client: Client
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await openStore({ url: database.url, log: quiet }).then((store) => store.close())
+    client = new Client({ connectionString: database.url })
+    await client.connect()
+    await fill(postgresEngine, (sql) => client.query(sql))
+    await client.query('analyze')
+  })
+  afterAll(async () => {
+    await client.end()
+    await database.drop()
+  })
+
+  const run = async ({ sql, parameters }: Query): Promise<QueryAnswer> => {
+    const { rows, rowCount } = await client.query<object>(sql, [...parameters])
+    return { rows, changed: rowCount ?? 0 }
+  }
+
+  /** Reads of large tables that read more rows than a page needs. */
+  async function longReadsOf({ sql, parameters }: Query): Promise<string[]> {
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (analyze, format json) ${sql}`, [
+      ...parameters,
+    ])
+    const [first] = rows[0]?.['QUERY PLAN'] ?? []
+    return first ? longReadsIn(first.Plan).map((read) => `${read}: ${sql}`) : ['no plan']
+  }
+
+  function longReadsIn(plan: Plan): string[] {
+    const { 'Node Type': type, 'Relation Name': table, 'Actual Rows': found, 'Actual Loops': loops } = plan
+    const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
+    const rows = (found + removed) * loops
+    const isLong = table !== undefined && / ?Scan$/.test(type) && rows > READ_MAX
+    return [...(isLong ? [`${type} of ${rows} rows of ${table}`] : []), ...(plan.Plans ?? []).flatMap(longReadsIn)]
+  }
+
+  test.each(FREQUENT)('%s reads few rows', async (_, ask) => {
+    await client.query('begin')
+    const { rows } = await client.query<{ hash: Uint8Array }>('select value_hash as hash from tokens where id = 7')
+    const queries = await queriesOf(new Recorder(postgresEngine, run), ask, rows[0]?.hash ?? new Uint8Array())
+    expect(queries.length).toBeGreaterThan(0)
+    const long: string[] = []
+    for (const query of queries) long.push(...(await longReadsOf(query)))
+    expect(long).toEqual([])
+    await client.query('rollback')
+  })
+
+  test('a long read is noticed', async () => {
+    expect(await longReadsOf({ sql: `select id from tokens where label like '%a'`, parameters: [] })).toHaveLength(1)
+  })
+})
