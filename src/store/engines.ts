@@ -8,8 +8,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { DB } from './schema.ts'
 import type { SqlDialect } from './executor.ts'
+import type { DB } from './schema.ts'
 
 export const sqliteEngine: SqlDialect = {
   name: 'sqlite',

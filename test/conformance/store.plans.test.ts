@@ -219,7 +219,11 @@ async function fill({ name }: SqlDialect, execute: (sql: string) => Promise<unkn
 }
 
 /** The queries of a verb. */
-async function queriesOf(recorder: Recorder, ask: (on: Subject) => Promise<unknown>, hash: Uint8Array): Promise<Query[]> {
+async function queriesOf(
+  recorder: Recorder,
+  ask: (on: Subject) => Promise<unknown>,
+  hash: Uint8Array,
+): Promise<Query[]> {
   const since = recorder.engine.name === 'sqlite' ? changesSinceSeq : changesSinceXid
   const { cursor } = await since(recorder, null)
   const changes = () => since(recorder, recorder.engine.name === 'sqlite' ? `${ROWS - 5}` : cursor)

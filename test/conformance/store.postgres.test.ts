@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { postgresEngine } from '../../src/store/engines.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
-import { columnsOf } from '../../src/store/tableColumns.ts'
+import { columnsOf } from '../../src/store/schema.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'

@@ -1,6 +1,6 @@
 import type { AbrLadder } from '../../core/channels/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf } from '../schema.ts'
 import { ResourceStatements } from './resource.ts'
 
 const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', {

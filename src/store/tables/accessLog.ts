@@ -1,8 +1,7 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
-import type { AccessLogTable } from '../schema.ts'
+import { sql } from 'kysely'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -93,7 +92,7 @@ export class AccessLogTxVerbs extends AccessLogReadVerbs {
   }
 }
 
-function toRow(row: AccessLogRow): Insertable<AccessLogTable> {
+function toRow(row: AccessLogRow): NewRowOf<'access_log'> {
   return {
     account_id: row.accountId,
     at_ms: row.atMs,
@@ -116,7 +115,7 @@ function toRow(row: AccessLogRow): Insertable<AccessLogTable> {
   }
 }
 
-function fromRow(row: Selectable<AccessLogTable>): AccessLogRow {
+function fromRow(row: RowOf<'access_log'>): AccessLogRow {
   return {
     id: row.id,
     accountId: row.account_id,

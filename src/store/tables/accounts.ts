@@ -1,6 +1,6 @@
 import type { Account } from '../store.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf } from '../schema.ts'
 
 type Row = { id: string; name: string; created_at_ms: number }
 

@@ -1,9 +1,7 @@
-import type { Insertable, Selectable } from 'kysely'
 import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
-import type { DB } from '../schema.ts'
+import { columnsOf, namesOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { AuditQuery, AuditRow, StoredAuditRow } from '../store.ts'
-import { columnsOf, namesOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const insert = insertion(
@@ -79,7 +77,7 @@ export class AuditTxVerbs extends AuditReadVerbs {
   }
 }
 
-const toRow = (row: AuditRow): Insertable<DB['audit']> => ({
+const toRow = (row: AuditRow): NewRowOf<'audit'> => ({
   account_id: row.accountId,
   at_ms: row.atMs,
   actor: formatActor(row.actor),
@@ -91,7 +89,7 @@ const toRow = (row: AuditRow): Insertable<DB['audit']> => ({
   after: row.after,
 })
 
-function fromRow(row: Selectable<DB['audit']>): StoredAuditRow {
+function fromRow(row: RowOf<'audit'>): StoredAuditRow {
   return {
     id: row.id,
     accountId: row.account_id,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { BoundAddress, Tx } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 type Bind = Parameters<Tx['bindings']['bind']>[0]

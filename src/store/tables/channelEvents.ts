@@ -1,8 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { RunTables } from '../runsSchema.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -58,7 +56,7 @@ export class ChannelEventTxVerbs extends ChannelEventReadVerbs {
   }
 }
 
-const fromRow = (row: Selectable<RunTables['channel_events']>): ChannelEvent => ({
+const fromRow = (row: RowOf<'channel_events'>): ChannelEvent => ({
   id: row.id,
   accountId: row.account_id,
   atMs: row.at_ms,

@@ -1,8 +1,7 @@
-import { type Selectable, sql } from 'kysely'
-import type { WebhookTable } from '../schema.ts'
+import { sql } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
@@ -151,7 +150,7 @@ const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
   updated_at_ms: webhook.updatedAtMs,
 })
 
-function fromRow(row: Selectable<WebhookTable>): ChannelWebhook {
+function fromRow(row: RowOf<'webhooks'>): ChannelWebhook {
   const { disabled_until_ms: untilMs } = row
   return {
     id: row.public_id ?? '',

@@ -1,9 +1,8 @@
-import type { Selectable } from 'kysely'
-import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { StoredCredential } from '../store.ts'
 
-type Row = Omit<Selectable<DB['credentials']>, 'secret_hash'>
+type Row = Omit<RowOf<'credentials'>, 'secret_hash'>
 
 const columns = ['id', 'account_id', 'name', 'key', 'scope', 'created_at_ms', 'used_at_ms'] as const
 

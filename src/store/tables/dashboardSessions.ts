@@ -1,10 +1,9 @@
-import type { Selectable } from 'kysely'
-import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { DashboardSession, User } from '../store.ts'
 import { userFrom } from './users.ts'
 
-type Row = Omit<Selectable<DB['dashboard_sessions']>, 'hash'>
+type Row = Omit<RowOf<'dashboard_sessions'>, 'hash'>
 
 const columns = ['id', 'user_id', 'created_at_ms', 'seen_at_ms', 'expires_at_ms', 'address', 'user_agent'] as const
 

@@ -1,6 +1,5 @@
-import type { Insertable, Selectable } from 'kysely'
-import type { DB, DeliveryTable } from '../schema.ts'
 import type { Delivery, DeliveryState, NewDelivery, Payload } from '../store.ts'
+import type { RowOf, NewRowOf } from '../schema.ts'
 
 export const DELIVERY_COLUMNS = [
   'deliveries.id',
@@ -21,7 +20,7 @@ export const DELIVERY_COLUMNS = [
   'redelivery_of',
 ] as const
 
-export function toDeliveryRow(row: NewDelivery): Insertable<DeliveryTable> {
+export function toDeliveryRow(row: NewDelivery): NewRowOf<'deliveries'> {
   return {
     id: row.id,
     event_id: row.eventId,
@@ -38,7 +37,7 @@ export function toDeliveryRow(row: NewDelivery): Insertable<DeliveryTable> {
   }
 }
 
-export function fromDeliveryRow(row: Omit<Selectable<DeliveryTable>, 'node' | 'attempt' | 'not_before_ms'>): Delivery {
+export function fromDeliveryRow(row: Omit<RowOf<'deliveries'>, 'node' | 'attempt' | 'not_before_ms'>): Delivery {
   return {
     id: row.id,
     eventId: row.event_id,
@@ -61,7 +60,7 @@ export function fromDeliveryRow(row: Omit<Selectable<DeliveryTable>, 'node' | 'a
 
 /** Null while the bytes are not stored. */
 export function fromPayloadRow(
-  row: Pick<Selectable<DB['delivery_payloads']>, 'body' | 'content_type' | 'headers'>,
+  row: Pick<RowOf<'delivery_payloads'>, 'body' | 'content_type' | 'headers'>,
 ): Payload | null {
   if (row.body === null || row.content_type === null || row.headers === null) return null
   return { body: row.body, contentType: row.content_type, headers: JSON.parse(row.headers) as Payload['headers'] }

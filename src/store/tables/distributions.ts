@@ -1,9 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Distribution, DistributionRules } from '../../core/channels/types.ts'
 import { statement, Verbs } from '../executor.ts'
-import type { DB } from '../schema.ts'
+import { columnsOf, type DB } from '../schema.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { PartStatements, ResourceStatements } from './resource.ts'
 

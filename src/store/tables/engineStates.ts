@@ -1,8 +1,7 @@
-import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
-import type { EngineStateTable } from '../runsSchema.ts'
+import { type RawBuilder, sql } from 'kysely'
 import { type DialectName, type Executor, statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { EngineStateRecord, StoredEngineState } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const isExpired = (engine: DialectName): RawBuilder<number> =>
@@ -127,7 +126,7 @@ export class EngineStateTxVerbs extends EngineStateReadVerbs {
   }
 }
 
-const toRow = (state: EngineStateRecord): Insertable<EngineStateTable> => ({
+const toRow = (state: EngineStateRecord): NewRowOf<'engine_states'> => ({
   engine_id: state.engineId,
   account_id: state.accountId,
   channel_id: state.channelId,
@@ -140,7 +139,7 @@ const toRow = (state: EngineStateRecord): Insertable<EngineStateTable> => ({
   run_id: state.runId,
 })
 
-const fromRow = (row: Selectable<EngineStateTable> & { expired: number }): StoredEngineState => ({
+const fromRow = (row: RowOf<'engine_states'> & { expired: number }): StoredEngineState => ({
   engineId: row.engine_id,
   accountId: row.account_id,
   channelId: row.channel_id,

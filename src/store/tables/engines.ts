@@ -1,7 +1,7 @@
 import type { ActiveStatus, Engine } from '../../core/channels/types.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { ChildListQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { PartStatements } from './resource.ts'

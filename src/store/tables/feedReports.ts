@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { type Executor, inSlices } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { feedFromRow } from './feedRow.ts'
 
 /** Reports of deleted feeds are left out. */

@@ -1,6 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { FeedTable } from '../schema.ts'
 import type { StoredFeed } from '../store.ts'
+import type { RowOf } from '../schema.ts'
 
 /** The columns of a feed without what is measured of it, which is large. */
 export const FEED_COLUMNS = [
@@ -16,7 +15,7 @@ export const FEED_COLUMNS = [
   'feeds.ended_at_ms',
 ] as const
 
-export type FeedRow = Omit<Selectable<FeedTable>, 'reading' | 'most_viewers' | 'bytes_out'>
+export type FeedRow = Omit<RowOf<'feeds'>, 'reading' | 'most_viewers' | 'bytes_out'>
 
 export const feedFromRow = (row: FeedRow): StoredFeed => ({
   feedId: row.id,

@@ -1,6 +1,6 @@
 import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { Newest, StoredIngest } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { PartStatements } from './resource.ts'
 

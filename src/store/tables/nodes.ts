@@ -1,8 +1,7 @@
-import { type Selectable, sql } from 'kysely'
-import type { NodeTable } from '../schema.ts'
+import { sql } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 import { nodeActivity } from './nodeActivity.ts'
@@ -139,7 +138,7 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 }
 
-const fromRow = (row: Selectable<NodeTable> & { expired: number }): Node => ({
+const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({
   id: row.id,
   hostKey: row.host_key,
   pid: row.pid,

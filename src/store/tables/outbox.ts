@@ -1,8 +1,6 @@
-import type { Insertable, Selectable } from 'kysely'
-import type { DB } from '../schema.ts'
 import { insertion, statement, Verbs } from '../executor.ts'
+import { columnsOf, namesOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { OutboxEvent } from '../store.ts'
-import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
 const insert = insertion(
@@ -40,7 +38,7 @@ export class OutboxTxVerbs extends OutboxReadVerbs {
   }
 }
 
-const toRow = (event: OutboxEvent): Insertable<DB['outbox']> => ({
+const toRow = (event: OutboxEvent): NewRowOf<'outbox'> => ({
   account_id: event.accountId,
   type: event.type,
   event: event.event,
@@ -49,7 +47,7 @@ const toRow = (event: OutboxEvent): Insertable<DB['outbox']> => ({
   created_at_ms: event.createdAtMs,
 })
 
-function fromRow(row: Selectable<DB['outbox']>): OutboxEvent & { id: number } {
+function fromRow(row: RowOf<'outbox'>): OutboxEvent & { id: number } {
   return {
     id: row.id,
     accountId: row.account_id,

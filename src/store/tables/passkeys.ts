@@ -1,8 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { Passkey } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 
 const byId = statement((db, p: { id: string }) =>
   db.selectFrom('passkeys').select(columnsOf('passkeys')).where('id', '=', p.id),
@@ -98,7 +96,7 @@ export class PasskeyTxVerbs extends PasskeyReadVerbs {
   }
 }
 
-function fromRow(row: Selectable<DB['passkeys']>): Passkey {
+function fromRow(row: RowOf<'passkeys'>): Passkey {
   return {
     id: row.id,
     userId: row.user_id,

@@ -1,6 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { Provisioned } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 
 interface Name {
   accountId: string

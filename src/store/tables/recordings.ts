@@ -1,12 +1,11 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
-import type { RecordingTable } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 
-type Row = Selectable<RecordingTable>
+type Row = RowOf<'recordings'>
 
 const insert = statement((db, p: Row) =>
   db.insertInto('recordings').values({

@@ -1,6 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { ReloadRequest } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 
 const insert = statement((db, p: { id: string; nodeId: string; isCheck: 0 | 1; askedAtMs: number }) =>
   db.insertInto('reload_requests').values({

@@ -1,13 +1,12 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { ChannelTables } from '../channelsSchema.ts'
 import { type Executor, inSlices, type Statement, statement } from '../executor.ts'
-import { columnsOf } from '../tableColumns.ts'
+import { columnsOf, type DB } from '../schema.ts'
 import { lockRows } from './lockRows.ts'
 
 /** Tables whose rows have an id of their own and belong to an account. */
 type ResourceName = {
-  [T in keyof ChannelTables]: ChannelTables[T] extends Common ? T : never
-}[keyof ChannelTables]
+  [T in keyof DB]: DB[T] extends Common ? T : never
+}[keyof DB]
 
 interface Common {
   id: string
@@ -28,12 +27,12 @@ interface Shape<Row, T> {
 /** The verbs that all tables of resources share. */
 export class ResourceStatements<N extends ResourceName, T extends { id: string }> {
   readonly #table: 'resources'
-  readonly #shape: Shape<ChannelTables[N], T>
+  readonly #shape: Shape<DB[N], T>
   readonly #byId: Statement<{ accountId: string; id: string }, Common>
   readonly #lock: Statement<{ accountId: string; id: string }, Common>
   readonly #remove: Statement<{ id: string }, unknown>
 
-  constructor(table: N, shape: Shape<ChannelTables[N], T>) {
+  constructor(table: N, shape: Shape<DB[N], T>) {
     const name = table as unknown as 'resources'
     this.#table = name
     this.#shape = shape
@@ -51,7 +50,7 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
 
   /** Converts rows of any query on this table into resources. */
   read(rows: readonly unknown[]): T[] {
-    return rows.map((row) => this.#shape.fromRow(row as Selectable<ChannelTables[N]>))
+    return rows.map((row) => this.#shape.fromRow(row as Selectable<DB[N]>))
   }
 
   async get(executor: Executor, accountId: string, id: string): Promise<T | undefined> {
@@ -93,7 +92,7 @@ export class PartStatements<
   readonly #ofChannel: Statement<{ channelId: string }, unknown>
   readonly #count: Statement<{ channelId: string }, { n: number }>
 
-  constructor(table: N, shape: Shape<ChannelTables[N], T>) {
+  constructor(table: N, shape: Shape<DB[N], T>) {
     super(table, shape)
     const columns = columnsOf(table) as readonly unknown[] as readonly 'parts.id'[]
     const parts = (db: unknown, p: { channelId: string }) =>

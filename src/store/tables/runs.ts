@@ -1,10 +1,8 @@
-import type { Insertable, Selectable } from 'kysely'
 import type { DatedSpan } from '../../base/clock.ts'
 import type { Cause } from '../../core/channels/runs/engine.ts'
-import type { RunTable } from '../runsSchema.ts'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 
 const byId = statement((db, p: { id: string }) =>
@@ -123,7 +121,7 @@ export class RunTxVerbs extends RunReadVerbs {
   }
 }
 
-const toRow = (run: Run): Insertable<RunTable> => ({
+const toRow = (run: Run): NewRowOf<'runs'> => ({
   id: run.id,
   account_id: run.accountId,
   channel_id: run.channelId,
@@ -141,7 +139,7 @@ const toRow = (run: Run): Insertable<RunTable> => ({
   heartbeat_at_ms: run.heartbeatAtMs,
 })
 
-const fromRow = (row: Selectable<RunTable>): Run => ({
+const fromRow = (row: RowOf<'runs'>): Run => ({
   id: row.id,
   accountId: row.account_id,
   channelId: row.channel_id,

@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from 'kysely'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
 import { ResourceStatements } from './resource.ts'

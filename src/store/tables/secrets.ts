@@ -1,9 +1,8 @@
-import type { Selectable } from 'kysely'
-import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { ApiSecret } from '../store.ts'
 
-type Row = Omit<Selectable<DB['secrets']>, 'hash'>
+type Row = Omit<RowOf<'secrets'>, 'hash'>
 
 const columns = ['id', 'account_id', 'name', 'hint', 'created_at_ms', 'refreshed_at_ms', 'used_at_ms'] as const
 

@@ -1,14 +1,13 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session } from '../../core/sessions/types.ts'
-import type { SessionTable } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { SessionEnd, SessionQuery, SessionScope, StoredSession } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { countUsage, endSessions, type Total } from './usage.ts'
 
-const insert = statement((db, p: Insertable<SessionTable>) =>
+const insert = statement((db, p: NewRowOf<'sessions'>) =>
   db.insertInto('sessions').values({
     id: p.id,
     action: p.action,
@@ -220,7 +219,7 @@ export class SessionTxVerbs extends Verbs {
   }
 }
 
-const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
+const fromRow = (row: RowOf<'sessions'>): StoredSession => ({
   id: row.id,
   action: row.action as StoredSession['action'],
   protocol: row.protocol as StoredSession['protocol'],

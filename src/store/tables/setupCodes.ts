@@ -1,6 +1,6 @@
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf } from '../schema.ts'
 import type { SetupCode } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 
 const byHash = statement((db, p: { hash: Uint8Array }) =>
   db.selectFrom('setup_codes').select(columnsOf('setup_codes')).where('hash', '=', p.hash),

@@ -6,11 +6,10 @@ import {
   sql,
   type SqlBool,
 } from 'kysely'
-import type { DB } from '../schema.ts'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
+import { columnsOf, type DB } from '../schema.ts'
 import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
 import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 import { lastUse } from './tokenUses.ts'

@@ -1,15 +1,14 @@
-import type { Insertable, Selectable } from 'kysely'
 import type { StreamEntry } from '../../core/access/streamName.ts'
 import type { FeedRendition } from '../../core/hls/feedRungs.ts'
-import type { TokenTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
+import type { RowOf, NewRowOf } from '../schema.ts'
 
 /** `last_used_at_ms` is of the table `token_uses`; absent where it was not read. */
-export type TokenRow = Selectable<TokenTable> & { last_used_at_ms?: number | null }
+export type TokenRow = RowOf<'tokens'> & { last_used_at_ms?: number | null }
 
 /** All columns but the id, which the database assigns. */
-export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
+export type TokenValues = Required<Omit<NewRowOf<'tokens'>, 'id'>>
 
 const flag = (value: boolean): DbBoolean => (value ? 1 : 0)
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
+import type { DB } from '../schema.ts'
 
 export interface Usable {
   id: number

@@ -1,7 +1,7 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, insertion, statement, Verbs } from '../executor.ts'
+import { columnsOf, namesOf } from '../schema.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
-import { columnsOf, namesOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { lastUse } from './tokenUses.ts'

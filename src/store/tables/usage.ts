@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
-import type { SessionTable, UsageTable } from '../schema.ts'
 import { type Executor, inSlices } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { SessionEnd } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 export type Total = Bytes & { readonly id: string }
 /** What bytes of a session count for. */
 export type Counted = Pick<
-  SessionTable,
+  RowOf<'sessions'>,
   | 'action'
   | 'account_id'
   | 'stream_name'
@@ -129,7 +129,7 @@ export async function addToHours<T>(
   rises: readonly Rise<T>[],
   atMsOf: (total: T) => number,
 ): Promise<void> {
-  const hours = new Map<string, UsageTable>()
+  const hours = new Map<string, RowOf<'usage_hourly'>>()
   for (const rise of rises.filter(isCounted)) {
     const hour = hourOf(rise, Math.floor(atMsOf(rise.total) / HOUR_MS) * HOUR_MS)
     const { bytes_in, bytes_out, cache_bytes, ...key } = hour
@@ -147,7 +147,7 @@ export async function addToHours<T>(
   await inSlices(sorted, (slice) => addSlice(executor, slice))
 }
 
-const addSlice = (executor: Executor, hours: readonly UsageTable[]): Promise<number> =>
+const addSlice = (executor: Executor, hours: readonly RowOf<'usage_hourly'>[]): Promise<number> =>
   executor.change((db) =>
     db
       .insertInto('usage_hourly')
@@ -163,7 +163,7 @@ const addSlice = (executor: Executor, hours: readonly UsageTable[]): Promise<num
       ),
   )
 
-const hourOf = ({ of, bytesIn, bytesOut, cacheBytes = 0 }: Rise<unknown>, hourMs: number): UsageTable => ({
+const hourOf = ({ of, bytesIn, bytesOut, cacheBytes = 0 }: Rise<unknown>, hourMs: number): RowOf<'usage_hourly'> => ({
   account_id: of.account_id,
   hour_ms: hourMs,
   stream_name: of.stream_name,

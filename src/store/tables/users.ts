@@ -1,7 +1,6 @@
-import type { Selectable } from 'kysely'
 import type { UserRole } from '../../core/users/types.ts'
-import type { DB } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { User } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
@@ -117,7 +116,7 @@ export class UserTxVerbs extends UserReadVerbs {
   }
 }
 
-export function userFrom(row: Selectable<DB['users']>): User {
+export function userFrom(row: RowOf<'users'>): User {
   return {
     id: row.id,
     accountId: row.account_id,

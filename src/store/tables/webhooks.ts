@@ -1,10 +1,8 @@
-import type { Insertable, Selectable } from 'kysely'
 import { NO_HOOKS } from '../../core/webhooks/kinds.ts'
 import type { Health, HookSwitches } from '../../core/webhooks/types.ts'
-import type { WebhookTable } from '../schema.ts'
 import { statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
-import { columnsOf } from '../tableColumns.ts'
 import { lockRows } from './lockRows.ts'
 import { deletePendingDeliveries } from './deliveries.ts'
 
@@ -121,7 +119,7 @@ export class WebhookTxVerbs extends WebhookReadVerbs {
   }
 }
 
-type HealthColumns = Pick<WebhookTable, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
+type HealthColumns = Pick<RowOf<'webhooks'>, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
 
 const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
   failures_in_row: failuresInRow,
@@ -135,7 +133,7 @@ const switchesOf = (events: string): HookSwitches => ({
   ...Object.fromEntries((JSON.parse(events) as string[]).map((type) => [type, true])),
 })
 
-function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
+function toRow(webhook: Omit<StoredWebhook, 'id'>): NewRowOf<'webhooks'> {
   const { hooks } = webhook
   return {
     account_id: webhook.accountId,
@@ -148,7 +146,7 @@ function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
   }
 }
 
-function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
+function fromRow(row: RowOf<'webhooks'>): StoredWebhook {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -165,5 +163,5 @@ function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
 }
 
 /** The last probe; absent before the first pause. */
-export const probedOf = ({ probed_at_ms: atMs }: Pick<Selectable<WebhookTable>, 'probed_at_ms'>) =>
+export const probedOf = ({ probed_at_ms: atMs }: Pick<RowOf<'webhooks'>, 'probed_at_ms'>) =>
   atMs === null ? {} : { probedAtMs: atMs }
