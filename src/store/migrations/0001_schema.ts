@@ -180,6 +180,17 @@ async function accessLog(make: Maker): Promise<void> {
   await make.index('access_log_codes', 'access_log', ['account_id', 'at_ms', 'source', 'code', 'count'])
   await make.index('access_log_id', 'access_log', ['id'])
   await make.index('access_log_at', 'access_log', ['at_ms'])
+  await make.sizes('access_log', {
+    access_log: '1000000 1000000 1 1',
+    access_log_token: '1000000 1000000 100 1 1',
+    access_log_stream: '1000000 1000000 1000 1 1',
+    access_log_address: '1000000 1000000 100 1 1',
+    access_log_code: '100000 100000 10000 1 1',
+    access_log_refused: '100000 100000 1 1',
+    access_log_codes: '1000000 1000000 1 1 1 1',
+    access_log_id: '1000000 1',
+    access_log_at: '1000000 1',
+  })
 }
 
 /**
