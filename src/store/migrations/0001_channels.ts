@@ -91,7 +91,7 @@ async function runs(make: Maker): Promise<void> {
   )
   await make.index('engine_states_channel', 'engine_states', ['channel_id'])
   // Searched every second, among the states of all engines that ever ran.
-  await make.index('engine_states_wanted', 'engine_states', ['wanted'])
+  await make.index('engine_states_wanted', 'engine_states', ['wanted'], 'wanted = 1')
   await make.index('engine_states_node', 'engine_states', ['node'])
   await make.table(
     'runs',

@@ -31,7 +31,7 @@ const busy = statement((db, _none: object, engine) =>
     .select(isExpired(engine).as('expired'))
     // Two short index ranges. SQLite uses them only without an `order by`, and never for `is not null`; otherwise it would
     // read all engines that ever ran, every second. No node has an empty name.
-    .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', '>', '')])),
+    .where((eb) => eb.or([eb('wanted', '=', sql.lit(1 as const)), eb('node', '>', '')])),
 )
 
 const remove = statement((db, p: { engineId: string }) =>

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { ActiveStatus, Engine } from '../../core/channels/types.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
@@ -42,7 +43,8 @@ const unstopped = statement((db, _none: object) =>
   db
     .selectFrom('engines')
     .select(columnsOf('engines'))
-    .where('status', '<>', 'stopped')
+    // A literal, because the planner cannot match a partial index with a parameter.
+    .where('status', '<>', sql.lit('stopped' as const))
     .orderBy('created_at_ms')
     .orderBy('id'),
 )
