@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
+import { mapFlagColumns } from '../core/tokens/flags.ts'
 import { CHANNEL_TABLES } from './channelsSchema.ts'
 import {
   BYTES,
@@ -59,12 +60,7 @@ const TABLES = {
     bind_ips_on_usage: NUMBER,
     allowed_countries: TEXT,
     denied_countries: TEXT,
-    end_sessions_on_update: FLAG,
-    end_at_expiry: FLAG,
-    subscribe_requires_auth: FLAG,
-    record: FLAG,
-    enable_thumbnails: FLAG,
-    multisource: FLAG,
+    ...mapFlagColumns(() => FLAG),
     priority: NUMBER_OR_NULL,
     /** JSON: the renditions that a publish token asks for. */
     renditions: TEXT,

@@ -56,6 +56,7 @@ export const PUBLISH_FLAGS = {
 export const TOKEN_FLAGS = { ...COMMON_FLAGS, ...PUBLISH_FLAGS }
 
 export type TokenFlag = keyof typeof TOKEN_FLAGS
+type TokenFlagColumn = (typeof TOKEN_FLAGS)[TokenFlag]['column']
 
 export const flagNames = <F extends string>(flags: TokenFlags<F>): readonly F[] => Object.keys(flags) as F[]
 
@@ -69,3 +70,10 @@ export const pickFlags = <F extends string>(
   flags: TokenFlags<F>,
   from: Readonly<Record<NoInfer<F>, boolean>>,
 ): Record<F, boolean> => mapFlags(flags, (name) => from[name])
+
+/** An object with the columns of all flags. */
+export function mapFlagColumns<V>(make: (name: TokenFlag) => V): Record<TokenFlagColumn, V> {
+  const made: Partial<Record<TokenFlagColumn, V>> = {}
+  for (const name of flagNames(TOKEN_FLAGS)) made[TOKEN_FLAGS[name].column] = make(name)
+  return made as Record<TokenFlagColumn, V>
+}

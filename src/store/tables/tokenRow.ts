@@ -1,5 +1,6 @@
 import type { StreamEntry } from '../../core/access/streamName.ts'
 import type { FeedRendition } from '../../core/hls/feedRungs.ts'
+import { mapFlagColumns, mapFlags, TOKEN_FLAGS } from '../../core/tokens/flags.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 import type { RowOf, NewRowOf } from '../schema.ts'
@@ -25,12 +26,7 @@ export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
     bind_ips_on_usage: token.bindIpsOnUsage,
     allowed_countries: JSON.stringify(token.allowedCountries),
     denied_countries: JSON.stringify(token.deniedCountries),
-    end_sessions_on_update: flag(token.endSessionsOnUpdate),
-    end_at_expiry: flag(token.endAtExpiry),
-    subscribe_requires_auth: flag(token.subscribeRequiresAuth),
-    record: flag(token.record),
-    enable_thumbnails: flag(token.enableThumbnails),
-    multisource: flag(token.multisource),
+    ...mapFlagColumns((name) => flag(token[name])),
     priority: token.priority,
     renditions: JSON.stringify(token.hlsRenditions),
     tracking_id: token.trackingId,
@@ -56,12 +52,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     bindIpsOnUsage: row.bind_ips_on_usage,
     allowedCountries: list<string>(row.allowed_countries),
     deniedCountries: list<string>(row.denied_countries),
-    endSessionsOnUpdate: row.end_sessions_on_update === 1,
-    endAtExpiry: row.end_at_expiry === 1,
-    subscribeRequiresAuth: row.subscribe_requires_auth === 1,
-    record: row.record === 1,
-    enableThumbnails: row.enable_thumbnails === 1,
-    multisource: row.multisource === 1,
+    ...mapFlags(TOKEN_FLAGS, (name) => row[TOKEN_FLAGS[name].column] === 1),
     priority: row.priority,
     hlsRenditions: list<FeedRendition>(row.renditions),
     trackingId: row.tracking_id,
