@@ -71,13 +71,20 @@ describe('the manifests', () => {
         if (/PASSWORD/.test(value)) expect(value).toContain('${POSTGRES_PASSWORD:?')
   })
 
-  test('name the image of this version', () => {
+  test('name this version, and so do the guide and the changelog', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
     const texts = readdirSync(new URL('packaging/kubernetes/', root)).map((name) =>
       read(`packaging/kubernetes/${name}`),
     )
     for (const text of [...texts, read('packaging/compose.yaml')])
       expect(text).toContain(`image: localhost/sluice:${version}`)
+    const packages = read('docs/guides/install.md').matchAll(/sluice[-_:](\d+\.\d+\.\d+)/g)
+    expect(new Set([...packages].map(([, named]) => named))).toEqual(new Set([version]))
+    // Below what is not released yet.
+    expect([...read('CHANGELOG.md').matchAll(/^## (\S+)/gm)].map(([, named]) => named).slice(0, 2)).toEqual([
+      'Unreleased',
+      version,
+    ])
   })
 })
 

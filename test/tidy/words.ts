@@ -93,6 +93,7 @@ const REWRITTEN: readonly string[] = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'ARCHITECTURE.md',
+  'CHANGELOG.md',
 ]
 
 /** Its own test names what it must find. */
