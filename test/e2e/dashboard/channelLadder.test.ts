@@ -26,7 +26,7 @@ test('a ladder shows what it copies and that it has audio alone, where it is cho
   await ladder.getByText(`Renditions: ${high}, ${low}.`, { exact: true }).waitFor()
   await ladder.locator('select').selectOption('As it comes')
   const variants = `${high} (copied), ${isolated(HOSTILE)}, audio alone`
-  await ladder.getByText(`Renditions: ${variants}. Sluice passes the H.264 of your encoder as ${high}.`).waitFor()
+  await ladder.getByText(`Renditions: ${variants}. Sluice passes the H.264 of your publisher as ${high}.`).waitFor()
   await page.getByText('RTMP, dialled').click()
   await ladder.getByText(`Sluice encodes ${high} too, because it copies pushed sources only.`).waitFor()
   await page.getByText('RTMP, pushed').click()

@@ -127,7 +127,7 @@ test('the demo page leads a user here with the stream of its address, and to the
 
 test('an encoder gets its addresses, as the server says how it is reached', async () => {
   const { data } = await dashboard.api('GET', '/api/server')
-  await page.click('text=OBS or an encoder')
+  await page.click('text=OBS or another program')
   await page.waitForSelector('.copy >> button:has-text("Show")')
   // The answer about the chosen token comes late. The page must not show the value of the one before meanwhile.
   const late = Promise.withResolvers<void>()
@@ -152,7 +152,7 @@ test('an encoder gets its addresses, as the server says how it is reached', asyn
 test('addresses for an encoder whose token cannot be read say so, and come when it can', async () => {
   const address = '**/api/publish_token/*'
   await page.route(address, (route) => route.abort())
-  await page.click('text=OBS or an encoder')
+  await page.click('text=OBS or another program')
   await page.waitForSelector('.notice[data-s=error] >> button')
   expect(await page.locator('.copy').count()).toBe(0)
   await page.unroute(address)

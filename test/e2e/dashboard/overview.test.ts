@@ -51,7 +51,7 @@ test('an empty overview teaches the next step', async () => {
   await page.waitForSelector('.plot-canvas canvas:not([data-theme])')
   await page.waitForSelector('.plot-canvas canvas[data-theme]', { state: 'detached' })
   await page.click('text=Addresses for OBS')
-  await page.waitForURL(({ hash }) => hash === '#/live?from=encoder')
+  await page.waitForURL(({ hash }) => hash === '#/live?from=program')
   await page.close()
 })
 

@@ -8,7 +8,7 @@ import '../parts/screen.css'
 
 const text = words.goLive
 
-/** The user's own video, with what lies over its corners. `isLive`: an encoder broadcasts the stream. */
+/** The user's own video, with what lies over its corners. `isLive`: another program broadcasts the stream. */
 export function Screen({
   children,
   isFlat = false,
@@ -25,7 +25,7 @@ export function Screen({
         <OwnVideo media={source.media} label={text.ownVideo} />
       ) : (
         <div class="middle">
-          <p>{isLive ? text.fromEncoder : text.chooseVideo}</p>
+          <p>{isLive ? text.fromProgram : text.chooseVideo}</p>
         </div>
       )}
       {source && isVideoOff.value && (
@@ -38,7 +38,7 @@ export function Screen({
   )
 }
 
-/** Whether this browser is on the air, and since when. `isLive`: the stream is, perhaps from an encoder. */
+/** Whether this browser is on the air, and since when. `isLive`: the stream is, perhaps from another program. */
 export function AirBadge({ isLive = false }: { readonly isLive?: boolean }) {
   const { state, sinceMs } = air.value
   if (state === 'connecting' || state === 'reconnecting')

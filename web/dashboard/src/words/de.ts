@@ -177,7 +177,7 @@ export const de: Sentences = {
     publishLabel: (stream) => `${stream}: senden`,
     subscribeLabel: (stream) => `${stream}: Zuschauer`,
     airTitle: 'Gehen Sie auf Sendung',
-    airLead: 'Mit diesem Browser oder mit Ihrem Encoder. Die Seite merkt es von selbst.',
+    airLead: 'Mit diesem Browser, mit OBS oder Ähnlichem. Die Seite merkt es von selbst.',
     fromBrowser: 'Aus diesem Browser',
     fromObs: 'Aus OBS',
     waiting: 'Wartet auf Ihren Stream',
@@ -297,7 +297,7 @@ export const de: Sentences = {
     notLiveText: (stream) => `Die Seite zeigt ${stream}, sobald die Sendung beginnt.`,
     uneven: (lowest, highest) => `Er kommt ungleichmäßig an: ${lowest} bis ${highest}.`,
     unevenText:
-      'Entweder ist am Encoder keine konstante Bitrate eingestellt, oder das Netz hält sie nicht. In OBS: Ausgabe, Qualitätsregulierung CBR.',
+      'Entweder ist am Sender keine konstante Bitrate eingestellt, oder das Netz hält sie nicht. In OBS: Ausgabe, Qualitätsregulierung CBR.',
     stalled: 'Der Sender ist verbunden und sendet keine Medien.',
     player: {
       watch: 'Hier ansehen',
@@ -381,16 +381,16 @@ export const de: Sentences = {
   goLive: {
     title: 'Live gehen',
     sub: 'Dieser Browser sendet. Nichts wird installiert.',
-    subEncoder: 'OBS oder ein anderer Encoder sendet.',
+    subProgram: 'OBS oder ein anderes Programm sendet.',
     from: 'Von wo',
     browser: 'Dieser Browser',
-    encoderChoice: 'OBS oder ein Encoder',
+    programChoice: 'OBS oder ein anderes Programm',
     form: 'Sendung',
     video: 'Video',
     sources: { test: 'Test', camera: 'Kamera', screen: 'Bildschirm' },
     ownVideo: 'Ihr Video',
     chooseVideo: 'Wählen Sie, was zu sehen ist.',
-    fromEncoder: 'Ein Encoder sendet diesen Stream.',
+    fromProgram: 'OBS oder ein anderes Programm sendet diesen Stream.',
     videoIsOff: 'Ihr Video ist aus.',
     offAir: 'Nicht auf Sendung',
     live: 'Live',
@@ -489,7 +489,7 @@ export const de: Sentences = {
       cannot_send_codec: 'Dieser Browser kann den Codec nicht senden.',
       other: 'Die Sendung ist zu Ende.',
     },
-    encoder: {
+    program: {
       title: 'Das tragen Sie in OBS ein',
       protocol: 'Protokoll',
       whipNote: 'Einstellungen, Stream, Plattform WHIP, dann diese zwei:',
@@ -513,7 +513,7 @@ export const de: Sentences = {
         create: 'Neuer Publish-Token',
         emptyTitle: 'Noch kann nichts senden',
         emptyText:
-          'Mit einem Publish-Token sendet ein Encoder oder Browser unter den Namen, die Sie wählen. Machen Sie einen je Person oder Gerät.',
+          'Mit einem Publish-Token sendet ein Programm oder Browser unter den Namen, die Sie wählen. Machen Sie einen je Person oder Gerät.',
       },
       subscribe: {
         tab: 'Subscribe',
@@ -687,7 +687,7 @@ export const de: Sentences = {
         enableThumbnails: { label: 'Vorschaubilder', note: 'Alle paar Sekunden ein Standbild des Videos.' },
         multisource: {
           label: 'Mehrere Quellen',
-          note: 'Encoder mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
+          note: 'Sender mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
         },
         endSessionsOnUpdate: {
           label: 'Sitzungen bei Änderung beenden',
@@ -754,7 +754,7 @@ export const de: Sentences = {
       output: 'Ausgabe',
       outputValue: 'H.264, 1080p50, 6.000 kbit/s konstant, Keyframe alle 2 s, keine B-Frames',
       rtmpNoSite:
-        'Dieser Token erlaubt nur bestimmte Websites. Ein Encoder über RTMP hat keine, also weist Sluice ihn ab.',
+        'Dieser Token erlaubt nur bestimmte Websites. Ein Sender über RTMP hat keine, also weist Sluice ihn ab.',
       rtmpOff: 'Dieser Token beschränkt oder bindet Adressen, und dann wird RTMP abgewiesen. Benutzen Sie WHIP.',
       ffmpeg: 'ffmpeg über RTMP',
       showValue: 'Den Wert im Code zeigen',
@@ -832,7 +832,7 @@ export const de: Sentences = {
   // Channels
   channels: {
     title: 'Kanäle',
-    sub: 'Von einem Encoder über Renditions zu vielen Zuschauern.',
+    sub: 'Von einem Sender über Renditions zu vielen Zuschauern.',
     create: 'Neuer Kanal',
     which: 'Gezeigte Kanäle',
     filters: { all: 'Alle', running: 'Laufend', error: 'Mit Fehlern' },
@@ -874,13 +874,13 @@ export const de: Sentences = {
     distributionName: 'Web',
     source: 'Quelle',
     types: { 'rtmp-push': 'RTMP, kommt an', 'rtmp-pull': 'RTMP, wird geholt', 'srt-pull': 'SRT, wird geholt' },
-    pushHint: 'Ihr Encoder verbindet sich mit Sluice und einem Streamschlüssel.',
+    pushHint: 'Ihr Sender, etwa OBS, verbindet sich mit Sluice und einem Streamschlüssel.',
     pullHint: 'Sluice ruft Ihre Quelle und versucht es, bis sie antwortet.',
     url: 'Adresse der Quelle',
     ladder: 'ABR-Leiter',
     renditions: (labels) => `Renditions: ${labels}.`,
     copyPushed: (label) =>
-      `Sluice gibt das H.264 Ihres Encoders als ${label} weiter. Senden Sie alle 2 Sekunden ein Keyframe.`,
+      `Sluice gibt das H.264 Ihres Senders als ${label} weiter. Senden Sie alle 2 Sekunden ein Keyframe.`,
     copyPulled: (label) => `Sluice kodiert auch ${label}, denn es kopiert nur Quellen, die ankommen.`,
     countries: 'Erlaubte Länder',
     countriesHint: 'Je zwei Buchstaben, zum Beispiel DE. Leer: jedes Land.',
@@ -912,7 +912,7 @@ export const de: Sentences = {
     key: 'Streamschlüssel',
     newKey: 'Neuer Schlüssel',
     rotateTitle: (name) => `Einen neuen Streamschlüssel für ${name} machen?`,
-    rotateText: 'Ein Encoder, der den jetzigen Schlüssel benutzt, wird sofort getrennt.',
+    rotateText: 'Ein Sender, der den jetzigen Schlüssel benutzt, wird sofort getrennt.',
     rotated: 'Neuer Streamschlüssel gemacht',
     priority: (priority) => `Vorrang ${priority}`,
     ladder: (name, variants) => `Leiter ${name}: ${variants}`,

@@ -170,7 +170,7 @@ export const en = {
     publishLabel: (stream: string) => `${stream}: broadcast`,
     subscribeLabel: (stream: string) => `${stream}: viewers`,
     airTitle: 'Go on air',
-    airLead: 'Use this browser or your encoder. This page notices by itself.',
+    airLead: 'Use this browser, OBS or the like. This page notices by itself.',
     fromBrowser: 'From this browser',
     fromObs: 'From OBS',
     waiting: 'Waiting for your stream',
@@ -294,7 +294,7 @@ export const en = {
     notLiveText: (stream: string) => `The page shows ${stream} as soon as its broadcast begins.`,
     uneven: (lowest: string, highest: string) => `It arrives unevenly: ${lowest} to ${highest}.`,
     unevenText:
-      'Either the encoder is not set to a constant bitrate, or the network does not hold it. In OBS: Output, Rate control CBR.',
+      'Either the publisher is not set to a constant bitrate, or the network does not hold it. In OBS: Output, Rate control CBR.',
     stalled: 'The publisher is connected, and sends no media.',
     player: {
       watch: 'Watch here',
@@ -378,16 +378,16 @@ export const en = {
   goLive: {
     title: 'Go live',
     sub: 'This browser broadcasts. Nothing is installed.',
-    subEncoder: 'OBS or another encoder broadcasts.',
+    subProgram: 'OBS or another program broadcasts.',
     from: 'From where',
     browser: 'This browser',
-    encoderChoice: 'OBS or an encoder',
+    programChoice: 'OBS or another program',
     form: 'Broadcast',
     video: 'Video',
     sources: { test: 'Test', camera: 'Camera', screen: 'Screen' },
     ownVideo: 'Your video',
     chooseVideo: 'Choose what to show.',
-    fromEncoder: 'An encoder sends this stream.',
+    fromProgram: 'OBS or another program sends this stream.',
     videoIsOff: 'Your video is off.',
     offAir: 'Off the air',
     live: 'Live',
@@ -482,7 +482,7 @@ export const en = {
       cannot_send_codec: 'This browser cannot send that codec.',
       other: 'The broadcast ended.',
     },
-    encoder: {
+    program: {
       title: 'Enter this in OBS',
       protocol: 'Protocol',
       whipNote: 'Settings, Stream, Service WHIP, then these two:',
@@ -506,7 +506,7 @@ export const en = {
         create: 'New publish token',
         emptyTitle: 'No client can broadcast yet',
         emptyText:
-          'A publish token lets an encoder or a browser broadcast under the stream names that you choose. Make one for each person or device.',
+          'A publish token lets a program or a browser broadcast under the stream names that you choose. Make one for each person or device.',
       },
       subscribe: {
         tab: 'Subscribe',
@@ -679,7 +679,7 @@ export const en = {
         enableThumbnails: { label: 'Thumbnails', note: 'A still of the video every few seconds.' },
         multisource: {
           label: 'Several sources',
-          note: 'Encoders with different source ids may broadcast under one name.',
+          note: 'Publishers with different source ids may broadcast under one name.',
         },
         endSessionsOnUpdate: {
           label: 'End sessions on change',
@@ -745,7 +745,7 @@ export const en = {
       key: 'Stream key',
       output: 'Output',
       outputValue: 'H.264, 1080p50, 6,000 kbit/s constant, keyframe every 2 s, no B-frames',
-      rtmpNoSite: 'This token allows certain sites only. An encoder over RTMP has no site, so Sluice refuses it.',
+      rtmpNoSite: 'This token allows certain sites only. A publisher over RTMP has no site, so Sluice refuses it.',
       rtmpOff: 'This token limits or binds addresses, and RTMP is refused then. Use WHIP.',
       ffmpeg: 'ffmpeg over RTMP',
       showValue: 'Show the value in the code',
@@ -821,7 +821,7 @@ export const en = {
   // Channels
   channels: {
     title: 'Channels',
-    sub: 'From an encoder, over renditions, to many viewers.',
+    sub: 'From a publisher, over renditions, to many viewers.',
     create: 'New channel',
     which: 'Channels shown',
     filters: { all: 'All', running: 'Running', error: 'With errors' },
@@ -863,13 +863,13 @@ export const en = {
     distributionName: 'Web',
     source: 'Source',
     types: { 'rtmp-push': 'RTMP, pushed', 'rtmp-pull': 'RTMP, dialled', 'srt-pull': 'SRT, dialled' },
-    pushHint: 'Your encoder connects to Sluice with a stream key.',
+    pushHint: 'Your publisher, such as OBS, connects to Sluice with a stream key.',
     pullHint: 'Sluice dials your source and tries again until it answers.',
     url: 'Address of the source',
     ladder: 'ABR ladder',
     renditions: (labels: string) => `Renditions: ${labels}.`,
     copyPushed: (label: string) =>
-      `Sluice passes the H.264 of your encoder as ${label}. Send a keyframe every 2 seconds.`,
+      `Sluice passes the H.264 of your publisher as ${label}. Send a keyframe every 2 seconds.`,
     copyPulled: (label: string) => `Sluice encodes ${label} too, because it copies pushed sources only.`,
     countries: 'Allowed countries',
     countriesHint: 'Two letters each, for example DE. Empty: every country.',
@@ -901,7 +901,7 @@ export const en = {
     key: 'Stream key',
     newKey: 'New key',
     rotateTitle: (name: string) => `Make a new stream key for ${name}?`,
-    rotateText: 'An encoder that uses the present key is cut off at once.',
+    rotateText: 'A publisher that uses the present key is cut off at once.',
     rotated: 'New stream key made',
     priority: (priority: number) => `Priority ${priority}`,
     ladder: (name: string, variants: string) => `Ladder ${name}: ${variants}`,

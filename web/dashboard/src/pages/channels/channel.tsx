@@ -70,7 +70,7 @@ async function loadWhole(channelId: string, signal: AbortSignal): Promise<Whole>
   return { channel, ingests, engines, distributions, now, ingestsNow, enginesNow }
 }
 
-/** One channel, drawn from the encoder to the viewer. */
+/** One channel, drawn from the publisher to the viewer. */
 export function ChannelPage({ values, query }: PageArgs) {
   const channelId = values['id'] ?? ''
   const load = useLoad((signal) => loadWhole(channelId, signal), [channelId])

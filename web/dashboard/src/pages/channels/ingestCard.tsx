@@ -14,7 +14,7 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 
 const text = words.channel
-/** The application of encoders that push into a channel. */
+/** The application of publishers that push into a channel. */
 const rtmpServer = (): string => `${ownAddresses().rtmps ?? ownAddresses().rtmp}/live`
 
 interface IngestCardProps {

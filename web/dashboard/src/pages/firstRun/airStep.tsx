@@ -3,7 +3,7 @@ import { readPublishToken } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { air, goLive, preview, release } from '../../broadcast/broadcast.ts'
-import { EncoderAddresses } from '../../broadcast/encoder.tsx'
+import { ProgramAddresses } from '../../broadcast/programAddresses.tsx'
 import { Refusal, SourceNotice } from '../../broadcast/problems.tsx'
 import { FIRST_QUALITY } from '../../broadcast/quality.ts'
 import { AirBadge, Screen } from '../../broadcast/screen.tsx'
@@ -19,7 +19,7 @@ import { Solo } from './solo.tsx'
 
 const text = words.firstRun
 
-/** Step 3: puts the stream on the air, from this page or from an encoder. It goes on by itself when media arrives. */
+/** Step 3: puts the stream on the air, from this page or from another program. It goes on by itself when media arrives. */
 export function AirStep({ at }: { readonly at: Progress }) {
   const { publishTokenId, streamName } = at
   const token = useLoad(
@@ -37,7 +37,7 @@ export function AirStep({ at }: { readonly at: Progress }) {
         <FromBrowser streamName={streamName} token={token.data?.token} />
         <section class="card pad stack" aria-labelledby="from-obs">
           <h2 id="from-obs">{text.fromObs}</h2>
-          <EncoderAddresses streamName={streamName} token={token.data?.token} />
+          <ProgramAddresses streamName={streamName} token={token.data?.token} />
           <p class="pulse-wait" role="status">
             <State kind="busy">{text.waiting}</State>
           </p>

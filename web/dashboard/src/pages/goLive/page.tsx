@@ -15,7 +15,7 @@ import {
   setMuted,
   setVideoOff,
 } from '../../broadcast/broadcast.ts'
-import { EncoderAddresses } from '../../broadcast/encoder.tsx'
+import { ProgramAddresses } from '../../broadcast/programAddresses.tsx'
 import { LastMinute, SendingFigures } from '../../broadcast/figures.tsx'
 import { Refusal } from '../../broadcast/problems.tsx'
 import { bitrateOf, FIRST_QUALITY } from '../../broadcast/quality.ts'
@@ -40,16 +40,16 @@ import './goLive.css'
 
 const text = words.goLive
 
-/** Broadcasts from this page, or says what to enter in an encoder. */
+/** Broadcasts from this page, or says what to enter in OBS or another program. */
 export function GoLivePage({ query }: PageArgs) {
-  const from = query.get('from') === 'encoder' ? 'encoder' : 'browser'
+  const from = query.get('from') === 'program' ? 'program' : 'browser'
   const asked = askedIn(query)
   const { value } = session
   const accountId = value.kind === 'signedIn' ? value.session.account.id : ''
   const load = useLoad((signal) => startOf(asked, accountId, signal), [asked.tokenId, asked.streamName])
   const start = load.data
   return (
-    <Page title={text.title} sub={from === 'browser' ? text.sub : text.subEncoder} actions={<From value={from} />}>
+    <Page title={text.title} sub={from === 'browser' ? text.sub : text.subProgram} actions={<From value={from} />}>
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!start && !load.error && <Bones rows={5} />}
       {start?.kind === 'none' && <NoToken />}
@@ -59,15 +59,15 @@ export function GoLivePage({ query }: PageArgs) {
   )
 }
 
-const From = ({ value }: { readonly value: 'browser' | 'encoder' }) => (
+const From = ({ value }: { readonly value: 'browser' | 'program' }) => (
   <Segment
     label={text.from}
     choices={[
       ['browser', text.browser],
-      ['encoder', text.encoderChoice],
+      ['program', text.programChoice],
     ]}
     value={value}
-    onChange={(chosen) => setQuery({ from: chosen === 'encoder' ? chosen : undefined })}
+    onChange={(chosen) => setQuery({ from: chosen === 'program' ? chosen : undefined })}
   />
 )
 
@@ -108,7 +108,7 @@ const askedIn = (query: URLSearchParams): StartQuery => ({
 
 interface WithTokenProps {
   readonly start: Extract<Start, { kind: 'token' }>
-  readonly from: 'browser' | 'encoder'
+  readonly from: 'browser' | 'program'
 }
 
 function WithToken({ start, from }: WithTokenProps) {
@@ -119,12 +119,12 @@ function WithToken({ start, from }: WithTokenProps) {
     setToken(chosen)
   }
   const fields = { token, streamName, onToken: take, onStreamName: setStreamName }
-  return from === 'browser' ? <FromBrowser {...fields} /> : <FromEncoder {...fields} />
+  return from === 'browser' ? <FromBrowser {...fields} /> : <FromProgram {...fields} />
 }
 
 type Fields = Parameters<typeof TokenFields>[0]
 
-function FromEncoder(fields: Fields) {
+function FromProgram(fields: Fields) {
   const { token, streamName } = fields
   const { data, error, reload } = useLoad(
     (signal) => call(readPublishToken, { path: { tokenId: String(token.id) } }, { signal }),
@@ -132,12 +132,12 @@ function FromEncoder(fields: Fields) {
   )
   return (
     <div class="cols main-form">
-      <Card title={text.encoder.title}>
+      <Card title={text.program.title}>
         {error ? (
           <LoadError error={error} onRetry={reload} />
         ) : (
           // Lists may leave the value out. What was loaded before may be of another token.
-          <EncoderAddresses streamName={streamName} token={data?.id === token.id ? data.token : undefined} />
+          <ProgramAddresses streamName={streamName} token={data?.id === token.id ? data.token : undefined} />
         )}
       </Card>
       <form class="stack" aria-label={text.form} onSubmit={(event) => event.preventDefault()}>

@@ -110,7 +110,7 @@ function NothingLive() {
           <LinkButton look={isUnfinished ? 'plain' : 'primary'} icon="goLive" href={linkTo('/live')}>
             {text.goLive}
           </LinkButton>
-          <LinkButton icon="copy" href={linkTo('/live', { from: 'encoder' })}>
+          <LinkButton icon="copy" href={linkTo('/live', { from: 'program' })}>
             {text.addresses}
           </LinkButton>
         </div>

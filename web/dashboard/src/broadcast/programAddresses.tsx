@@ -5,10 +5,10 @@ import { Segment } from '../parts/form.tsx'
 import { Bones } from '../parts/notice.tsx'
 import { words } from '../words/words.ts'
 
-const text = words.goLive.encoder
+const text = words.goLive.program
 
-/** What to enter in OBS or in an encoder. `token`: its value, `undefined` while it is loaded. */
-export function EncoderAddresses(props: { readonly streamName: string; readonly token: string | undefined }) {
+/** What to enter in OBS or another program. `token`: its value, `undefined` while it is loaded. */
+export function ProgramAddresses(props: { readonly streamName: string; readonly token: string | undefined }) {
   const { streamName, token } = props
   const [protocol, setProtocol] = useState<'whip' | 'rtmp'>('whip')
   const addresses = ownAddresses()
