@@ -16,6 +16,7 @@ describe('the rules on words see', () => {
     ['a member', 'interface A { readonly signOfLife: 1 }', 'signOfLife'],
     ['a part of a pattern', 'const { a: { b: rowsBehind } } = c', 'rowsBehind'],
     ['a word of a longer name', 'const nextLaneIndex = 1', 'nextLaneIndex'],
+    ['a word at the end of a name', 'type RequestPlace = 1', 'RequestPlace'],
   ])('the retired name of %s', (_, text, name) => {
     expect(retiredNames(module('src/core/a.ts', text))).toEqual([
       expect.stringMatching(new RegExp(`^src/core/a\\.ts:1: ${name} is a retired name; better: `)),
@@ -24,7 +25,7 @@ describe('the rules on words see', () => {
 
   test.each([
     ['LiveKit', 'class LiveKitClient {}'],
-    ['a word inside of another', 'const lifetimeMs = 1, planeLanes2d = 2'],
+    ['a word inside of another', 'const lifetimeMs = 1, planeLanes2d = 2, placeholder = 3, replaced = 4'],
     ['the name that another module gave', "import { LiveFailure } from './b.ts'\nexport const a = LiveFailure"],
   ])('no retired name in %s', (_, text) => {
     expect(retiredNames(module('src/media/a.ts', text))).toEqual([])

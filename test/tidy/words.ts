@@ -45,6 +45,8 @@ const RETIRED_WORDS: ReadonlyMap<string, string> = new Map(
     patience: 'timeout',
     picture: 'video, frame, or thumbnail',
     pictures: 'video, frames, or thumbnails',
+    place: 'location, endpoint, origin, node, or what it is',
+    places: 'locations, endpoints, origins, nodes, or what they are',
     sound: 'reader, isValid, or audio',
     unborn: 'initial',
     unsound: 'invalid',
@@ -102,13 +104,16 @@ const EXAMPLES = 'test/tidyWords.test.ts'
 export const isRewritten = ({ path }: Source): boolean =>
   path !== EXAMPLES && REWRITTEN.some((start) => path.startsWith(start))
 
-/** In the product a lane was a private word. Beside it, lanes are sets of tests (test/lanes.ts). */
-const isLaneOfTests = (path: string, name: string): boolean => !path.startsWith('src/') && /lane/i.test(name)
+/**
+ * In the product these were private words. Beside it, lanes are sets of tests (test/lanes.ts), and a place is a store with
+ * the data directory of a server (test/support/place.ts).
+ */
+const isWordOfTests = (path: string, name: string): boolean => !path.startsWith('src/') && /lane|place/i.test(name)
 
 /** Retired names that a module declares; in a rewritten folder also names with a retired word. */
 export function retiredNames(module: Module): string[] {
   return module.nodes.flatMap(declaredBy).flatMap(({ name, start }) => {
-    if (isLaneOfTests(module.path, name)) return []
+    if (isWordOfTests(module.path, name)) return []
     const better = betterName(name) ?? (isRewritten(module) ? betterWord(name) : undefined)
     return better === undefined ? [] : [finding(module, start, `${name} is a retired name; better: ${better}`)]
   })
@@ -159,7 +164,7 @@ function boundBy(pattern: unknown): Declared[] {
 export function retiredPaths({ path }: Pick<Source, 'path'>): string[] {
   return path.split('/').flatMap((part) => {
     const better = RETIRED_PATHS.get(stemOf(part))
-    return better === undefined || isLaneOfTests(path, part)
+    return better === undefined || isWordOfTests(path, part)
       ? []
       : [`${path}: ${part} is a retired name; better: ${better}`]
   })
