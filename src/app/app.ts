@@ -228,7 +228,7 @@ const LINES_PER_MINUTE = 600
 
 function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
   const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
-  return { refusals: sampled(), answers: sampled(), encoders: sampled(), sessions: sampled(), deliveries: sampled() }
+  return { refusals: sampled(), answers: sampled(), publishers: sampled(), sessions: sampled(), deliveries: sampled() }
 }
 
 async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {

@@ -21,7 +21,7 @@ export async function openRtmp(app: App, ingest: IngestParts, tls: Tls | null): 
   const context = tls && (() => tls.certificate.current.context)
   const rtmps = context && rtmp.tlsPort !== 0 ? { tls: { port: rtmp.tlsPort, context } } : {}
   try {
-    const listener = await startRtmp({ ...ctx, ...rtmps, log: ctx.sampled.encoders, host, port, limits, publish })
+    const listener = await startRtmp({ ...ctx, ...rtmps, log: ctx.sampled.publishers, host, port, limits, publish })
     const { tlsPort } = listener
     ctx.log.info({ host, port: listener.port, ...(tlsPort === null ? {} : { tlsPort }) }, 'taking RTMP')
     return listener

@@ -30,7 +30,9 @@ export type StreamsOnAir = (accountId: string, streamName: string) => { readonly
  * Loggers for lines that clients cause: HTTP refusals, other HTTP answers without a secret, publishers that were not
  * admitted, ended sessions, and attempts to deliver to webhooks.
  */
-export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders' | 'sessions' | 'deliveries', SampledLog>>
+export type SampledLogs = Readonly<
+  Record<'refusals' | 'answers' | 'publishers' | 'sessions' | 'deliveries', SampledLog>
+>
 
 /** The time that leases are written and judged by. */
 export interface SharedTime {

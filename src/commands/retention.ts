@@ -49,7 +49,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
   deleted += await inBatches(ctx, (tx) => tx.cacheLogs.prune(nowMs - CACHE_LOGS_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
   await ctx.store.transaction((tx) => tx.reloads.prune(nowMs - CHANGES_KEPT_MS))
-  await ctx.store.transaction((tx) => tx.encoders.prune(nowMs - CHANGES_KEPT_MS))
+  await ctx.store.transaction((tx) => tx.ingestClaims.prune(nowMs - CHANGES_KEPT_MS))
   return deleted + (await pruneSignIns(ctx, nowMs))
 }
 

@@ -44,7 +44,7 @@ export interface SupervisedEngine {
   /** Undefined: it is deleted. */
   readonly engine: Engine | undefined
   /** The node that its publisher is connected to; null: none is known. */
-  readonly encoderAt: string | null
+  readonly publisherAt: string | null
 }
 
 /** The number of engines and channels of a node in each state. */
@@ -130,15 +130,15 @@ export class EngineSupervisor {
     this.#options.log.warn({ engine: engineId, err: error }, 'engines could not be reconciled; trying again')
   }
 
-  async #reconcileOne({ state, engine, encoderAt }: SupervisedEngine): Promise<void> {
+  async #reconcileOne({ state, engine, publisherAt }: SupervisedEngine): Promise<void> {
     const { node, transcoder } = this.#options
-    const isForAnother = encoderAt !== null && encoderAt !== node
+    const isForAnother = publisherAt !== null && publisherAt !== node
     if (state.node !== node) {
       // Another node took it while this node seemed dead.
       if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
       if (!isForAnother && (await this.#records.adopt(state))) void this.reconcile()
     } else if (!engine || !state.wanted) await this.#shutDown(state, engine)
-    else if (isForAnother) await this.#handOver(engine, encoderAt)
+    else if (isForAnother) await this.#handOver(engine, publisherAt)
     else await this.#drive(engine)
   }
 

@@ -15,7 +15,7 @@ import { CredentialReadVerbs } from './tables/credentials.ts'
 import { DashboardSessionReadVerbs } from './tables/dashboardSessions.ts'
 import { DeliveryReadVerbs } from './tables/deliveryReads.ts'
 import { DistributionKeyReadVerbs, DistributionReadVerbs } from './tables/distributions.ts'
-import { EncoderReadVerbs } from './tables/encoders.ts'
+import { IngestClaimReadVerbs } from './tables/ingestClaims.ts'
 import { EngineStateReadVerbs } from './tables/engineStates.ts'
 import { EngineReadVerbs } from './tables/engines.ts'
 import { FeedReadVerbs } from './tables/feeds.ts'
@@ -58,7 +58,7 @@ export const readsOf = nounsOf<Reads>({
   deliveries: DeliveryReadVerbs,
   distributionKeys: DistributionKeyReadVerbs,
   distributions: DistributionReadVerbs,
-  encoders: EncoderReadVerbs,
+  ingestClaims: IngestClaimReadVerbs,
   engines: EngineReadVerbs,
   engineStates: EngineStateReadVerbs,
   feeds: FeedReadVerbs,

@@ -1,5 +1,5 @@
 import type { DatedSpan } from '../base/clock.ts'
-import type { EncoderClaim } from '../core/channels/runs/claims.ts'
+import type { IngestClaim } from '../core/channels/runs/claims.ts'
 import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
 import type { Occurrence, Timing } from '../core/channels/schedules/plan.ts'
 import type { SchedulerState } from '../core/channels/schedules/advance.ts'
@@ -184,9 +184,9 @@ export interface RunReads {
     busy(): Promise<StoredEngineState[]>
     get(engineId: string): Promise<StoredEngineState | undefined>
   }
-  encoders: {
+  ingestClaims: {
     /** The claims of these ingests, also expired ones. */
-    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>>
+    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, IngestClaim>>
   }
   runs: {
     /** Newest first. */
@@ -232,9 +232,9 @@ export interface RunTx {
     renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
   }
-  encoders: {
+  ingestClaims: {
     /** The claims of these ingests, also expired ones. */
-    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, EncoderClaim>>
+    of(ingestIds: readonly string[]): Promise<ReadonlyMap<string, IngestClaim>>
     /**
      * Claims an ingest for a node, or renews the claim. False: another node has a newer publisher, or got the
      * claim from another one less than `pauseMs` ago.

@@ -15,8 +15,8 @@ export const RUN_TABLES = {
     alive_until_ms: NUMBER_OR_NULL,
     run_id: TEXT_OR_NULL,
   },
-  /** The newest encoder of each push ingest. */
-  encoders: {
+  /** The newest publisher of each push ingest. */
+  ingest_claims: {
     ingest_id: TEXT,
     /** The node that it is connected to; `alive_until_ms` is the end of its claim. */
     node: TEXT,

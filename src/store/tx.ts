@@ -16,7 +16,7 @@ import { CredentialTxVerbs } from './tables/credentials.ts'
 import { DashboardSessionTxVerbs } from './tables/dashboardSessions.ts'
 import { DeliveryTxVerbs } from './tables/deliveries.ts'
 import { DistributionKeyTxVerbs, DistributionTxVerbs } from './tables/distributions.ts'
-import { EncoderTxVerbs } from './tables/encoders.ts'
+import { IngestClaimTxVerbs } from './tables/ingestClaims.ts'
 import { EngineStateTxVerbs } from './tables/engineStates.ts'
 import { EngineTxVerbs } from './tables/engines.ts'
 import { FeedTxVerbs } from './tables/feeds.ts'
@@ -61,7 +61,7 @@ export const txOf = nounsOf<Tx>({
   deliveries: DeliveryTxVerbs,
   distributionKeys: DistributionKeyTxVerbs,
   distributions: DistributionTxVerbs,
-  encoders: EncoderTxVerbs,
+  ingestClaims: IngestClaimTxVerbs,
   engines: EngineTxVerbs,
   engineStates: EngineStateTxVerbs,
   feeds: FeedTxVerbs,

@@ -50,10 +50,10 @@ it('the claim of an encoder is deleted an hour after its end', async () => {
   const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 1, runDays: 1 }
   const nowMs = await ctx.store.time()
   const claim = { ingestId: 'in_1', node: 'a node', connectedAtMs: nowMs }
-  await ctx.store.transaction((tx) => tx.encoders.claim(claim, { claimMs: 0, pauseMs: 0 }))
+  await ctx.store.transaction((tx) => tx.ingestClaims.claim(claim, { claimMs: 0, pauseMs: 0 }))
   const isLeft = async (afterMs: number) => {
     await pruneRecords({ ...ctx, clock: new ManualClock(nowMs + afterMs) }, keep)
-    return (await ctx.store.read.encoders.of(['in_1'])).size === 1
+    return (await ctx.store.read.ingestClaims.of(['in_1'])).size === 1
   }
   expect([await isLeft(3_500_000), await isLeft(3_700_000)]).toEqual([true, false])
 })

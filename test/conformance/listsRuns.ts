@@ -95,7 +95,7 @@ export async function addAttempt({ store, accountId }: Ground, atMs: number): Pr
   // A retry is created before later events, but starts after them: the log is ordered by time and not by id.
   const own = randomBytes(11).toString('hex')
   const event = {
-    type: 'live',
+    type: 'channel',
     event: 'channel.created',
     subject: null,
     data: '{"object":{}}',

@@ -55,7 +55,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       const accountId = account()
       const { slot, row } = await withDelivery(stores, accountId)
       const { attempt: _never, ...plain } = row('plain')
-      const counted = row('live')
+      const counted = row('channel')
       const retry = { id: `${counted.id}2`, atMs: AT, notBeforeMs: AT + 5000 }
       await stores.store.transaction(async (tx) => {
         await tx.deliveries.insert([counted, plain])
@@ -220,7 +220,7 @@ async function withDelivery({ store }: Stores, accountId: string) {
     eventId: id('e'),
     webhookId: slot,
     accountId,
-    type: 'live',
+    type: 'channel',
     event,
     subject: null,
     createdAtMs: AT,

@@ -91,7 +91,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...of,
     at_ms: `${NOW} + i`,
     id: `'a-' || i`,
-    source: `'live'`,
+    source: `'admission'`,
     action: `'view'`,
     protocol: `'whep'`,
     token_id: 'i % 1000',

@@ -148,8 +148,8 @@ function encoders(stores: Stores): void {
   describe('claims of ingests by nodes with an encoder', () => {
     const TIMES = { claimMs: 60_000, pauseMs: 0 }
     const claim = (ingestId: string, node: string, connectedAtMs: number, times = TIMES, at = stores.store) =>
-      at.transaction((tx) => tx.encoders.claim({ ingestId, node, connectedAtMs }, times))
-    const found = async (ingestId: string) => (await stores.other.read.encoders.of([ingestId])).get(ingestId)
+      at.transaction((tx) => tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, times))
+    const found = async (ingestId: string) => (await stores.other.read.ingestClaims.of([ingestId])).get(ingestId)
 
     test('are those of the newest encoder', async () => {
       const ingestId = id('in')
@@ -162,7 +162,7 @@ function encoders(stores: Stores): void {
       expect(await found(ingestId)).toMatchObject({ node: 'node 2', connectedAtMs: AT + 1 })
       // The other node's own encoder may be an older one, when a newer one has left.
       expect(await claim(ingestId, 'node 2', AT, TIMES)).toBe(true)
-      const within = await stores.store.transaction((tx) => tx.encoders.of([ingestId, id('in')]))
+      const within = await stores.store.transaction((tx) => tx.ingestClaims.of([ingestId, id('in')]))
       expect([...within.keys()]).toEqual([ingestId])
     })
 
@@ -175,7 +175,7 @@ function encoders(stores: Stores): void {
       expect(remaining).toBeGreaterThan(TIMES.claimMs / 2)
       expect(remaining).toBeLessThanOrEqual(TIMES.claimMs)
       await claim(other, 'node 3', AT)
-      await stores.store.transaction((tx) => tx.encoders.release('node 2'))
+      await stores.store.transaction((tx) => tx.ingestClaims.release('node 2'))
       expect((await found(mine))?.remainingMs).toBeLessThan(0)
       expect((await found(other))?.remainingMs).toBeGreaterThan(0)
       expect(await claim(mine, 'node 1', AT - 1)).toBe(true)
@@ -187,7 +187,7 @@ function encoders(stores: Stores): void {
       await claim(ingestId, 'node 0', AT - 1, pause)
       expect(await claim(ingestId, 'node 1', AT, pause)).toBe(true)
       expect(await claim(ingestId, 'node 2', AT + 1, pause)).toBe(false)
-      await stores.store.transaction((tx) => tx.encoders.release('node 1'))
+      await stores.store.transaction((tx) => tx.ingestClaims.release('node 1'))
       expect(await claim(ingestId, 'node 2', AT + 1, pause)).toBe(false)
       expect(await claim(ingestId, 'node 1', AT + 2, pause)).toBe(true)
       const { heldMs = -1 } = (await found(ingestId)) ?? {}
@@ -214,9 +214,9 @@ function encoders(stores: Stores): void {
       await claim(ended, 'node 1', AT, { ...TIMES, claimMs: -1000 })
       await claim(open, 'node 1', AT)
       const nowMs = await stores.store.time()
-      await stores.store.transaction((tx) => tx.encoders.prune(nowMs - 60_000))
+      await stores.store.transaction((tx) => tx.ingestClaims.prune(nowMs - 60_000))
       expect(await found(ended)).toBeDefined()
-      await stores.store.transaction((tx) => tx.encoders.prune(nowMs + 1000))
+      await stores.store.transaction((tx) => tx.ingestClaims.prune(nowMs + 1000))
       expect([await found(ended), (await found(open))?.node]).toEqual([undefined, 'node 1'])
     })
   })

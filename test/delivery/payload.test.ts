@@ -25,7 +25,7 @@ describe('the bytes of an event', () => {
   test('of a channel say when it happened, by the event where that tells it', () => {
     const object = { type: 'ingest', id: 'in_1', name: 'Camera' }
     const created = (data: object) =>
-      text(fixPayload({ ...about, type: 'live', event: 'ingest.created', data: JSON.stringify(data) }, profile, 5e6))
+      text(fixPayload({ ...about, type: 'channel', event: 'ingest.created', data: JSON.stringify(data) }, profile, 5e6))
     expect(created({ object, data: null })).toEqual({
       type: 'ingest.created',
       created: 4000,
@@ -69,7 +69,7 @@ describe('the request of a delivery', () => {
   })
 
   test('signs events of channels in their own way, under the id that lists show', () => {
-    const { headers } = of('live')
+    const { headers } = of('channel')
     expect(headers).toMatchObject({
       'webhook-id': 'ev_e1',
       'x-service-streaming-signature': `t=5000,h=${hmac('sha256', SECRET, '5000.', '{}').digest('hex')}`,

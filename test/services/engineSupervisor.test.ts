@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChannel } from '../../src/commands/channels/channels.ts'
-import { claimIngests } from '../../src/commands/channels/runs/encoders.ts'
+import { claimIngests } from '../../src/commands/channels/runs/ingestClaims.ts'
 import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
@@ -273,7 +273,7 @@ describe('two nodes, and an encoder at one of them', () => {
   const ingestOf = async (engineId: string) => (await engineOf(engineId))?.ingestId ?? ''
   const claim = async (engineId: string, node: string, connectedAtMs = clock.now(), times = TIMES) => {
     const ingestId = await ingestOf(engineId)
-    await app.ctx.store.transaction((tx) => tx.encoders.claim({ ingestId, node, connectedAtMs }, times))
+    await app.ctx.store.transaction((tx) => tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, times))
   }
   const nodeOf = async (engineId: string) => (await app.ctx.store.read.engineStates.get(engineId))?.node
 
@@ -329,7 +329,7 @@ describe('two nodes, and an encoder at one of them', () => {
     await settle()
     expect(await nodeOf(engineId)).toBe(node)
     await claim(engineId, 'a node')
-    transcoder.whileKilling = () => app.ctx.store.transaction((tx) => tx.encoders.release('a node'))
+    transcoder.whileKilling = () => app.ctx.store.transaction((tx) => tx.ingestClaims.release('a node'))
     await settle()
     expect(await nodeOf(engineId)).toBe(node)
     const others = transcoder.launches.length
@@ -357,10 +357,10 @@ describe('two nodes, and an encoder at one of them', () => {
     const other = new Scripted()
     const there = keeperWith(other)
     const ingestId = await ingestOf(engineId)
-    const { encoders } = app.ctx.store.read
-    const claimsOf = encoders.of.bind(encoders)
+    const { ingestClaims } = app.ctx.store.read
+    const claimsOf = ingestClaims.of.bind(ingestClaims)
     // The time of the database stands still after the first move.
-    const held = vi.spyOn(encoders, 'of').mockImplementation(async (ingestIds) => {
+    const held = vi.spyOn(ingestClaims, 'of').mockImplementation(async (ingestIds) => {
       const claims = [...(await claimsOf(ingestIds))]
       return new Map(claims.map(([id, claim]) => [id, claim.heldMs < HOUR_MS ? { ...claim, heldMs: 0 } : claim]))
     })

@@ -223,7 +223,7 @@ describe('a restored server', () => {
     expect(query(database, "select node, alive_until_ms from engine_states where engine_id = 'en_1'")).toEqual([
       { node: null, alive_until_ms: null },
     ])
-    expect(query(database, 'select node from encoders')).toEqual([])
+    expect(query(database, 'select node from ingest_claims')).toEqual([])
   })
 })
 
@@ -245,7 +245,7 @@ const underWay = (webhookId: number): string => {
       select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1, 0, 0 from accounts;
     insert into engine_states (engine_id, account_id, channel_id, wanted, failures, node, alive_until_ms)
       select 'en_1', id, 'ch_1', 0, 0, 'n1', 1 from accounts;
-    insert into encoders (ingest_id, node, connected_at_ms, since_ms, alive_until_ms) values ('in_1', 'n1', 1, 1, 1);`
+    insert into ingest_claims (ingest_id, node, connected_at_ms, since_ms, alive_until_ms) values ('in_1', 'n1', 1, 1, 1);`
 }
 
 describe('sluice restore refuses', () => {

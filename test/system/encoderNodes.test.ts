@@ -153,7 +153,7 @@ test('a node that stops leaves the engines of its encoders to the others at once
   await playsAt(1, stage)
   await nodes[1].close()
   isOpen = false
-  const claims = await nodes[0].running.app.ctx.store.read.encoders.of([stage.ingestId])
+  const claims = await nodes[0].running.app.ctx.store.read.ingestClaims.of([stage.ingestId])
   expect(claims.get(stage.ingestId)?.remainingMs).toBeLessThan(0)
   await until(async () => String(await holders(stage)) === '0,0', 'the engines at the other node')
   push(nodes[0], stage)

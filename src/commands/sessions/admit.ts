@@ -93,7 +93,7 @@ export function noteUnknownParameters(
   { unknown }: PublishingParameters,
 ): void {
   if (unknown.length === 0) return
-  sampled.encoders.info({ sessionId, streamName, parameters: unknown }, 'parameters of a publisher have no effect')
+  sampled.publishers.info({ sessionId, streamName, parameters: unknown }, 'parameters of a publisher have no effect')
 }
 
 /**

@@ -28,7 +28,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, connection: PublisherConnection): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.sampled.encoders.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
+      ctx.sampled.publishers.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest

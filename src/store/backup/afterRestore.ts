@@ -29,7 +29,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     `update runs set ended_at_ms = case when heartbeat_at_ms > started_at_ms then heartbeat_at_ms else started_at_ms end,
       stop_type = 'error', stop_id = '' where ended_at_ms is null`,
     'update engine_states set node = null, alive_until_ms = null',
-    'delete from encoders',
+    'delete from ingest_claims',
     `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
     `update channels set status = 'stopped' where status <> 'stopped'`,
     'delete from stream_nodes',

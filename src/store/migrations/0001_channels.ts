@@ -39,7 +39,10 @@ async function engines(make: Maker): Promise<void> {
   )
   await make.index('ingests_channel', 'ingests', ['channel_id', 'created_at_ms', 'id'])
   await make.unique('ingests_key_hash', 'ingests', ['key_hash'])
-  await make.table('encoders', 'ingest_id text key, node text, connected_at_ms big, since_ms big, alive_until_ms big')
+  await make.table(
+    'ingest_claims',
+    'ingest_id text key, node text, connected_at_ms big, since_ms big, alive_until_ms big',
+  )
   await make.table(
     'engines',
     `id text key, account_id text, channel_id channel, ingest_id text null, name text, region text,

@@ -231,7 +231,7 @@ async function deliveries(db: Kysely<unknown>, make: Maker): Promise<void> {
   await make.index('deliveries_created', 'deliveries', ['created_at_ms'])
   // The end stands in for skipped deliveries, which never started.
   await sql`create index deliveries_channel_log on deliveries (webhook_id, (coalesce(started_at_ms, ended_at_ms)), id)
-    where type = 'live'`.execute(db)
+    where type = 'channel'`.execute(db)
   await make.table(
     'delivery_payloads',
     'id text key, data text, body bytes null, content_type text null, headers text null',

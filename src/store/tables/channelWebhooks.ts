@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
@@ -73,7 +74,7 @@ export class ChannelWebhookReadVerbs extends Verbs {
         .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
         .where('webhook_id', '=', slot)
         // A literal, to match the partial index of the log.
-        .where('type', '=', sql.lit('live'))
+        .where('type', '=', sql.lit(CHANNEL_EVENT_TYPE))
         .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
       if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
       if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)

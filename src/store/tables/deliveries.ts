@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { CHANNEL_EVENT_TYPE } from '../../core/channels/webhooks/events.ts'
 import { type Executor, inSlices, statement } from '../executor.ts'
 import type { ClaimedDelivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DeliveryNodeVerbs } from './deliveryNodes.ts'
@@ -198,7 +199,7 @@ export class DeliveryTxVerbs extends DeliveryNodeVerbs {
         ? pending
         : pending
             .where('old.redelivery_of', 'is', null)
-            .where((eb) => eb.or([eb('old.type', '<>', 'live'), eb('old.attempt', 'is not', null)]))
+            .where((eb) => eb.or([eb('old.type', '<>', CHANNEL_EVENT_TYPE), eb('old.attempt', 'is not', null)]))
       return db
         .updateTable('deliveries')
         .set({ state: 'skipped', error: reason, ended_at_ms: atMs })

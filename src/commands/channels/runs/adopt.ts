@@ -78,7 +78,7 @@ export function handOverEngine(
     const of = await lockEngines(tx, accountId, channelId)
     const engine = of?.engines.find((one) => one.id === id)
     if (!engine?.ingestId || of?.states.get(id)?.node !== node) return false
-    const claims = await tx.encoders.of([engine.ingestId])
+    const claims = await tx.ingestClaims.of([engine.ingestId])
     if (claimingNode(claims.get(engine.ingestId)) !== to) return false
     const effects = await stepEngines(ctx, tx, of, [engine], { kind: 'moved' })
     if (effects.length === 0) return false

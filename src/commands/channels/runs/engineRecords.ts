@@ -9,7 +9,7 @@ import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
 import { emitChannelEvents } from '../webhooks/emit.ts'
 import { adoptEngine, type EngineNode, handOverEngine, releaseEngine } from './adopt.ts'
-import { encoderNodes } from './encoders.ts'
+import { publisherNodes } from './ingestClaims.ts'
 import { lockEngines, stepEngines } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
@@ -21,8 +21,8 @@ export const engineRecords = (ctx: ChannelContext & Pick<SessionContext, 'time'>
       (await read.engines.all(states.map(({ engineId }) => engineId))).map((one) => [one.id, one]),
     )
     const found = states.map((state) => ({ state, engine: engines.get(state.engineId) }))
-    const encoderAt = await encoderNodes(ctx, at, found)
-    return found.map((one) => ({ ...one, encoderAt: encoderAt(one.engine) }))
+    const publisherAt = await publisherNodes(ctx, at, found)
+    return found.map((one) => ({ ...one, publisherAt: publisherAt(one.engine) }))
   },
   adopt: (state) => adoptEngine(ctx, at, state),
   handOver: (engine, node) => handOverEngine(ctx, at, engine, node),

@@ -2,7 +2,7 @@
  * A node claims an ingest when a publisher pushes to it there. The newest publisher has the claim, at whichever node it is,
  * and the engines of the ingest go to that node.
  */
-export interface EncoderClaim {
+export interface IngestClaim {
   readonly node: string
   /** When the publisher connected, epoch milliseconds. */
   readonly connectedAtMs: number
@@ -19,13 +19,13 @@ export const CLAIM_MS = 15_000
 export const CLAIM_PAUSE_MS = 5000
 
 /** What becomes of a publisher. `wait`: it is the newest, and the claim went to another node a moment ago. */
-export type EncoderVerdict = 'keep' | 'claim' | 'wait' | 'cut'
+export type ClaimVerdict = 'keep' | 'claim' | 'wait' | 'cut'
 
 /** Judges the newest publisher of an ingest at a node by the claim at hand. */
-export function judgeEncoder(
-  claim: EncoderClaim | undefined,
+export function judgeClaim(
+  claim: IngestClaim | undefined,
   mine: { readonly node: string; readonly connectedAtMs: number },
-): EncoderVerdict {
+): ClaimVerdict {
   if (claim === undefined) return 'claim'
   if (claim.node === mine.node) return isCurrent(claim, mine.connectedAtMs) ? 'keep' : 'claim'
   if (isHeld(claim) && claim.connectedAtMs >= mine.connectedAtMs) return 'cut'
@@ -33,15 +33,15 @@ export function judgeEncoder(
 }
 
 /** The node of the newest publisher; null: none is connected. */
-export const claimingNode = (claim: EncoderClaim | undefined): string | null =>
+export const claimingNode = (claim: IngestClaim | undefined): string | null =>
   claim !== undefined && isHeld(claim) ? claim.node : null
 
 /** A claim that seems to last longer than any was written before the time of the database was set back. */
-const isHeld = ({ remainingMs }: EncoderClaim): boolean => remainingMs > 0 && remainingMs <= CLAIM_MS
+const isHeld = ({ remainingMs }: IngestClaim): boolean => remainingMs > 0 && remainingMs <= CLAIM_MS
 
 /** Negative: the time of the database was set back. */
-const isResting = ({ heldMs }: EncoderClaim): boolean => heldMs >= 0 && heldMs < CLAIM_PAUSE_MS
+const isResting = ({ heldMs }: IngestClaim): boolean => heldMs >= 0 && heldMs < CLAIM_PAUSE_MS
 
 /** It names the publisher, and needs no renewal yet. */
-const isCurrent = (claim: EncoderClaim, connectedAtMs: number): boolean =>
+const isCurrent = (claim: IngestClaim, connectedAtMs: number): boolean =>
   isHeld(claim) && claim.connectedAtMs === connectedAtMs && claim.remainingMs > CLAIM_MS / 2

@@ -27,7 +27,7 @@ export const isChannelEvent = (name: string): name is ChannelEventName => NAMES.
 export const ALL_EVENTS = '*'
 
 /** Marks rows of the outbox and of deliveries that belong to the channels API. The database stores this value. */
-export const CHANNEL_EVENT_TYPE = 'live'
+export const CHANNEL_EVENT_TYPE = 'channel'
 
 export interface EventObject {
   readonly type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'scheduler' | 'webhook'

@@ -4,19 +4,19 @@ import {
   CLAIM_MS,
   CLAIM_PAUSE_MS,
   claimingNode,
-  type EncoderClaim,
-  judgeEncoder,
+  type IngestClaim,
+  judgeClaim,
 } from '../../../../src/core/channels/runs/claims.ts'
 
-const held = (over: Partial<EncoderClaim> = {}): EncoderClaim => ({
+const held = (over: Partial<IngestClaim> = {}): IngestClaim => ({
   node: 'b',
   connectedAtMs: 1000,
   heldMs: CLAIM_PAUSE_MS,
   remainingMs: CLAIM_MS,
   ...over,
 })
-const judge = (claim: EncoderClaim | undefined, connectedAtMs = 2000, node = 'a') =>
-  judgeEncoder(claim, { node, connectedAtMs })
+const judge = (claim: IngestClaim | undefined, connectedAtMs = 2000, node = 'a') =>
+  judgeClaim(claim, { node, connectedAtMs })
 
 describe('an encoder', () => {
   test('claims an ingest that no node has, and one that an older encoder has', () => {
@@ -66,7 +66,7 @@ class Cluster {
   readonly passedAtMs: number[] = []
   #row: { node: string; connectedAtMs: number; sinceMs: number; untilMs: number } | undefined
 
-  get claim(): EncoderClaim | undefined {
+  get claim(): IngestClaim | undefined {
     const { node, connectedAtMs, sinceMs, untilMs } = this.#row ?? {}
     if (node === undefined || connectedAtMs === undefined) return undefined
     return { node, connectedAtMs, heldMs: this.nowMs - (sinceMs ?? 0), remainingMs: (untilMs ?? 0) - this.nowMs }
@@ -75,7 +75,7 @@ class Cluster {
   look(node: string): void {
     const connectedAtMs = this.encoders.get(node)
     if (connectedAtMs === undefined) return
-    const verdict = judgeEncoder(this.claim, { node, connectedAtMs })
+    const verdict = judgeClaim(this.claim, { node, connectedAtMs })
     if (verdict === 'cut') this.encoders.delete(node)
     if (verdict !== 'claim') return
     const passes = this.#row !== undefined && this.#row.node !== node

@@ -1,4 +1,4 @@
-import { CLAIM_MS, CLAIM_PAUSE_MS, claimingNode, judgeEncoder } from '../../../core/channels/runs/claims.ts'
+import { CLAIM_MS, CLAIM_PAUSE_MS, claimingNode, judgeClaim } from '../../../core/channels/runs/claims.ts'
 import type { Engine } from '../../../core/channels/types.ts'
 import type { CommandContext } from '../../context.ts'
 import type { EngineNode } from './adopt.ts'
@@ -8,7 +8,7 @@ type ClaimContext = Pick<CommandContext, 'store'>
 const TIMES = { claimMs: CLAIM_MS, pauseMs: CLAIM_PAUSE_MS }
 
 /** A publisher that pushes to this node. */
-interface ConnectedEncoder {
+interface ConnectedPublisher {
   readonly ingestId: string
   /** Epoch milliseconds. */
   readonly connectedAtMs: number
@@ -19,22 +19,22 @@ interface ConnectedEncoder {
  * @param publishers the newest of each ingest
  * @returns those that a newer one at another node has replaced
  */
-export async function claimIngests<E extends ConnectedEncoder>(
+export async function claimIngests<E extends ConnectedPublisher>(
   { store }: ClaimContext,
   node: string,
-  encoders: readonly E[],
+  publishers: readonly E[],
 ): Promise<readonly E[]> {
-  if (encoders.length === 0) return []
-  const claims = await store.read.encoders.of(encoders.map(({ ingestId }) => ingestId))
-  const judged = Map.groupBy(encoders, ({ ingestId, connectedAtMs }) =>
-    judgeEncoder(claims.get(ingestId), { node, connectedAtMs }),
+  if (publishers.length === 0) return []
+  const claims = await store.read.ingestClaims.of(publishers.map(({ ingestId }) => ingestId))
+  const judged = Map.groupBy(publishers, ({ ingestId, connectedAtMs }) =>
+    judgeClaim(claims.get(ingestId), { node, connectedAtMs }),
   )
   // In the same order at every node, so that no two transactions wait for each other.
   const claimed = (judged.get('claim') ?? []).toSorted((a, b) => (a.ingestId < b.ingestId ? -1 : 1))
   if (claimed.length > 0) {
     await store.transaction(async (tx) => {
       for (const { ingestId, connectedAtMs } of claimed)
-        await tx.encoders.claim({ ingestId, node, connectedAtMs }, TIMES)
+        await tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, TIMES)
     })
   }
   return judged.get('cut') ?? []
@@ -42,16 +42,16 @@ export async function claimIngests<E extends ConnectedEncoder>(
 
 /** Ends the claims of this node, which stops. */
 export const releaseIngests = ({ store }: ClaimContext, node: string): Promise<void> =>
-  store.transaction((tx) => tx.encoders.release(node))
+  store.transaction((tx) => tx.ingestClaims.release(node))
 
 /** Returns a function that names the node of an engine's publisher; null: none is known, or that node has ended. */
-export async function encoderNodes(
+export async function publisherNodes(
   { store }: ClaimContext,
   { isGone }: Pick<EngineNode, 'isGone'>,
   of: readonly { readonly engine: Engine | undefined }[],
 ): Promise<(engine: Engine | undefined) => string | null> {
   const ingestIds = new Set(of.flatMap(({ engine }) => engine?.ingestId ?? []))
-  const claims = await store.read.encoders.of([...ingestIds])
+  const claims = await store.read.ingestClaims.of([...ingestIds])
   return (engine) => {
     const node = claimingNode(claims.get(engine?.ingestId ?? ''))
     return node !== null && isGone(node) ? null : node
