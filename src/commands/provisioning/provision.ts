@@ -107,7 +107,7 @@ async function applyAll(
   const before = within.rows.filter(({ kind }) => (PROVISION_KINDS as readonly string[]).includes(kind))
   const changes: ProvisionChange[] = []
   const problems: ProvisionProblem[] = []
-  for (const item of items.toSorted((a, b) => placeInOrder(a) - placeInOrder(b))) {
+  for (const item of items.toSorted((a, b) => positionOf(a) - positionOf(b))) {
     const done = await applyItem(within, item, before.find(isOf(item))).catch(refusedAsTaken)
     if (done.ok) changes.push(...done.value)
     else problems.push(...located(item, done.error))
@@ -129,9 +129,9 @@ function refusedAsTaken(error: unknown): Result<never, ItemProblems> {
   throw error
 }
 
-const lastMadeFirst = (a: Provisioned, b: Provisioned): number => placeInOrder(b) - placeInOrder(a)
+const lastMadeFirst = (a: Provisioned, b: Provisioned): number => positionOf(b) - positionOf(a)
 
-const placeInOrder = ({ kind }: Pick<Provisioned, 'kind'>): number => PROVISION_KINDS.indexOf(kind as ProvisionKind)
+const positionOf = ({ kind }: Pick<Provisioned, 'kind'>): number => PROVISION_KINDS.indexOf(kind as ProvisionKind)
 
 const LOCK: Provisioned = { kind: 'lock', name: '', resourceId: '' }
 
