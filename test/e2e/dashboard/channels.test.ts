@@ -113,7 +113,7 @@ test('the stream key is covered, shown and renewed, with the address of the serv
   await button('Show Stream key').click()
   await page.locator('.copy code', { hasText: key }).waitFor()
   await button('New key').click()
-  await dialog().getByText('An encoder that uses the present key is cut off').waitFor()
+  await dialog().getByText('A publisher that uses the present key is cut off').waitFor()
   await confirm('New key')
   await toast('New stream key made').waitFor()
   await expect.poll(() => page.locator('.copy code', { hasText: key }).count(), SOON).toBe(0)
