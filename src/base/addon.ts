@@ -6,8 +6,8 @@ const FOLDER = fileURLToPath(new URL('../../build/native', import.meta.url))
 
 /** What takes more processor time without addons (docs/reference/performance.md). */
 const PRICES = [
-  { names: ['fanout', 'udp'], price: 'a packet of WebRTC takes two to three times the processor time' },
-  { names: ['splice'], price: 'a segment of HLS takes more than twice of it' },
+  { names: ['fanout', 'udp'], price: 'two to three times as much for a packet of WebRTC' },
+  { names: ['splice'], price: 'more than twice as much for a segment of HLS' },
 ] as const
 
 /**
@@ -19,7 +19,8 @@ export function addonProblem(load: typeof loadAddon = loadAddon): string | null 
   const missing = PRICES.filter(({ names }) => names.some((name) => load(name) === null))
   if (missing.length === 0) return null
   const prices = missing.map(({ price }) => price).join(', and ')
-  return `Native addons are missing: ${prices}. Install a C compiler and run \`npm run setup\`, or use a package that has them`
+  const remedy = 'Install a C compiler and run `npm run setup`, or use a package that has them'
+  return `Native addons are missing, which costs processor time: ${prices}. ${remedy}`
 }
 
 /**

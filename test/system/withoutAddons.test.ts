@@ -5,7 +5,7 @@ afterAll(endServers)
 
 /** As where none was built. */
 const env = { NODE_OPTIONS: '--import "data:text/javascript,process.dlopen=()=>{throw(new(Error))}"' }
-const MISSING = /Native addons are missing: a packet of WebRTC .* and a segment of HLS .*npm run setup/
+const MISSING = /Native addons are missing.* a packet of WebRTC, and .* a segment of HLS\. .*npm run setup/
 
 test.runIf(process.platform === 'linux')(
   'a server without addons says at the start what that costs, and so do the doctor and the list of what needs attention',
