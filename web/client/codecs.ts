@@ -1,7 +1,7 @@
 import { SluiceError } from './errors.ts'
 
-/** Video codecs that Sluice forwards. */
 const ALL = ['h264', 'vp8', 'vp9', 'av1'] as const
+/** Video codecs that Sluice forwards. */
 export type VideoCodec = (typeof ALL)[number]
 
 const capabilities = (): readonly RTCRtpCodec[] => globalThis.RTCRtpSender?.getCapabilities('video')?.codecs ?? []

@@ -1,3 +1,4 @@
+import { codecName } from '../codecName.ts'
 import { Legend } from '../parts/legend.tsx'
 import { Plot } from '../parts/plot.tsx'
 import { bitrate } from '../parts/values.tsx'
@@ -46,7 +47,7 @@ const roundTripOf = (now: Reading | undefined): string | null =>
   now && now.roundTripMs !== null ? `${now.roundTripMs} ms` : null
 
 const codecs = ({ video, audioCodec }: Reading): string =>
-  [video?.codec, audioCodec === 'opus' ? 'Opus' : audioCodec].filter(Boolean).join(' ') || '–'
+  [codecName(video?.codec ?? ''), codecName(audioCodec)].filter(Boolean).join(' ') || '–'
 
 /** The bitrate of the last minute beside the one that was asked for. */
 export function LastMinute({ wanted }: { readonly wanted: number }) {
