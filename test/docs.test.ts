@@ -14,6 +14,7 @@ const textOf = new Map(pages.map(({ path, text }) => [path, text]))
 
 const keys = new Set(allKeys().map(([path]) => path))
 const sections = new Set([...keys].flatMap((key) => [...key.matchAll(/\./g)].map(({ index }) => key.slice(0, index))))
+const sources = readSources(['bench', 'scripts', 'src', 'test', 'web'], /\.tsx?$/).map(({ path }) => path)
 const metrics = readSources(['src'], /\.ts$/)
   .map(({ text }) => text)
   .join('\n')
@@ -26,6 +27,10 @@ function unknownNames({ path, text }: Page): string[] {
 
 function isUnknown(name: string): boolean {
   if (/^(test|src|bench|scripts|native|web|api)\/[\w/.-]+$/.test(name)) return !existsSync(repository + name)
+  // `access/decide.ts` is src/core/access/decide.ts; NAME stands for a name.
+  if (/^[\w.-]+\/[\w/.-]+\.tsx?$/.test(name) && !name.includes('NAME')) {
+    return sources.every((path) => !path.endsWith(`/${name}`))
+  }
   // `log.warn` is an event too, `data.message` a field of one, and `sessions.ts` a file of a room.
   if (/^(?!log\.|data\.)[a-z]+(\.[a-zA-Z]+)+(?<!\.ts)$/.test(name) && sections.has(name.split('.')[0] ?? '')) {
     return !keys.has(name) && !sections.has(name)
