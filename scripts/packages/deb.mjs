@@ -83,7 +83,7 @@ Recommends: ca-certificates, ffmpeg
 Suggests: postgresql-client
 Description: self-hosted live streaming
  Sluice decides who may broadcast and who may watch, and gives a reason for
- every refusal. Encoders and browsers send to it over RTMP and WHIP; viewers
+ every refusal. OBS, ffmpeg and browsers send to it over RTMP and WHIP; viewers
  watch over WebRTC and HLS. Everything is kept in one SQLite file, or in
  PostgreSQL for several nodes.
  .

@@ -56,7 +56,7 @@ export class RtmpIngest {
     this.#declared = bitrates
   }
 
-  /** Refused with a sentence for the person at the encoder: the codec of a track that has not begun. */
+  /** Refused with a sentence for the person who publishes: the codec of a track that has not begun. */
   take({ type, timestamp, payload }: Message): Result<Taken, string> {
     const kind = type === MESSAGE.video ? 'video' : 'audio'
     const parsed = kind === 'video' ? parseVideo(payload) : parseAudio(payload)

@@ -6,7 +6,7 @@ import { WINDOW_BYTES } from './replies.ts'
 const MAX_WAITING_BYTES = 65_536
 const SMALLEST_WINDOW = 65_536
 
-/** What the server sends to one encoder: answers, and acknowledgements of what it received. */
+/** What the server sends to one publisher: answers, and acknowledgements of what it received. */
 export class Outgoing {
   readonly #socket: Socket
   readonly #blocked: () => void
