@@ -1,13 +1,13 @@
 /**
- * How far players in a browser are behind an encoder over RTMP: the number that the encoder draws into its latest frame,
+ * How far players in a browser are behind a publisher over RTMP: the number that the publisher draws into its latest frame,
  * less the number in the frame that the player shows. For a channel with two renditions and for a feed. hls.js has the
- * settings of the guide to HLS players; the others have none. The encoders, the server and the browser share the machine.
+ * settings of the guide to HLS players; the others have none. The publishers, the server and the browser share the machine.
  *   SECONDS=15 node bench/hls-latency.ts
  */
 import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBrowser } from '../test/e2e/browser.ts'
-import { countedEncoder, RATE } from '../test/e2e/countedEncoder.ts'
+import { countedPublisher, RATE } from '../test/e2e/countedPublisher.ts'
 import { servePages } from '../test/e2e/pages.ts'
 import { runChannels } from '../test/support/channelsClient.ts'
 import { makeToken } from '../test/support/testNode.ts'
@@ -59,15 +59,15 @@ async function feed(): Promise<{ push: string; url: string }> {
 
 for (const [kind, open] of Object.entries({ channel, feed })) {
   const { push, url } = await open()
-  const encoder = countedEncoder(push)
+  const publisher = countedPublisher(push)
   try {
     for (let tries = 0; !(await fetch(url)).ok; tries++) {
       if (tries > START_MAX_SECONDS) throw new Error(`no playlist of the ${kind}`)
       await delay(1000)
     }
-    for (const player of PLAYERS) await measure(kind, url, encoder, player)
+    for (const player of PLAYERS) await measure(kind, url, publisher, player)
   } finally {
-    encoder.stop()
+    publisher.stop()
   }
 }
 await browser.close()
@@ -77,7 +77,7 @@ await live.close()
 async function measure(
   kind: string,
   url: string,
-  encoder: ReturnType<typeof countedEncoder>,
+  publisher: ReturnType<typeof countedPublisher>,
   { what, name, settings, targetSeconds }: (typeof PLAYERS)[number],
 ): Promise<void> {
   const page = await browser.newPage()
@@ -91,7 +91,7 @@ async function measure(
     const numbers = await page.evaluate<number[]>(
       `players.seen('${name}').frames.slice(-1).map(({ number }) => number)`,
     )
-    seconds.push((encoder.latest() - (numbers.at(-1) ?? 0)) / RATE)
+    seconds.push((publisher.latest() - (numbers.at(-1) ?? 0)) / RATE)
     await delay(SAMPLE_MS)
   }
   const errors = await page.evaluate<string[]>(`players.seen('${name}').errors`)
@@ -100,7 +100,7 @@ async function measure(
   const [least, most] = [Math.min(...seconds).toFixed(2), Math.max(...seconds).toFixed(2)]
   const load = `load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`
   report({
-    what: `${what} behind the encoder of a ${kind}, of its target`,
+    what: `${what} behind the publisher of a ${kind}, of its target`,
     ratio: middle / targetSeconds,
     target: `<= 1 of ${targetSeconds} s`,
     met: middle <= targetSeconds && errors.length === 0,

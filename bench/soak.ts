@@ -1,6 +1,6 @@
 /**
  * Whether memory stays constant while clients come and go: viewers over WHEP, one after another and many at once, that
- * send DELETE, close the connection or vanish; publishers; an encoder over RTMP with a viewer over HLS. After a warm-up
+ * send DELETE, close the connection or vanish; publishers; one over RTMP with a viewer over HLS. After a warm-up
  * the bench samples the resident memory of the server and of its relay processes every 10 seconds. It takes half a core
  * for the given time:
  *   node bench/soak.ts [--minutes 30] [--times 1]
@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { encoder } from '../test/e2e/encoder.ts'
+import { ffmpegPublisher } from '../test/e2e/ffmpegPublisher.ts'
 import { type Audience, startAudience } from './lib/audience.ts'
 import { median, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
@@ -36,12 +36,12 @@ interface Sample {
 
 const server = await startServer()
 const audience = await startAudience()
-const streams = [{ streamName: 'bench' }, { streamName: 'guest' }, { streamName: 'encoder' }]
+const streams = [{ streamName: 'bench' }, { streamName: 'guest' }, { streamName: 'studio' }]
 const { token: publish } = await server.api('POST', '/api/publish_token', { label: 'b', streams })
 const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
 await audience.publish(server.whip('bench'), publish, BITRATE)
 
-const done = { joins: 0, publishers: 1, encoders: 0, segments: 0 }
+const done = { joins: 0, overWhip: 1, overRtmp: 0, segments: 0 }
 
 async function join(audience: Audience, stream: string, count: number, atOnce: number): Promise<void> {
   await audience.join({ url: server.whep(stream), token, count, atOnce })
@@ -59,19 +59,19 @@ async function comeAndGo(count: number, atOnce: number, goodbye: boolean): Promi
 async function guests(): Promise<void> {
   const guest = await startAudience()
   await guest.publish(server.whip('guest'), publish, BITRATE)
-  done.publishers += 1
+  done.overWhip += 1
   await join(guest, 'guest', 4, 4)
   await join(guest, 'bench', 4, 4)
   await guest.vanish()
 }
 
-/** An encoder, watched over HLS and over WHEP. */
+/** A publisher over RTMP, watched over HLS and over WHEP. */
 async function broadcast(): Promise<void> {
-  const encoding = encoder(server.rtmp('encoder', publish))
+  const encoding = ffmpegPublisher(server.rtmp('studio', publish))
   try {
-    done.segments += await watchHls(server.hls('encoder', token))
-    await join(audience, 'encoder', 4, 2)
-    done.encoders += 1
+    done.segments += await watchHls(server.hls('studio', token))
+    await join(audience, 'studio', 4, 2)
+    done.overRtmp += 1
   } finally {
     await encoding.stop()
   }
@@ -144,8 +144,8 @@ function judge(what: string, sizes: readonly number[]): void {
 const beganMs = performance.now()
 const endsMs = beganMs + SOAK_MS
 const [samples] = await Promise.all([watch(endsMs), churn(endsMs)])
-const { joins, publishers, encoders, segments } = done
-console.log(`${joins} joins, ${publishers} publishers over WHIP, ${encoders} over RTMP, ${segments} HLS segments`)
+const { joins, overWhip, overRtmp, segments } = done
+console.log(`${joins} joins, ${overWhip} publishers over WHIP, ${overRtmp} over RTMP, ${segments} HLS segments`)
 judge(
   'the server',
   samples.map((sample) => sample.server),

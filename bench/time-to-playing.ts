@@ -1,5 +1,5 @@
 /**
- * How long an encoder waits from its first RTMP packet to channel status `playing`, with a ladder of two small
+ * How long a publisher waits from its first RTMP packet to channel status `playing`, with a ladder of two small
  * renditions, so that the machine's speed matters little. A segment lasts two seconds, which is the floor.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -43,13 +43,13 @@ async function oneRun(abrLadderId: string): Promise<number> {
   await live.v2('POST', `/channels/${id}/start`)
   await reached(live, id, 'waiting')
   const relay = await firstPacketAt(live.running.rtmpPort ?? 0)
-  const encoder = push(`rtmp://127.0.0.1:${relay.port}/live/${ingests[0].streamKey}`)
+  const publisher = push(`rtmp://127.0.0.1:${relay.port}/live/${ingests[0].streamKey}`)
   try {
     const began = await relay.firstPacket
     await reached(live, id, 'playing')
     return performance.now() - began
   } finally {
-    encoder.kill('SIGKILL')
+    publisher.kill('SIGKILL')
     relay.close()
     await live.v2('POST', `/channels/${id}/stop`)
   }
@@ -63,14 +63,14 @@ async function reached(client: ChannelsClient, channelId: string, status: string
   }
 }
 
-/** A relay in front of the RTMP port, which notes when the encoder sends its first bytes. */
+/** A relay in front of the RTMP port, which notes when the publisher sends its first bytes. */
 async function firstPacketAt(rtmpPort: number): Promise<{ port: number; firstPacket: Promise<number>; close(): void }> {
   const { promise: firstPacket, resolve } = Promise.withResolvers<number>()
-  const server = createServer((encoder) => {
+  const server = createServer((publisher) => {
     const sluice = connect({ host: '127.0.0.1', port: rtmpPort, noDelay: true })
-    encoder.once('data', () => resolve(performance.now()))
-    for (const socket of [encoder, sluice]) socket.on('error', () => undefined)
-    encoder.pipe(sluice).pipe(encoder)
+    publisher.once('data', () => resolve(performance.now()))
+    for (const socket of [publisher, sluice]) socket.on('error', () => undefined)
+    publisher.pipe(sluice).pipe(publisher)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -78,7 +78,7 @@ async function firstPacketAt(rtmpPort: number): Promise<{ port: number; firstPac
   return { port: address.port, firstPacket, close: () => void server.close() }
 }
 
-/** With the usual setting of encoders: a keyframe per second. */
+/** With the usual setting of publishers: a keyframe per second. */
 function push(url: string): ChildProcess {
   const source = '-v error -re -f lavfi -i testsrc2=size=640x360:rate=25 -re -f lavfi -i sine=frequency=440'
   const video = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p'

@@ -42,7 +42,7 @@ export const LANES = {
   // Streams that a validator watches, or ffmpeg encodes.
   streams: {
     files: [
-      'test/system/{channels,channelFailover,channelHls,channelSlate,encoderNodes,feedHls,feedLadder}.test.ts',
+      'test/system/{channels,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
       'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,transcoder}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
     ],

@@ -11,7 +11,7 @@ export function broadcastFile(seconds: number, format: 'flv' | 'matroska', more:
   return execFileSync('ffmpeg', [...args, ...more, '-f', format, 'pipe:1'], { maxBuffer: 1 << 28 })
 }
 
-/** The same as an encoder over RTMP sends it. */
+/** The same as a publisher over RTMP sends it. */
 export function broadcastFrames(
   seconds: number,
   more: readonly string[] = [],

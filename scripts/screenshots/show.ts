@@ -79,7 +79,7 @@ const OTHERS: readonly object[] = [
 /** Puts a small station on the air: streams with viewers, refusals, webhooks with deliveries, and a channel with runs. */
 export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
   const leaving = new AbortController()
-  const encoders: ChildProcess[] = []
+  const publishers: ChildProcess[] = []
   const receiver = await receive()
   const webhookId = await makeWebhooks(stage, receiver)
   const files = new Map<Scene, string>()
@@ -88,7 +88,7 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
   for (const { scene, stream, token } of STREAMS) {
     const made = await stage.token('publish', { streams: only(stream), ...token })
     ids.push(made.id)
-    encoders.push(push(files.get(scene) ?? '', stage.rtmp(stream, made.token)))
+    publishers.push(push(files.get(scene) ?? '', stage.rtmp(stream, made.token)))
   }
   for (const token of OTHERS) await stage.token('publish', token)
   await refuse(stage)
@@ -102,14 +102,14 @@ export async function putOnShow(stage: Stage, folder: string): Promise<Show> {
   for (const [at, { stream, viewers }] of STREAMS.entries())
     watchHls(`${stage.hls(stream)}?auth=${viewer.token}`, addresses(at, viewers), leaving.signal)
   const channel = await runChannel(stage, files.get('match') ?? '')
-  encoders.push(channel.encoder)
+  publishers.push(channel.publisher)
   return {
     mainToken: ids[0] ?? 1,
     channelId: channel.id,
     webhookId,
     async stop(): Promise<void> {
       leaving.abort()
-      for (const encoder of encoders) encoder.kill('SIGKILL')
+      for (const publisher of publishers) publisher.kill('SIGKILL')
       await new Promise((resolve) => receiver.close(resolve))
     },
   }
@@ -183,7 +183,7 @@ interface Channel {
   readonly ingests: readonly { readonly streamKey: string }[]
 }
 
-async function runChannel(stage: Stage, file: string): Promise<{ id: string; encoder: ChildProcess }> {
+async function runChannel(stage: Stage, file: string): Promise<{ id: string; publisher: ChildProcess }> {
   const ladder = (await stage.v2('POST', '/abr', LADDER)) as { id: string }
   const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
   const channel = (await stage.v2('POST', '/channels', {
@@ -200,11 +200,11 @@ async function runChannel(stage: Stage, file: string): Promise<{ id: string; enc
     ((await stage.v2('GET', `/channels/${channel.id}`)) as { status: string }).status === 'playing'
   for (const isLast of [false, true]) {
     await stage.v2('POST', `/channels/${channel.id}/start`)
-    const encoder = push(file, url)
+    const publisher = push(file, url)
     await until(isPlaying)
-    if (isLast) return { id: channel.id, encoder }
+    if (isLast) return { id: channel.id, publisher }
     await stage.v2('POST', `/channels/${channel.id}/stop`)
-    encoder.kill('SIGKILL')
+    publisher.kill('SIGKILL')
   }
   throw new Error('not reached')
 }

@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core'
 
 export type Scene = 'concert' | 'harbour' | 'match' | 'studio' | 'talk'
 
-/** H.264 of a constant bitrate without B-frames, a keyframe a second, and a tone, as an encoder sends it. */
+/** H.264 of a constant bitrate without B-frames, a keyframe a second, and a tone, as a publisher sends it. */
 const VIDEO = '-c:v libx264 -preset ultrafast -x264-params nal-hrd=cbr:force-cfr=1 -bf 0 -g 25 -pix_fmt yuv420p'
 const ENCODE = `${VIDEO} -c:a aac -ar 48000 -f flv`.split(' ')
 /** The camera moves forth and back in this time. */

@@ -45,7 +45,7 @@ it('runs, skipped occurrences and served bytes are stored for the configured tim
   expect(await left()).toEqual([['rn_open'], 0, 0])
 })
 
-it('the claim of an encoder is deleted an hour after its end', async () => {
+it('the claim of a publisher is deleted an hour after its end', async () => {
   const { ctx } = live.running.app
   const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 1, runDays: 1 }
   const nowMs = await ctx.store.time()

@@ -12,7 +12,7 @@ const account = () => randomBytes(3).toString('hex')
 /** Tests the contract of every store for runs and schedulers. */
 export function runsSuite(stores: Stores): void {
   statesAndRuns(stores)
-  encoders(stores)
+  publishers(stores)
   schedulers(stores)
 }
 
@@ -144,14 +144,14 @@ function statesAndRuns(stores: Stores): void {
   })
 }
 
-function encoders(stores: Stores): void {
-  describe('claims of ingests by nodes with an encoder', () => {
+function publishers(stores: Stores): void {
+  describe('claims of ingests by nodes with a publisher', () => {
     const TIMES = { claimMs: 60_000, pauseMs: 0 }
     const claim = (ingestId: string, node: string, connectedAtMs: number, times = TIMES, at = stores.store) =>
       at.transaction((tx) => tx.ingestClaims.claim({ ingestId, node, connectedAtMs }, times))
     const found = async (ingestId: string) => (await stores.other.read.ingestClaims.of([ingestId])).get(ingestId)
 
-    test('are those of the newest encoder', async () => {
+    test('are those of the newest publisher', async () => {
       const ingestId = id('in')
       expect(await found(ingestId)).toBeUndefined()
       expect(await claim(ingestId, 'node 1', AT)).toBe(true)
@@ -160,7 +160,7 @@ function encoders(stores: Stores): void {
       expect(await claim(ingestId, 'node 2', AT, TIMES, stores.other)).toBe(false)
       expect(await claim(ingestId, 'node 2', AT + 1, TIMES, stores.other)).toBe(true)
       expect(await found(ingestId)).toMatchObject({ node: 'node 2', connectedAtMs: AT + 1 })
-      // The other node's own encoder may be an older one, when a newer one has left.
+      // The other node's own publisher may be an older one, when a newer one has left.
       expect(await claim(ingestId, 'node 2', AT, TIMES)).toBe(true)
       const within = await stores.store.transaction((tx) => tx.ingestClaims.of([ingestId, id('in')]))
       expect([...within.keys()]).toEqual([ingestId])

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, type ExpectStatic, test } from 'vitest'
-import { encoder } from './encoder.ts'
+import { ffmpegPublisher } from './ffmpegPublisher.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -19,7 +19,7 @@ const LADDER = {
   ],
 }
 
-/** Larger than any rendition. Four encoders and five engines share the machine. */
+/** Larger than any rendition. Four publishers and five engines share the machine. */
 const SIZE = '480x270'
 
 /** A ladder that this stage's ffmpeg cannot encode in real time as a whole. */
@@ -55,7 +55,7 @@ const moves = ({ frames, currentTime }: Played): boolean => frames > 25 && curre
 
 // They mostly wait for players, so they run concurrently, each with its own channel.
 
-test.concurrent('an encoder pushes into a channel; hls.js plays it in two sizes with a token, and ends with the stop', async ({
+test.concurrent('a publisher pushes into a channel; hls.js plays it in two sizes with a token, and ends with the stop', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
@@ -66,7 +66,7 @@ test.concurrent('an encoder pushes into a channel; hls.js plays it in two sizes 
     distributions: [{ name: 'all' }, { name: 'small', maxBitrate: 400_000, security: { keys: [{ key: SECRET }] } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
+  const broadcast = ffmpegPublisher(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const statusOf = async () => (await stage.v2('GET', `/channels/${channel.id}`)).status
   await expect.poll(statusOf, SOON).toBe('playing')
 
@@ -136,7 +136,7 @@ test.concurrent('a viewer in hls.js keeps playing when bandwidth drops and recov
   const playing = (id: string) =>
     expect.poll(async () => (await stage.v2('GET', `/engines/${id}`)).status, SOON).toBe('playing')
   await stage.v2('POST', `/engines/${main}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
+  const broadcast = ffmpegPublisher(stage.ingest(channel.ingests[0].streamKey), SIZE)
   await playing(main)
 
   const viewer = await stage.peer()
@@ -172,7 +172,7 @@ test.concurrent('a viewer in hls.js keeps playing when the ffmpeg of the only en
     distributions: [{ name: 'all', latencies: { hls: 6 } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
+  const broadcast = ffmpegPublisher(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const viewer = await stage.peer()
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
   await expect.poll(() => viewer.hls({ url }), SOON).toBe('ok')
@@ -202,7 +202,7 @@ test.concurrent('a viewer in hls.js continues in the smaller size when an overlo
     distributions: [{ name: 'all', latencies: { hls: 6 } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey), SIZE)
+  const broadcast = ffmpegPublisher(stage.ingest(channel.ingests[0].streamKey), SIZE)
   const viewer = await stage.peer()
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
   await expect.poll(() => viewer.hls({ url }), SOON).toBe('ok')

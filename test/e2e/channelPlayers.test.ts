@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { until } from '../support/until.ts'
-import { type CountedEncoder, countedEncoder, RATE } from './countedEncoder.ts'
+import { type CountedPublisher, countedPublisher, RATE } from './countedPublisher.ts'
 import { isMissing, NATIVE, playNatively } from './nativePlayers.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { playsThrough, segmentsListed, WATCHED } from './smoothness.ts'
@@ -9,7 +9,7 @@ import { playsThrough, segmentsListed, WATCHED } from './smoothness.ts'
 // One channel, one server, one browser, with a page for each player.
 
 let stage: Stage
-let encoder: CountedEncoder
+let publisher: CountedPublisher
 let url: string
 
 beforeAll(async () => {
@@ -21,13 +21,13 @@ beforeAll(async () => {
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
   const channel = await stage.v2('POST', '/channels', { name: 'Stage', ingests, distributions: [{ name: 'Web' }] })
   await stage.v2('POST', `/channels/${channel.id}/start`)
-  encoder = countedEncoder(stage.ingest(channel.ingests[0].streamKey))
+  publisher = countedPublisher(stage.ingest(channel.ingests[0].streamKey))
   url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
   // Shaka 5.2.12 fails on a shorter playlist: it looks for captions in the incomplete segment.
   await until(async () => (await segmentsListed(url)) >= 3)
 })
 afterAll(async () => {
-  encoder.stop()
+  publisher.stop()
   await stage.close()
 })
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
   '%s plays a channel, frame by frame',
   async (name, { expect }) => {
-    const latest = encoder.latest()
+    const latest = publisher.latest()
     const numbers = await playNatively(name, url, WATCHED)
     const first = numbers[0] ?? 0
     expect(numbers).toEqual(numbers.map((_, index) => first + index))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from 'vitest'
 import { until } from '../support/until.ts'
-import { type CountedEncoder, countedEncoder, RATE } from './countedEncoder.ts'
+import { type CountedPublisher, countedPublisher, RATE } from './countedPublisher.ts'
 import { isMissing, NATIVE, playNatively } from './nativePlayers.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { playsThrough, segmentsListed, WATCHED } from './smoothness.ts'
@@ -9,26 +9,26 @@ import { playsThrough, segmentsListed, WATCHED } from './smoothness.ts'
 // for as long as the stream has run. Players in the browser decode and paint without a GPU, so they watch one after the other.
 
 let stage: Stage
-let encoder: CountedEncoder
+let publisher: CountedPublisher
 let url: string
 
 beforeAll(async () => {
   stage = await setStage()
   const { token } = await stage.token('publish', { streams: [{ streamName: 'counted' }] })
-  encoder = countedEncoder(stage.rtmp('counted', token))
+  publisher = countedPublisher(stage.rtmp('counted', token))
   url = stage.hls('counted')
   // Shaka 5.2.12 fails on a shorter playlist: it looks for captions in the incomplete segment.
   await until(async () => (await segmentsListed(url)) >= 3)
 })
 afterAll(async () => {
-  encoder.stop()
+  publisher.stop()
   await stage.close()
 })
 
 test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
   '%s plays it, frame by frame',
   async (name, { expect }) => {
-    const latest = encoder.latest()
+    const latest = publisher.latest()
     const numbers = await playNatively(name, url, WATCHED)
     const first = numbers[0] ?? 0
     expect(numbers).toEqual(numbers.map((_, index) => first + index))

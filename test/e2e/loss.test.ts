@@ -3,7 +3,7 @@ import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { ownPort } from '../support/ownPort.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
-import { whipEncoder } from './whipEncoder.ts'
+import { whipPublisher } from './whipPublisher.ts'
 
 const SEED = 20
 const ENOUGH = 10
@@ -132,19 +132,19 @@ test('a publisher and a viewer continue from new ports when their router forgets
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('an encoder such as OBS, which retransmits on the same SSRC: every lost packet is repaired', async () => {
+test('a publisher such as OBS, which retransmits on the same SSRC: every lost packet is repaired', async () => {
   link.lose(0.03)
-  const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
-  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: link.port })
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'publisher' }] })
+  const publisher = await whipPublisher({ url: stage.whip('publisher'), token, through: link.port })
   const viewer = await stage.peer()
-  await viewer.watchSoon({ url: stage.whep('encoder') })
+  await viewer.watchSoon({ url: stage.whep('publisher') })
   expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
   const [{ frames }, { pliCount, nackCount }] = [await viewer.figures(), await viewer.quality()]
   await expect.poll(async () => (await viewer.figures()).frames, SOON).toBeGreaterThan(frames + 300)
   const later = await viewer.quality()
   expect(later.nackCount).toBeGreaterThan(nackCount)
   expect(later.pliCount).toBe(pliCount)
-  await encoder.stop()
+  await publisher.stop()
   await viewer.stands()
   await viewer.close()
 }, 300_000)

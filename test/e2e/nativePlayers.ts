@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { frameReader } from './countedEncoder.ts'
+import { frameReader } from './countedPublisher.ts'
 
 const GREY = 'videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1 sync=true'
 /** A sink without back pressure would make the player buffer, and hang, as one with a screen never does. */

@@ -1,5 +1,5 @@
 // Players of other projects side by side, as in their own sample pages: only the URL and live mode are set. The test
-// reads from their frames what they show: `countedEncoder.ts` draws the number into each frame.
+// reads from their frames what they show: `countedPublisher.ts` draws the number into each frame.
 const { default: Hls } = await import('/hls.js')
 const { shaka, videojs } = globalThis
 
@@ -7,7 +7,7 @@ const BITS = 14
 /** Shown frames, by player. */
 const shown = {}
 const errors = {}
-/** Seconds behind the encoder, as the player says. */
+/** Seconds behind the publisher, as the player says. */
 const latency = {}
 
 const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 1 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encoder } from './encoder.ts'
+import { ffmpegPublisher } from './ffmpegPublisher.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -17,7 +17,7 @@ const streams = [{ streamName: 'studio' }]
 test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with a token', async () => {
   const { token } = await stage.token('publish', { streams, subscribeRequiresAuth: true })
   const subscribe = await stage.token('subscribe', { streams })
-  const broadcast = encoder(stage.rtmp('studio', token))
+  const broadcast = ffmpegPublisher(stage.rtmp('studio', token))
   const url = stage.hls('studio')
   expect(await page.hls({ url })).toBe('401 Unauthorized: Invalid token')
   await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 60_000, interval: 300 }).toBe('ok')
@@ -54,6 +54,6 @@ test.each([
     async () => (await stage.token('publish', { streams, allowedIpAddresses: ['127.0.0.1'] })).token,
     'Unauthorized: IP filters are not supported with RTMP',
   ],
-])('an encoder with %s gets the reason', async (_, token, text) => {
-  expect(await encoder(stage.rtmp('studio', await token())).ended).toContain(text)
+])('a publisher with %s gets the reason', async (_, token, text) => {
+  expect(await ffmpegPublisher(stage.rtmp('studio', await token())).ended).toContain(text)
 })

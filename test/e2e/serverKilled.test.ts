@@ -27,7 +27,7 @@ afterAll(async () => {
   await stage.close()
 })
 
-/** A broadcast and a channel, whose encoders connect again when they are cut. Returns the master playlists. */
+/** A broadcast and a channel, whose publishers connect again when they are cut. Returns the master playlists. */
 async function broadcasts(): Promise<[string, string]> {
   const { token } = await stage.token('publish', { streams: [{ streamName: 'show' }] })
   const ladder = await stage.v2('POST', '/abr', {

@@ -34,7 +34,7 @@ export interface Stage {
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
   /** The channels interface; returns `data`, and throws on a refusal. */
   v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
-  /** The URL that the encoder of a stream key pushes to. */
+  /** The URL that the publisher of a stream key pushes to. */
   ingest(streamKey: string): string
   /** The current processes of an engine. */
   engine(id: string): Promise<number[]>

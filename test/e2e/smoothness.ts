@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { ExpectStatic } from 'vitest'
-import { RATE } from './countedEncoder.ts'
+import { RATE } from './countedPublisher.ts'
 import type { Stage } from './sluice.ts'
 
 /** How much of a stream is judged, in frames, after this many at which players begin: video.js shows one and waits. */

@@ -73,7 +73,7 @@ export function scenarioOf(name: string): Scenario | null {
 
 const RETRY_MS = 500
 
-/** Pushes a source. Connects again when it is cut, as encoders do. */
+/** Pushes a source. Connects again when it is cut, as publishers do. */
 class Publisher {
   readonly #source: SourceName
   readonly #url: string
@@ -85,7 +85,7 @@ class Publisher {
     this.#current = this.#push()
   }
 
-  /** Another encoder takes its place. */
+  /** Another publisher takes its place. */
   swap(): void {
     this.#current = this.#push()
   }

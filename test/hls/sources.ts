@@ -36,7 +36,7 @@ const NOISE = {
   filters: ['drawbox=c=gray:t=fill,noise=alls=100:allf=t:enable=gte(mod(t\\,6)\\,2)', 'anull'],
 } as const
 
-/** What encoders send, by name. */
+/** What publishers send, by name. */
 export const SOURCES = {
   plain: PLAIN,
   'b-frames': { ...PLAIN, bFrames: 2 },

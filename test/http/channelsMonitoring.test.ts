@@ -50,13 +50,13 @@ test('sources that ffmpeg reads have no measurements, and the answer says so', a
   })
 })
 
-test('an encoder may push to a stopped channel, and a note says that its media is discarded', async () => {
+test('a publisher may push to a stopped channel, and a note says that its media is discarded', async () => {
   const engines = [{ name: 'Main' }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
   const channel = await live.made('POST', '/channels', { name: 'Early', ingests })
   const [{ id, streamKey }] = channel.ingests
-  const encoder = await RtmpClient.open(live.running.rtmpPort ?? 0)
-  await encoder.publish('live', streamKey)
+  const publisher = await RtmpClient.open(live.running.rtmpPort ?? 0)
+  await publisher.publish('live', streamKey)
   const monitored = () => live.made('GET', `/monitoring/ingests/${id}`)
   const unused = { status: 'connected', note: expect.stringMatching(/^No engine that uses this ingest runs/) }
   expect(await monitored()).toMatchObject(unused)
@@ -64,7 +64,7 @@ test('an encoder may push to a stopped channel, and a note says that its media i
   expect((await monitored()).note).toBeUndefined()
   await live.v2('POST', `/channels/${channel.id}/stop`)
   expect(await monitored()).toMatchObject(unused)
-  encoder.socket.destroy()
+  publisher.socket.destroy()
   await expect.poll(async () => (await monitored()).status).toBe('disconnected')
   expect((await monitored()).note).toBeUndefined()
 })
@@ -110,7 +110,7 @@ test('a start that probably exceeds the machine succeeds, and both the answer an
   await live.v2('POST', `/channels/${channel.id}/stop`)
 })
 
-test('a node with neither the engine nor the encoder names the node that may have it', async () => {
+test('a node with neither the engine nor the publisher names the node that may have it', async () => {
   const { store } = live.running.app.ctx
   const refused = async (path: string) => {
     const { status, json } = await live.v2('GET', path)

@@ -104,12 +104,12 @@ describe('HTTP connections', () => {
     expect(metrics).toMatch(/sluice_http_connections_closed_total\{reason="gave_way"\} [1-9]/)
   })
 
-  test('leave encoders their own share, however many there are', async () => {
+  test('leave publishers their own share, however many there are', async () => {
     await times(3 * MAX, (at) => from(`127.0.1.${at}`))
     const { token } = await makeToken(closing, 'publish')
-    const encoder = await RtmpClient.open(sluice.rtmpPort ?? 0)
-    await encoder.publish('v2/pub', `show?token=${token}`)
-    encoder.socket.destroy()
+    const publisher = await RtmpClient.open(sluice.rtmpPort ?? 0)
+    await publisher.publish('v2/pub', `show?token=${token}`)
+    publisher.socket.destroy()
   })
 })
 

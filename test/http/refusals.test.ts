@@ -59,7 +59,7 @@ async function answerOver(protocol: Protocol, token: string, from: From = {}): P
   return `${response.status} ${await response.text()}`
 }
 
-/** An encoder gets the text alone. */
+/** A publisher gets the text alone. */
 async function answerOverRtmp(token: string, stream: string): Promise<string> {
   const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
   await client.publish('v2/pub', `${stream}?token=${token}`).catch(() => undefined)
@@ -136,7 +136,7 @@ describe.each(OVER_HTTP)('refused over %s by the request:', (protocol, kind) => 
   })
 })
 
-test('an encoder cannot use a token with origin or address rules, and gets the reason', async () => {
+test('a publisher cannot use a token with origin or address rules, and gets the reason', async () => {
   const answer = async (body: object) => answerOver('RTMP', await made('publish', body))
   const filters = '401 Unauthorized: IP filters are not supported with RTMP'
   expect(await answer({ allowedOrigins: ['*.allowed.test'] })).toBe(

@@ -14,7 +14,7 @@ async function read(flags: PartialConfig, headers: Record<string, string> = {}) 
   return { base, accountId, node, data: json.data }
 }
 
-it('GET /api/server answers the addresses for encoders and viewers, ports, limits and the version', async () => {
+it('GET /api/server answers the addresses for publishers and viewers, ports, limits and the version', async () => {
   const { base, accountId, node, data } = await read({})
   expect(data).toMatchObject({ version: VERSION, node, hasCountryDatabase: false })
   expect(data.addresses).toMatchObject({

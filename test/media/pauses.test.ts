@@ -17,7 +17,7 @@ const PAUSE_MS = 60_000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('an RTMP broadcast goes on after a pause of the process, and ends when its encoder is silent', async () => {
+test('an RTMP broadcast goes on after a pause of the process, and ends when its publisher is silent', async () => {
   const clock = new ManualClock()
   const place = await listenFor({}, undefined, silentLog, clock)
   onTestFinished(() => place.stop())

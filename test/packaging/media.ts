@@ -45,12 +45,12 @@ export async function expectMedia({ ports, cli }: Installed, token: string): Pro
   const sources = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25', '-f', 'lavfi', '-i', 'sine']
   const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-c:a', 'aac']
   const target = `rtmp://127.0.0.1:${ports.rtmp}/v2/pub/show?token=${token}`
-  const encoder = spawn('ffmpeg', ['-v', 'error', ...sources, ...codecs, '-f', 'flv', target], { stdio: 'ignore' })
+  const publisher = spawn('ffmpeg', ['-v', 'error', ...sources, ...codecs, '-f', 'flv', target], { stdio: 'ignore' })
   try {
     const playlist = `http://127.0.0.1:${ports.http}/hls/${account}/show/index.m3u8`
     await expect.poll(() => codecsIn(playlist)).toEqual(['aac', 'h264'])
   } finally {
-    encoder.kill('SIGKILL')
+    publisher.kill('SIGKILL')
   }
 }
 

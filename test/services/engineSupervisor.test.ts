@@ -268,7 +268,7 @@ describe('a node', () => {
   })
 })
 
-describe('two nodes, and an encoder at one of them', () => {
+describe('two nodes, and a publisher at one of them', () => {
   const TIMES = { claimMs: 15_000, pauseMs: 0 }
   const ingestOf = async (engineId: string) => (await engineOf(engineId))?.ingestId ?? ''
   const claim = async (engineId: string, node: string, connectedAtMs = clock.now(), times = TIMES) => {
@@ -301,7 +301,7 @@ describe('two nodes, and an encoder at one of them', () => {
     await there.keeper.stop()
   })
 
-  test('the engine begins there, and goes nowhere while the encoder is at its node', async () => {
+  test('the engine begins there, and goes nowhere while the publisher is at its node', async () => {
     const [here, there] = [new Scripted(), new Scripted()]
     const [one, two] = [keeperWith(here), keeperWith(there)]
     const { channelId, engineId } = await makeChannel()
@@ -352,7 +352,7 @@ describe('two nodes, and an encoder at one of them', () => {
     expect([(await engineOf(engineId))?.status, await nodeOf(engineId)]).toEqual(['stopped', null])
   })
 
-  test('encoders that connect to both in turn, while no time passes: their claim changes hands once', async () => {
+  test('publishers that connect to both in turn, while no time passes: their claim changes hands once', async () => {
     const { engineId, channelId, transcoder, settle, node } = await started()
     const other = new Scripted()
     const there = keeperWith(other)
@@ -373,7 +373,7 @@ describe('two nodes, and an encoder at one of them', () => {
       await there.settle()
     }
     held.mockRestore()
-    // Where the engine started, at the first encoder, and back at the one that replaced it.
+    // Where the engine started, at the first publisher, and back at the one that replaced it.
     expect([transcoder.launches.length, other.launches.length]).toEqual([2, 1])
     // Each was the newest.
     expect(cuts).toBe(0)

@@ -10,10 +10,10 @@ function begin() {
   return { clock, measured: new Measured({ clock }, 'node') }
 }
 
-describe('the bit rate of an encoder', () => {
+describe('the bit rate of a publisher', () => {
   test('is measured once a second, by the bytes since the last sample', () => {
     const { clock, measured } = begin()
-    const encoder = measured.connected('in_1', '192.0.2.7')
+    const publisher = measured.connected('in_1', '192.0.2.7')
     for (const [ms, bytes] of [
       [500, 100_000],
       [500, 250_000],
@@ -21,7 +21,7 @@ describe('the bit rate of an encoder', () => {
       [1001, 500_000],
     ] as const) {
       clock.advance(ms)
-      encoder.received(bytes)
+      publisher.received(bytes)
     }
     expect(measured.ingest('in_1', ...ALL)).toEqual({
       sinceMs: AT,

@@ -4,12 +4,12 @@ import { RtmpClient } from '../media/rtmp/client.ts'
 
 /** Of a frame that follows the last one when a recording begins again. */
 const FRAME_MS = 40
-/** An encoder whose clock jumps by more than this does not pause for it. */
+/** A publisher whose clock jumps by more than this does not pause for it. */
 const JUMP_MS = 1000
-/** Text of AMF0 that comes before the metadata of an encoder. */
+/** Text of AMF0 that comes before the metadata of a publisher. */
 const SET_DATA_FRAME = Buffer.from('\x02\x00\x0d@setDataFrame', 'latin1')
 
-/** Sends a recording in a loop, by a clock, as an encoder does over RTMP. */
+/** Sends a recording in a loop, by a clock, as a publisher does over RTMP. */
 export class RtmpPublisher {
   /** The connection is over. */
   readonly ended: Promise<void>

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 interface Playing {
   readonly url: string
-  /** Where another encoder takes over. */
+  /** Where another publisher takes over. */
   readonly ingestUrl: string
   readonly engineId: string
   stop(): Promise<unknown>
@@ -74,7 +74,7 @@ async function broken(url: string, isEnough: NonNullable<ValidatorOptions['isEno
 // They wait for encoders, so they run concurrently.
 
 test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audio-only'])(
-  'the HLS of a channel breaks no rule when its encoder sends %s',
+  'the HLS of a channel breaks no rule when its publisher sends %s',
   async (source) => {
     const channel = await playing(source)
     expect(await broken(channel.url, ({ seen }) => seen.segments >= 12)).toEqual([])
@@ -83,7 +83,7 @@ test.concurrent.each<SourceName>(['b-frames', '29.97', 'gap', 'video-gap', 'audi
 )
 
 test.concurrent.each<SourceName>(['29.97', 'gap'])(
-  'the HLS of a channel with the audio as a variant breaks no rule when its encoder sends %s',
+  'the HLS of a channel with the audio as a variant breaks no rule when its publisher sends %s',
   async (source) => {
     const channel = await playing(source, audioLadderId)
     const master = await (await fetch(channel.url)).text()
@@ -105,7 +105,7 @@ test.concurrent('the HLS of a channel says the BANDWIDTH of its smallest renditi
 })
 
 test.concurrent.each<SourceName>(['b-frames', '29.97', 'gop-250'])(
-  'the HLS of a channel with a copied rendition breaks no rule when its encoder sends %s',
+  'the HLS of a channel with a copied rendition breaks no rule when its publisher sends %s',
   async (source) => {
     const channel = await playing(source, copyLadderId)
     const master = await (await fetch(channel.url)).text()
@@ -116,7 +116,7 @@ test.concurrent.each<SourceName>(['b-frames', '29.97', 'gop-250'])(
   },
 )
 
-test.concurrent('the HLS of a channel breaks no rule when its encoder comes back without video, and again with it', async () => {
+test.concurrent('the HLS of a channel breaks no rule when its publisher comes back without video, and again with it', async () => {
   const channel = await playing('plain')
   const swapAt = [
     { segments: 4, source: 'audio-only' },

@@ -43,14 +43,14 @@ interface Stage {
   id: string
   engineId: string
   url: string
-  /** An encoder that begins to push. */
+  /** A publisher that begins to push. */
   push(): Promise<RtmpPublisher>
   status(): Promise<string>
   /** Stops the channel. */
   stop(): Promise<unknown>
 }
 
-/** A started channel that waits for its encoder, with this slate. */
+/** A started channel that waits for its publisher, with this slate. */
 async function staged(slate: Buffer, type = 'image/png'): Promise<Stage> {
   const engines = [{ name: 'Main', quality: { abrLadderId: ladderId } }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
@@ -88,15 +88,15 @@ test('slate, broadcast and slate again break no rule of HLS, and only the broadc
   const stage = await staged(image)
   await isShown(stage)
   const statuses: string[] = []
-  let encoder: RtmpPublisher | null = null
+  let publisher: RtmpPublisher | null = null
   let phase = 0
   let phaseAt = 0
   let isBusy = false
   const step = async (segments: number): Promise<void> => {
     const status = await stage.status()
     if (statuses.at(-1) !== status) statuses.push(status)
-    if (phase === 0 && segments >= 8) encoder = await stage.push()
-    else if (phase === 1 && status === 'playing' && segments >= phaseAt + 14) encoder?.end()
+    if (phase === 0 && segments >= 8) publisher = await stage.push()
+    else if (phase === 1 && status === 'playing' && segments >= phaseAt + 14) publisher?.end()
     else if (phase === 2 && status === 'waiting' && segments >= phaseAt + 14) phase = 3
     else return
     if (phase < 3) phase += 1

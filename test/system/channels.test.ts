@@ -108,7 +108,7 @@ async function expectMeasured(ingestId: string, engineId: string): Promise<void>
 }
 
 describe('a channel', () => {
-  test("plays two renditions of an encoder's push, and leaves nothing behind when it is stopped", async () => {
+  test("plays two renditions of a publisher's push, and leaves nothing behind when it is stopped", async () => {
     const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
     const { id: hookId } = await live.made('POST', '/webhooks', hook)
     const { channelId, engineId, ingestId, key } = await makeChannel()
@@ -158,12 +158,12 @@ describe('a channel', () => {
     await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
-  test('waits when its encoder leaves, plays when it is back, and stops by itself without one', async () => {
+  test('waits when its publisher leaves, plays when it is back, and stops by itself without one', async () => {
     const { channelId, engineId, key } = await makeChannel(2)
     await live.v2('POST', `/channels/${channelId}/start`)
-    const encoder = push(key)
+    const publisher = push(key)
     await reaches(channelId, 'playing')
-    encoder.kill('SIGKILL')
+    publisher.kill('SIGKILL')
     await reaches(channelId, 'waiting')
     push(key)
     await reaches(channelId, 'playing')
@@ -203,9 +203,9 @@ describe('a channel', () => {
     expect(await workingIn(folder)).toEqual([])
   })
 
-  test('lets the newest of two encoders use its key, and none after the key was rotated', async () => {
+  test('lets the newest of two publishers use its key, and none after the key was rotated', async () => {
     const { channelId, key } = await makeChannel()
-    // The encoder may connect before the engine is ready.
+    // The publisher may connect before the engine is ready.
     const first = push(key)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
@@ -223,7 +223,7 @@ describe('a channel', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('cuts the encoder whose key another process has rotated, and accepts one with the new key', async () => {
+  test('cuts the publisher whose key another process has rotated, and accepts one with the new key', async () => {
     const { channelId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     const old = push(key)

@@ -23,7 +23,7 @@ interface Stage {
   key: string
 }
 
-/** A channel that waits for its encoder. */
+/** A channel that waits for its publisher. */
 async function waiting(client: ChannelsClient): Promise<Stage> {
   const ladder = await client.made('POST', '/abr', { name: 'tiny', video: [{ width: 160, height: 90, bitrate: 1e5 }] })
   const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
@@ -64,22 +64,22 @@ const plays = async (stage: Stage): Promise<void> => {
   await reaches(stage, 'playing')
 }
 
-async function publisher({ client, key }: Stage): Promise<RtmpClient> {
-  const encoder = await RtmpClient.open(client.running.rtmpPort ?? 0)
-  await encoder.publish('live', key)
-  return encoder
+async function openPublisher({ client, key }: Stage): Promise<RtmpClient> {
+  const publisher = await RtmpClient.open(client.running.rtmpPort ?? 0)
+  await publisher.publish('live', key)
+  return publisher
 }
 
-describe('a channel whose encoder', () => {
+describe('a channel whose publisher', () => {
   test('sends garbage, breaks off inside a packet and reconnects 50 times plays valid media afterwards', async () => {
     const stage = await waiting(live)
-    const garbling = await publisher(stage)
+    const garbling = await openPublisher(stage)
     garbling.socket.write(Buffer.concat([writeMessage(avcConfig()), systemRandom.bytes(20_000)]))
     await garbling.closed
     await reaches(stage, 'waiting')
 
     // A message of type video without a frame in it.
-    const blind = await publisher(stage)
+    const blind = await openPublisher(stage)
     blind.send(avcConfig(), aacConfig())
     for (let at = 0; at < 50; at += 1) blind.send(videoFrame(at * 40, 1000), audioFrame(at * 40))
     await until(async () => !['waiting', 'playing'].includes((await engineOf(stage)).status), 'something of its media')
@@ -89,10 +89,10 @@ describe('a channel whose encoder', () => {
 
     let most = 0
     for (let time = 0; time < 50; time += 1) {
-      const encoder = await publisher(stage)
-      encoder.send(avcConfig(), videoFrame(0), videoFrame(40))
+      const publisher = await openPublisher(stage)
+      publisher.send(avcConfig(), videoFrame(0), videoFrame(40))
       // Half of them disconnect; the others are replaced.
-      if (time % 2 === 0) encoder.socket.destroy()
+      if (time % 2 === 0) publisher.socket.destroy()
       if (time % 10 === 0) most = Math.max(most, (await workingIn(folderOf(stage))).length)
     }
     expect(most).toBeLessThanOrEqual(1)
@@ -102,12 +102,12 @@ describe('a channel whose encoder', () => {
 })
 
 describe('a channel without ffmpeg', () => {
-  test('is in error when its encoder connects, gives the reason, retries later, and can be stopped', async () => {
+  test('is in error when its publisher connects, gives the reason, retries later, and can be stopped', async () => {
     const bare = await runChannels({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
     try {
       const stage = await waiting(bare)
-      const encoder = await publisher(stage)
-      encoder.send(avcConfig(), videoFrame(0))
+      const publisher = await openPublisher(stage)
+      publisher.send(avcConfig(), videoFrame(0))
       await reaches(stage, 'error')
       expect((await engineOf(stage)).statusMessage).toMatch(/^There is no program \/nowhere\/ffmpeg/)
       const failures = async () => {
@@ -116,7 +116,7 @@ describe('a channel without ffmpeg', () => {
       }
       await until(async () => (await failures()) >= 2, 'another try')
       await reaches(stage, 'error')
-      encoder.socket.destroy()
+      publisher.socket.destroy()
       await endsWell(stage)
     } finally {
       await bare.close()

@@ -194,7 +194,7 @@ describe('a node that stalls for longer than its lease, and continues', () => {
     for (const id of reports[0]?.sessions ?? []) {
       expect(await here.ctx.store.read.sessions.get(id)).toMatchObject({ endReason: 'lost' })
     }
-    // The encoders have moved to this node meanwhile.
+    // The publishers have moved to this node meanwhile.
     for (const streamName of ['moving', 'taken']) own.push(await publish(here, { presented: token, streamName }))
     // The first event that the stalled node handles: media of the publisher that it had admitted.
     child.stdin.write('go\n')

@@ -40,7 +40,7 @@ async function broken(url: string): Promise<string[]> {
 }
 
 test.concurrent.each<SourceName>(['gap', 'audio-only', 'variable-rate', 'noise-of-known-bitrate'])(
-  'the HLS of a broadcast breaks no rule when its encoder sends %s',
+  'the HLS of a broadcast breaks no rule when its publisher sends %s',
   async (source) => {
     expect(await broken(await broadcast(source))).toEqual([])
   },

@@ -84,20 +84,20 @@ const encoders = (): number[] =>
 
 // They wait for encoders, so they run concurrently.
 describe.concurrent('the HLS of a feed with renditions breaks no rule', () => {
-  test('when its encoder sends B-frames, and at another node', async () => {
+  test('when its publisher sends B-frames, and at another node', async () => {
     await push('b-frames', 'reordered')
     const found = await watched(urlOf(other, 'reordered'), ({ seen }) => seen.segments >= 15)
     expect(found).toEqual({ sizes: SIZES, segments: expect.any(Number), broken: [] })
     expect(found.segments).toBeGreaterThanOrEqual(9)
   })
 
-  test('when its encoder has a keyframe every ten seconds', async () => {
+  test('when its publisher has a keyframe every ten seconds', async () => {
     await push('gop-250', 'rare')
     const { sizes, broken } = await watched(urlOf(owner, 'rare'), ({ seen }) => seen.segments >= 9)
     expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })
   })
 
-  test('when its encoder sends audio and no video for a while', async () => {
+  test('when its publisher sends audio and no video for a while', async () => {
     await push('video-gap', 'without')
     const { sizes, broken } = await watched(urlOf(owner, 'without'), ({ seen }) => seen.segments >= 30)
     expect({ sizes, broken }).toEqual({ sizes: SIZES, broken: [] })

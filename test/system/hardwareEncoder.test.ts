@@ -42,9 +42,9 @@ async function play(live: ChannelsClient): Promise<string> {
   const ingests = [{ name: 'Camera', type: 'rtmp-push', region: 'local', engines }]
   const { id, engines: made, ingests: cameras } = await live.made('POST', '/channels', { name: 'Stage', ingests })
   await live.v2('POST', `/channels/${id}/start`)
-  const encoder: ChildProcess = pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${cameras[0].streamKey}`)
+  const publisher: ChildProcess = pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${cameras[0].streamKey}`)
   await until(async () => (await live.made('GET', `/channels/${id}`)).status === 'playing', 'playing')
-  expect(encoder.exitCode).toBeNull()
+  expect(publisher.exitCode).toBeNull()
   return made[0].id
 }
 

@@ -63,9 +63,9 @@ describe('a flood of requests', () => {
     expect(answers.filter(({ status }) => status === 201).length).toBeGreaterThan(0)
     const begun = await goLive()
     expect([begun.status, begun.text]).toEqual([201, 'v=0\r\n'])
-    const encoder = await RtmpClient.open(sluice.rtmpPort ?? 0)
-    await encoder.publish('v2/pub', `camera?token=${publish}`)
-    encoder.socket.destroy()
+    const publisher = await RtmpClient.open(sluice.rtmpPort ?? 0)
+    await publisher.publish('v2/pub', `camera?token=${publish}`)
+    publisher.socket.destroy()
   })
 })
 
@@ -95,17 +95,17 @@ describe('a client at its limit of sessions', () => {
   })
 
   test('gets the reason over RTMP', async () => {
-    const encoders = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0, '127.0.0.2')))
-    for (const [at, encoder] of encoders.entries())
-      await encoder.publish('v2/pub', `camera-${at}?token=${publish}`).catch(() => undefined)
-    expect(await encoders[2]?.status()).toMatchObject({
+    const publishers = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0, '127.0.0.2')))
+    for (const [at, publisher] of publishers.entries())
+      await publisher.publish('v2/pub', `camera-${at}?token=${publish}`).catch(() => undefined)
+    expect(await publishers[2]?.status()).toMatchObject({
       code: 'NetStream.Publish.Denied',
       description: 'Too many sessions from this address: try again later',
     })
-    for (const { socket } of encoders) socket.destroy()
+    for (const { socket } of publishers) socket.destroy()
     // A trusted proxy cannot forward the client's address over RTMP, so its own address does not count.
     const proxied = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0)))
-    for (const [at, encoder] of proxied.entries()) await encoder.publish('v2/pub', `studio-${at}?token=${publish}`)
+    for (const [at, publisher] of proxied.entries()) await publisher.publish('v2/pub', `studio-${at}?token=${publish}`)
     for (const { socket } of proxied) socket.destroy()
   })
 })

@@ -35,7 +35,7 @@ test('of two nodes, the one with the engine reports its measurements, and the ot
   })
   const [ingest, engine] = [`/monitoring/ingests/${made.ingests[0].id}`, `/monitoring/engines/${made.engines[0].id}`]
   const asked = (path: string) => Promise.all(nodes.map(async (each) => (await each.v2('GET', path)).status))
-  // Each of them may have the encoder, and neither has the engine.
+  // Each of them may have the publisher, and neither has the engine.
   expect([await asked(ingest), await asked(engine)]).toEqual([
     [409, 409],
     [200, 200],

@@ -11,7 +11,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('idle connections that use every descriptor lock out neither requests nor encoders', async () => {
+test('idle connections that use every descriptor lock out neither requests nor publishers', async () => {
   const made = await command(['token', 'create', '--label', 'a', '--stream', 'show', '--data', dir])
   const token = made.stdout.trim()
   const server = await serve(['--data', dir], {}, { openFiles: 256 })
@@ -23,10 +23,10 @@ test('idle connections that use every descriptor lock out neither requests nor e
   await Promise.all(idle.map((socket) => once(socket, 'connect')))
   const answer = await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } })
   expect(answer.status).toBe(200)
-  const encoder = await RtmpClient.open(port)
-  await encoder.publish('v2/pub', `show?token=${token}`)
+  const publisher = await RtmpClient.open(port)
+  await publisher.publish('v2/pub', `show?token=${token}`)
   expect(server.log()).toContain('the limit of open files is low')
-  for (const socket of [...idle, encoder.socket]) socket.destroy()
+  for (const socket of [...idle, publisher.socket]) socket.destroy()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
 })

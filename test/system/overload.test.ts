@@ -39,7 +39,7 @@ interface Stage {
   distributionId: string
 }
 
-/** A channel with an encoder and its engine. */
+/** A channel with a publisher and its engine. */
 async function onAir(video: object[]): Promise<Stage> {
   const ladder = await live.made('POST', '/abr', { name: 'small', video })
   const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]

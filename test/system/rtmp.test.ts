@@ -53,7 +53,7 @@ describe('ffmpeg pushes', () => {
     expect(await decodedFrames(publication as Publication, video)).toBe(60)
   })
 
-  test('the text of a refusal reaches the user of the encoder', async () => {
+  test('the text of a refusal reaches the user of the publisher', async () => {
     const { status, errors } = await push('v2/pub/studio?token=bad', ['-bf', '0'])
     expect(status).not.toBe(0)
     expect(errors).toContain('Unauthorized: Invalid token')
@@ -75,7 +75,7 @@ describe('ffmpeg pushes', () => {
     expect(await decodedFrames(publication as Publication, video)).toBeGreaterThan(50)
   })
 
-  test('a publication that is cut ends at once, and the encoder shows the reason', async () => {
+  test('a publication that is cut ends at once, and the publisher shows the reason', async () => {
     const pushing = push('v2/pub/studio', ['-bf', '0'], ['-t', '60'])
     await until(() => (place.publications[0]?.frames.length ?? 0) > 10)
     const publication = place.publications[0] as Publication
@@ -90,7 +90,7 @@ describe('ffmpeg pushes', () => {
   })
 })
 
-test('fifty encoders one after another leave nothing behind', async () => {
+test('fifty publishers one after another leave nothing behind', async () => {
   for (let round = 0; round < 50; round++) {
     const client = await RtmpClient.open(place.port)
     await client.publish('v2/pub', 'again')

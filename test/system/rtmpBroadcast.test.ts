@@ -35,7 +35,7 @@ async function broadcast(name: string): Promise<RtmpClient> {
   return client
 }
 
-/** The message that an encoder gets when it is cut. */
+/** The message that a publisher gets when it is cut. */
 async function whyCut(client: RtmpClient): Promise<string> {
   const { description } = await client.status('NetStream.Publish.Denied')
   await client.closed
@@ -85,7 +85,7 @@ describe('a broadcast over RTMP', () => {
     await until(() => live().size === 0)
   })
 
-  test('that is ended through the API shows the reason at the encoder', async () => {
+  test('that is ended through the API shows the reason at the publisher', async () => {
     const ended = await broadcast(`show?token=${token}`)
     await until(() => live().feeds().length === 1)
     const [{ session } = { session: { id: '' } }] = live().all()
@@ -98,7 +98,7 @@ describe('a broadcast over RTMP', () => {
     expect(await whyCut(stopped)).toBe('The broadcast was ended by the server: the stream was stopped')
   })
 
-  test('is replaced by a second encoder with the same name', async () => {
+  test('is replaced by a second publisher with the same name', async () => {
     const first = await broadcast(`show?token=${token}`)
     await until(() => live().feeds().length === 1)
     const [before] = live().feeds()

@@ -38,7 +38,7 @@ describe('another protocol at the port of RTMP is told why, and leaves a line in
   })
 })
 
-test('an encoder that sends only what cannot be taken is told what that is', async () => {
+test('a publisher that sends only what cannot be taken is told what that is', async () => {
   const clock = new ManualClock()
   const lines = await listening(clock)
   const client = await RtmpClient.open(place.port)

@@ -195,7 +195,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a refused encoder that stays connected', () => {
+describe('a refused publisher that stays connected', () => {
   test('gives way to later ones, so that refusals cannot take all connections', async () => {
     await place.stop()
     place = await listenFor({ maxConnections: 3 }, ({ name }) => (name === 'good' ? null : 'Unauthorized'))
@@ -209,14 +209,14 @@ describe('a refused encoder that stays connected', () => {
       }),
     )
     expect(place.connections()).toBe(3)
-    const encoder = await RtmpClient.open(place.port)
-    await encoder.publish('v2/pub', 'good')
-    for (const socket of [...refused, encoder.socket]) socket.destroy()
+    const publisher = await RtmpClient.open(place.port)
+    await publisher.publish('v2/pub', 'good')
+    for (const socket of [...refused, publisher.socket]) socket.destroy()
   })
 })
 
 describe('a slow decision', () => {
-  test('holds back all media, and the end of an encoder that gave up meanwhile is still reported', async () => {
+  test('holds back all media, and the end of a publisher that gave up meanwhile is still reported', async () => {
     const decision = Promise.withResolvers<void>()
     const publications: Publication[] = []
     const listener = await startRtmp({

@@ -44,7 +44,7 @@ class Collected implements FrameSink {
   }
 }
 
-/** Two seconds of changing video and of silence with a tone from 1.0 s to 1.3 s, as an encoder sends them live. */
+/** Two seconds of changing video and of silence with a tone from 1.0 s to 1.3 s, as a publisher sends them live. */
 async function recorded(video: string): Promise<{ tracks: readonly TrackInfo[]; frames: Frame[] }> {
   const tone = 'aevalsrc=if(between(t\\,1\\,1.3)\\,0.8*sin(2*PI*1000*t)\\,0):s=44100'
   const inputs = ['-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25', '-f', 'lavfi', '-i', tone, '-t', '2']
@@ -107,7 +107,7 @@ describe('AAC becomes Opus', () => {
     expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
   })
 
-  test('continues after the clock of the encoder was reset', async () => {
+  test('continues after the clock of the publisher was reset', async () => {
     const { source, out, hub, stop } = await converted('-bf 0', { shiftUs: 60e6 })
     await until(() => out.of('audio').length > 80)
     for (const frame of source.frames) hub.frame(frame)

@@ -16,7 +16,7 @@ const VIEWERS = 5
 const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-live-'))
 let authority: PemPair
 let sluice: RunningApp
-let encoder: ChildProcess
+let publisher: ChildProcess
 
 beforeAll(async () => {
   authority = await trustedAuthority()
@@ -25,7 +25,7 @@ beforeAll(async () => {
   sluice = await runApp({ flags: { webrtc, tls, rtmp: { tlsPort: await ownPort() } } })
 })
 afterAll(async () => {
-  encoder.kill()
+  publisher.kill()
   await sluice.close()
   rmSync(dir, { recursive: true })
 })
@@ -81,7 +81,7 @@ test('a replaced certificate drops no HLS viewer, no WHEP viewer and no RTMPS pu
   const url = `rtmps://127.0.0.1:${sluice.rtmpsPort}/v2/pub/show?token=${token}`
   const source = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25', '-f', 'lavfi', '-i', 'sine']
   const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '25', '-pix_fmt', 'yuv420p']
-  encoder = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...source, ...codecs, '-c:a', 'aac', '-f', 'flv', url], {
+  publisher = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...source, ...codecs, '-c:a', 'aac', '-f', 'flv', url], {
     stdio: 'inherit',
   })
   const live = sluice.app.ctx.sessions
@@ -108,7 +108,7 @@ test('a replaced certificate drops no HLS viewer, no WHEP viewer and no RTMPS pu
 
   expect(viewers.map(({ connections, failures }) => ({ connections, failures }))).toEqual(counts)
   expect(live.feeds()).toEqual([feed])
-  expect(encoder.exitCode).toBeNull()
+  expect(publisher.exitCode).toBeNull()
   await until(() => whep.packets.length > packets)
   await whep.close()
   for (const viewer of viewers) viewer.stop()

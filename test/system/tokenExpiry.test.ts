@@ -41,8 +41,8 @@ describe.each(testedStores())('clients of a server on %s', (engine) => {
     return peer
   }
 
-  /** An encoder that sends until the test ends. */
-  async function encoder(name: string, token: string) {
+  /** A publisher that sends until the test ends. */
+  async function publisher(name: string, token: string) {
     const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
     onTestFinished(() => void client.socket.destroy())
     await client.publish('v2/pub', `${name}?token=${token}`)
@@ -86,8 +86,8 @@ describe.each(testedStores())('clients of a server on %s', (engine) => {
     )
     const keeps = await makeToken(sluice, 'publish', { expires: SECONDS })
     if (!publish || !view) throw new Error('no tokens')
-    const rtmp = await encoder('encoder', publish.token)
-    const kept = await encoder('kept', keeps.token)
+    const rtmp = await publisher('publisher', publish.token)
+    const kept = await publisher('kept', keeps.token)
     const media = await watchHls('kept', view.token)
     await meet('sendonly', 'whip/browser', publish.token)
     await until(() => sluice.app.ctx.sessions.feeds().length === 3)

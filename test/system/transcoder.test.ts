@@ -119,7 +119,7 @@ const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]
 
 const times = (kind: string): number => events.filter((each) => each === kind).length
 
-test('an encoder that changes its size and drops its audio continues in a new process, which starts after the old one has ended', async () => {
+test('a publisher that changes its size and drops its audio continues in a new process, which starts after the old one has ended', async () => {
   const sink = push()
   const before = play(wide, { ...sink, end: () => undefined })
   await until(() => events.includes('manifest'), 'a manifest')
@@ -146,7 +146,7 @@ test('an encoder that changes its size and drops its audio continues in a new pr
   for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
 })
 
-test('after a failure the next encoder is tried at once, and fifty in a row start one process a second of the stream', async () => {
+test('after a failure the next publisher is tried at once, and fifty in a row start one process a second of the stream', async () => {
   play(wide, push())
   await until(() => events.includes('source'), 'a source')
   process.kill(started[0]?.process.pid ?? 0, 'SIGKILL')
@@ -187,7 +187,7 @@ function codecsListed(): string {
 
 const facts = () => streams.find('en_1')?.variants() ?? []
 
-test('an encoder without video plays as audio, and video comes and goes between encoders after discontinuities', async () => {
+test('a publisher without video plays as audio, and video comes and goes between publishers after discontinuities', async () => {
   const sink = push()
   const first = play(radio, { ...sink, end: () => undefined })
   await until(() => events.includes('manifest'), 'a manifest of the audio')
@@ -213,7 +213,7 @@ test('an encoder without video plays as audio, and video comes and goes between 
   expect(existsSync(join(dir, 'channels', 'en_1', 'thumbnail.jpeg'))).toBe(false)
 })
 
-test('every part of the audio of an encoder without video is independent, and the master names the smallest rendition', async () => {
+test('every part of the audio of a publisher without video is independent, and the master names the smallest rendition', async () => {
   const video = [TINY, { ...TINY, id: 're_2', bitrate: 50_000 }]
   launch('en_4', { kind: 'push', ingestId: 'in_4' }, { ...LADDER, video })
   play(radio, push('in_4'))
@@ -228,7 +228,7 @@ test('every part of the audio of an encoder without video is independent, and th
   expect(parts.every(({ independent }) => independent)).toBe(true)
 })
 
-test('an encoder without video is reported once when the ladder has no audio, and plays when it sends video', async () => {
+test('a publisher without video is reported once when the ladder has no audio, and plays when it sends video', async () => {
   launch('en_4', { kind: 'push', ingestId: 'in_4' }, { ...LADDER, audioKbps: null })
   events = []
   const sink = push('in_4')

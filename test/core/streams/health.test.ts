@@ -11,7 +11,7 @@ describe('the health of a broadcast', () => {
     expect(health(slots(2.1, 4.4, 6.8, 4.4, 2.4, 6.1))).toBe('uneven')
     expect(health(slots(0.21, 0.44, 0.68, 0.44, 0.24, 0.61))).toBe('uneven')
     expect(health(slots(4.4, 4.2, 4.6, 4.5, 4.3, 4.4))).toBe('steady')
-    // One short gap in five minutes is no uneven encoder.
+    // One short gap in five minutes is no uneven publisher.
     expect(health(slots(...Array.from({ length: 29 }, () => 4.4), 2))).toBe('steady')
   })
 

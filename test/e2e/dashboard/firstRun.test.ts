@@ -84,7 +84,7 @@ test('the link leads to a user, a stream on the air and its first viewer', async
   expect(dashboard.complaints).toEqual([])
 })
 
-test('a stream from an encoder is noticed, with the addresses that the page shows', async () => {
+test('a stream from a publisher is noticed, with the addresses that the page shows', async () => {
   const page = await fresh()
   await page.fill('text=Stream name', 'from-obs')
   await page.click('text=Make the stream')
@@ -92,10 +92,10 @@ test('a stream from an encoder is noticed, with the addresses that the page show
   await page.click('.copy >> button:has-text("Show")')
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
   expect(server).toBe(`${new URL(dashboard.home).origin}/api/whip/from-obs`)
-  const encoder = await dashboard.peer()
-  expect(await encoder.publish({ url: server, token, scale: 0.25 })).toBe('ok')
+  const publisher = await dashboard.peer()
+  expect(await publisher.publish({ url: server, token, scale: 0.25 })).toBe('ok')
   await heading(page, 'You are live')
-  await encoder.stop()
+  await publisher.stop()
   await heading(page, 'Send the link')
   expect(dashboard.complaints).toEqual([])
 })

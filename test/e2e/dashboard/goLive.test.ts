@@ -125,7 +125,7 @@ test('the demo page leads a user here with the stream of its address, and to the
   await page.waitForURL(`${dashboard.server.url}/watch/another/show`)
 })
 
-test('an encoder gets its addresses, as the server says how it is reached', async () => {
+test('a publisher gets its addresses, as the server says how it is reached', async () => {
   const { data } = await dashboard.api('GET', '/api/server')
   await page.click('text=OBS or another program')
   await page.waitForSelector('.copy >> button:has-text("Show")')
@@ -141,15 +141,15 @@ test('an encoder gets its addresses, as the server says how it is reached', asyn
   await page.unroute(address)
   const [server = '', token = ''] = await page.locator('.copy code').allTextContents()
   expect(server).toBe(`${data.addresses.base}/api/whip/morning`)
-  const encoder = await dashboard.peer()
-  expect(await encoder.publish({ url: server, token, scale: 0.25 })).toBe('ok')
-  await encoder.stop()
+  const publisher = await dashboard.peer()
+  expect(await publisher.publish({ url: server, token, scale: 0.25 })).toBe('ok')
+  await publisher.stop()
   await page.click('.seg >> text=RTMP')
   expect(await page.locator('.copy code').first().textContent()).toMatch(/^rtmp:\/\/127\.0\.0\.1:\d+\/v2\/pub$/)
   expect(await axe(page)).toEqual([])
 })
 
-test('addresses for an encoder whose token cannot be read say so, and come when it can', async () => {
+test('addresses for a publisher whose token cannot be read say so, and come when it can', async () => {
   const address = '**/api/publish_token/*'
   await page.route(address, (route) => route.abort())
   await page.click('text=OBS or another program')

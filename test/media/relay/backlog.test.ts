@@ -9,7 +9,7 @@ import type { Source } from '../../../src/media/relay/forward/source.ts'
 const FRAME_MS = 40
 const GROUP = 50
 
-/** A frame of the encoder: 25 a second, a keyframe every two seconds, all of one slice. */
+/** A frame of the publisher: 25 a second, a keyframe every two seconds, all of one slice. */
 function videoFrame(at: number, bytes = 2): Frame {
   const data = Buffer.alloc(4 + bytes)
   data.writeUInt32BE(bytes)
@@ -38,7 +38,7 @@ function begun(): Backlog {
   return backlog
 }
 
-describe('what an encoder sends to viewers in real time', () => {
+describe('what a publisher sends to viewers in real time', () => {
   it('passes on as it comes while it is on time, jitter or not', () => {
     const backlog = begun()
     for (let at = 25; at < 500; at++) {
@@ -134,7 +134,7 @@ describe('what an encoder sends to viewers in real time', () => {
     )
   })
 
-  it('is bounded: an encoder of a single keyframe that sends all at once is passed on', () => {
+  it('is bounded: a publisher of a single keyframe that sends all at once is passed on', () => {
     const backlog = begun()
     const counts = Array.from(
       { length: 60 },
@@ -145,7 +145,7 @@ describe('what an encoder sends to viewers in real time', () => {
   })
 })
 
-describe('a feed of an encoder that was held up', () => {
+describe('a feed of a publisher that was held up', () => {
   function feedAt() {
     const clock = { nowMs: 0 }
     const sources: Source[] = []

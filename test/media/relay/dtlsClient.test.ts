@@ -73,7 +73,7 @@ it('a peer that does not hold the key of its certificate is refused', async () =
   expect(agreed).toBe('the peer does not hold the key of its certificate')
 })
 
-it('an encoder whose offer is passive, as that of FFmpeg 8, goes on the air', async () => {
+it('a publisher whose offer is passive, as that of FFmpeg 8, goes on the air', async () => {
   const net = new WireNet()
   const peer = new WirePeer(net, addressOf(1))
   peer.setup = 'passive'

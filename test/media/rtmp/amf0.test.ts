@@ -28,7 +28,7 @@ describe('AMF0', () => {
     )
   })
 
-  test('reads what encoders write: long strings, arrays with wrong counts, typed objects, dates, null', () => {
+  test('reads what publishers write: long strings, arrays with wrong counts, typed objects, dates, null', () => {
     const long = 'x'.repeat(70_000)
     expect(decodeAmf(encodeAmf([long]))).toEqual({ ok: true, value: [long] })
     expect(decoded('08 00000063 0001 61 05 0000 09')).toEqual({ ok: true, value: [new Map([['a', null]])] })

@@ -63,7 +63,7 @@ describe('chunks', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('may omit the extended timestamp in further chunks, as some encoders do', () => {
+  test('may omit the extended timestamp in further chunks, as some publishers do', () => {
     const sent = message(MESSAGE.video, 0x0200_0000, Buffer.from(Array.from({ length: 300 }, (_, at) => at & 0xff)))
     const strict = writeMessage(sent)
     // Basic header 1, message header 11, extended 4, then chunks of 128 with 1 + 4 between them.

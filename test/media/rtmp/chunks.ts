@@ -1,6 +1,6 @@
 import type { Message } from '../../../src/media/rtmp/messages.ts'
 
-/** What an encoder may choose for each message: its chunk stream and how short its header is. */
+/** What a publisher may choose for each message: its chunk stream and how short its header is. */
 export interface Choice {
   readonly chunkStreamId: number
   /** The shortest header that it may use: 0 is the full one, 3 none. */

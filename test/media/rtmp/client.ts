@@ -14,7 +14,7 @@ export const connectMessage = (app: string): Message =>
 
 export const publishMessage = (name: string): Message => commandMessage(1, 'publish', 5, null, name, 'live')
 
-/** All commands of an encoder before its first frame. */
+/** All commands of a publisher before its first frame. */
 export const opening = (app: string, name: string): Buffer =>
   Buffer.concat([
     handshake(),
@@ -27,7 +27,7 @@ export const opening = (app: string, name: string): Buffer =>
     ].map((message) => writeMessage(message)),
   ])
 
-/** A minimal encoder: sends what the test says, and stores what it receives. */
+/** A minimal publisher: sends what the test says, and stores what it receives. */
 export class RtmpClient {
   readonly received: Message[] = []
   readonly closed: Promise<void>

@@ -51,7 +51,7 @@ describe('media', () => {
     ])
   })
 
-  test('names the bitrates that the encoder declared before', () => {
+  test('names the bitrates that the publisher declared before', () => {
     const seen = new Seen()
     const ingest = new RtmpIngest(seen)
     ingest.declare({ video: 2_500_000 })
@@ -87,7 +87,7 @@ describe('media', () => {
     expect(frames.map(({ timeUs }) => timeUs / 1000 - 2 ** 32)).toEqual([-10, 11, -5])
   })
 
-  test('has 4-byte lengths, whatever the encoder writes', () => {
+  test('has 4-byte lengths, whatever the publisher writes', () => {
     const config = Buffer.from(AVC_CONFIG)
     config[4] = 0xfd
     const { frames, lists } = taken(
@@ -115,7 +115,7 @@ describe('media', () => {
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
   })
 
-  test('that comes before its configuration is dropped for five seconds, as with an encoder that was already running', () => {
+  test('that comes before its configuration is dropped for five seconds, as with a publisher that was already running', () => {
     const early = [audioFrame(0), videoFrame(20), videoFrame(40)]
     const { order, problems } = taken(...early, avcConfig(), aacConfig(), videoFrame(60), audioFrame(65))
     expect([order, problems]).toEqual([['h264+aac', 'video 60000', 'audio 65000'], []])
@@ -253,8 +253,8 @@ describe('keyframes', () => {
   })
 })
 
-describe('a clock of an encoder', () => {
-  /** Sends a picture and a sound packet every 40 ms; `at` says what the encoder writes. Null: it sends nothing. */
+describe('a clock of a publisher', () => {
+  /** Sends a picture and a sound packet every 40 ms; `at` says what the publisher writes. Null: it sends nothing. */
   function sent(
     seconds: number,
     at: (kind: 'video' | 'audio', ms: number) => number | null,
@@ -307,7 +307,7 @@ describe('a clock of an encoder', () => {
     }
   })
 
-  test('is believed after a stall, over a pause of the encoder, and from a file that comes at once', () => {
+  test('is believed after a stall, over a pause of the publisher, and from a file that comes at once', () => {
     const as = (_: string, ms: number): number => ms
     const stalled = sent(20, as, (ms) => (ms > 5000 && ms < 15_000 ? 15_000 : ms))
     const dropped = sent(

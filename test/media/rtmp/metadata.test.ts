@@ -15,7 +15,7 @@ const read = (...values: AmfValue[]): DeclaredBitrates => readBitrates(message(e
 
 const RATES = amfObject({ width: 1280, videodatarate: 2500, audiodatarate: 160.5, encoder: 'obs' })
 
-test('the bitrates of an encoder are read from its metadata, however it wraps them', () => {
+test('the bitrates of a publisher are read from its metadata, however it wraps them', () => {
   const rates = { video: 2_500_000, audio: 160_500 }
   expect(read('@setDataFrame', 'onMetaData', RATES)).toEqual(rates)
   expect(read('onMetaData', RATES)).toEqual(rates)
@@ -33,7 +33,7 @@ test.each<[string, AmfValue[]]>([
   ['a negative rate', ['onMetaData', amfObject({ videodatarate: -1 })]],
   ['no number', ['onMetaData', amfObject({ videodatarate: Number.NaN })]],
   ['an endless rate', ['onMetaData', amfObject({ videodatarate: Number.POSITIVE_INFINITY })]],
-  ['more than encoders can', ['onMetaData', amfObject({ videodatarate: 200_001 })]],
+  ['more than publishers can', ['onMetaData', amfObject({ videodatarate: 200_001 })]],
   ['a text', ['onMetaData', amfObject({ audiodatarate: '128' })]],
 ])('metadata declares nothing with %s', (_what, values) => expect(read(...values)).toEqual({}))
 

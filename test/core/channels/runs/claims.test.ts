@@ -18,8 +18,8 @@ const held = (over: Partial<IngestClaim> = {}): IngestClaim => ({
 const judge = (claim: IngestClaim | undefined, connectedAtMs = 2000, node = 'a') =>
   judgeClaim(claim, { node, connectedAtMs })
 
-describe('an encoder', () => {
-  test('claims an ingest that no node has, and one that an older encoder has', () => {
+describe('a publisher', () => {
+  test('claims an ingest that no node has, and one that an older publisher has', () => {
     expect(judge(undefined)).toBe('claim')
     expect(judge(held())).toBe('claim')
     expect(judge(held({ connectedAtMs: 9000, remainingMs: 0 }))).toBe('claim')
@@ -39,7 +39,7 @@ describe('an encoder', () => {
     }
   })
 
-  test('keeps its claim, and renews it when half of it is over or when the encoder is another one', () => {
+  test('keeps its claim, and renews it when half of it is over or when the publisher is another one', () => {
     expect(judge(held(), 1000, 'b')).toBe('keep')
     expect(judge(held({ remainingMs: CLAIM_MS / 2 }), 1000, 'b')).toBe('claim')
     expect(judge(held({ heldMs: 0 }), 1001, 'b')).toBe('claim')
@@ -59,10 +59,10 @@ test('an expired claim names no node', () => {
   ])
 })
 
-/** A store with one ingest, and nodes with at most one encoder each, which look twice a second. */
+/** A store with one ingest, and nodes with at most one publisher each, which look twice a second. */
 class Cluster {
   nowMs = 0
-  readonly encoders = new Map<string, number>()
+  readonly publishers = new Map<string, number>()
   readonly passedAtMs: number[] = []
   #row: { node: string; connectedAtMs: number; sinceMs: number; untilMs: number } | undefined
 
@@ -73,10 +73,10 @@ class Cluster {
   }
 
   look(node: string): void {
-    const connectedAtMs = this.encoders.get(node)
+    const connectedAtMs = this.publishers.get(node)
     if (connectedAtMs === undefined) return
     const verdict = judgeClaim(this.claim, { node, connectedAtMs })
-    if (verdict === 'cut') this.encoders.delete(node)
+    if (verdict === 'cut') this.publishers.delete(node)
     if (verdict !== 'claim') return
     const passes = this.#row !== undefined && this.#row.node !== node
     if (passes) this.passedAtMs.push(this.nowMs)
@@ -85,7 +85,7 @@ class Cluster {
   }
 }
 
-test('whatever encoders do at whichever nodes, a claim passes rarely, and in the end the newest encoder has it', () => {
+test('whatever publishers do at whichever nodes, a claim passes rarely, and in the end the newest publisher has it', () => {
   const NODES = ['a', 'b', 'c']
   const step = fc.record({
     node: fc.constantFrom(...NODES),
@@ -98,16 +98,16 @@ test('whatever encoders do at whichever nodes, a claim passes rarely, and in the
       let newest = ''
       for (const { node, act, waitMs } of steps) {
         cluster.nowMs += waitMs
-        if (act === 'connect') cluster.encoders.set((newest = node), cluster.nowMs)
-        if (act === 'leave') cluster.encoders.delete(node)
+        if (act === 'connect') cluster.publishers.set((newest = node), cluster.nowMs)
+        if (act === 'leave') cluster.publishers.delete(node)
         cluster.look(node)
       }
-      const isThere = cluster.encoders.has(newest)
+      const isThere = cluster.publishers.has(newest)
       for (let looks = 0; looks < 60; looks += 1) {
         cluster.nowMs += 500
         for (const node of NODES) cluster.look(node)
       }
-      const [left = null, ...more] = cluster.encoders.keys()
+      const [left = null, ...more] = cluster.publishers.keys()
       expect([claimingNode(cluster.claim), more]).toEqual([left, []])
       if (isThere) expect(left).toBe(newest)
       const passed = cluster.passedAtMs

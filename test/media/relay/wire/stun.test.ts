@@ -105,7 +105,7 @@ describe('a response', () => {
     expect(parseBindingSuccess(SAMPLE)).toBeNull()
   })
 
-  it('is accepted without a fingerprint, which some encoders leave out', () => {
+  it('is accepted without a fingerprint, which some publishers leave out', () => {
     const whole = bindingSuccess(TRANSACTION, '192.0.2.1', 32853, SAMPLE_PASSWORD)
     const response = Buffer.from(whole.subarray(0, whole.length - 8))
     response.writeUInt16BE(response.length - 20, 2)

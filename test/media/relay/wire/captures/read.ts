@@ -4,7 +4,7 @@ import type { VideoPacket } from '../../../../../src/media/codecs/assembler.ts'
 
 const load = (name: string): Buffer => readFileSync(new URL(name, import.meta.url))
 
-/** The packets of a capture: RTP as an encoder sent it, each after its length in two bytes (RFC 4571). */
+/** The packets of a capture: RTP as a publisher sent it, each after its length in two bytes (RFC 4571). */
 export function packetsOf(name: string): VideoPacket[] {
   const bytes = load(`${name}.rtp`)
   const packets: VideoPacket[] = []

@@ -17,7 +17,7 @@ const received = (plan: SdpPlan): AnsweredMedia[] =>
 const publisher = load('browser-publish')
 const simulcast = load('browser-simulcast')
 
-describe('an offer as encoders write it is taken:', () => {
+describe('an offer as publishers write it is taken:', () => {
   const answerTo = (text: string): string => {
     const offer = read(text)
     return buildAnswer(offer, transport, received(planned(planPublish(offer, null))))

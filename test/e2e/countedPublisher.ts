@@ -13,16 +13,16 @@ const columnOf = (bit: number): string =>
 
 const COLUMNS = Array.from({ length: BITS }, (_, bit) => columnOf(bit)).join(',')
 
-export interface CountedEncoder {
+export interface CountedPublisher {
   /** The number of the last encoded frame. */
   latest(): number
   stop(): void
 }
 
 /**
- * An encoder over RTMP with usual settings, a keyframe every two seconds, and the frame number drawn into each frame.
+ * A publisher over RTMP with usual settings, a keyframe every two seconds, and the frame number drawn into each frame.
  */
-export function countedEncoder(url: string): CountedEncoder {
+export function countedPublisher(url: string): CountedPublisher {
   const source = ['-re', '-f', 'lavfi', '-i', `color=black:size=${WIDTH}x${HEIGHT}:rate=${RATE},${COLUMNS}`]
   const tone = ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
   const video = '-c:v libx264 -preset ultrafast -tune zerolatency -pix_fmt yuv420p -fps_mode passthrough'.split(' ')

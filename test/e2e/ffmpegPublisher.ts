@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** An encoder with usual settings: H.264 and AAC over RTMP, a keyframe per second. */
-export function encoder(url: string, size = '640x360'): { ended: Promise<string>; stop(): Promise<unknown> } {
+/** A publisher with usual settings: H.264 and AAC over RTMP, a keyframe per second. */
+export function ffmpegPublisher(url: string, size = '640x360'): { ended: Promise<string>; stop(): Promise<unknown> } {
   const input = [
     '-re',
     '-f',

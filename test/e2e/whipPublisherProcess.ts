@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import * as library from 'node-datachannel'
 import type { Track } from 'node-datachannel'
 import { until } from '../support/until.ts'
-import type { WhipRequest } from './whipEncoder.ts'
+import type { WhipRequest } from './whipPublisher.ts'
 
-// The process that `whipEncoder` starts, so that a crash of the native library does not end the tests. A message of its
+// The process that `whipPublisher` starts, so that a crash of the native library does not end the tests. A message of its
 // parent gives the URL. It says `on the air`, and ends with its parent.
 const [AUDIO, VIDEO] = [
   { payloadType: 111, ssrc: 0xa0d10, clockRate: 48_000 },
@@ -26,13 +26,13 @@ const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
 process.once('message', (request: WhipRequest) => void encode(request))
 
 async function encode(request: WhipRequest): Promise<void> {
-  const peer = new library.PeerConnection('encoder', { iceServers: [], bindAddress: '127.0.0.1' })
+  const peer = new library.PeerConnection('publisher', { iceServers: [], bindAddress: '127.0.0.1' })
   const audio = new library.Audio('0', 'SendOnly')
   audio.addOpusCodec(AUDIO.payloadType)
-  audio.addSSRC(AUDIO.ssrc, 'encoder', 'stream', 'audio')
+  audio.addSSRC(AUDIO.ssrc, 'publisher', 'stream', 'audio')
   const video = new library.Video('1', 'SendOnly')
   video.addH264Codec(VIDEO.payloadType)
-  video.addSSRC(VIDEO.ssrc, 'encoder', 'stream', 'video')
+  video.addSSRC(VIDEO.ssrc, 'publisher', 'stream', 'video')
   const [audioTrack, videoTrack] = [peer.addTrack(audio), peer.addTrack(video)]
   const clocks = { audio: packetizing(audioTrack, AUDIO), video: packetizing(videoTrack, VIDEO) }
   peer.setLocalDescription()
@@ -61,7 +61,7 @@ async function encode(request: WhipRequest): Promise<void> {
  * configuration.
  */
 function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDIO): { timestamp: number } {
-  const config = new library.RtpPacketizationConfig(ssrc, 'encoder', payloadType, clockRate)
+  const config = new library.RtpPacketizationConfig(ssrc, 'publisher', payloadType, clockRate)
   const packetizer =
     payloadType === VIDEO.payloadType
       ? new library.H264RtpPacketizer('StartSequence', config)

@@ -9,16 +9,16 @@ export interface WhipRequest {
 }
 
 /**
- * An encoder that broadcasts over WHIP as OBS does. It runs on libdatachannel and sends H.264 of profile high, which
+ * A publisher that broadcasts over WHIP as OBS does. It runs on libdatachannel and sends H.264 of profile high, which
  * its offer calls constrained baseline. It sends a keyframe every two seconds and ignores requests for one. It
  * retransmits on the same SSRC (no RTX) and has no congestion control. ffmpeg makes video and tone. Resolves when it is
  * on the air.
  */
-export async function whipEncoder(request: WhipRequest): Promise<{ stop(): Promise<void> }> {
-  const child = fork(new URL('./whipEncoderProcess.ts', import.meta.url), [], { execArgv: [] })
+export async function whipPublisher(request: WhipRequest): Promise<{ stop(): Promise<void> }> {
+  const child = fork(new URL('./whipPublisherProcess.ts', import.meta.url), [], { execArgv: [] })
   const ended = once(child, 'exit')
   child.send(request)
-  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; its output is above')))
+  const failed = ended.then(() => Promise.reject(new Error('the publisher ended; its output is above')))
   await Promise.race([once(child, 'message'), failed])
   failed.catch(() => undefined)
   return {

@@ -104,11 +104,11 @@ const engineEvents = async ({ engineIds }: Stage): Promise<string[]> => {
   return events.filter(({ data }) => engineIds.some((id) => data.includes(id))).map(({ type }) => type)
 }
 
-test('an encoder may push to any node: the engines go there, in their run, and back again with the encoder', async () => {
+test('a publisher may push to any node: the engines go there, in their run, and back again with the publisher', async () => {
   const stage = await newStage()
   await start(stage)
   await until(async () => (await holders(stage)).every((at) => at !== -1), 'nodes of the engines')
-  // At most one of two engines can be where the encoder comes first.
+  // At most one of two engines can be where the publisher comes first.
   const [first = 0] = await holders(stage)
   const second = 1 - first
   const there = push(nodes[second]!, stage)
@@ -129,7 +129,7 @@ test('an encoder may push to any node: the engines go there, in their run, and b
   expect(events.filter((type) => type === 'engine.deploying').length).toBeGreaterThanOrEqual(4)
 })
 
-test('of two encoders at two nodes the newest is taken, and the other one is told so', async () => {
+test('of two publishers at two nodes the newest is taken, and the other one is told so', async () => {
   const stage = await newStage()
   const older = push(nodes[0], stage)
   await start(stage)
@@ -138,7 +138,7 @@ test('of two encoders at two nodes the newest is taken, and the other one is tol
   older.stderr?.on('data', (data: Buffer) => (told += data.toString()))
   push(nodes[1], stage)
   await playsAt(1, stage)
-  await until(() => older.exitCode !== null || older.signalCode !== null, 'the end of the older encoder')
+  await until(() => older.exitCode !== null || older.signalCode !== null, 'the end of the older publisher')
   expect(told).toContain('Another publisher')
   const states = await Promise.all(
     nodes.map(async (one) => (await one.v2('GET', `/monitoring/ingests/${stage.ingestId}`)).json?.data?.status),
@@ -146,7 +146,7 @@ test('of two encoders at two nodes the newest is taken, and the other one is tol
   expect(states).toEqual([undefined, 'connected'])
 })
 
-test('a node that stops leaves the engines of its encoders to the others at once', async () => {
+test('a node that stops leaves the engines of its publishers to the others at once', async () => {
   const stage = await newStage()
   push(nodes[1], stage)
   await start(stage)
