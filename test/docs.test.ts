@@ -65,6 +65,14 @@ describe('the documentation', () => {
     expect(pages.flatMap(unknownNames)).toEqual([])
   })
 
+  test('shows no figure first that the page of all figures does not have', () => {
+    const [, table = ''] = textOf.get('README.md')?.split(/^## Five figures$/m) ?? []
+    const figures = [...table.matchAll(/^\|[^|]+\| ([\d.]+(?: ms)?)/gm)].map(([, figure = '']) => figure)
+    expect(figures).toHaveLength(5)
+    const all = textOf.get('docs/reference/performance.md') ?? ''
+    expect(figures.filter((figure) => !all.includes(figure))).toEqual([])
+  })
+
   test('runs its commands, or says why not', () => {
     const silent = pages.flatMap(({ path, text }) =>
       blocksOf(text)
