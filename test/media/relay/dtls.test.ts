@@ -58,11 +58,14 @@ async function handshake(network: (sent: Buffer[]) => Buffer[], fingerprints = [
   const made = { cert: certPem, key: privateKey, signatureHash, transport, srtpProfiles, extendedMasterSecret: true }
   const client = new DtlsClient(made)
   const connected = new Promise<void>((resolve) => client.onConnect.once(() => resolve()))
-  closers.push(() => ours.close())
+  closers.push(
+    () => ours.close(),
+    () => (client.dtls.flight = 99),
+  )
   void client.connect()
-  await connected
   await expect.poll(() => keys.length + problems.length, POLL).toBe(1)
   if (problems.length > 0) throw new Error(problems.join())
+  await connected
   const profile = profileOf(client.srtp.srtpProfile)
   const { localKey, localSalt } = client.extractSessionKeys(profile?.keyBytes ?? 0, profile?.saltBytes ?? 0)
   expect(keys[0]?.inbound).toEqual({ profile, key: localKey, salt: localSalt })
@@ -203,8 +206,19 @@ describe('the handshake of a peer', () => {
 
 describe('the key exchange', () => {
   const [P256, X25519] = [23, 29]
+  /** Behind the heads of record and message and the length of the point. */
+  const POINT_AT = 13 + 12 + 1
+  /** Whether a datagram of a client has its half of the exchange. */
+  const isPoint = (datagram: Buffer): boolean => datagram[0] === 22 && datagram[4] === 0 && datagram[13] === 16
   const reference = p256.create(sha256)
   afterEach(() => vi.restoreAllMocks())
+
+  /** With the one curve that the client offers; a server takes the first that it knows. */
+  function withCurve(curve: number, network: (sent: Buffer[]) => Buffer[]): Promise<Running> {
+    const offered = NamedCurveAlgorithmList.splice(0)
+    NamedCurveAlgorithmList.push(curve as 23 | 29)
+    return handshake(network).finally(() => NamedCurveAlgorithmList.splice(0, 1, ...offered))
+  }
 
   it.each([P256, X25519])(
     'with curve %d calls what was put into the place of the libraries, once at each end',
@@ -215,11 +229,16 @@ describe('the key exchange', () => {
         vi.spyOn(nacl.box, 'keyPair'),
         vi.spyOn(nacl, 'scalarMult'),
       ]
-      // What a client offers; a server takes the first that it knows.
-      const offered = NamedCurveAlgorithmList.splice(0)
-      NamedCurveAlgorithmList.push(curve as 23 | 29)
-      await handshake((sent) => sent).finally(() => NamedCurveAlgorithmList.splice(0, 1, ...offered))
+      await withCurve(curve, (sent) => sent)
       expect(calls.map((call) => call.mock.calls.length)).toEqual(curve === P256 ? [2, 2, 0, 0] : [0, 0, 2, 2])
+    },
+  )
+
+  it.each([P256, X25519])(
+    'with curve %d fails with its handshake alone, when the peer sends no point',
+    async (curve) => {
+      const withoutPoint = (sent: Buffer[]): Buffer[] => sent.map((one) => (isPoint(one) ? one.fill(0, POINT_AT) : one))
+      await expect(withCurve(curve, withoutPoint)).rejects.toThrow(/^Error/)
     },
   )
 
