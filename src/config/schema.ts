@@ -221,7 +221,7 @@ const schema = {
       live: true,
       default: true,
       about:
-        'Re-encodes video with B-frames for WebRTC, which does not support them; otherwise only HLS viewers get such video.',
+        'Re-encodes video for WebRTC that has B-frames or is not H.264; otherwise only HLS viewers get such video.',
     }),
     ipFilters: choice(['refuse', 'enforce'], {
       live: true,

@@ -15,7 +15,7 @@ export interface VideoTrack extends Track {
   /** Pixels; 0 until the first keyframe. */
   readonly width: number
   readonly height: number
-  /** H.264: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15); AV1: av1C; empty for codecs that need none. */
+  /** H.264 and HEVC: the decoder configuration record (ISO/IEC 14496-15); AV1: av1C; empty for codecs that need none. */
   readonly config: Uint8Array
 }
 
@@ -56,7 +56,7 @@ export interface Frame {
   readonly isJump?: boolean
   /** Of renditions that are cut together: whether a segment begins here. Absent: the keyframes decide. */
   readonly beginsSegment?: boolean
-  /** H.264: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */
+  /** H.264 and HEVC: length-prefixed NAL units (4 bytes each, as in MP4); all others: the bare frame. */
   readonly data: Uint8Array
 }
 

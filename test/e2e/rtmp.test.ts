@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { ffmpegPublisher } from './ffmpegPublisher.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
@@ -36,6 +40,25 @@ test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with
   await broadcast.stop()
   await viewer.stands()
 })
+
+test.each(['hevc', 'av1', 'vp9'] as const)(
+  '%s and Opus over enhanced RTMP play over HLS in hls.js and over WHEP, as H.264',
+  async (video) => {
+    const { token } = await stage.token('publish', { streams: [{ streamName: video }] })
+    const recorded = await encoded({ video, audio: 'opus', seconds: 4, size: '320x180' })
+    const broadcast = await RtmpPublisher.start(stage.rtmp(video, token), systemClock, enhancedMessages(recorded))
+    const player = await stage.peer()
+    await expect.poll(() => player.hls({ url: stage.hls(video) }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect
+      .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+      .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 320)
+    const viewer = await stage.peer()
+    await viewer.watchSoon({ url: stage.whep(video) })
+    expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 320 })
+    broadcast.end()
+    await viewer.stands()
+  },
+)
 
 test.each([
   ['an unknown token', async () => 'f'.repeat(64), 'Unauthorized: Invalid token'],

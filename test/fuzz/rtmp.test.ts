@@ -13,7 +13,8 @@ import { MESSAGE } from '../../src/media/rtmp/messages.ts'
 import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
 import { opening } from '../media/rtmp/client.ts'
-import { AVC_CONFIG } from '../media/rtmp/media.ts'
+import { enhancedAudio, enhancedVideo, OPUS_HEAD, PACKET } from '../media/rtmp/enhanced.ts'
+import { AV1_CONFIG, AVC_CONFIG, HEVC_CONFIG } from '../media/rtmp/media.ts'
 import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
@@ -32,6 +33,19 @@ const damaged = (valid: Buffer) =>
 const commands = opening('v2/pub', 'show?token=x').subarray(3073)
 
 const configured = Buffer.concat([Buffer.from([0x17, 0, 0, 0, 0]), AVC_CONFIG])
+/** Configurations and frames of enhanced RTMP; the last has an extension with nanoseconds. */
+const ENHANCED = [
+  enhancedVideo('hvc1', PACKET.start, HEVC_CONFIG),
+  enhancedVideo('hvc1', PACKET.frames, Buffer.from([0, 0, 9, 0, 0, 0, 3, 0x26, 1, 7])),
+  enhancedVideo('av01', PACKET.start, AV1_CONFIG),
+  enhancedVideo('av01', PACKET.frames, Buffer.concat([AV1_CONFIG.subarray(4), Buffer.from([0x32, 1, 9])])),
+  enhancedVideo('vp09', PACKET.start, Buffer.from([1, 0, 0, 0])),
+  enhancedVideo('vp09', PACKET.frames, Buffer.from('8249834200063000420a', 'hex')),
+  enhancedAudio('Opus', PACKET.start, OPUS_HEAD),
+  enhancedAudio('Opus', PACKET.frames, Buffer.from([0xfc, 1])),
+].map(({ payload }) => payload)
+const modified = Buffer.concat([Buffer.from([0x97, 2, 7, 0xa1, 0x20, PACKET.framesX]), Buffer.from('hvc1'), Buffer.alloc(9)])
+const enhanced = fc.oneof(...[...ENHANCED, modified].flatMap((valid) => [fc.constant(valid), damaged(valid)]))
 
 describe('any bytes', () => {
   test('chunks give messages within the limits or a sentence, however they are split', () => {
@@ -84,11 +98,11 @@ describe('any bytes', () => {
 
   test('audio and video messages give media, give nothing, or are refused with a sentence', () => {
     fc.assert(
-      fc.property(fc.oneof(bytes(), damaged(configured)), (payload) => {
+      fc.property(fc.oneof(bytes(), damaged(configured), enhanced), (payload) => {
         for (const result of [parseVideo(payload), parseAudio(payload)]) {
           if (!result.ok) expect(result.error.text).toMatch(/^[A-Z].*[^.]$/)
           else if (result.value.kind === 'track' && result.value.track.kind === 'video') {
-            expect(result.value.track.width).toBeLessThanOrEqual(16_888)
+            expect(result.value.track.width).toBeLessThanOrEqual(65_536)
           }
         }
       }),
@@ -100,7 +114,12 @@ describe('any bytes', () => {
     const part = fc.record({
       type: fc.constantFrom(MESSAGE.audio, MESSAGE.video),
       timestamp: fc.oneof(fc.nat(2 ** 32 - 1), fc.nat(60_000)),
-      payload: fc.oneof(bytes(), damaged(configured), damaged(Buffer.from([0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 1]))),
+      payload: fc.oneof(
+        bytes(),
+        damaged(configured),
+        damaged(Buffer.from([0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 1])),
+        enhanced,
+      ),
       laterMs: fc.nat(20_000),
     })
     fc.assert(

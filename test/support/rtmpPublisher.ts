@@ -61,5 +61,11 @@ export class RtmpPublisher {
 }
 
 /** A frame of H.264 or AAC has this second byte; the configuration of a track has 0, and the end of a recording 2. */
-const isFrame = ({ type, payload }: Message): boolean => type !== MESSAGE.data && payload[1] === 1
+const isFrame = ({ type, payload }: Message): boolean =>
+  type !== MESSAGE.data && (isEnhanced(type, payload) ? isEnhancedFrame(payload) : payload[1] === 1)
 const isEnd = ({ type, payload }: Message): boolean => type === MESSAGE.video && payload[1] === 2
+
+const isEnhanced = (type: number, payload: Buffer): boolean =>
+  type === MESSAGE.video ? payload.readUInt8(0) >= 0x80 : payload.readUInt8(0) >> 4 === 9
+/** CodedFrames or CodedFramesX. */
+const isEnhancedFrame = (payload: Buffer): boolean => [1, 3].includes(payload.readUInt8(0) & 0x0f)

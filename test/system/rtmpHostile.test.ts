@@ -141,8 +141,8 @@ describe('is refused with a reason', () => {
   })
 
   test('an unsupported codec, by its name', async () => {
-    expect(await after(message(MESSAGE.video, 0, [0x90, ...Buffer.from('hvc1')]))).toBe(
-      'NetStream.Failed: Enhanced RTMP (hvc1) is not supported; send H.264 without enhanced RTMP',
+    expect(await after(message(MESSAGE.video, 0, [0x90, ...Buffer.from('vvc1')]))).toBe(
+      'NetStream.Failed: Video codec vvc1 is not supported; send H.264, HEVC, AV1, VP9 or VP8',
     )
   })
 

@@ -7,6 +7,8 @@ import { Hub } from '../../src/media/hub.ts'
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
 import { webRtcMedia } from '../../src/media/convert/opus.ts'
+import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
+import { encoded, Player } from '../media/ffmpeg/frames.ts'
 import { listenFor, type Place } from '../media/rtmp/publications.ts'
 import { pace, until } from '../support/until.ts'
 import { silentLog } from '../support/log.ts'
@@ -165,6 +167,49 @@ describe('video with B-frames', () => {
     await stop()
     expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
     expect(out.of('video')).toEqual([])
+  })
+})
+
+describe('video of another codec', () => {
+  /** Played at four times its speed, so that the conversion has begun while it comes. */
+  async function viewed(video: VideoCodec, transcodeBFrames: boolean) {
+    const source = await encoded({ video, audio: 'opus', seconds: 3, bframes: 2, gop: 25 })
+    const player = new Player(source, 4)
+    const { media, stop } = webRtcMedia(player, {
+      ffmpeg,
+      clock: systemClock,
+      log: silentLog,
+      name: 'test',
+      transcodeBFrames,
+    })
+    const [out, announced]: [Collected, (readonly TrackInfo[])[]] = [new Collected(), []]
+    const over = [media.subscribe(out), media.announce((tracks) => announced.push(tracks))]
+    const end = async (): Promise<void> => {
+      for (const leave of over) leave()
+      player.end()
+      await stop()
+    }
+    return { source, out, announced, end }
+  }
+
+  test.each(['hevc', 'av1', 'vp9'] as const)('%s becomes H.264, and Opus passes as it is', async (video) => {
+    const { source, out, announced, end } = await viewed(video, true)
+    await until(() => out.of('video').length > 40 && out.of('audio').length > 40)
+    await end()
+    expect(announced[0]).toMatchObject([{ codec: 'h264', width: 160 }, { codec: 'opus' }])
+    expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width: 160, height: 120 }, { codec: 'opus' }])
+    expect(out.of('video')[0]?.key).toBe(true)
+    const packets = source.frames.filter(({ kind }) => kind === 'audio').map(({ data }) => Buffer.from(data).toString('hex'))
+    for (const { data } of out.of('audio')) expect(packets).toContain(Buffer.from(data).toString('hex'))
+  })
+
+  test('is dropped if the configuration says so, and the audio continues', async () => {
+    const { out, announced, end } = await viewed('hevc', false)
+    await until(() => out.of('audio').length > 40)
+    await end()
+    expect(announced[0]).toMatchObject([{ codec: 'opus' }])
+    expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
+    expect([out.of('video'), ffmpeg.running]).toEqual([[], 0])
   })
 })
 

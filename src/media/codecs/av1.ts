@@ -1,5 +1,5 @@
 import { readSequenceHeader } from './av1Config.ts'
-import type { VideoReader } from './codec.ts'
+import type { JoinedFrame, VideoFormat, VideoReader } from './codec.ts'
 
 /** RTP Payload Format For AV1 (v1.0). A frame is a temporal unit in the low-overhead format: each OBU carries its size. */
 
@@ -19,14 +19,55 @@ export const av1: VideoReader = {
   join(payloads) {
     const obus = depacketize(payloads)
     if (obus === null) return null
-    const header = obus.find((obu) => typeOf(obu) === SEQUENCE_HEADER)
-    const sized = obus.filter(isStored).map(withSize)
-    const data = Buffer.concat(sized)
-    const key = header !== undefined
-    return data.length === 0
-      ? null
-      : { key, data, format: key ? readSequenceHeader(withSize(header), bodyOf(header)) : null }
+    const data = Buffer.concat(obus.filter(isStored).map(withSize))
+    const key = obus.some((obu) => typeOf(obu) === SEQUENCE_HEADER)
+    return data.length === 0 ? null : { key, data, format: key ? formatOf(obus) : null }
   },
+}
+
+/**
+ * A temporal unit in the low-overhead format. Encoders repeat the sequence header where they please, so the publisher says
+ * whether a decoder can begin here. Null: it is malformed or empty.
+ */
+export function av1Frame(unit: Buffer, isMarked: boolean): JoinedFrame | null {
+  const obus = splitObus(unit)
+  const stored = obus?.filter(isStored) ?? []
+  if (obus === null || stored.length === 0) return null
+  const data = stored.length === obus.length ? unit : Buffer.concat(stored)
+  return { key: isMarked, data, format: isMarked ? formatOf(obus) : null }
+}
+
+const MARKER_AND_VERSION = 0x81
+const RECORD_BYTES = 4
+
+/**
+ * What an AV1CodecConfigurationRecord (AV1 in ISOBMFF section 2.3.3) says; `unknown`: it leaves the sequence header to the
+ * keyframes. Null: it is malformed.
+ */
+export function readAv1Config(record: Buffer): VideoFormat | 'unknown' | null {
+  const obus = splitObus(record.subarray(RECORD_BYTES))
+  if (record[0] !== MARKER_AND_VERSION || record.length < RECORD_BYTES || obus === null) return null
+  return obus.some((obu) => typeOf(obu) === SEQUENCE_HEADER) ? formatOf(obus) : 'unknown'
+}
+
+/** What the first sequence header says; null: there is none, or it is malformed. */
+function formatOf(obus: readonly Buffer[]): VideoFormat | null {
+  const header = obus.find((obu) => typeOf(obu) === SEQUENCE_HEADER)
+  return header === undefined ? null : readSequenceHeader(withSize(header), bodyOf(header))
+}
+
+/** The OBUs of a unit, as views (AV1 section 5.3.1). One without a size is the last. Null: one runs past the unit. */
+function splitObus(unit: Buffer): Buffer[] | null {
+  const obus: Buffer[] = []
+  for (let at = 0; at < unit.length; ) {
+    const head = at + headerLength(unit.subarray(at))
+    const size = (unit.readUInt8(at) & HAS_SIZE) === 0 ? { value: unit.length - head, end: head } : readLeb128(unit, head)
+    const end = size === null ? Number.POSITIVE_INFINITY : size.end + size.value
+    if (end > unit.length || end <= at || obus.length === MAX_OBUS) return null
+    obus.push(unit.subarray(at, end))
+    at = end
+  }
+  return obus
 }
 
 const typeOf = (obu: Buffer): number => ((obu[0] ?? 0) >> 3) & 15

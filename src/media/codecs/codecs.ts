@@ -23,13 +23,14 @@ export interface RtpAudioFormat {
 const OPUS: RtpAudioFormat = { name: 'opus', clockRate: 48_000, channels: 2 }
 const g711 = (name: string): RtpAudioFormat => ({ name, clockRate: 8000, channels: 1 })
 
-/** The keys are the names of RTP in lower case. WebRTC carries each, with a clock of 90 kHz. */
+/** The keys are the names of RTP in lower case, where it has one. `rtp`: WebRTC carries it, with a clock of 90 kHz. */
 const VIDEO = {
-  h264: { title: 'H264', matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: true, inMp4: true },
-  vp8: { title: 'VP8', matroska: 'V_VP8', needsConfig: false, inHls: false, inMp4: false },
-  vp9: { title: 'VP9', matroska: 'V_VP9', needsConfig: false, inHls: false, inMp4: true },
-  av1: { title: 'AV1', matroska: 'V_AV1', needsConfig: false, inHls: false, inMp4: true },
-} as const satisfies Record<string, CodecFacts>
+  h264: { title: 'H264', rtp: true, matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: true, inMp4: true },
+  vp8: { title: 'VP8', rtp: true, matroska: 'V_VP8', needsConfig: false, inHls: false, inMp4: false },
+  vp9: { title: 'VP9', rtp: true, matroska: 'V_VP9', needsConfig: false, inHls: false, inMp4: true },
+  av1: { title: 'AV1', rtp: true, matroska: 'V_AV1', needsConfig: false, inHls: false, inMp4: true },
+  hevc: { title: 'HEVC', rtp: false, matroska: 'V_MPEGH/ISO/HEVC', needsConfig: true, inHls: false, inMp4: true },
+} as const satisfies Record<string, CodecFacts & { rtp: boolean }>
 
 /** `pcma` and `pcmu` are G.711, of telephones and IP cameras. `rtp` is null where WebRTC does not carry the codec. */
 const AUDIO = {
@@ -41,13 +42,15 @@ const AUDIO = {
 
 export type VideoCodec = keyof typeof VIDEO
 export type AudioCodec = keyof typeof AUDIO
-/** Codecs of audio that WebRTC carries. */
+/** Codecs that WebRTC carries. */
+export type RtpVideoCodec = { [C in VideoCodec]: (typeof VIDEO)[C]['rtp'] extends true ? C : never }[VideoCodec]
 export type RtpAudioCodec = { [C in AudioCodec]: (typeof AUDIO)[C]['rtp'] extends null ? never : C }[AudioCodec]
-export type RtpCodec = VideoCodec | RtpAudioCodec
+export type RtpCodec = RtpVideoCodec | RtpAudioCodec
 
 export const CODECS: Readonly<Record<VideoCodec | AudioCodec, CodecFacts>> = { ...VIDEO, ...AUDIO }
 export const VIDEO_CODECS = Object.keys(VIDEO) as readonly VideoCodec[]
 export const AUDIO_CODECS = Object.keys(AUDIO) as readonly AudioCodec[]
+export const RTP_VIDEO_CODECS = VIDEO_CODECS.filter((codec): codec is RtpVideoCodec => VIDEO[codec].rtp)
 export const RTP_AUDIO_CODECS = AUDIO_CODECS.filter((codec): codec is RtpAudioCodec => AUDIO[codec].rtp !== null)
 
 export const isVideoCodec = (codec: VideoCodec | AudioCodec): codec is VideoCodec => codec in VIDEO

@@ -126,8 +126,8 @@ function readSize(bits: BitReader): { width: number; height: number } {
   }
 }
 
-/** Level 6.2, the highest, allows 16,888 pixels in a row or column. */
-const isSize = (pixels: number): boolean => pixels > 0 && pixels <= 16_888
+/** Level 6.2, the highest, allows 16,888 pixels in a row or column, in H.265 too. */
+export const isSize = (pixels: number): boolean => pixels > 0 && pixels <= 16_888
 
 /** Reads chroma_format_idc and skips the scaling lists behind it. */
 function readChroma(bits: BitReader): number {

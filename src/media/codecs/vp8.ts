@@ -1,4 +1,4 @@
-import type { VideoReader } from './codec.ts'
+import type { JoinedFrame, VideoReader } from './codec.ts'
 
 /** VP8 over RTP, RFC 7741. */
 
@@ -17,11 +17,15 @@ export const vp8: VideoReader = {
       if (descriptor === null || descriptor.isStart !== (index === 0)) return null
       parts.push(payload.subarray(descriptor.length))
     }
-    const data = Buffer.concat(parts)
-    if (data.length === 0) return null
-    const key = isKeyframe(data)
-    return { key, data, format: key ? videoFrameOf(data) : null }
+    return vp8Frame(Buffer.concat(parts))
   },
+}
+
+/** A whole frame. Null: it is empty. */
+export function vp8Frame(data: Buffer): JoinedFrame | null {
+  if (data.length === 0) return null
+  const key = isKeyframe(data)
+  return { key, data, format: key ? videoFrameOf(data) : null }
 }
 
 /** Section 4.2. `isStart`: the frame begins here. Null when no payload follows the descriptor. */

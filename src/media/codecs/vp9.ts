@@ -1,5 +1,5 @@
 import { BitReader } from './bits.ts'
-import type { VideoReader } from './codec.ts'
+import type { JoinedFrame, VideoReader } from './codec.ts'
 
 /** VP9 over RTP, RFC 9628. The frames of all spatial layers form one superframe. */
 
@@ -19,10 +19,14 @@ export const vp9: VideoReader = {
       if (descriptor === null || (index === 0 && !descriptor.isStart)) return null
       parts.push(payload.subarray(descriptor.length))
     }
-    const data = Buffer.concat(parts)
-    const key = isKeyframe(data)
-    return data.length === 0 ? null : { key, data, format: key ? videoFrameOf(data) : null }
+    return vp9Frame(Buffer.concat(parts))
   },
+}
+
+/** A whole frame, or superframe. Null: it is empty. */
+export function vp9Frame(data: Buffer): JoinedFrame | null {
+  const key = isKeyframe(data)
+  return data.length === 0 ? null : { key, data, format: key ? videoFrameOf(data) : null }
 }
 
 interface Descriptor {

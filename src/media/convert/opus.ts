@@ -26,7 +26,7 @@ export interface WebRtcMediaOptions {
   readonly log: Logger
   /** For the log: `accountId/streamName`. */
   readonly name: string
-  /** False: drop video with B-frames, with a warning, instead of encoding it again. */
+  /** False: drop video that WebRTC cannot carry, with a warning, instead of encoding it again. */
   readonly transcodeBFrames: boolean
 }
 
@@ -53,7 +53,7 @@ const TO_OPUS = [
 ]
 
 /** Baseline has no B-frames; keyframes stay where the source has them. */
-const WITHOUT_REORDERING = [
+const TO_H264 = [
   // Each further decoder thread adds one frame of latency.
   ...words('-threads 1'),
   ...INPUT,
@@ -62,7 +62,10 @@ const WITHOUT_REORDERING = [
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]
 
-/** Converts H.264 and AAC into what WebRTC carries: AAC becomes Opus, and video with B-frames is encoded again. */
+/**
+ * Converts media into what WebRTC carries. H.264 without B-frames and Opus pass as they are; other audio becomes Opus, and
+ * other video H.264.
+ */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
   const listeners = new Set<FrameSink>()
   let running: { converter: Converter; unsubscribe: () => void } | null = null
@@ -109,13 +112,13 @@ function announce(
   let isVideoDropped = false
   const reordering = new Reordering()
   const notify = (): void => {
-    const [video, hasAudio] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
-    listener([...(video === undefined || isVideoDropped ? [] : [video]), ...(hasAudio ? [OPUS] : [])])
+    const [video, hasAudio] = [all.find((track) => track.kind === 'video'), all.some(({ kind }) => kind === 'audio')]
+    listener([...(video === undefined || isVideoDropped ? [] : [asH264(video)]), ...(hasAudio ? [OPUS] : [])])
   }
   return source.subscribe({
     tracks: (tracks) => {
       all = tracks
-      isVideoDropped = false
+      isVideoDropped = !transcodeBFrames && tracks.some((track) => track.kind === 'video' && !isH264(track))
       reordering.tracks(tracks)
       notify()
     },
@@ -127,6 +130,12 @@ function announce(
     end: () => undefined,
   })
 }
+
+const isH264 = ({ codec }: VideoTrack): boolean => codec === 'h264'
+
+/** What it is encoded as; the configuration comes with the conversion. */
+const asH264 = (track: VideoTrack): VideoTrack =>
+  isH264(track) ? track : { ...track, codec: 'h264', config: new Uint8Array() }
 
 type VideoMode = 'unknown' | 'copied' | 'transcoded' | 'dropped'
 
@@ -142,6 +151,7 @@ class Converter implements FrameSink {
   /** The video track that viewers get; null until it is known. */
   #sentVideo: VideoTrack | null = null
   #hasAudio = false
+  #isOpus = false
   #videoMode: VideoMode = 'unknown'
   readonly #reordering = new Reordering()
   /** The first frame of the video, until the second one shows whether there are B-frames. */
@@ -155,8 +165,8 @@ class Converter implements FrameSink {
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
     this.#videoFrames = new Conversion({
       ...options,
-      name: `video without B-frames ${name}`,
-      args: WITHOUT_REORDERING,
+      name: `video for WebRTC ${name}`,
+      args: TO_H264,
       begin: () => this.#videoBegins(),
     })
   }
@@ -169,12 +179,14 @@ class Converter implements FrameSink {
     this.#first = null
     this.#reordering.tracks(tracks)
     this.#hasAudio = audio !== undefined
+    this.#isOpus = audio?.codec === 'opus'
     if (audio) this.#audio.track(audio)
     if (this.#video === null) this.#notifyTracks()
   }
 
   frame(frame: Frame): void {
     if (frame.kind === 'video') this.#videoFrame(frame)
+    else if (this.isLive && this.#isOpus) this.media.frame(frame)
     else if (this.isLive) this.#audio.frame(frame)
   }
 
@@ -209,10 +221,12 @@ class Converter implements FrameSink {
 
   #choose(reordered: boolean): void {
     const { transcodeBFrames, log, name } = this.#options
-    this.#videoMode = !reordered ? 'copied' : transcodeBFrames ? 'transcoded' : 'dropped'
+    const isCarried = this.#video !== null && isH264(this.#video)
+    this.#videoMode = isCarried && !reordered ? 'copied' : transcodeBFrames ? 'transcoded' : 'dropped'
+    const fields = { name, codec: this.#video?.codec, video: this.#videoMode }
     if (this.#videoMode === 'copied') this.#sentVideo = this.#video
-    else
-      log.warn({ name, video: this.#videoMode }, 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0')
+    else if (isCarried) log.warn(fields, 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0')
+    else log.warn(fields, 'a publisher sends video over RTMP that becomes H.264 for WebRTC')
     if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
     else this.#notifyTracks()
   }

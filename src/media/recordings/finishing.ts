@@ -19,10 +19,14 @@ export function finishArguments(parts: readonly RecordingPart[], output: string)
 function convertOne({ tracks }: RecordingPart): string[] {
   const { video, audio } = kindsOf(tracks)
   return [
-    ...(video === undefined ? ['-vn'] : CODECS[video.codec].inMp4 ? words('-c:v copy') : encodeVideo(sizeOf(tracks))),
+    ...(video === undefined ? ['-vn'] : CODECS[video.codec].inMp4 ? copyVideo(video) : encodeVideo(sizeOf(tracks))),
     ...(audio === undefined ? ['-an'] : CODECS[audio.codec].inMp4 ? words('-c:a copy') : encodeAudio()),
   ]
 }
+
+/** HEVC with its parameter sets in the header (`hvc1`): Safari does not play the other kind. */
+const copyVideo = ({ codec }: PartTrack): string[] =>
+  codec === 'hevc' ? words('-c:v copy -tag:v hvc1') : words('-c:v copy')
 
 /** A browser's camera has a variable rate, and its size may change: keeps the timestamps and scales to the largest size. */
 const encodeVideo = (size: Size | null): string[] => [

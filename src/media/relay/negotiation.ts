@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Negotiated } from '../engine.ts'
-import { alternatives, isVideoCodec, VIDEO_CODECS, type VideoCodec } from '../codecs/codecs.ts'
+import { alternatives, isVideoCodec, RTP_VIDEO_CODECS, type RtpVideoCodec } from '../codecs/codecs.ts'
 import type { Source } from './forward/source.ts'
 import type { PublisherLine } from './inbound/publisher.ts'
 import type { DownTrackOptions } from './outbound/downTrack.ts'
@@ -17,7 +17,8 @@ export type OfferRefusal = Extract<Negotiated, { ok: false }>
 const refused = ({ status, problem }: SdpRefusal): Result<never, OfferRefusal> => err({ ok: false, status, problem })
 
 /** Undefined: an unknown codec. */
-const videoCodec = (text: string): VideoCodec | undefined => VIDEO_CODECS.find((codec) => codec === text.toLowerCase())
+const videoCodec = (text: string): RtpVideoCodec | undefined =>
+  RTP_VIDEO_CODECS.find((codec) => codec === text.toLowerCase())
 
 /** What a publisher will send, and how its m-lines are answered. */
 export interface PublishAgreement {
@@ -33,7 +34,7 @@ export function negotiatePublish(text: string, codec: string | null): Result<Pub
   const offer = read.value
   const wanted = codec === null ? null : videoCodec(codec)
   if (wanted === undefined) {
-    const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(VIDEO_CODECS)}.`
+    const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(RTP_VIDEO_CODECS)}.`
     return err({ ok: false, status: 406, problem })
   }
   const plan = planPublish(offer, wanted)

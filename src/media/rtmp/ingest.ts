@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { isRandomAccess } from '../codecs/h264.ts'
+import type { VideoFormat } from '../codecs/codec.ts'
+import { readFrame } from '../codecs/wholeFrame.ts'
 import type { AudioTrack, FrameSink, TrackInfo, VideoTrack } from '../frame.ts'
-import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
+import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
+import type { FlvPayload } from './flvPayload.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
 import { type TrackTime, TrackTimes } from './times.ts'
@@ -37,7 +39,8 @@ export class RtmpIngest {
   readonly #options: IngestOptions
   #video: VideoTrack | null = null
   #audio: AudioTrack | null = null
-  #lengthBytes = 4
+  /** Null: frames are no NAL units. */
+  #lengthBytes: number | null = 4
   #tracksAreNew = false
   #audioSinceMs: number | null = null
   readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
@@ -80,7 +83,7 @@ export class RtmpIngest {
         return this.#videoFrame(media, this.#timeOf('video', timestamp))
       case 'audio':
         if (media.track) this.#configure({ kind: 'track', track: media.track })
-        return this.#audioFrame(media.data, this.#timeOf('audio', timestamp))
+        return this.#audioFrame(media, this.#timeOf('audio', timestamp))
       case 'ignored':
         return 'media'
     }
@@ -104,23 +107,34 @@ export class RtmpIngest {
   }
 
   #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, { timeMs, isJump }: TrackTime): Taken {
-    if (this.#video === null) return this.#unconfigured('video', timeMs, 'Video came before its configuration')
-    const data = withFourByteLengths(video.data, this.#lengthBytes)
-    if (data === null) return this.#drop('A video frame is malformed: the lengths of its NAL units do not add up')
+    const track = this.#video
+    if (track === null) return this.#unconfigured('video', timeMs, 'Video came before its configuration')
+    const written = this.#lengthBytes === null ? video.data : withFourByteLengths(video.data, this.#lengthBytes)
+    const frame = written === null ? null : readFrame(track.codec, written, video.key)
+    if (frame === null) return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(track)} do not add up`)
+    if (frame.format !== null) this.#describe(track, frame.format)
     this.#notifyTracks()
-    const timeUs = Math.max(0, timeMs + video.compositionMs) * 1000
-    const key = isRandomAccess(data, video.key)
-    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs: timeMs * 1000, key, data, ...(isJump && { isJump }) })
+    const { offsetUs = 0, compositionMs } = video
+    const timeUs = Math.max(0, timeMs + compositionMs) * 1000 + offsetUs
+    const { key, data } = frame
+    const decodeTimeUs = timeMs * 1000 + offsetUs
+    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) })
     return 'media'
   }
 
-  #audioFrame(data: Buffer, { timeMs, isJump }: TrackTime): Taken {
+  /** The keyframes of some codecs say what their configuration leaves out. */
+  #describe(track: VideoTrack, format: VideoFormat): void {
+    this.#configure({ kind: 'track', track: { ...track, ...format }, lengthBytes: this.#lengthBytes })
+  }
+
+  #audioFrame(audio: Extract<FlvPayload, { kind: 'audio' }>, { timeMs, isJump }: TrackTime): Taken {
     if (this.#audio === null) return this.#unconfigured('audio', timeMs, 'Audio came before its configuration')
     this.#audioSinceMs ??= timeMs
     const mayGetCompany = this.#video === null && !this.#hasBegun
     if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
     this.#notifyTracks()
-    const timeUs = timeMs * 1000
+    const { data, offsetUs = 0 } = audio
+    const timeUs = timeMs * 1000 + offsetUs
     this.#sink.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data, ...(isJump && { isJump }) })
     return 'media'
   }
@@ -140,10 +154,16 @@ export class RtmpIngest {
   }
 }
 
+/** Whether `b` says nothing new after `a`: it may leave the size, and the rest, to the keyframes. */
 function isSame(a: TrackInfo, b: TrackInfo): boolean {
-  const isAlike = a.codec === b.codec && Buffer.compare(a.config, b.config) === 0
-  return isAlike && (a.kind === 'video' || b.kind === 'video' || a.channels === b.channels)
+  if (a.codec !== b.codec) return false
+  if (a.kind === 'video' && b.kind === 'video' && b.width === 0) return true
+  if (Buffer.compare(a.config, b.config) !== 0) return false
+  if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
+  return b.kind === 'audio' && a.channels === b.channels
 }
+
+const unitsOf = ({ codec }: VideoTrack): string => (codec === 'av1' ? 'OBUs' : 'NAL units')
 
 const withBitrate = (track: TrackInfo, declaredBitrate: number | undefined): TrackInfo =>
   declaredBitrate === undefined ? track : { ...track, declaredBitrate }

@@ -1,4 +1,5 @@
 import { amfObject, type AmfValue } from './amf0.ts'
+import { AUDIO_FOURCCS, VIDEO_FOURCCS } from './enhanced.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, peerBandwidth, userControl } from './messages.ts'
 
 /** The message stream that `createStream` returns; one is enough to publish. */
@@ -16,11 +17,22 @@ export const connected = (transaction: number): Message[] => [
   commandMessage(0, '_result', transaction, SERVER, connectedInfo),
 ]
 
+/** Of enhanced RTMP: Sluice decodes a codec where viewers need another one, and passes it on elsewhere. */
+const CAN_DECODE_AND_FORWARD = 0x01 | 0x04
+const infoMap = (fourccs: readonly string[]) =>
+  amfObject(Object.fromEntries(fourccs.map((fourcc) => [fourcc, CAN_DECODE_AND_FORWARD])))
+/** It reads extensions in front of packet types, and the nanoseconds in them. */
+const MOD_EX_AND_NANOSECONDS = 0x04 | 0x08
+
 const connectedInfo = amfObject({
   level: 'status',
   code: 'NetConnection.Connect.Success',
   description: 'Connection succeeded.',
   objectEncoding: 0,
+  capsEx: MOD_EX_AND_NANOSECONDS,
+  fourCcList: [...VIDEO_FOURCCS, ...AUDIO_FOURCCS],
+  videoFourCcInfoMap: infoMap(VIDEO_FOURCCS),
+  audioFourCcInfoMap: infoMap(AUDIO_FOURCCS),
 })
 
 export const result = (transaction: number, value: AmfValue): Message[] => [

@@ -35,6 +35,7 @@ const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
   vp8: () => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'],
   vp9: () => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8'],
   av1: () => ['-c:v', 'libsvtav1', '-preset', '12'],
+  hevc: ({ bframes = 0 }) => ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', `bframes=${bframes}:log-level=0`],
 }
 
 const AUDIO_ARGS: Record<AudioCodec, string[]> = {
@@ -96,7 +97,7 @@ async function read(file: string): Promise<Recorded> {
   const tracks = streams.map((stream): TrackInfo => {
     const config = bytesOf(stream.extradata ?? '')
     if (stream.codec_type === 'video') {
-      const keeps = stream.codec_name === 'h264' || stream.codec_name === 'av1'
+      const keeps = ['h264', 'hevc', 'av1'].includes(stream.codec_name)
       const { width = 0, height = 0 } = stream
       return {
         kind: 'video',

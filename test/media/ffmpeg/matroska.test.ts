@@ -31,6 +31,7 @@ const CASES: [VideoCodec | undefined, AudioCodec | undefined, number][] = [
   ['vp8', 'opus', 0],
   ['vp9', 'opus', 0],
   ['av1', undefined, 0],
+  ['hevc', undefined, 2],
   [undefined, 'opus', 0],
   ['h264', 'pcma', 0],
   [undefined, 'pcmu', 0],

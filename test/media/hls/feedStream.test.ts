@@ -115,8 +115,9 @@ test('H.264 and AAC are copied into segments of two seconds that play, without a
   expect(textOf(stream)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
 })
 
-test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
-  const { stream } = package_(vp8)
+test.each(['vp8', 'hevc'] as const)('%s and Opus become H.264 and AAC, with a keyframe every two seconds', async (video) => {
+  const recorded = await encoded({ video, audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
+  const { stream } = package_(recorded)
   expect(await stream.hls.ready(READY_MS)).toBe(true)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), PATIENT)
   const segments = listed(stream)

@@ -140,21 +140,24 @@ describe('media', () => {
 })
 
 describe('the refusal names the unsupported media', () => {
+  const VIDEO = 'H.264, HEVC, AV1, VP9 or VP8'
   const fourcc = (first: number, name: string) => [first, ...Buffer.from(name)]
   test.each([
-    [MESSAGE.video, fourcc(0x90, 'hvc1'), 'Enhanced RTMP (hvc1) is not supported; send H.264 without enhanced RTMP'],
-    [MESSAGE.video, fourcc(0x90, 'av01'), 'Enhanced RTMP (av01) is not supported; send H.264 without enhanced RTMP'],
-    [MESSAGE.video, [0x90, 1, 2, 3, 4], 'Enhanced RTMP is not supported; send H.264 without enhanced RTMP'],
-    [MESSAGE.audio, fourcc(0x90, 'Opus'), 'Enhanced RTMP (Opus) is not supported; send AAC without enhanced RTMP'],
-    [MESSAGE.video, [0x1c, 0], 'Video codec HEVC is not supported; send H.264'],
+    [MESSAGE.video, fourcc(0x90, 'vvc1'), `Video codec vvc1 is not supported; send ${VIDEO}`],
+    [MESSAGE.video, [0x90, 1, 2, 3, 4], `Video codec of enhanced RTMP is not supported; send ${VIDEO}`],
+    [MESSAGE.video, [0x96, 0x10, ...Buffer.from('avc1')], 'A message with several video tracks is not supported; send one track'],
+    [MESSAGE.video, fourcc(0x95, 'av01'), 'AV1 as in MPEG-TS is not supported; send it as in MP4'],
+    [MESSAGE.audio, fourcc(0x90, 'ac-3'), 'Audio codec ac-3 is not supported; send AAC or Opus'],
+    [MESSAGE.audio, [...fourcc(0x90, 'Opus'), ...Buffer.from('OpusHead\x01\x06')], 'Opus with 6 channels is not supported; send 2'],
+    [MESSAGE.video, [0x1c, 0], 'Video codec HEVC without enhanced RTMP is not supported; send H.264'],
     [MESSAGE.video, [0x22, 0], 'Video codec Sorenson H.263 is not supported; send H.264'],
     [MESSAGE.video, [0x1f, 0], 'Video codec 15 is not supported; send H.264'],
     [MESSAGE.audio, [0x2f, 0], 'Audio codec MP3 is not supported; send AAC'],
     [MESSAGE.audio, [0xb2, 0], 'Audio codec Speex is not supported; send AAC'],
     [
       MESSAGE.audio,
-      [...fourcc(0x95, ''), 0x01, ...Buffer.from('Opus')],
-      'Enhanced RTMP (Opus) is not supported; send AAC without enhanced RTMP',
+      [...fourcc(0x95, ''), 0x01, ...Buffer.from('fLaC'), 0],
+      'Audio codec fLaC is not supported; send AAC or Opus',
     ],
   ])('%i %j', (type, bytes, problem) => {
     expect(taken(message(type, 0, bytes)).problems).toEqual([problem])
@@ -217,13 +220,13 @@ describe('a message that ended a broadcast is left out, and the rest goes on', (
       aacConfig(),
       ...video,
       audioFrame(5),
-      message(MESSAGE.audio, 0, [0x91], Buffer.from('mp4a'), [0x21]),
+      message(MESSAGE.audio, 0, [0x91], Buffer.from('fLaC'), [0x21]),
     )
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
     expect(leftOut).toEqual([
       'The publisher sends several audio tracks; only the first one is taken',
       'The publisher sends several video tracks; only the first one is taken',
-      'Enhanced RTMP (mp4a) is not supported; send AAC without enhanced RTMP',
+      'Audio codec fLaC is not supported; send AAC or Opus',
     ])
   })
 })

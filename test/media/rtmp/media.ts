@@ -15,6 +15,10 @@ export const recordOf = (sps: Buffer): Buffer =>
 
 export const AVC_CONFIG = recordOf(SPS)
 
+/** An AV1CodecConfigurationRecord of 98x66, and an HEVCDecoderConfigurationRecord of 320x240, as SVT-AV1 and x265 write them. */
+export const AV1_CONFIG = Buffer.from('81000c000a0a00000003361826d7c802', 'hex')
+export const HEVC_CONFIG = Buffer.from('TODO', 'hex')
+
 /** Low complexity, 44.1 kHz, two channels. */
 export const AAC_CONFIG = Buffer.from([0x12, 0x10])
 

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { type PublishingParameters, readPublishing, sourceIdProblem } from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
-import { VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
+import { RTP_VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
@@ -32,8 +32,8 @@ export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpR
   const problem = sourceIdProblem(sourceId)
   if (problem !== null) return err({ status: 400, text: `Bad request: ${problem}` })
   const codec = parameter(request, 'codec')?.toLowerCase() ?? ''
-  if (codec !== '' && !VIDEO_CODECS.some((one) => one === codec)) {
-    return err({ status: 400, text: `Bad request: codec must be one of ${VIDEO_CODECS.join(', ')}` })
+  if (codec !== '' && !RTP_VIDEO_CODECS.some((one) => one === codec)) {
+    return err({ status: 400, text: `Bad request: codec must be one of ${RTP_VIDEO_CODECS.join(', ')}` })
   }
   const parameters = readPublishing(queryOf(request), READ_HERE)
   return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null, parameters })

@@ -1,4 +1,4 @@
-import type { RtpCodec, VideoCodec } from '../../../codecs/codecs.ts'
+import type { RtpCodec, RtpVideoCodec } from '../../../codecs/codecs.ts'
 import { type Flow, formatProblem, modeOf, codecNameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
@@ -27,7 +27,7 @@ export interface WantedTracks {
  * For what a publisher will send: `wanted`, or the first known of the offer. H.264 is taken in packetization mode 1 if that
  * is offered, and in constrained baseline before other profiles, because every viewer decodes it; Opus before G.711.
  */
-export function chooseForPublisher(media: OfferedMedia, wanted: VideoCodec | null): ChosenCodec | null {
+export function chooseForPublisher(media: OfferedMedia, wanted: RtpVideoCodec | null): ChosenCodec | null {
   if (!media.isOpen || !isSending(media)) return null
   const usable = served(media, 'publish').filter(
     ({ name }) => media.kind === 'audio' || wanted === null || name === wanted,

@@ -4,13 +4,13 @@ import {
   type RtpAudioFormat,
   rtpAudioFormat,
   type RtpCodec,
-  VIDEO_CODECS,
+  RTP_VIDEO_CODECS,
 } from '../../../codecs/codecs.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
 export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): RtpCodec | null => {
-  const known: readonly RtpCodec[] = kind === 'audio' ? RTP_AUDIO_CODECS : VIDEO_CODECS
+  const known: readonly RtpCodec[] = kind === 'audio' ? RTP_AUDIO_CODECS : RTP_VIDEO_CODECS
   return known.find((codec) => codec === name) ?? null
 }
 

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../../../base/result.ts'
-import type { VideoCodec } from '../../../codecs/codecs.ts'
+import type { RtpVideoCodec } from '../../../codecs/codecs.ts'
 import {
   type ChosenCodec,
   chooseForPublisher,
@@ -20,7 +20,7 @@ export type SdpPlan = readonly (ChosenCodec | null)[]
  * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
  * whose video or audio is not served is refused: a broadcast without one of them would not explain why.
  */
-export function planPublish(offer: SdpOffer, wanted: VideoCodec | null): Result<SdpPlan, SdpRefusal> {
+export function planPublish(offer: SdpOffer, wanted: RtpVideoCodec | null): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
   const needsVideo = wanted !== null || hasOpen(offer, 'video', isSending)
   const needsAudio = !needsVideo || hasOpen(offer, 'audio', isSending)

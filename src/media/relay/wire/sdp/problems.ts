@@ -3,8 +3,8 @@ import {
   CODECS,
   RTP_AUDIO_CODECS,
   type RtpCodec,
-  VIDEO_CODECS,
-  type VideoCodec,
+  RTP_VIDEO_CODECS,
+  type RtpVideoCodec,
 } from '../../../codecs/codecs.ts'
 import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
 import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf } from './format.ts'
@@ -14,10 +14,10 @@ import type { SdpOffer } from './offer.ts'
 type Kind = 'video' | 'audio'
 
 const titlesOf = (codecs: readonly RtpCodec[]): string => alternatives(codecs.map((codec) => CODECS[codec].title))
-const SERVED: Readonly<Record<Kind, string>> = { video: titlesOf(VIDEO_CODECS), audio: titlesOf(RTP_AUDIO_CODECS) }
+const SERVED: Readonly<Record<Kind, string>> = { video: titlesOf(RTP_VIDEO_CODECS), audio: titlesOf(RTP_AUDIO_CODECS) }
 
 /** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
-export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null, kind: Kind): string {
+export function publishProblem(offer: SdpOffer, wanted: RtpVideoCodec | null, kind: Kind): string {
   const sends = offer.media.filter((media) => media.kind !== 'other' && isSending(media))
   if (sends.length === 0) return 'The offer sends nothing: no audio or video of it is sendonly or sendrecv.'
   const open = sends.filter(({ isOpen }) => isOpen)
@@ -43,7 +43,7 @@ function namesOf(open: readonly OfferedMedia[], kind: Kind): string {
 
 const CLOSED = 'its audio and video are switched off (port 0) or outside of its BUNDLE group'
 
-function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string {
+function notPublished(open: readonly OfferedMedia[], wanted: RtpVideoCodec): string {
   const wrong = wrongFormat(open, 'video', 'publish', wanted)
   return `The offer ${wrong === null ? `does not send ${CODECS[wanted].title} video` : `sends ${wrong}`}.`
 }

@@ -1,0 +1,92 @@
+import type { JoinedFrame } from './codec.ts'
+import { BitReader } from './bits.ts'
+import { splitNals } from './h264.ts'
+import { isSize, withoutEmulation } from './h264Config.ts'
+
+/** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
+
+const SPS = 33
+/** Of pictures that a decoder can begin with: IRAP (table 7-1). */
+const IRAP_FIRST = 16
+const IRAP_LAST = 23
+/** The bytes of an HEVCDecoderConfigurationRecord before its arrays (ISO/IEC 14496-15 section 8.3.3.1). */
+const RECORD_BYTES = 23
+const LENGTH_AT = 21
+
+const typeOf = (nal: Buffer): number => ((nal[0] ?? 0) >> 1) & 63
+
+/** A whole frame. Null: its lengths do not add up. */
+export function hevcFrame(data: Buffer): JoinedFrame | null {
+  const nals = splitNals(data)
+  if (nals === null) return null
+  const key = nals.some((nal) => typeOf(nal) >= IRAP_FIRST && typeOf(nal) <= IRAP_LAST)
+  return { key, data, format: null }
+}
+
+/** The size in the first SPS of a record after cropping, pixels, and how long the lengths of its NAL units are. */
+interface HevcConfig {
+  readonly width: number
+  readonly height: number
+  readonly lengthBytes: number
+  /** The record, made to say lengths of 4 bytes. */
+  readonly config: Buffer
+}
+
+/** Null: the record is malformed. */
+export function readHevcConfig(record: Buffer): HevcConfig | null {
+  if (record.length < RECORD_BYTES || record[0] !== 1) return null
+  const sps = parameterSets(record)?.find((nal) => typeOf(nal) === SPS)
+  const size = sps === undefined ? null : readSize(sps)
+  if (size === null) return null
+  const config = Buffer.from(record)
+  const lengths = config.readUInt8(LENGTH_AT)
+  config.writeUInt8(lengths | 3, LENGTH_AT)
+  return { ...size, lengthBytes: (lengths & 3) + 1, config }
+}
+
+/** The units of all arrays; null when one runs past the record. */
+function parameterSets(record: Buffer): Buffer[] | null {
+  const nals: Buffer[] = []
+  let at = RECORD_BYTES
+  for (let array = record.readUInt8(RECORD_BYTES - 1); array > 0; array--) {
+    if (at + 3 > record.length) return null
+    let count = record.readUInt16BE(at + 1)
+    for (at += 3; count > 0; count--) {
+      const end = at + 2 + (at + 2 > record.length ? record.length : record.readUInt16BE(at))
+      if (end > record.length) return null
+      nals.push(record.subarray(at + 2, end))
+      at = end
+    }
+  }
+  return nals
+}
+
+/** The frame size in an SPS after its conformance window (section 7.3.2.2.1); null when it is malformed. */
+function readSize(sps: Buffer): { width: number; height: number } | null {
+  const bits = new BitReader(withoutEmulation(sps.subarray(2, 1026)))
+  bits.skip(4)
+  const subLayers = bits.bits(3)
+  bits.skip(1)
+  skipProfileTierLevel(bits, subLayers)
+  bits.unsigned()
+  const chroma = bits.unsigned()
+  if (chroma === 3) bits.skip(1)
+  const [columns, rows] = [bits.unsigned(), bits.unsigned()]
+  const [left, right, top, bottom] = bits.flag()
+    ? [bits.unsigned(), bits.unsigned(), bits.unsigned(), bits.unsigned()]
+    : [0, 0, 0, 0]
+  const [unitX, unitY] = [chroma === 1 || chroma === 2 ? 2 : 1, chroma === 1 ? 2 : 1]
+  const [width, height] = [columns - (left + right) * unitX, rows - (top + bottom) * unitY]
+  return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
+}
+
+const PROFILE_BITS = 88
+const LEVEL_BITS = 8
+
+/** Section 7.3.3. @param subLayers sps_max_sub_layers_minus1 */
+function skipProfileTierLevel(bits: BitReader, subLayers: number): void {
+  bits.skip(PROFILE_BITS + LEVEL_BITS)
+  const present = Array.from({ length: subLayers }, () => ({ profile: bits.flag(), level: bits.flag() }))
+  if (subLayers > 0) bits.skip(2 * (8 - subLayers))
+  for (const { profile, level } of present) bits.skip((profile ? PROFILE_BITS : 0) + (level ? LEVEL_BITS : 0))
+}

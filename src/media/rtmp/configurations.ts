@@ -1,0 +1,80 @@
+import { ok, type Result } from '../../base/result.ts'
+import { readAv1Config } from '../codecs/av1.ts'
+import type { VideoFormat } from '../codecs/codec.ts'
+import type { VideoCodec } from '../codecs/codecs.ts'
+import { readAvcConfig, readSps } from '../codecs/h264Config.ts'
+import { readHevcConfig } from '../codecs/hevc.ts'
+import { type AudioTrack, rtpAudioTrack } from '../frame.ts'
+import { damaged, type FlvPayload, type FlvProblem, unsupported } from './flvPayload.ts'
+
+/** Reads the AVCDecoderConfigurationRecord; the size comes from its first sequence parameter set. */
+export function parseAvcConfig(written: Buffer): Result<FlvPayload, FlvProblem> {
+  const config = withLongLengths(written)
+  const [sps] = readAvcConfig(config)?.sps ?? []
+  const size = sps === undefined ? null : readSps(sps)
+  if (size === null) return damaged('The H.264 configuration cannot be read')
+  const lengthBytes = ((written[4] ?? 0) & 3) + 1
+  return ok({ kind: 'track', track: { kind: 'video', codec: 'h264', ...size, config }, lengthBytes })
+}
+
+/** Makes the record say 4-byte lengths, which Sluice gives every frame. */
+function withLongLengths(config: Buffer): Buffer {
+  const record = Buffer.from(config)
+  if (record.length > 4) record[4] = (record[4] ?? 0) | 3
+  return record
+}
+
+const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
+const EXPLICIT_RATE = 15
+
+/** Reads rate and channels of an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1). */
+export function parseAacConfig(config: Buffer): Result<FlvPayload, FlvProblem> {
+  if (config.length < 2) return damaged('The AAC configuration cannot be read')
+  const word = config.readUInt16BE(0)
+  const rateIndex = (word >> 7) & 0x0f
+  const isExplicit = rateIndex === EXPLICIT_RATE && config.length >= 5
+  const sampleRate = isExplicit ? (config.readUIntBE(0, 5) / 2 ** 7) & 0xff_ffff : AAC_RATES[rateIndex]
+  const channelCode = isExplicit ? ((config[4] ?? 0) >> 3) & 0x0f : (word >> 3) & 0x0f
+  // 7 means 7.1. 0 means that the stream itself has the layout; two channels are then the likely number.
+  const channels = channelCode === 7 ? 8 : channelCode === 0 ? 2 : channelCode
+  if (sampleRate === undefined || sampleRate === 0 || channels > 8)
+    return damaged('The AAC configuration cannot be read')
+  const track: AudioTrack = { kind: 'audio', codec: 'aac', sampleRate, channels, config: Uint8Array.from(config) }
+  return ok({ kind: 'track', track })
+}
+
+/** Reads the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 8.3.3.1). */
+export function parseHevcConfig(record: Buffer): Result<FlvPayload, FlvProblem> {
+  const read = readHevcConfig(record)
+  if (read === null) return damaged('The HEVC configuration cannot be read')
+  const { width, height, config, lengthBytes } = read
+  return ok({ kind: 'track', track: { kind: 'video', codec: 'hevc', width, height, config }, lengthBytes })
+}
+
+/** Reads the AV1CodecConfigurationRecord. Without a sequence header the keyframes describe the video. */
+export function parseAv1Config(record: Buffer): Result<FlvPayload, FlvProblem> {
+  const format = readAv1Config(record)
+  if (format === null) return damaged('The AV1 configuration cannot be read')
+  return ok(format === 'unknown' ? describedByFrames('av1') : ofFormat('av1', format))
+}
+
+/** VP8 and VP9: their configuration says neither the size nor anything that a decoder needs. */
+export const parseVpConfig = (codec: 'vp8' | 'vp9'): Result<FlvPayload, FlvProblem> => ok(describedByFrames(codec))
+
+const describedByFrames = (codec: VideoCodec): FlvPayload =>
+  ofFormat(codec, { width: 0, height: 0, config: Buffer.alloc(0) })
+
+const ofFormat = (codec: VideoCodec, format: VideoFormat): FlvPayload => ({
+  kind: 'track',
+  track: { kind: 'video', codec, ...format },
+  lengthBytes: null,
+})
+
+const OPUS: FlvPayload = { kind: 'track', track: rtpAudioTrack('opus', 48_000) }
+const OPUS_HEAD = 'OpusHead'
+
+/** Reads the identification header (RFC 7845 section 5.1). WebRTC carries no more than two channels. */
+export function parseOpusConfig(header: Buffer): Result<FlvPayload, FlvProblem> {
+  const channels = header.toString('latin1', 0, OPUS_HEAD.length) === OPUS_HEAD ? (header[OPUS_HEAD.length + 1] ?? 2) : 2
+  return channels > 2 ? unsupported(`Opus with ${channels} channels is not supported; send 2`) : ok(OPUS)
+}

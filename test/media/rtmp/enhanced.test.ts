@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import type { AudioCodec, VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
+import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
+import { encoded } from '../ffmpeg/frames.ts'
+import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
+import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, HEVC_CONFIG, message } from './media.ts'
+
+function taken(messages: readonly Message[]) {
+  const [lists, frames, leftOut]: [(readonly TrackInfo[])[], Frame[], string[]] = [[], [], []]
+  const sink: FrameSink = {
+    tracks: (tracks) => void lists.push(tracks),
+    frame: (frame) => void frames.push(frame),
+    end: () => undefined,
+  }
+  const ingest = new RtmpIngest(sink, { clock: null, leftOut: (what) => leftOut.push(what) })
+  const problems = messages.flatMap((one) => {
+    const result = ingest.take(one)
+    return result.ok ? [] : [result.error]
+  })
+  return { lists, frames, leftOut, problems }
+}
+
+const CASES: [VideoCodec, AudioCodec, number][] = [
+  ['h264', 'aac', 2],
+  ['hevc', 'opus', 2],
+  ['av1', 'opus', 0],
+  ['vp9', 'opus', 0],
+  ['vp8', 'opus', 0],
+]
+
+test.each(CASES)('%s and %s arrive with each frame, its times and what describes them', async (video, audio, bframes) => {
+  const recorded = await encoded({ video, audio, seconds: 3, bframes })
+  const { lists, frames, leftOut, problems } = taken(enhancedMessages(recorded))
+  expect([problems, leftOut, lists.length]).toEqual([[], [], 1])
+  expect(lists[0]).toMatchObject([
+    { codec: video, width: 160, height: 120, config: Buffer.from(recorded.tracks[0]?.config ?? []) },
+    { codec: audio, channels: 2 },
+  ])
+  expect(frames).toHaveLength(recorded.frames.length)
+  for (const [at, { kind, key, timeUs, data }] of frames.entries()) {
+    const sent = recorded.frames[at]
+    expect([kind, key]).toEqual([sent?.kind, sent?.key])
+    expect(Buffer.from(data).equals(sent?.data ?? Buffer.alloc(0))).toBe(true)
+    expect(Math.abs(timeUs - (sent?.timeUs ?? 0))).toBeLessThanOrEqual(1000)
+  }
+  const decoded = frames.filter(({ kind }) => kind === 'video').map(({ decodeTimeUs }) => decodeTimeUs)
+  expect(decoded).toEqual(decoded.toSorted((a, b) => a - b))
+})
+
+const NAL = Buffer.from([0, 0, 0, 3, 0x26, 1, 7])
+const hevc = (type: number, body: Buffer, key = true) => enhancedVideo('hvc1', type, body, { key })
+const started = [hevc(PACKET.start, HEVC_CONFIG), hevc(PACKET.framesX, NAL)]
+
+describe('an extension in front of the packet type', () => {
+  /** The bytes of an extension; its own type and the packet type are in the last. */
+  const modified = (extension: readonly number[], timestamp = 40): Message =>
+    message(MESSAGE.video, timestamp, [0x97, ...extension], Buffer.from('hvc1'), NAL)
+  const NANOSECONDS = 0x00
+  const timesOf = (one: Message): number[] => taken([...started, one]).frames.map(({ timeUs }) => timeUs)
+
+  test('may have nanoseconds, which are added to the time', () => {
+    expect(timesOf(modified([2, 0x07, 0xa1, 0x20, NANOSECONDS | PACKET.framesX]))).toEqual([0, 40_500])
+    // More than a millisecond belongs into the timestamp.
+    expect(timesOf(modified([2, 0xff, 0xff, 0xff, NANOSECONDS | PACKET.framesX]))).toEqual([0, 40_999])
+  })
+
+  test('is passed over when its type is unknown, whatever its size', () => {
+    expect(timesOf(modified([0, 9, 0xf0 | PACKET.framesX]))).toEqual([0, 40_000])
+    expect(timesOf(modified([0xff, 1, 0x2c, ...Buffer.alloc(301), 0x10 | PACKET.framesX]))).toEqual([0, 40_000])
+    expect(timesOf(modified([0, 9, 0x17, 1, 9, 9, 0xf0 | PACKET.framesX]))).toEqual([0, 40_000])
+  })
+
+  test('that is cut short is left out', () => {
+    for (const short of [[], [9, 1], [0xff], [0xff, 1], [0xff, 0xff, 0xff, 0]])
+      expect(taken([...started, message(MESSAGE.video, 40, [0x97, ...short])])).toMatchObject({
+        frames: [{ timeUs: 0 }],
+        leftOut: ['A video message is cut short'],
+      })
+  })
+})
+
+describe('keyframes', () => {
+  test('of HEVC are pictures that a decoder can begin with, whatever their mark says', () => {
+    const picture = (type: number) => Buffer.from([0, 0, 0, 3, type << 1, 1, 7])
+    const sent = [19, 20, 21, 1, 0].flatMap((type) => [
+      hevc(PACKET.framesX, picture(type), true),
+      hevc(PACKET.framesX, picture(type), false),
+    ])
+    const keys = taken([...started, ...sent]).frames.map(({ key }) => key)
+    expect(keys.slice(1)).toEqual([...Array(6).fill(true), ...Array(4).fill(false)])
+  })
+})
+
+test('a configuration of AV1 may leave the size to the keyframes, and come again without it', () => {
+  const empty = enhancedVideo('av01', PACKET.start, AV1_CONFIG.subarray(0, 4))
+  const frame = (key: boolean, ...obus: Buffer[]) => enhancedVideo('av01', PACKET.frames, Buffer.concat(obus), { key })
+  const [delimiter, header, picture] = [Buffer.from([0x12, 0]), AV1_CONFIG.subarray(4), Buffer.from([0x32, 1, 9])]
+  const { lists, frames, leftOut } = taken([empty, frame(true, delimiter, header, picture), empty, frame(false, picture)])
+  expect([lists.length, leftOut]).toEqual([1, []])
+  expect(lists[0]).toMatchObject([{ codec: 'av1', width: 98, height: 66, config: AV1_CONFIG }])
+  expect(frames.map(({ data }) => data)).toEqual([Buffer.concat([header, picture]), picture])
+})
+
+test('commands, metadata and ends of sequences carry no media', () => {
+  const empty = [
+    message(MESSAGE.video, 0, [0xd0, 0]),
+    hevc(4, Buffer.from([2, 0, 1, 0x61])),
+    hevc(2, Buffer.alloc(0)),
+    hevc(PACKET.framesX, Buffer.alloc(0)),
+    enhancedAudio('Opus', 2, Buffer.alloc(0)),
+    enhancedAudio('Opus', 4, Buffer.from([1, 2, 0, 0, 0, 3])),
+  ]
+  expect(taken([...started, ...empty])).toMatchObject({ frames: [{ timeUs: 0 }], leftOut: [], problems: [] })
+})
+
+test('the first of several tracks may be in messages for several tracks', () => {
+  const track = (id: number, type: number, body: Buffer) =>
+    message(MESSAGE.video, 0, [0x96, type], Buffer.from('avc1'), [id], body)
+  const start = track(0, PACKET.start, AVC_CONFIG)
+  const { lists, frames, leftOut } = taken([start, track(1, PACKET.start, AVC_CONFIG), track(0, PACKET.framesX, NAL)])
+  expect([lists, frames.length]).toMatchObject([[[{ codec: 'h264', width: 320 }]], 1])
+  expect(leftOut).toEqual(['The publisher sends several video tracks; only the first one is taken'])
+})
+
+test('Opus needs no configuration, and AAC may be enhanced beside video that is not', () => {
+  const packet = (at: number) => enhancedAudio('Opus', PACKET.frames, Buffer.from([0xfc, 1]), at)
+  expect(taken([packet(0), packet(500)]).lists).toMatchObject([[{ codec: 'opus', sampleRate: 48_000, channels: 2 }]])
+  const aac = [enhancedAudio('mp4a', PACKET.start, AAC_CONFIG), enhancedAudio('mp4a', PACKET.frames, NAL)]
+  expect(taken([...aac, ...started]).lists).toMatchObject([[{ codec: 'hevc' }, { codec: 'aac', sampleRate: 44_100 }]])
+})
+
+describe('is left out, and the rest goes on', () => {
+  const short = (type: number, ...bytes: number[]) => message(type, 0, bytes)
+  test.each([
+    ['a message without a whole fourcc', short(MESSAGE.video, 0x90, 0x68), 'A video message is cut short'],
+    ['a message of a track without its id', short(MESSAGE.audio, 0x95, 1, 1, 1, 1, 1), 'An audio message is cut short'],
+    ['half a composition time', hevc(PACKET.frames, Buffer.from([0, 0])), 'A video message is cut short'],
+    ['a configuration of half a record', hevc(PACKET.start, HEVC_CONFIG.subarray(0, 60)), 'The HEVC configuration cannot be read'],
+    [
+      'a frame whose lengths do not add up',
+      hevc(PACKET.framesX, NAL.subarray(0, 6)),
+      'A video frame is malformed: the lengths of its NAL units do not add up',
+    ],
+    [
+      'a record that is not of AV1',
+      enhancedVideo('av01', PACKET.start, Buffer.from([1, 0, 0, 0])),
+      'The AV1 configuration cannot be read',
+    ],
+    [
+      'Opus that fits no datagram',
+      enhancedAudio('Opus', PACKET.frames, Buffer.alloc(1276)),
+      'A packet of Opus has more than 1275 bytes',
+    ],
+  ])('%s', (_, bad, why) => {
+    const start = enhancedAudio('Opus', PACKET.start, OPUS_HEAD)
+    const { frames, leftOut, problems } = taken([start, ...started, bad, hevc(PACKET.framesX, NAL)])
+    expect([frames.length, leftOut, problems]).toEqual([2, [why], []])
+  })
+
+  test('a frame of AV1 whose units do not add up', () => {
+    const frame = (...bytes: number[]) => enhancedVideo('av01', PACKET.frames, Buffer.from(bytes))
+    const sent = [enhancedVideo('av01', PACKET.start, AV1_CONFIG), frame(0x32, 9, 1), frame(0x12, 0), frame(0x32, 1, 9)]
+    const why = 'A video frame is malformed: the lengths of its OBUs do not add up'
+    expect(taken(sent)).toMatchObject({ frames: [{ key: true }], leftOut: [why, why] })
+  })
+})
