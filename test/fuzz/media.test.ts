@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
+import type { RtpVideoCodec } from '../../src/media/codecs/codecs.ts'
 import { addressBytes } from '../../src/media/relay/wire/address.ts'
 import { FrameAssembler } from '../../src/media/codecs/assembler.ts'
 import { videoReader } from '../../src/media/codecs/videoReader.ts'
@@ -92,7 +92,7 @@ describe('no bytes from the network make it throw:', () => {
     )
   })
 
-  it.each(['h264', 'vp8', 'vp9', 'av1'] as const)('%s', (codec: VideoCodec) => {
+  it.each(['h264', 'vp8', 'vp9', 'av1'] as const)('%s', (codec: RtpVideoCodec) => {
     const good = packetsOf(codec === 'av1' ? 'vp9' : codec).map(({ payload }) => payload)
     const payloads = fc.array(fc.tuple(fc.oneof(bytes, mutated(...good)), fc.nat(40), fc.nat(5), fc.boolean()), {
       maxLength: 30,

@@ -44,7 +44,11 @@ const ENHANCED = [
   enhancedAudio('Opus', PACKET.start, OPUS_HEAD),
   enhancedAudio('Opus', PACKET.frames, Buffer.from([0xfc, 1])),
 ].map(({ payload }) => payload)
-const modified = Buffer.concat([Buffer.from([0x97, 2, 7, 0xa1, 0x20, PACKET.framesX]), Buffer.from('hvc1'), Buffer.alloc(9)])
+const modified = Buffer.concat([
+  Buffer.from([0x97, 2, 7, 0xa1, 0x20, PACKET.framesX]),
+  Buffer.from('hvc1'),
+  Buffer.alloc(9),
+])
 const enhanced = fc.oneof(...[...ENHANCED, modified].flatMap((valid) => [fc.constant(valid), damaged(valid)]))
 
 describe('any bytes', () => {

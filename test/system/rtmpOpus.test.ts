@@ -199,7 +199,9 @@ describe('video of another codec', () => {
     expect(announced[0]).toMatchObject([{ codec: 'h264', width: 160 }, { codec: 'opus' }])
     expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width: 160, height: 120 }, { codec: 'opus' }])
     expect(out.of('video')[0]?.key).toBe(true)
-    const packets = source.frames.filter(({ kind }) => kind === 'audio').map(({ data }) => Buffer.from(data).toString('hex'))
+    const packets = source.frames
+      .filter(({ kind }) => kind === 'audio')
+      .map(({ data }) => Buffer.from(data).toString('hex'))
     for (const { data } of out.of('audio')) expect(packets).toContain(Buffer.from(data).toString('hex'))
   })
 

@@ -27,28 +27,19 @@ export const av1: VideoReader = {
 
 /**
  * A temporal unit in the low-overhead format. Encoders repeat the sequence header where they please, so the publisher says
- * whether a decoder can begin here. Null: it is malformed or empty.
+ * which units begin with a keyframe. Null: it is malformed or empty.
  */
 export function av1Frame(unit: Buffer, isMarked: boolean): JoinedFrame | null {
   const obus = splitObus(unit)
   const stored = obus?.filter(isStored) ?? []
   if (obus === null || stored.length === 0) return null
   const data = stored.length === obus.length ? unit : Buffer.concat(stored)
-  return { key: isMarked, data, format: isMarked ? formatOf(obus) : null }
+  const key = isMarked && obus.some((obu) => typeOf(obu) === SEQUENCE_HEADER)
+  return { key, data, format: key ? formatOf(obus) : null }
 }
 
-const MARKER_AND_VERSION = 0x81
-const RECORD_BYTES = 4
-
-/**
- * What an AV1CodecConfigurationRecord (AV1 in ISOBMFF section 2.3.3) says; `unknown`: it leaves the sequence header to the
- * keyframes. Null: it is malformed.
- */
-export function readAv1Config(record: Buffer): VideoFormat | 'unknown' | null {
-  const obus = splitObus(record.subarray(RECORD_BYTES))
-  if (record[0] !== MARKER_AND_VERSION || record.length < RECORD_BYTES || obus === null) return null
-  return obus.some((obu) => typeOf(obu) === SEQUENCE_HEADER) ? formatOf(obus) : 'unknown'
-}
+/** Whether this can be an AV1CodecConfigurationRecord (AV1 in ISOBMFF section 2.3.3): marker, version 1 and flags. */
+export const isAv1Config = (record: Buffer): boolean => record[0] === 0x81 && record.length >= 4
 
 /** What the first sequence header says; null: there is none, or it is malformed. */
 function formatOf(obus: readonly Buffer[]): VideoFormat | null {
@@ -61,7 +52,8 @@ function splitObus(unit: Buffer): Buffer[] | null {
   const obus: Buffer[] = []
   for (let at = 0; at < unit.length; ) {
     const head = at + headerLength(unit.subarray(at))
-    const size = (unit.readUInt8(at) & HAS_SIZE) === 0 ? { value: unit.length - head, end: head } : readLeb128(unit, head)
+    const size =
+      (unit.readUInt8(at) & HAS_SIZE) === 0 ? { value: unit.length - head, end: head } : readLeb128(unit, head)
     const end = size === null ? Number.POSITIVE_INFINITY : size.end + size.value
     if (end > unit.length || end <= at || obus.length === MAX_OBUS) return null
     obus.push(unit.subarray(at, end))

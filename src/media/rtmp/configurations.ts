@@ -1,6 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
-import { readAv1Config } from '../codecs/av1.ts'
-import type { VideoFormat } from '../codecs/codec.ts'
+import { isAv1Config } from '../codecs/av1.ts'
 import type { VideoCodec } from '../codecs/codecs.ts'
 import { readAvcConfig, readSps } from '../codecs/h264Config.ts'
 import { readHevcConfig } from '../codecs/hevc.ts'
@@ -51,22 +50,16 @@ export function parseHevcConfig(record: Buffer): Result<FlvPayload, FlvProblem> 
   return ok({ kind: 'track', track: { kind: 'video', codec: 'hevc', width, height, config }, lengthBytes })
 }
 
-/** Reads the AV1CodecConfigurationRecord. Without a sequence header the keyframes describe the video. */
-export function parseAv1Config(record: Buffer): Result<FlvPayload, FlvProblem> {
-  const format = readAv1Config(record)
-  if (format === null) return damaged('The AV1 configuration cannot be read')
-  return ok(format === 'unknown' ? describedByFrames('av1') : ofFormat('av1', format))
-}
+/** Keyframes have the sequence header, which may differ from that in the record, and come with each new one. */
+export const parseAv1Config = (record: Buffer): Result<FlvPayload, FlvProblem> =>
+  isAv1Config(record) ? ok(describedByFrames('av1')) : damaged('The AV1 configuration cannot be read')
 
 /** VP8 and VP9: their configuration says neither the size nor anything that a decoder needs. */
 export const parseVpConfig = (codec: 'vp8' | 'vp9'): Result<FlvPayload, FlvProblem> => ok(describedByFrames(codec))
 
-const describedByFrames = (codec: VideoCodec): FlvPayload =>
-  ofFormat(codec, { width: 0, height: 0, config: Buffer.alloc(0) })
-
-const ofFormat = (codec: VideoCodec, format: VideoFormat): FlvPayload => ({
+const describedByFrames = (codec: VideoCodec): FlvPayload => ({
   kind: 'track',
-  track: { kind: 'video', codec, ...format },
+  track: { kind: 'video', codec, width: 0, height: 0, config: new Uint8Array() },
   lengthBytes: null,
 })
 
@@ -75,6 +68,7 @@ const OPUS_HEAD = 'OpusHead'
 
 /** Reads the identification header (RFC 7845 section 5.1). WebRTC carries no more than two channels. */
 export function parseOpusConfig(header: Buffer): Result<FlvPayload, FlvProblem> {
-  const channels = header.toString('latin1', 0, OPUS_HEAD.length) === OPUS_HEAD ? (header[OPUS_HEAD.length + 1] ?? 2) : 2
+  const channels =
+    header.toString('latin1', 0, OPUS_HEAD.length) === OPUS_HEAD ? (header[OPUS_HEAD.length + 1] ?? 2) : 2
   return channels > 2 ? unsupported(`Opus with ${channels} channels is not supported; send 2`) : ok(OPUS)
 }

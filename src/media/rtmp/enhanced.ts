@@ -81,7 +81,8 @@ export function parseEnhancedVideo(payload: Buffer): Parsed {
   const { type, fourcc, body, offsetUs } = read.value
   const codec = VIDEO[fourcc]
   if (codec === undefined) return unknown('video', fourcc)
-  if (type === PACKET.videoMpegTsStart) return unsupported(`${codec.title} as in MPEG-TS is not supported; send it as in MP4`)
+  if (type === PACKET.videoMpegTsStart)
+    return unsupported(`${codec.title} as in MPEG-TS is not supported; send it as in MP4`)
   if (body.length === 0) return ok(IGNORED)
   if (type === PACKET.sequenceStart) return codec.config(body)
   if (type !== PACKET.codedFrames && type !== PACKET.videoFramesX) return ok(IGNORED)
@@ -125,7 +126,8 @@ function readHeader(payload: Buffer, kind: Kind): Result<Packet, FlvProblem> {
   if (isMultitrack) {
     const types = payload[at++] ?? 0
     type = types & 0x0f
-    if (types >> 4 !== ONE_TRACK) return unsupported(`A message with several ${kind} tracks is not supported; send one track`)
+    if (types >> 4 !== ONE_TRACK)
+      return unsupported(`A message with several ${kind} tracks is not supported; send one track`)
   }
   const end = at + FOURCC_BYTES + (isMultitrack ? 1 : 0)
   if (payload.length < end) return cutShort(kind)

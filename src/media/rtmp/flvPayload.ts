@@ -7,7 +7,7 @@ import type { AudioTrack, VideoTrack } from '../frame.ts'
  * H.264 in Annex B and AAC in ADTS before it knows the real one.
  */
 export type FlvPayload =
-  /** `lengthBytes`: of the lengths before NAL units; null: frames of this codec have none. */
+  /** `lengthBytes`: of the lengths before NAL units; null: frames have none, and keyframes describe the track. */
   | { readonly kind: 'track'; readonly track: VideoTrack; readonly lengthBytes: number | null }
   | { readonly kind: 'track'; readonly track: AudioTrack }
   | ({ readonly kind: 'video'; readonly key: boolean; readonly compositionMs: number } & FlvData)

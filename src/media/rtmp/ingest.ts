@@ -13,8 +13,8 @@ import { type TrackTime, TrackTimes } from './times.ts'
 export type Taken = 'media' | 'dropped'
 
 /**
- * Audio before any video counts as audio only after this long, and is dropped until then: a change of tracks in the first
- * moments would make every subscriber start twice.
+ * Audio before any video counts as audio only after this long, and is dropped until then; so it is before the keyframe that
+ * describes the video. A change of tracks in the first moments would make every subscriber start twice.
  */
 const ALONE_MS = 500
 /** How long media before its configuration is dropped without a word, for publishers that send it late. */
@@ -39,7 +39,7 @@ export class RtmpIngest {
   readonly #options: IngestOptions
   #video: VideoTrack | null = null
   #audio: AudioTrack | null = null
-  /** Null: frames are no NAL units. */
+  /** Null: frames are no NAL units, and keyframes describe the video. */
   #lengthBytes: number | null = 4
   #tracksAreNew = false
   #audioSinceMs: number | null = null
@@ -99,7 +99,7 @@ export class RtmpIngest {
   #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
     const { track } = media
     const before = track.kind === 'video' ? this.#video : this.#audio
-    if (before !== null && isSame(before, track)) return
+    if (before !== null && isRepeated(before, media)) return
     this.#tracksAreNew = true
     if (track.kind === 'audio') this.#audio = track
     else this.#video = track
@@ -111,7 +111,8 @@ export class RtmpIngest {
     if (track === null) return this.#unconfigured('video', timeMs, 'Video came before its configuration')
     const written = this.#lengthBytes === null ? video.data : withFourByteLengths(video.data, this.#lengthBytes)
     const frame = written === null ? null : readFrame(track.codec, written, video.key)
-    if (frame === null) return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(track)} do not add up`)
+    if (frame === null)
+      return this.#drop(`A video frame is malformed: the lengths of its ${unitsOf(track)} do not add up`)
     if (frame.format !== null) this.#describe(track, frame.format)
     this.#notifyTracks()
     const { offsetUs = 0, compositionMs } = video
@@ -122,15 +123,17 @@ export class RtmpIngest {
     return 'media'
   }
 
-  /** The keyframes of some codecs say what their configuration leaves out. */
   #describe(track: VideoTrack, format: VideoFormat): void {
-    this.#configure({ kind: 'track', track: { ...track, ...format }, lengthBytes: this.#lengthBytes })
+    const { width, height, config } = format
+    if (width === track.width && height === track.height && Buffer.compare(config, track.config) === 0) return
+    this.#video = { ...track, ...format }
+    this.#tracksAreNew = true
   }
 
   #audioFrame(audio: Extract<FlvPayload, { kind: 'audio' }>, { timeMs, isJump }: TrackTime): Taken {
     if (this.#audio === null) return this.#unconfigured('audio', timeMs, 'Audio came before its configuration')
     this.#audioSinceMs ??= timeMs
-    const mayGetCompany = this.#video === null && !this.#hasBegun
+    const mayGetCompany = !this.#hasBegun && (this.#video === null || this.#lengthBytes === null)
     if (mayGetCompany && Math.abs(timeMs - this.#audioSinceMs) < ALONE_MS) return 'media'
     this.#notifyTracks()
     const { data, offsetUs = 0 } = audio
@@ -154,13 +157,13 @@ export class RtmpIngest {
   }
 }
 
-/** Whether `b` says nothing new after `a`: it may leave the size, and the rest, to the keyframes. */
-function isSame(a: TrackInfo, b: TrackInfo): boolean {
-  if (a.codec !== b.codec) return false
-  if (a.kind === 'video' && b.kind === 'video' && b.width === 0) return true
-  if (Buffer.compare(a.config, b.config) !== 0) return false
-  if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
-  return b.kind === 'audio' && a.channels === b.channels
+/** Whether a configuration says nothing new. */
+function isRepeated(before: TrackInfo, media: Extract<FlvPayload, { kind: 'track' }>): boolean {
+  const { track } = media
+  if (before.codec !== track.codec) return false
+  if ('lengthBytes' in media && media.lengthBytes === null) return true
+  const isAlike = Buffer.compare(before.config, track.config) === 0
+  return isAlike && (before.kind === 'video' || track.kind === 'video' || before.channels === track.channels)
 }
 
 const unitsOf = ({ codec }: VideoTrack): string => (codec === 'av1' ? 'OBUs' : 'NAL units')

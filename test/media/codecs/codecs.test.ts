@@ -5,10 +5,10 @@ import { videoReader } from '../../../src/media/codecs/videoReader.ts'
 import { lengthPrefixed, packetizeH264, splitNals } from '../../../src/media/codecs/h264.ts'
 import * as config from '../../../src/media/codecs/h264Config.ts'
 import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
-import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import type { RtpVideoCodec } from '../../../src/media/codecs/codecs.ts'
 import { annexBUnits, ivfFrames, packetsOf } from '../relay/wire/captures/read.ts'
 
-const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {
+const assemble = (codec: RtpVideoCodec, packets: readonly VideoPacket[]) => {
   const assembler = new FrameAssembler(videoReader(codec))
   return packets.flatMap((packet) => assembler.push(packet, 0))
 }
@@ -134,7 +134,7 @@ describe('av1', () => {
 })
 
 /** The slices of an H.264 frame, without the other units. */
-const frameData = (codec: VideoCodec, data: Buffer): Buffer =>
+const frameData = (codec: RtpVideoCodec, data: Buffer): Buffer =>
   codec === 'h264' ? lengthPrefixed((splitNals(data) ?? []).filter((nal) => (nal.readUInt8(0) & 31) <= 5)) : data
 
 describe('frames', () => {

@@ -35,7 +35,14 @@ const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
   vp8: () => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'],
   vp9: () => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8'],
   av1: () => ['-c:v', 'libsvtav1', '-preset', '12'],
-  hevc: ({ bframes = 0 }) => ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', `bframes=${bframes}:log-level=0`],
+  hevc: ({ bframes = 0 }) => [
+    '-c:v',
+    'libx265',
+    '-preset',
+    'ultrafast',
+    '-x265-params',
+    `bframes=${bframes}:log-level=0`,
+  ],
 }
 
 const AUDIO_ARGS: Record<AudioCodec, string[]> = {

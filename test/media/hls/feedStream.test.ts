@@ -115,15 +115,18 @@ test('H.264 and AAC are copied into segments of two seconds that play, without a
   expect(textOf(stream)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
 })
 
-test.each(['vp8', 'hevc'] as const)('%s and Opus become H.264 and AAC, with a keyframe every two seconds', async (video) => {
-  const recorded = await encoded({ video, audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
-  const { stream } = package_(recorded)
-  expect(await stream.hls.ready(READY_MS)).toBe(true)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), PATIENT)
-  const segments = listed(stream)
-  for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
-  expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
-})
+test.each(['vp8', 'hevc'] as const)(
+  '%s and Opus become H.264 and AAC, with a keyframe every two seconds',
+  async (video) => {
+    const recorded = await encoded({ video, audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
+    const { stream } = package_(recorded)
+    expect(await stream.hls.ready(READY_MS)).toBe(true)
+    await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), PATIENT)
+    const segments = listed(stream)
+    for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
+    expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
+  },
+)
 
 test.each(['opus', 'pcma', 'pcmu'] as const)(
   'H.264 passes unchanged beside %s that becomes AAC, in step',

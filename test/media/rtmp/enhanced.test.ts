@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { AudioCodec, VideoCodec } from '../../../src/media/codecs/codecs.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { decodeAmf } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
+import { connected } from '../../../src/media/rtmp/replies.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { enhancedAudio, enhancedMessages, enhancedVideo, OPUS_HEAD, PACKET } from './enhanced.ts'
 import { AAC_CONFIG, AV1_CONFIG, AVC_CONFIG, HEVC_CONFIG, message } from './media.ts'
@@ -30,24 +32,29 @@ const CASES: [VideoCodec, AudioCodec, number][] = [
   ['vp8', 'opus', 0],
 ]
 
-test.each(CASES)('%s and %s arrive with each frame, its times and what describes them', async (video, audio, bframes) => {
-  const recorded = await encoded({ video, audio, seconds: 3, bframes })
-  const { lists, frames, leftOut, problems } = taken(enhancedMessages(recorded))
-  expect([problems, leftOut, lists.length]).toEqual([[], [], 1])
-  expect(lists[0]).toMatchObject([
-    { codec: video, width: 160, height: 120, config: Buffer.from(recorded.tracks[0]?.config ?? []) },
-    { codec: audio, channels: 2 },
-  ])
-  expect(frames).toHaveLength(recorded.frames.length)
-  for (const [at, { kind, key, timeUs, data }] of frames.entries()) {
-    const sent = recorded.frames[at]
-    expect([kind, key]).toEqual([sent?.kind, sent?.key])
-    expect(Buffer.from(data).equals(sent?.data ?? Buffer.alloc(0))).toBe(true)
-    expect(Math.abs(timeUs - (sent?.timeUs ?? 0))).toBeLessThanOrEqual(1000)
-  }
-  const decoded = frames.filter(({ kind }) => kind === 'video').map(({ decodeTimeUs }) => decodeTimeUs)
-  expect(decoded).toEqual(decoded.toSorted((a, b) => a - b))
-})
+test.each(CASES)(
+  '%s and %s arrive with each frame, its times and what describes them',
+  async (video, audio, bframes) => {
+    const recorded = await encoded({ video, audio, seconds: 3, bframes })
+    const { lists, frames, leftOut, problems } = taken(enhancedMessages(recorded))
+    expect([problems, leftOut, lists.length]).toEqual([[], [], 1])
+    expect(lists[0]).toMatchObject([
+      { codec: video, width: 160, height: 120 },
+      { codec: audio, channels: 2 },
+    ])
+    // Audio waits for the keyframe that describes the video.
+    const begins = recorded.frames.length - frames.length
+    expect(recorded.frames.slice(0, begins).filter(({ kind }) => kind === 'video')).toEqual([])
+    for (const [at, { kind, key, timeUs, data }] of frames.entries()) {
+      const sent = recorded.frames[begins + at]
+      expect([kind, key]).toEqual([sent?.kind, sent?.key])
+      expect(Buffer.from(data).equals(sent?.data ?? Buffer.alloc(0))).toBe(true)
+      expect(Math.abs(timeUs - (sent?.timeUs ?? 0))).toBeLessThanOrEqual(1000)
+    }
+    const decoded = frames.filter(({ kind }) => kind === 'video').map(({ decodeTimeUs }) => decodeTimeUs)
+    expect(decoded).toEqual(decoded.toSorted((a, b) => a - b))
+  },
+)
 
 const NAL = Buffer.from([0, 0, 0, 3, 0x26, 1, 7])
 const hevc = (type: number, body: Buffer, key = true) => enhancedVideo('hvc1', type, body, { key })
@@ -93,11 +100,16 @@ describe('keyframes', () => {
   })
 })
 
-test('a configuration of AV1 may leave the size to the keyframes, and come again without it', () => {
+test('a configuration of AV1 may lack what keyframes say, and come again', () => {
   const empty = enhancedVideo('av01', PACKET.start, AV1_CONFIG.subarray(0, 4))
   const frame = (key: boolean, ...obus: Buffer[]) => enhancedVideo('av01', PACKET.frames, Buffer.concat(obus), { key })
   const [delimiter, header, picture] = [Buffer.from([0x12, 0]), AV1_CONFIG.subarray(4), Buffer.from([0x32, 1, 9])]
-  const { lists, frames, leftOut } = taken([empty, frame(true, delimiter, header, picture), empty, frame(false, picture)])
+  const { lists, frames, leftOut } = taken([
+    empty,
+    frame(true, delimiter, header, picture),
+    empty,
+    frame(false, picture),
+  ])
   expect([lists.length, leftOut]).toEqual([1, []])
   expect(lists[0]).toMatchObject([{ codec: 'av1', width: 98, height: 66, config: AV1_CONFIG }])
   expect(frames.map(({ data }) => data)).toEqual([Buffer.concat([header, picture]), picture])
@@ -137,7 +149,11 @@ describe('is left out, and the rest goes on', () => {
     ['a message without a whole fourcc', short(MESSAGE.video, 0x90, 0x68), 'A video message is cut short'],
     ['a message of a track without its id', short(MESSAGE.audio, 0x95, 1, 1, 1, 1, 1), 'An audio message is cut short'],
     ['half a composition time', hevc(PACKET.frames, Buffer.from([0, 0])), 'A video message is cut short'],
-    ['a configuration of half a record', hevc(PACKET.start, HEVC_CONFIG.subarray(0, 60)), 'The HEVC configuration cannot be read'],
+    [
+      'a configuration of half a record',
+      hevc(PACKET.start, HEVC_CONFIG.subarray(0, 60)),
+      'The HEVC configuration cannot be read',
+    ],
     [
       'a frame whose lengths do not add up',
       hevc(PACKET.framesX, NAL.subarray(0, 6)),
@@ -163,6 +179,19 @@ describe('is left out, and the rest goes on', () => {
     const frame = (...bytes: number[]) => enhancedVideo('av01', PACKET.frames, Buffer.from(bytes))
     const sent = [enhancedVideo('av01', PACKET.start, AV1_CONFIG), frame(0x32, 9, 1), frame(0x12, 0), frame(0x32, 1, 9)]
     const why = 'A video frame is malformed: the lengths of its OBUs do not add up'
-    expect(taken(sent)).toMatchObject({ frames: [{ key: true }], leftOut: [why, why] })
+    expect(taken(sent)).toMatchObject({ frames: [{ key: false }], leftOut: [why, why] })
   })
+})
+
+test('the answer to connect says what may be published', () => {
+  const values = decodeAmf(connected(1).at(-1)?.payload ?? Buffer.alloc(0))
+  const info = values.ok ? values.value[3] : null
+  if (!(info instanceof Map)) throw new Error('the answer has no information')
+  expect(info.get('code')).toBe('NetConnection.Connect.Success')
+  expect(info.get('capsEx')).toBe(0x0c)
+  expect(info.get('fourCcList')).toEqual(['avc1', 'hvc1', 'av01', 'vp09', 'vp08', 'mp4a', 'Opus'])
+  expect(info.get('videoFourCcInfoMap')).toEqual(
+    new Map(['avc1', 'hvc1', 'av01', 'vp09', 'vp08'].map((one) => [one, 5])),
+  )
+  expect(info.get('audioFourCcInfoMap')).toEqual(new Map(['mp4a', 'Opus'].map((one) => [one, 5])))
 })

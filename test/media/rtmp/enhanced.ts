@@ -18,8 +18,12 @@ const FOURCC: Readonly<Partial<Record<VideoCodec | AudioCodec, Fourcc>>> = {
 
 export const PACKET = { start: 0, frames: 1, framesX: 3, modEx: 7 } as const
 
-export const enhancedVideo = (fourcc: Fourcc, type: number, body: Buffer, { timestamp = 0, key = true } = {}): Message =>
-  message(MESSAGE.video, timestamp, [0x80 | ((key ? 1 : 2) << 4) | type], Buffer.from(fourcc), body)
+export const enhancedVideo = (
+  fourcc: Fourcc,
+  type: number,
+  body: Buffer,
+  { timestamp = 0, key = true } = {},
+): Message => message(MESSAGE.video, timestamp, [0x80 | ((key ? 1 : 2) << 4) | type], Buffer.from(fourcc), body)
 
 export const enhancedAudio = (fourcc: Fourcc, type: number, body: Buffer, timestamp = 0): Message =>
   message(MESSAGE.audio, timestamp, [0x90 | type], Buffer.from(fourcc), body)

@@ -145,10 +145,18 @@ describe('the refusal names the unsupported media', () => {
   test.each([
     [MESSAGE.video, fourcc(0x90, 'vvc1'), `Video codec vvc1 is not supported; send ${VIDEO}`],
     [MESSAGE.video, [0x90, 1, 2, 3, 4], `Video codec of enhanced RTMP is not supported; send ${VIDEO}`],
-    [MESSAGE.video, [0x96, 0x10, ...Buffer.from('avc1')], 'A message with several video tracks is not supported; send one track'],
+    [
+      MESSAGE.video,
+      [0x96, 0x10, ...Buffer.from('avc1')],
+      'A message with several video tracks is not supported; send one track',
+    ],
     [MESSAGE.video, fourcc(0x95, 'av01'), 'AV1 as in MPEG-TS is not supported; send it as in MP4'],
     [MESSAGE.audio, fourcc(0x90, 'ac-3'), 'Audio codec ac-3 is not supported; send AAC or Opus'],
-    [MESSAGE.audio, [...fourcc(0x90, 'Opus'), ...Buffer.from('OpusHead\x01\x06')], 'Opus with 6 channels is not supported; send 2'],
+    [
+      MESSAGE.audio,
+      [...fourcc(0x90, 'Opus'), ...Buffer.from('OpusHead\x01\x06')],
+      'Opus with 6 channels is not supported; send 2',
+    ],
     [MESSAGE.video, [0x1c, 0], 'Video codec HEVC without enhanced RTMP is not supported; send H.264'],
     [MESSAGE.video, [0x22, 0], 'Video codec Sorenson H.263 is not supported; send H.264'],
     [MESSAGE.video, [0x1f, 0], 'Video codec 15 is not supported; send H.264'],

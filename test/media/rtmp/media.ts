@@ -17,7 +17,10 @@ export const AVC_CONFIG = recordOf(SPS)
 
 /** An AV1CodecConfigurationRecord of 98x66, and an HEVCDecoderConfigurationRecord of 320x240, as SVT-AV1 and x265 write them. */
 export const AV1_CONFIG = Buffer.from('81000c000a0a00000003361826d7c802', 'hex')
-export const HEVC_CONFIG = Buffer.from('TODO', 'hex')
+export const HEVC_CONFIG = Buffer.from(
+  '0101600000009000000000003cf000fcfdf8f800000f03200001001840010c01ffff01600000030090000003000003003c959409210001002a42010101600000030090000003000003003ca00a080f16595952930bc05a02000003000200000300321022000100064401c073c189',
+  'hex',
+)
 
 /** Low complexity, 44.1 kHz, two channels. */
 export const AAC_CONFIG = Buffer.from([0x12, 0x10])

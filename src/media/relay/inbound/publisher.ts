@@ -82,8 +82,9 @@ export class Publisher {
       profileLevelId: profileOf(ofKind('video')?.chosen),
     }
     this.#tracks = this.#lines.map(({ chosen }) => infoOf(chosen))
-    const [video] = this.#tracks.filter((track) => track.kind === 'video')
-    this.#video = video ? new SentVideo(this.source.layers, videoReader(video.codec)) : null
+    const codec = ofKind('video')?.chosen.name
+    this.#video =
+      codec !== undefined && isVideoCodec(codec) ? new SentVideo(this.source.layers, videoReader(codec)) : null
   }
 
   /** Video frames so far, of the largest layer of simulcast. */
