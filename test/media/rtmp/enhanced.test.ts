@@ -90,10 +90,10 @@ describe('an extension in front of the packet type', () => {
 
 describe('keyframes', () => {
   test('of HEVC are pictures that a decoder can begin with, whatever their mark says', () => {
-    const picture = (type: number) => Buffer.from([0, 0, 0, 3, type << 1, 1, 7])
+    const slice = (type: number) => Buffer.from([0, 0, 0, 3, type << 1, 1, 7])
     const sent = [19, 20, 21, 1, 0].flatMap((type) => [
-      hevc(PACKET.framesX, picture(type), true),
-      hevc(PACKET.framesX, picture(type), false),
+      hevc(PACKET.framesX, slice(type), true),
+      hevc(PACKET.framesX, slice(type), false),
     ])
     const keys = taken([...started, ...sent]).frames.map(({ key }) => key)
     expect(keys.slice(1)).toEqual([...Array(6).fill(true), ...Array(4).fill(false)])
@@ -103,16 +103,11 @@ describe('keyframes', () => {
 test('a configuration of AV1 may lack what keyframes say, and come again', () => {
   const empty = enhancedVideo('av01', PACKET.start, AV1_CONFIG.subarray(0, 4))
   const frame = (key: boolean, ...obus: Buffer[]) => enhancedVideo('av01', PACKET.frames, Buffer.concat(obus), { key })
-  const [delimiter, header, picture] = [Buffer.from([0x12, 0]), AV1_CONFIG.subarray(4), Buffer.from([0x32, 1, 9])]
-  const { lists, frames, leftOut } = taken([
-    empty,
-    frame(true, delimiter, header, picture),
-    empty,
-    frame(false, picture),
-  ])
+  const [delimiter, header, tile] = [Buffer.from([0x12, 0]), AV1_CONFIG.subarray(4), Buffer.from([0x32, 1, 9])]
+  const { lists, frames, leftOut } = taken([empty, frame(true, delimiter, header, tile), empty, frame(false, tile)])
   expect([lists.length, leftOut]).toEqual([1, []])
   expect(lists[0]).toMatchObject([{ codec: 'av1', width: 98, height: 66, config: AV1_CONFIG }])
-  expect(frames.map(({ data }) => data)).toEqual([Buffer.concat([header, picture]), picture])
+  expect(frames.map(({ data }) => data)).toEqual([Buffer.concat([header, tile]), tile])
 })
 
 test('commands, metadata and ends of sequences carry no media', () => {
