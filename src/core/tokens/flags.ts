@@ -60,11 +60,15 @@ type TokenFlagColumn = (typeof TOKEN_FLAGS)[TokenFlag]['column']
 
 export const flagNames = <F extends string>(flags: TokenFlags<F>): readonly F[] => Object.keys(flags) as F[]
 
-/** An object with the same names: the schemas of flags, or their values. */
-export const mapFlags = <F extends string, V>(
+/** An object with the same names: the schemas of flags, or their values. A loop, because every row of a list passes it. */
+export function mapFlags<F extends string, V>(
   flags: TokenFlags<F>,
   make: (name: F, facts: TokenFlagFacts) => V,
-): Record<F, V> => Object.fromEntries(flagNames(flags).map((name) => [name, make(name, flags[name])])) as Record<F, V>
+): Record<F, V> {
+  const made: Partial<Record<F, V>> = {}
+  for (const name in flags) made[name] = make(name, flags[name])
+  return made as Record<F, V>
+}
 
 export const pickFlags = <F extends string>(
   flags: TokenFlags<F>,
@@ -74,6 +78,7 @@ export const pickFlags = <F extends string>(
 /** An object with the columns of all flags. */
 export function mapFlagColumns<V>(make: (name: TokenFlag) => V): Record<TokenFlagColumn, V> {
   const made: Partial<Record<TokenFlagColumn, V>> = {}
-  for (const name of flagNames(TOKEN_FLAGS)) made[TOKEN_FLAGS[name].column] = make(name)
+  let name: TokenFlag
+  for (name in TOKEN_FLAGS) made[TOKEN_FLAGS[name].column] = make(name)
   return made as Record<TokenFlagColumn, V>
 }
