@@ -24,14 +24,13 @@ export interface ThumbnailData {
  * @throws for an event that this version does not know
  */
 export function fixPayload(
-  event: Pick<Delivery, 'type' | 'event' | 'accountId' | 'createdAtMs'> & { data: string },
+  event: Pick<Delivery, 'type' | 'event' | 'accountId'> & { data: string },
   profile: HeaderProfile,
   atMs: number,
 ): Payload {
   const data = JSON.parse(event.data) as object
   if (event.type === CHANNEL_EVENT_TYPE) {
-    const { accountId, createdAtMs: at } = event
-    const body = channelEventBody({ name: event.event, accountId, atMs: at, ...(data as StoredChannelEvent) })
+    const body = channelEventBody({ name: event.event, accountId: event.accountId, ...(data as StoredChannelEvent) })
     return { body: Buffer.from(body), contentType: 'application/json', headers: {} }
   }
   if (event.type !== 'thumbnail') {

@@ -85,7 +85,11 @@ test('what waits for a webhook that was deactivated is skipped, paused or not, b
 const rowsByHand = (to: StoredWebhook) => {
   const { active: _, ...plain } = to
   const object = { type: 'channel', id: 'ch_1', name: 'Stage' }
-  return rows(plain, 1, { type: 'channel', event: 'channel.created', data: JSON.stringify({ object, data: null }) })
+  return rows(plain, 1, {
+    type: 'channel',
+    event: 'channel.created',
+    data: JSON.stringify({ object, data: null, atMs: NOW }),
+  })
 }
 
 test('a paused channel webhook is sent one event a minute and what a person asked for; the rest waits for the end', async () => {

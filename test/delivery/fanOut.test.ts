@@ -81,7 +81,7 @@ test('events of channels go to active webhooks that want them, count attempts, a
   ])
     made.push((await channelWebhook({ accountId, ...over })).id)
   const object = { type: 'ingest', id: 'in_1', name: 'Camera' }
-  const data = JSON.stringify({ object, data: null })
+  const data = JSON.stringify({ object, data: null, atMs: NOW - 5 })
   await append(accountId, { type: 'channel', event: 'channel.created', data })
   expect(await turn()).toEqual({ events: 1, pending: 3 })
   expect(await Promise.all(made.map(stateOf))).toEqual([

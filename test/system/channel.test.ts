@@ -91,7 +91,7 @@ async function seed(): Promise<{ id: string; logId: string }> {
   if (!hook.ok) throw new Error('no webhook')
   const { id } = hook.value
   const slot = (await app.ctx.store.read.channelWebhooks.get(accountId, id))?.slot ?? 0
-  const data = JSON.stringify({ object: { type: 'channel', id: 'ch_1', name: 'Stage' }, data: null })
+  const data = JSON.stringify({ object: { type: 'channel', id: 'ch_1', name: 'Stage' }, data: null, atMs: 1 })
   const about = { accountId, type: 'channel', event: 'channel.created', subject: null, data, createdAtMs: 1 }
   await app.ctx.store.transaction(async (tx) => {
     await tx.channelEvents.insert([{ id: 'e1', accountId, atMs: 1, type: 'channel.created', data }])

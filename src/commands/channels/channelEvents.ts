@@ -58,6 +58,6 @@ export async function listChannelEvents(
 }
 
 function toEntry({ id, accountId, atMs, type, data }: ChannelEvent): EventEntry {
-  const body = channelEventBody({ name: type, accountId, atMs, ...(JSON.parse(data) as StoredChannelEvent) })
+  const body = channelEventBody({ name: type, accountId, ...(JSON.parse(data) as StoredChannelEvent) })
   return { id: eventIdOf(id), timestamp: new Date(atMs).toISOString(), type, requestData: JSON.parse(body) as unknown }
 }

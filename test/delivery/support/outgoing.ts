@@ -91,6 +91,11 @@ function rowTo({ id: webhookId, accountId, active }: StoredWebhook, over: Partia
   const event =
     active === undefined
       ? { type: 'feeds', event: 'started', data: '{"name":"stage"}' }
-      : { type: 'channel', event: 'channel.created', data: JSON.stringify({ object, data: null }), attempt: 1 as const }
+      : {
+          type: 'channel',
+          event: 'channel.created',
+          data: JSON.stringify({ object, data: null, atMs: clock.now() }),
+          attempt: 1 as const,
+        }
   return { ...about, ...event, state: 'pending', ...over }
 }

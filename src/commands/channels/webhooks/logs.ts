@@ -58,8 +58,8 @@ const toEntry = (row: LoggedAttempt): LogEntry => ({
 })
 
 /** The body that was sent, or would have been. */
-function bodyOf({ body, event: name, accountId, createdAtMs: atMs, data }: LoggedAttempt): string {
+function bodyOf({ body, event: name, accountId, data }: LoggedAttempt): string {
   // An event that could not be prepared has an empty body.
   if (body !== null) return body.length === 0 ? 'null' : new TextDecoder().decode(body)
-  return channelEventBody({ name, accountId, atMs, ...(JSON.parse(data) as StoredChannelEvent) })
+  return channelEventBody({ name, accountId, ...(JSON.parse(data) as StoredChannelEvent) })
 }

@@ -54,7 +54,7 @@ export async function testChannelWebhook(
       event: type,
       subject: null,
     }
-    const data = JSON.stringify({ ...exampleOf(type), atMs: nowMs })
+    const data = JSON.stringify(exampleOf(type, nowMs))
     const row = { id, eventId, ...about, data, createdAtMs: nowMs, state: 'pending' as const, error: null }
     await tx.deliveries.insert([row])
     await audit(tx, actor, nowMs, { action: 'webhook.tested', subject: webhookId, after: { logId: `lg_${id}`, type } })

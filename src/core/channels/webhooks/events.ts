@@ -48,8 +48,8 @@ export interface ChannelWebhookEvent {
 export interface StoredChannelEvent {
   readonly object: EventObject
   readonly data: ChannelWebhookEvent['data']
-  /** When it happened. Absent: an earlier version wrote the event, and the time is in its row. */
-  readonly atMs?: number
+  /** When it happened, epoch milliseconds. */
+  readonly atMs: number
 }
 
 /** The public id of an event, from that of its deliveries: in `webhook-id`, and in the list of events. */
@@ -59,9 +59,7 @@ export const wantsChannelEvent = ({ events }: { readonly events: readonly string
   events.includes(ALL_EVENTS) || events.includes(name)
 
 /** The body of a callback. `created` is in seconds. */
-export function channelEventBody(
-  event: { name: string; accountId: string; atMs: number } & StoredChannelEvent,
-): string {
+export function channelEventBody(event: { name: string; accountId: string } & StoredChannelEvent): string {
   const { type, id, name, parent } = event.object
   const object = { type, id, organizationId: event.accountId, name, ...(parent ? { parent } : {}) }
   return JSON.stringify({ type: event.name, created: Math.floor(event.atMs / 1000), object, data: event.data })
@@ -82,7 +80,7 @@ const PREFIXES: Readonly<Record<EventObject['type'], string>> = {
 const PARTS: readonly string[] = ['ingest', 'engine', 'distribution'] satisfies EventObject['type'][]
 
 /** The example event of this name that a test of a webhook sends. */
-export function exampleOf(name: string): StoredChannelEvent {
+export function exampleOf(name: string, atMs: number): StoredChannelEvent {
   const type = (Object.keys(PREFIXES) as EventObject['type'][]).find((one) => name.startsWith(`${one}.`)) ?? 'channel'
   const parent = { type: 'channel' as const, id: `ch_${EXAMPLE_ID}`, name: 'Example' }
   const object = {
@@ -91,7 +89,7 @@ export function exampleOf(name: string): StoredChannelEvent {
     name: 'Example',
     ...(PARTS.includes(type) ? { parent } : {}),
   }
-  return { object, data: { test: true } }
+  return { object, data: { test: true }, atMs }
 }
 
 /** Pauses before the second, third … attempt, milliseconds. */
