@@ -158,11 +158,9 @@ const TABLES = {
     url: TEXT_OR_NULL,
     /** The id of the key that it seals with. */
     key_id: TEXT_OR_NULL,
-    version: TEXT_OR_NULL,
-    cores: NUMBER_OR_NULL,
-    /** Null: not measured yet. */
-    cpu_percent: NUMBER_OR_NULL,
   },
+  /** `cpu_percent` is null until it is measured. */
+  node_facts: { node_id: TEXT, version: TEXT, cores: NUMBER, cpu_percent: NUMBER_OR_NULL },
   /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
   reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },
   /** What a name in the files of `provision/` made. */

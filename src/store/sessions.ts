@@ -318,8 +318,10 @@ export interface NodeTx {
   nextStart(least: number, step: number): Promise<number>
   /** Records the id of the key that a new node seals with. */
   setKey(id: string, keyId: string): Promise<void>
-  /** Records what a node says of itself, in place of what it said before. */
-  setFacts(id: string, facts: NodeFacts): Promise<void>
+  /** Records what a new node says of itself. */
+  insertFacts(id: string, facts: NodeFacts): Promise<void>
+  /** Records how busy its machine is now; nothing if the node is gone. */
+  setLoad(id: string, cpuPercent: NodeFacts['cpuPercent']): Promise<void>
   /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
   /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */

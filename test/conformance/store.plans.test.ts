@@ -101,6 +101,13 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     count: '1',
     last_at_ms: `${NOW} + i`,
   },
+  audit: {
+    account_id: `'${accountId}'`,
+    at_ms: `${NOW} + i`,
+    actor: `'cli'`,
+    action: `'publish_token.create'`,
+    subject: 'i',
+  },
   usage_hourly: {
     ...of,
     hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000`,
@@ -214,6 +221,13 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
       }),
     'stream_name=?',
   ],
+  // Retention finds nothing old most of the time.
+  ['old decisions', ({ tx }) => tx.accessLog.prune(NOW, 100)],
+  ['old changes in the audit log', ({ tx }) => tx.audit.prune(NOW, 100)],
+  ['old deliveries', ({ tx }) => tx.deliveries.prune(NOW, 100)],
+  ['old sessions and feeds', ({ tx }) => tx.sessions.prune(NOW, 100)],
+  ['old usage', ({ tx }) => tx.usage.prune(NOW - 7_200_000, 100)],
+  ['old runs', ({ tx }) => tx.runs.prune(NOW, 100)],
   ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],
 ]
 

@@ -183,6 +183,56 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
+    test('the load that a node reports holds up no renewal of its lease', async () => {
+      const [store, leases] = [
+        await openStore({ url: database.url, log: quiet }),
+        await openStore({ url: database.url, log: quiet }),
+      ]
+      await store.transaction(async (tx) => {
+        await tx.nodes.insert({ id: 'n', hostKey: 'h', pid: 1, url: null }, 60_000)
+        await tx.nodes.insertFacts('n', { version: '1', cores: 1, cpuPercent: null })
+      })
+      await store.transaction(async (tx) => {
+        await tx.nodes.setLoad('n', 50)
+        expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
+      })
+      await store.close()
+      await leases.close()
+    })
+
+    test('the bytes of caches and the totals of sessions lock rows in one order, so that they never deadlock', async () => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const none = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
+      const view = { action: 'view', protocol: 'hls', accountId: 'a', streamName: 's', address: '::1' } as const
+      // Last first, because a scan would find them in this order.
+      for (const id of ['b', 'a'])
+        await store.transaction((tx) => tx.sessions.insert({ ...none, ...view, id, startedAtMs: 1 }, 'n'))
+      const total = (id: string) => ({ id, bytesIn: 0, bytesOut: 1 })
+      let attempts = 0
+      let caches: Promise<unknown> | undefined
+      const countCaches = () =>
+        store.transaction((tx) => {
+          attempts += 1
+          return tx.cacheLogs.count(
+            ['a', 'b'].map((id) => ({ sessionIds: [id], bytesOut: 1 })),
+            1,
+          )
+        })
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      const client = await connect()
+      await store.transaction(async (tx) => {
+        attempts += 1
+        await tx.sessions.count([total('a')], 1)
+        caches ??= countCaches()
+        await vi.waitFor(async () => expect((await client.query(waiting)).rowCount).toBe(1), { timeout: 30_000 })
+        await tx.sessions.count([total('b')], 1)
+      })
+      await caches
+      expect(attempts).toBe(2)
+      await client.end()
+      await store.close()
+    })
+
     test('a pool whose connections are all in use reports it, and changes are still read', async () => {
       const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
       const listener = vi.fn()

@@ -346,9 +346,9 @@ export function sessionsSuite(stores: Stores): void {
       const about = { version: '1.2.3', cores: 8, cpuPercent: null }
       for (const one of [made, left]) {
         await write((tx) => tx.nodes.insert(one, 60_000))
-        await write((tx) => tx.nodes.setFacts(one.id, about))
+        await write((tx) => tx.nodes.insertFacts(one.id, about))
       }
-      await write((tx) => tx.nodes.setFacts(made.id, { ...about, cpuPercent: 37 }))
+      await write((tx) => tx.nodes.setLoad(made.id, 37))
       const facts = () => stores.other.read.nodes.facts()
       expect((await facts()).get(made.id)).toEqual({ ...about, cpuPercent: 37 })
       expect((await facts()).get(left.id)).toEqual(about)

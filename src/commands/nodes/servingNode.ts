@@ -65,7 +65,7 @@ class HoldingNode implements ServingNode {
     await this.#ctx.store.transaction(async (tx) => {
       await tx.nodes.insert(node, leaseMs)
       await tx.nodes.setKey(id, this.#ctx.sealer.keyId)
-      await tx.nodes.setFacts(id, facts())
+      await tx.nodes.insertFacts(id, facts())
     })
     this.#ctx.sessions.node = id
     this.#isLost = false
@@ -87,7 +87,7 @@ class HoldingNode implements ServingNode {
   async report(): Promise<void> {
     const { node } = this.#ctx.sessions
     if (this.#isLost || node === '') return
-    await this.#ctx.store.transaction((tx) => tx.nodes.setFacts(node, this.#options.facts()))
+    await this.#ctx.store.transaction((tx) => tx.nodes.setLoad(node, this.#options.facts().cpuPercent))
   }
 
   async sweep(): Promise<void> {

@@ -33,6 +33,7 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
     `update channels set status = 'stopped' where status <> 'stopped'`,
     'delete from stream_nodes',
+    'delete from node_facts',
     'delete from serving_nodes',
     'delete from reload_requests',
     'delete from delivery_nodes',

@@ -59,10 +59,12 @@ async function usage(make: Maker): Promise<void> {
     ['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'],
   )
   await make.index('usage_tracking', 'usage_hourly', ['account_id', 'tracking_id', 'hour_ms'], "tracking_id <> ''")
+  await make.index('usage_old', 'usage_hourly', ['hour_ms'])
   await make.index('usage_stream', 'usage_hourly', ['account_id', 'stream_name', 'hour_ms'])
   await make.sizes('usage_hourly', {
     usage_hourly: '1000000 1000000 1000 100 50 10 2 1',
     usage_tracking: '1000000 1000000 100 2',
+    usage_old: '1000000 1000',
     usage_stream: '1000000 1000000 1000 10',
   })
   await make.table(

@@ -148,6 +148,7 @@ async function journals(make: Maker): Promise<void> {
     action text, subject text, before text null, after text null`,
   )
   await make.index('audit_account', 'audit', ['account_id', 'id'])
+  await make.index('audit_old', 'audit', ['at_ms'])
   const newest = ['at_ms', 'id']
   await make.index('audit_at', 'audit', ['account_id', ...newest])
   await make.index('audit_actor', 'audit', ['account_id', 'actor', ...newest])
@@ -242,9 +243,10 @@ async function deliveries(db: Kysely<unknown>, make: Maker): Promise<void> {
 async function nodes(make: Maker): Promise<void> {
   await make.table(
     'serving_nodes',
-    `id text key, host_key text, pid big, seen_at_ms big, alive_until_ms big, url text null, key_id text null,
-    version text null, cores big null, cpu_percent big null`,
+    'id text key, host_key text, pid big, seen_at_ms big, alive_until_ms big, url text null, key_id text null',
   )
+  // Apart from the row of the node, whose lease is renewed by a thread that waits for no transaction of this one.
+  await make.table('node_facts', 'node_id node, version text, cores big, cpu_percent big null', ['node_id'])
   await make.table('reload_requests', 'id text key, node_id text, is_check flag, asked_at_ms big, answer text null')
   await make.table('acme_values', 'id text key, value_sealed bytes, changed_at_ms big')
   await make.table(

@@ -17,7 +17,7 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
         .selectFrom('audit as old')
         .select('old.id')
         .where('old.at_ms', '<', p.beforeMs)
-        .orderBy('old.id')
+        .orderBy('old.at_ms')
         .limit(p.limit),
     ),
 )

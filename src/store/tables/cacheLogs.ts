@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import type { CacheBytes } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 import { addToHours, type Counted } from './usage.ts'
 
 const advance = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
@@ -39,16 +40,15 @@ export class CacheLogTxVerbs extends Verbs {
   }
 
   /**
-   * Adds bytes that a cache sent to sessions, open or ended, and to the hour. Those of a session are beside its own totals,
-   * which only its node writes.
+   * Adds bytes that a cache sent to sessions, open or ended, and to the hour. Those of a session have a column of their own,
+   * because only its node writes its totals.
    */
   async count(sent: readonly CacheBytes[], atMs: number): Promise<(string | null)[]> {
-    const stored = await storedSessions(this.executor, new Set(sent.flatMap(({ sessionIds }) => sessionIds)))
+    const stored = await lockSessions(this.executor, new Set(sent.flatMap(({ sessionIds }) => sessionIds)))
     const ids = sent.map(({ sessionIds }) => sessionIds.find((id) => stored.has(id)) ?? null)
     const sums = new Map<string, number>()
     for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
-    // Sorted, so that two writers that add to the same rows cannot deadlock.
-    const added = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const added = [...sums]
     await inSlices(added, (slice) => addToSessions(this.executor, slice))
     const rises = added.flatMap(([id, bytesOut]) => {
       const of = stored.get(id)
@@ -63,16 +63,19 @@ export class CacheLogTxVerbs extends Verbs {
   }
 }
 
-async function storedSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
+/** Locks them in the order of every lock on several sessions, so that no two writers of the same ones deadlock. */
+async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
   const stored = new Map<string, Counted>()
   await inSlices([...ids].toSorted(), async (slice) => {
-    const rows = await executor.ask((db) =>
-      db
+    const rows = await executor.ask((db, engine) => {
+      const named = db
         .selectFrom('sessions')
         .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
         .select(['bytes_in', 'bytes_out'])
-        .where('id', 'in', slice),
-    )
+        .where('id', 'in', slice)
+        .orderBy('id')
+      return lockRows(engine, named, 'update')
+    })
     for (const row of rows) stored.set(row.id, row)
   })
   return stored

@@ -60,12 +60,15 @@ const setKey = statement((db, p: { id: string; keyId: string }) =>
   db.updateTable('serving_nodes').set({ key_id: p.keyId }).where('id', '=', p.id),
 )
 
-const setFacts = statement((db, p: NodeFacts & { id: string }) =>
-  db
-    .updateTable('serving_nodes')
-    .set({ version: p.version, cores: p.cores, cpu_percent: p.cpuPercent })
-    .where('id', '=', p.id),
+const insertFacts = statement((db, p: NodeFacts & { id: string }) =>
+  db.insertInto('node_facts').values({ node_id: p.id, version: p.version, cores: p.cores, cpu_percent: p.cpuPercent }),
 )
+
+const setLoad = statement((db, p: Pick<NodeFacts, 'cpuPercent'> & { id: string }) =>
+  db.updateTable('node_facts').set({ cpu_percent: p.cpuPercent }).where('node_id', '=', p.id),
+)
+
+const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
 
 const list = statement((db, _none: object, engine) =>
   db
@@ -87,12 +90,8 @@ export class NodeReadVerbs extends Verbs {
   }
 
   async facts(): Promise<ReadonlyMap<string, NodeFacts>> {
-    const rows = await this.executor.all(list, {})
-    return new Map(
-      rows.flatMap(({ id, version, cores, cpu_percent: cpuPercent }) =>
-        version === null || cores === null ? [] : [[id, { version, cores, cpuPercent }]],
-      ),
-    )
+    const rows = await this.executor.all(facts, {})
+    return new Map(rows.map(({ node_id: id, cpu_percent: cpuPercent, ...rest }) => [id, { ...rest, cpuPercent }]))
   }
 
   activity(query: ActivityQuery): Promise<NodeActivity[]> {
@@ -114,8 +113,12 @@ export class NodeTxVerbs extends NodeReadVerbs {
     await this.executor.run(setKey, { id, keyId })
   }
 
-  async setFacts(id: string, about: NodeFacts): Promise<void> {
-    await this.executor.run(setFacts, { id, ...about })
+  async insertFacts(id: string, about: NodeFacts): Promise<void> {
+    await this.executor.run(insertFacts, { id, ...about })
+  }
+
+  async setLoad(id: string, cpuPercent: NodeFacts['cpuPercent']): Promise<void> {
+    await this.executor.run(setLoad, { id, cpuPercent })
   }
 
   async renew(id: string, leaseMs: number): Promise<boolean> {
