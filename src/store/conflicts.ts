@@ -13,7 +13,9 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
     constraint: 'feeds_source',
     what: 'A feed of this source',
   },
+  { columns: 'tokens.id', constraint: 'tokens_pkey', what: 'A token with this id' },
   { columns: 'tokens.value_hash', constraint: 'tokens_value_hash', what: 'A token with this value' },
+  { columns: 'ingests.key_hash', constraint: 'ingests_key_hash', what: 'An ingest with this stream key' },
   {
     columns: 'channel_external_ids.account_id, channel_external_ids.external_id',
     constraint: 'channel_external_ids_pkey',
@@ -24,5 +26,6 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
 /** `columns` comes from SQLite's message, `constraint` from PostgreSQL's error. */
 export function conflict(name: { columns: string } | { constraint: string }, cause: unknown): Conflict {
   const entry = guarded.find((g) => ('columns' in name ? g.columns === name.columns : g.constraint === name.constraint))
-  return new Conflict(entry?.what ?? 'This value', { cause })
+  const isId = 'columns' in name ? /\.(public_)?id$/.test(name.columns) : /(_pkey|_public_id)$/.test(name.constraint)
+  return new Conflict(entry?.what ?? (isId ? 'Something with this id' : 'This value'), { cause })
 }

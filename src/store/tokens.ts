@@ -58,8 +58,8 @@ export interface RevocationReads {
 }
 
 export interface TokenTx {
-  /** Gives the token its id and version 1. */
-  insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
+  /** Gives the token this id or the next one, and version 1. Later tokens get larger ids. */
+  insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken>
   /** Reads and locks the row until the transaction ends. */
   lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
   /** Reads version and value of a token, and locks it against changes until the transaction ends. Undefined: deleted. */

@@ -54,6 +54,17 @@ export function tokensSuite(stores: Stores): void {
       expect(token?.valueSealed).toEqual(new Uint8Array([1, 2, 3]))
     })
 
+    test('a chosen id is kept, and later tokens get larger ones', async () => {
+      const put = (id: number) => stores.store.transaction((tx) => tx.tokens.insert(newToken(same), id))
+      const first = await insert(stores.store, same)
+      const chosen = first.id + 1000
+      expect(await put(chosen)).toMatchObject({ id: chosen, version: 1 })
+      expect(await put(chosen - 1)).toMatchObject({ id: chosen - 1 })
+      const [here, there] = [await insert(stores.store, same), await insert(stores.other, same)]
+      expect([here.id > chosen, there.id > here.id]).toEqual([true, true])
+      await expect(put(chosen)).rejects.toThrow('A token with this id exists already')
+    })
+
     test('the same value twice is a conflict', async () => {
       const token = newToken(same)
       await stores.store.transaction((tx) => tx.tokens.insert(token))

@@ -16,6 +16,7 @@ import { createScheduler } from '../../src/commands/channels/schedules/scheduler
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
 import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
 import { createToken } from '../../src/commands/tokens/createToken.ts'
+import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
 import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import { createWebhook } from '../../src/commands/webhooks/webhooks.ts'
@@ -161,6 +162,8 @@ async function must<T>(made: Promise<Result<T, unknown>>): Promise<T> {
 /** An account with one of everything, as the API makes it, and state that only use makes. */
 async function fill(ctx: Context, actor: Actor) {
   const { publishTokens, subscribeTokens, abrLadders, schedulers } = SAMPLES
+  const gone = await must(createToken(ctx, actor, 'publish', publishTokens))
+  await must(deleteToken(ctx, actor, 'publish', gone.id))
   const publisher = await must(createToken(ctx, actor, 'publish', { ...publishTokens, expires: 86_400 }))
   const denied = { label: 'Main stage', streams: [{ streamName: 'other' }], deniedCountries: ['FR'] }
   const off = await must(createToken(ctx, actor, 'publish', denied))
@@ -296,7 +299,8 @@ describe.each(testedStores())('an export on %s', (engine) => {
     expect(abrLadders.Tall).toMatchObject(SAMPLES.abrLadders)
     expect(abrLadders.Silent).toMatchObject({ audio: null })
     expect(schedulers.Weekly).toMatchObject(SAMPLES.schedulers)
-    expect(channelWebhooks.Backend).toEqual({ ...SAMPLES.channelWebhooks, secret: expect.any(String) })
+    const ours = { id: expect.stringMatching(/^wh_/), secret: expect.any(String) }
+    expect(channelWebhooks.Backend).toEqual({ ...SAMPLES.channelWebhooks, ...ours })
     const [main] = entriesOf(channels).filter(({ id }) => id === made.channel.id)
     expect(main).toMatchObject(SAMPLES.channels)
     expect(main.ingests).toMatchObject([{ ...INGEST, streamKey: made.streamKey }, INGEST, PULL])
@@ -315,7 +319,7 @@ describe.each(testedStores())('an export on %s', (engine) => {
     const printed = await run('old', 'provision', 'export', '-')
     expect(printed.stdout).toBe(before)
     const counted = ['1 API secrets', '1 slates, of these channels: Main.', '1 schedulers that are over']
-    for (const lacks of [...counted, 'The ids of tokens', 'History: sessions', 'Recordings']) {
+    for (const lacks of [...counted, 'The ids of webhooks', 'History: sessions', 'Recordings']) {
       expect(before).toContain(`# - ${lacks}`)
       expect(printed.stderr).toContain(`- ${lacks}`)
     }
@@ -333,23 +337,17 @@ describe.each(testedStores())('an export on %s', (engine) => {
   })
 
   test('keeps what clients hold: values of tokens, what they signed, stream keys', async () => {
-    await inside('fresh', async (ctx) => {
+    await inside('fresh', async (ctx, actor) => {
       const asked = { streamName: 'open', presented: made.open }
       expect(await authorize(ctx, attemptOf(asked))).toMatchObject({ decision: { allowed: true } })
-      const tokens = await ctx.store.read.tokens.list({
-        accountId: (await ctx.store.read.accounts.list())[0]?.id ?? '',
-        kind: 'subscribe',
-        sortBy: 'Name',
-        descending: false,
-        offset: 0,
-        limit: 10,
-      })
-      const tokenId = tokens.find(({ label }) => label === 'Signer')?.id ?? 0
-      const sign = (jti: string) => signSubscribeToken({ token: made.signer.value, tokenId, streamName: 'open', jti })
+      const signer = { token: made.signer.value, tokenId: made.signer.id, streamName: 'open' }
+      const sign = (jti: string) => signSubscribeToken({ ...signer, jti })
       const view = (presented: string) => authorize(ctx, attemptOf({ action: 'view', streamName: 'open', presented }))
       expect(await view(sign('guest-43'))).toMatchObject({ decision: { allowed: true } })
       expect(await view(sign('guest-42'))).toMatchObject({ decision: { allowed: false } })
       expect(await findByStreamKey(ctx, made.streamKey)).toMatchObject({ id: made.channel.ingests[0]?.id })
+      const later = { label: 'Later', streams: [{ streamName: 'later' }] }
+      expect((await must(createToken(ctx, actor, 'publish', later))).id).toBeGreaterThan(made.signer.id)
     })
   })
 

@@ -1,5 +1,6 @@
 import { err, ok } from '../../base/result.ts'
 import { toChannelWebhookRecord } from '../../core/channels/webhooks/rules.ts'
+import { without } from '../../core/provisioning/carried.ts'
 import { difference } from '../../core/provisioning/difference.ts'
 import {
   createChannelWebhook,
@@ -8,21 +9,24 @@ import {
   updateChannelWebhook,
 } from '../channels/webhooks/webhooks.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
-import { channelProblems, isGone, patchOf, type ProvisionedKind } from './kind.ts'
+import { channelProblems, chosenId, isGone, patchOf, type ProvisionedKind } from './kind.ts'
 import { secretProblem } from './webhooks.ts'
 
 export const provisionedChannelWebhooks: ProvisionedKind = {
   async compare({ ctx, tx, actor }, id, { body, secret }) {
     const stored = await tx.channelWebhooks.lock(actor.accountId, id)
     if (stored === undefined) return null
-    const changed = difference(body, toChannelWebhookRecord(stored, ctx.clock.now()))
+    const changed = difference(without(body, ['id']), toChannelWebhookRecord(stored, ctx.clock.now()))
     const isOther = secret !== null && secret !== openWebhookSecret(ctx, stored)
     return isOther ? [...changed, { setting: 'secret', from: '(hidden)', to: '(hidden)' }] : changed
   },
   async create({ ctx, actor }, { body, secret }) {
     const wrong = secretProblem(secret)
     if (wrong !== null) return err(wrong)
-    const made = await createChannelWebhook(ctx, actor, body, secret ?? undefined)
+    const id = chosenId('wh', body['id'])
+    if (!id.ok) return id
+    const chosen = { id: id.value, secret: secret ?? undefined }
+    const made = await createChannelWebhook(ctx, actor, without(body, ['id']), chosen)
     return made.ok ? ok(made.value.id) : err(channelProblems(made.error))
   },
   async update({ ctx, actor }, id, { secret }, changed) {

@@ -82,6 +82,7 @@ async function tokenThing(ctx: Context, token: StoredToken): Promise<Thing> {
   const jtis = await ctx.store.read.revocations.list(token.id)
   const bound = await ctx.store.read.bindings.list(token.id)
   const settings = {
+    id: token.id,
     ...(settingsOf(TOKEN_SCHEMAS[token.kind], record) as Settings),
     value: record.token,
     isActive: record.isActive,
@@ -128,7 +129,10 @@ const schedulerThing = (scheduler: Scheduler): Thing => ({
   id: scheduler.id,
   label: scheduler.name,
   // The deprecated spelling of `channels`.
-  settings: without(settingsOf(CreateScheduler, schedulerRecord(scheduler)) as Settings, ['channelIds']),
+  settings: {
+    id: scheduler.id,
+    ...without(settingsOf(CreateScheduler, schedulerRecord(scheduler)) as Settings, ['channelIds']),
+  },
 })
 
 async function channelWebhooksOf(ctx: Context, accountId: string): Promise<Thing[]> {
@@ -138,6 +142,7 @@ async function channelWebhooksOf(ctx: Context, accountId: string): Promise<Thing
   return webhooks.map((webhook) => {
     const record = toChannelWebhookRecord(webhook, ctx.clock.now())
     const settings = {
+      id: webhook.id,
       ...(settingsOf(CreateChannelWebhook, record) as Settings),
       secret: openWebhookSecret(ctx, webhook),
     }
@@ -169,7 +174,7 @@ function newestAfterLast(read: readonly { readonly id: string; readonly createdA
 const ALWAYS = [
   'Recordings, the files of streams and channels: copy their folder.',
   'History: sessions, usage, runs, logs and deliveries, those that still wait included.',
-  'The ids of tokens, webhooks and schedulers, which are new: programs that sign subscribe tokens need the new id.',
+  'The ids of webhooks, which are new.',
 ]
 
 async function leftBehind(

@@ -68,6 +68,15 @@ export function chosenId(prefix: IdPrefix, id: unknown): Result<string | undefin
   return isFit ? ok(id) : err([{ path: 'id', message: `is no id of Sluice: ${prefix}_ and 22 characters` }])
 }
 
+const TOKEN_ID_MAX = 2_147_483_647
+
+/** The same of a token. Self-signed tokens name it. */
+export function chosenTokenId(id: unknown): Result<number | undefined, ItemProblems> {
+  if (id === undefined) return ok(id)
+  const isFit = typeof id === 'number' && Number.isInteger(id) && id >= 1 && id <= TOKEN_ID_MAX
+  return isFit ? ok(id) : err([{ path: 'id', message: `must be a whole number from 1 to ${TOKEN_ID_MAX}` }])
+}
+
 /** Changed settings as the body of an update. */
 export const patchOf = (changed: readonly ChangedSetting[]): Record<string, unknown> =>
   Object.fromEntries(changed.map(({ setting, to }) => [setting, to]))

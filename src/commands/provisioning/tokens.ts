@@ -9,7 +9,7 @@ import { deleteToken } from '../tokens/deleteToken.ts'
 import { revokeSelfSigned } from '../tokens/revokeSelfSigned.ts'
 import { openTokenValue } from '../tokens/tokenValue.ts'
 import { updateToken } from '../tokens/updateToken.ts'
-import { isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
+import { chosenTokenId, isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
 
 interface Entry {
   readonly streamName: string
@@ -32,10 +32,13 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
   async create({ ctx, actor, tx }, { body, secret }) {
     const wrong = valueProblem(secret)
     if (wrong !== null) return err(wrong)
-    const read = readTokenSettings(kind, body)
+    const tokenId = chosenTokenId(body['id'])
+    if (!tokenId.ok) return tokenId
+    const read = readTokenSettings(kind, without(body, ['id']))
     if (!read.ok) return err(problemsByPath(read.error))
-    const { revocations, boundAddresses, ...chosen } = read.value.carried
-    const made = await createToken(ctx, actor, kind, read.value.body, { ...chosen, value: secret })
+    const { revocations, boundAddresses, ...state } = read.value.carried
+    const chosen = { ...state, id: tokenId.value, value: secret }
+    const made = await createToken(ctx, actor, kind, read.value.body, chosen)
     if (!made.ok) return err(problemsOf(made.error))
     const { id } = made.value
     const binding = { tokenId: id, version: 1, limit: boundAddresses.length, atMs: ctx.clock.now() }

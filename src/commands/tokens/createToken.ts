@@ -8,6 +8,8 @@ import { auditView } from './auditView.ts'
 
 /** What an operator may choose for a new token, and a client of the API may not. */
 export interface ChosenToken {
+  /** By default the next one. */
+  readonly id?: number | undefined
   /** By default a fresh one. */
   readonly value?: string | null
   readonly isActive?: boolean
@@ -39,7 +41,7 @@ export async function createToken(
     valueSealed,
   }
   const token = await ctx.store.transaction(async (tx) => {
-    const stored = await tx.tokens.insert(draft)
+    const stored = await tx.tokens.insert(draft, chosen.id)
     await audit(tx, actor, nowMs, {
       action: `${kind}_token.create`,
       subject: String(stored.id),

@@ -88,7 +88,7 @@ function readRevocations(body: BodyReader<Static<typeof SCHEMAS.subscribe>>): ob
 export const OWN_OF_CHANNELS = ['id', 'streamKey', 'closedWithoutKey']
 
 /** Settings that only say how a token is created. */
-export const TOKEN_CREATION = ['expires', 'expiresOn', 'revokedBefore', 'revokedJtis', 'boundAddresses']
+export const TOKEN_CREATION = ['id', 'expires', 'expiresOn', 'revokedBefore', 'revokedJtis', 'boundAddresses']
 
 export const without = (settings: Settings, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))

@@ -6,6 +6,8 @@ const LENGTH_MAX = 56
 export class ProvisionNames {
   readonly #given: ReadonlyMap<string, string>
   readonly #used: Set<string>
+  /** The last number behind each label, because labels may be the same a hundred thousand times. */
+  readonly #numbers = new Map<string, number>()
 
   /** @param rows what files made */
   constructor(rows: readonly { readonly kind: string; readonly name: string; readonly resourceId: string }[]) {
@@ -24,7 +26,9 @@ export class ProvisionNames {
         .replace(/^[^A-Za-z0-9]+|-$/g, '')
         .slice(0, LENGTH_MAX) || 'unnamed'
     let name = base
-    for (let n = 2; this.#used.has(`${kind} ${name}`); n++) name = `${base}-${n}`
+    let number = this.#numbers.get(`${kind} ${base}`) ?? 1
+    while (this.#used.has(`${kind} ${name}`)) name = `${base}-${++number}`
+    this.#numbers.set(`${kind} ${base}`, number)
     this.#used.add(`${kind} ${name}`)
     return name
   }

@@ -1,6 +1,6 @@
 /**
- * The sections of a provisioning file, in the order in which their things are made: later ones name earlier ones, and
- * channel webhooks hear of nothing that the same files made. Things are deleted in the reverse order.
+ * The sections of a provisioning file, in the order in which their things are made: later ones name earlier ones. Things are
+ * deleted in the reverse order.
  */
 export const PROVISION_KINDS = [
   'publishTokens',

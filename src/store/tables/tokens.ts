@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { type Executor, insertion, statement, Verbs } from '../executor.ts'
 import { columnsOf, namesOf } from '../schema.ts'
@@ -82,13 +83,25 @@ export class TokenReadVerbs extends Verbs {
 
 /** The verbs of tokens in a transaction. */
 export class TokenTxVerbs extends TokenReadVerbs {
-  async insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken> {
-    const row = await this.executor.first(insert, toTokenValues({ ...token, version: 1 }))
+  async insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken> {
+    const values = toTokenValues({ ...token, version: 1 })
+    const row = id === undefined ? await this.executor.first(insert, values) : await this.#insertAs(id, values)
     if (!row) throw new Error('insert returned no row')
     const stored = { ...token, id: row.id, version: 1 }
     await insertStreams(this.executor, stored)
     await addToCount(this.executor, stored, 1)
     return stored
+  }
+
+  async #insertAs(id: number, values: TokenValues): Promise<{ id: number } | undefined> {
+    await passId(this.executor, id)
+    const rows = await this.executor.ask((db) =>
+      db
+        .insertInto('tokens')
+        .values({ id, ...values })
+        .returning('id'),
+    )
+    return rows[0]
   }
 
   async lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined> {
@@ -126,6 +139,21 @@ export class TokenTxVerbs extends TokenReadVerbs {
     // Every node uses the same order, so that two that update the same rows cannot deadlock.
     for (const use of uses.toSorted((a, b) => a.id - b.id)) await this.executor.run(touch, use)
   }
+}
+
+/**
+ * Lets later tokens get larger ids than this one. SQLite does so on its own (`autoincrement`). In PostgreSQL others that write
+ * tokens wait until the commit: one of them could take this id, or set the sequence back. A rolled back transaction leaves
+ * a gap.
+ */
+async function passId(executor: Executor, id: number): Promise<void> {
+  const { name, db } = executor.engine
+  if (name === 'sqlite') return
+  await executor.execute(sql`lock table tokens in share row exclusive mode`.compile(db))
+  await executor.execute(
+    sql`select setval(ids, greatest(cast(${id} as bigint), pg_sequence_last_value(ids)))
+      from (select cast(pg_get_serial_sequence('tokens', 'id') as regclass) as ids) as sequence`.compile(db),
+  )
 }
 
 function insertStreams(executor: Executor, { id, accountId, kind, streams }: StoredToken): Promise<void> {

@@ -27,15 +27,19 @@ import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } fr
 const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
 
-/**
- * Creates a scheduler.
- * @param planFor refuses timings; by default those that do not begin in the future
- */
+/** What an operator may choose for a new scheduler, and a client of the API may not. */
+interface ChosenScheduler {
+  readonly id?: string | undefined
+  /** Refuses timings; by default those that do not begin in the future. */
+  readonly planFor?: (timing: Timing, nowMs: number) => Result<SchedulePlan, FieldErrors>
+}
+
+/** Creates a scheduler. */
 export async function createScheduler(
   ctx: ChannelContext,
   actor: Actor,
   body: unknown,
-  planFor: (timing: Timing, nowMs: number) => Result<SchedulePlan, FieldErrors> = futurePlan,
+  { id = newId(ctx, 'sc'), planFor = futurePlan }: ChosenScheduler = {},
 ): ChannelResult<SchedulerRecord> {
   const nowMs = ctx.clock.now()
   const read = checked(readCreateScheduler(body, (timing) => planFor(timing, nowMs)))
@@ -43,7 +47,7 @@ export async function createScheduler(
   const { rules, plan } = read.value
   const { state, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
   const times = { nextAtMs, createdAtMs: nowMs, updatedAtMs: nowMs }
-  const scheduler = { ...rules, ...state, ...times, id: newId(ctx, 'sc'), accountId: actor.accountId }
+  const scheduler = { ...rules, ...state, ...times, id, accountId: actor.accountId }
   return ctx.store.transaction(async (tx): ChannelResult<SchedulerRecord> => {
     const targets = await checkTargets(tx, actor.accountId, rules.channels)
     if (!targets.ok) return targets

@@ -25,24 +25,28 @@ import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
 
-/**
- * Creates a webhook; it is inactive unless the body says otherwise.
- * @param chosen the base64 of a secret that the operator has chosen; by default a fresh one
- */
+/** What an operator may choose for a new webhook, and a client of the API may not. */
+interface ChosenWebhook {
+  readonly id?: string | undefined
+  /** base64; by default a fresh one. */
+  readonly secret?: string | undefined
+}
+
+/** Creates a webhook; it is inactive unless the body says otherwise. */
 export async function createChannelWebhook(
   ctx: WebhookContext,
   actor: Actor,
   body: unknown,
-  chosen?: string,
+  { id = newId(ctx, 'wh'), secret }: ChosenWebhook = {},
 ): ChannelResult<ChannelWebhookRecord> {
   const read = checked(readCreateChannelWebhook(body, ctx.checkTarget))
   if (!read.ok) return read
   const nowMs = ctx.clock.now()
   const webhook = {
     ...read.value,
-    id: newId(ctx, 'wh'),
+    id,
     accountId: actor.accountId,
-    ...newWebhookSecret(ctx, chosen),
+    ...newWebhookSecret(ctx, secret),
     failuresInRow: 0,
     disabled: null,
     createdAtMs: nowMs,
