@@ -16,7 +16,7 @@ export interface StoredSession extends Session, Bytes {
   readonly endReason: SessionEndReason | null
   /** Why it must end; its node ends it. */
   readonly kick: SessionEndReason | null
-  /** Sent to it by caches, beside `bytesOut`; only in pages. */
+  /** Sent to it by caches, beside `bytesOut`. */
   readonly bytesFromCaches: number
 }
 
@@ -318,9 +318,8 @@ export interface NodeTx {
   nextStart(least: number, step: number): Promise<number>
   /** Records the id of the key that a new node seals with. */
   setKey(id: string, keyId: string): Promise<void>
-  /** Records what a new node says of itself. */
+  /** Records what a new node says of itself, and later how busy its machine is; nothing then if the node is gone. */
   insertFacts(id: string, facts: NodeFacts): Promise<void>
-  /** Records how busy its machine is now; nothing if the node is gone. */
   setLoad(id: string, cpuPercent: NodeFacts['cpuPercent']): Promise<void>
   /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
@@ -347,9 +346,8 @@ export interface SessionTx {
   /** Asks the nodes to end at most `limit` sessions of a scope; returns for how many this is the first request. */
   kickAll(scope: SessionScope, reason: SessionEndReason, limit: number): Promise<number>
   /**
-   * Writes totals, and adds their increase to the hour of `atMs`, by stream, protocol, token, tracking id and country.
-   * Idempotent, because totals only rise. Returns the ids of sessions that had ended. All nodes share the rows of the
-   * hours, so call it last in a transaction: the locks are then short.
+   * Writes totals, and adds their increase to the hour of `atMs`. Idempotent, because totals only rise. Returns the ids of
+   * sessions that had ended. All nodes share the rows of the hours, so call it last: the locks are then short.
    */
   count(totals: readonly (Bytes & { id: string })[], atMs: number): Promise<string[]>
   /** Deletes at most `limit` sessions and feeds that ended earlier; returns how many. */
