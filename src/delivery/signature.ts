@@ -63,7 +63,7 @@ export function signatureHeaders({ profile, secret, id, timestampMs, body }: Sig
  */
 export function channelSignatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const seconds = Math.floor(timestampMs / 1000)
-  const hash = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')
+  const hash = createHmac('sha256', hmacKey(secret)).update(`${seconds}.`).update(body).digest('hex')
   const standard = standardHeaders(id, timestampMs, body, webhookKeyOf(secret))
   return { [profile.streamingSignature]: `t=${seconds},h=${hash}`, ...standard }
 }

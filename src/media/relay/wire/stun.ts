@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { hmacKey } from '../../../base/crypto.ts'
 import { addressBytes } from './address.ts'
 
 /**
@@ -172,7 +173,10 @@ export function isAuthentic(
   const header = Buffer.from(message.subarray(0, HEADER))
   // The length that is signed ends with MESSAGE-INTEGRITY, whatever follows it.
   header.writeUInt16BE(integrityAt + INTEGRITY_LENGTH - HEADER, 2)
-  const mac = createHmac('sha1', password).update(header).update(message.subarray(HEADER, integrityAt)).digest()
+  const mac = createHmac('sha1', hmacKey(password))
+    .update(header)
+    .update(message.subarray(HEADER, integrityAt))
+    .digest()
   return timingSafeEqual(mac, message.subarray(integrityAt + 4, integrityAt + INTEGRITY_LENGTH))
 }
 
@@ -235,7 +239,7 @@ function signed(type: number, transactionId: Buffer, attributes: readonly Buffer
   transactionId.copy(message, 8, 0, 12)
   Buffer.concat(attributes).copy(message, HEADER)
   message.writeUInt16BE(covered + INTEGRITY_LENGTH - HEADER, 2)
-  const mac = createHmac('sha1', password).update(message.subarray(0, covered)).digest()
+  const mac = createHmac('sha1', hmacKey(password)).update(message.subarray(0, covered)).digest()
   attribute(MESSAGE_INTEGRITY, mac).copy(message, covered)
   message.writeUInt16BE(message.length - HEADER, 2)
   const crc = Buffer.alloc(4)
