@@ -236,6 +236,10 @@ test('a process is stopped by its channel, and killed if it does not exit within
   expect(child.signals).toEqual(['SIGKILL'])
   child.emit('exit', null, 'SIGKILL')
   await stopping
+  const dying = worker()
+  dying.child.emit('exit', null, 'SIGKILL')
+  // Before its death was reported. No other event comes.
+  await dying.made.stop()
   const willing = worker()
   willing.ready()
   const soon = willing.made.stop()

@@ -68,6 +68,7 @@ export class Worker {
   readonly #child: ChildProcess
   readonly #waiting = new Map<number, Waiting>()
   readonly #ready: Promise<boolean>
+  readonly #gone: Promise<void>
   readonly #looks: LateLooks
   readonly #looking: NodeJS.Timeout
   #heardAtMs: number
@@ -95,6 +96,7 @@ export class Worker {
     this.#child.on('exit', (code, signal) => {
       setImmediate(() => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
     })
+    this.#gone = new Promise((resolve) => this.#child.once('exit', () => resolve()))
     this.#ready = this.#start()
   }
 
@@ -128,10 +130,9 @@ export class Worker {
   /** Ends the process: disconnects, and kills it if it does not exit. */
   async stop(): Promise<void> {
     if (this.#isDead) return
-    const gone = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()))
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), 2000)
     if (this.#child.connected) this.#child.disconnect()
-    await gone
+    await this.#gone
     clearTimeout(timer)
   }
 
