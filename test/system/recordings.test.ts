@@ -98,7 +98,7 @@ function probe(bytes: Buffer) {
   writeFileSync(file, bytes)
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', file]
   const { streams, format } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
-    streams: { codec_name: string; nb_read_frames: string; width?: number; height?: number }[]
+    streams: { codec_name: string; codec_tag_string: string; nb_read_frames: string; width?: number; height?: number }[]
     format: { duration: string }
   }
   return { streams, codecs: streams.map((s) => s.codec_name), seconds: Number(format.duration) }
@@ -156,6 +156,14 @@ test("a browser's broadcast becomes a file that every browser plays", async () =
   const { codecs, streams } = probe((await fetchFile(entry.url!)).bytes)
   expect(codecs).toEqual(['h264', 'aac'])
   expect(streams[0]).toMatchObject({ width: 320, height: 180 })
+})
+
+test('HEVC stays as it is, with its parameter sets in the header of the file', async () => {
+  const hevc = await encoded({ video: 'hevc', audio: 'aac', seconds: 2, gop: 25, bframes: 2, size: '320x180' })
+  const { url } = await record('hevc', hevc)
+  const { streams, codecs } = probe((await fetchFile(url ?? '')).bytes)
+  expect(codecs).toEqual(['hevc', 'aac'])
+  expect(streams[0]).toMatchObject({ codec_tag_string: 'hvc1', width: 320, height: 180 })
 })
 
 test('a broadcast that changes its format still becomes one file', async () => {
