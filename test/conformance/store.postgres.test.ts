@@ -7,6 +7,7 @@ import { columnsOf } from '../../src/store/schema.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
+import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
@@ -224,7 +225,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
         attempts += 1
         await tx.sessions.count([total('a')], 1)
         caches ??= countCaches()
-        await vi.waitFor(async () => expect((await client.query(waiting)).rowCount).toBe(1), { timeout: 30_000 })
+        await until(async () => (await client.query(waiting)).rowCount === 1)
         await tx.sessions.count([total('b')], 1)
       })
       await caches

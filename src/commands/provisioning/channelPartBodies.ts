@@ -10,7 +10,7 @@ import type { ChannelContext } from '../context.ts'
 import { createDistribution, updateDistribution } from '../channels/distributions.ts'
 import { createEngine, createEngineOfIngest, updateEngine } from '../channels/engines.ts'
 import { createIngest, ingestRecord, rotateKey, updateIngest } from '../channels/ingests.ts'
-import { channelProblems, chosenId, type ItemProblems, patchOf, type Provisioning } from './kind.ts'
+import { chosenId, type ItemProblems, patchOf, type Provisioning, withProblems } from './kind.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -71,7 +71,7 @@ async function makePart(
     distributions: () => createDistribution(ctx, actor, channelId, { endpoints: { engineIds }, ...body }, chosen.value),
   }
   const made = await make[list]()
-  return made.ok ? made : err(channelProblems(made.error))
+  return withProblems<unknown>(made)
 }
 
 async function changePart(
@@ -85,9 +85,9 @@ async function changePart(
   if (!key.ok) return key
   const change = { ingests: updateIngest, engines: updateEngine, distributions: updateDistribution }[list]
   const done = Object.keys(patch).length === 0 ? ok(true) : await change(ctx, actor, id, patch)
-  if (!done.ok) return err(channelProblems(done.error))
+  if (!done.ok) return withProblems(done)
   const rotated = key.value === undefined ? ok(true) : await rotateKey(ctx, actor, id, key.value)
-  return rotated.ok ? rotated : err(channelProblems(rotated.error))
+  return withProblems<unknown>(rotated)
 }
 
 interface Chosen {

@@ -9,7 +9,7 @@ import {
   updateChannelWebhook,
 } from '../channels/webhooks/webhooks.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
-import { channelProblems, chosenId, isGone, patchOf, type ProvisionedKind } from './kind.ts'
+import { chosenId, created, deleted, patchOf, type ProvisionedKind, withProblems } from './kind.ts'
 import { secretProblem } from './webhooks.ts'
 
 export const provisionedChannelWebhooks: ProvisionedKind = {
@@ -27,22 +27,22 @@ export const provisionedChannelWebhooks: ProvisionedKind = {
     if (!id.ok) return id
     const chosen = { id: id.value, secret: secret ?? undefined }
     const made = await createChannelWebhook(ctx, actor, without(body, ['id']), chosen)
-    return made.ok ? ok(made.value.id) : err(channelProblems(made.error))
+    return created(made)
   },
   async update({ ctx, actor }, id, { secret }, changed) {
     const wrong = secretProblem(secret)
     if (wrong !== null) return err(wrong)
     const own = changed.filter(({ setting }) => setting !== 'secret')
     const done = own.length === 0 ? ok(true) : await updateChannelWebhook(ctx, actor, id, patchOf(own))
-    if (!done.ok) return err(channelProblems(done.error))
+    if (!done.ok) return withProblems(done)
     if (own.length === changed.length || secret === null) return done
     const rotated = await rotateChannelWebhookSecret(ctx, actor, id, secret)
-    return rotated.ok ? rotated : err(channelProblems(rotated.error))
+    return withProblems(rotated)
   },
   /** An active one cannot be deleted. */
   async delete({ ctx, actor }, id) {
     const off = await updateChannelWebhook(ctx, actor, id, { active: false })
     const done = off.ok ? await deleteChannelWebhook(ctx, actor, id) : off
-    return done.ok || isGone(done.error) ? ok(true) : err(channelProblems(done.error))
+    return deleted(done)
   },
 }

@@ -9,7 +9,7 @@ import { checked } from '../channels/channelCommand.ts'
 import { createChannel, deleteChannel, updateChannel } from '../channels/channels.ts'
 import { applyParts, changesOf, PART_LISTS, type PartBody, partBodies, partRecords } from './channelPartBodies.ts'
 import { type ChannelPart, forgetParts, settleParts } from './channelParts.ts'
-import { channelProblems, chosenId, isGone, patchOf, type Provisioning, type ProvisionedKind } from './kind.ts'
+import { chosenId, deleted, patchOf, type Provisioning, type ProvisionedKind, withProblems } from './kind.ts'
 
 /** Channels. Their parts have names, too. */
 export const provisionedChannels: ProvisionedKind = {
@@ -41,14 +41,14 @@ export const provisionedChannels: ProvisionedKind = {
   async create(within, { body }) {
     const { ctx, actor } = within
     const whole = checked(readCreateChannel(forCreate(without(body, ['engines'])), ctx.channelSettings))
-    if (!whole.ok) return err(channelProblems(whole.error))
+    if (!whole.ok) return withProblems(whole)
     const id = chosenId('ch', body['id'])
     if (!id.ok) return id
     const taken = id.value === undefined ? undefined : await within.tx.channels.get(actor.accountId, id.value)
     if (taken !== undefined)
       return err([{ path: 'id', message: `the channel "${taken.name}" with this id exists already` }])
     const made = await createChannel(ctx, actor, without(body, ['id', ...PART_LISTS]), id.value)
-    if (!made.ok) return err(channelProblems(made.error))
+    if (!made.ok) return withProblems(made)
     const parts = await applyParts(within, made.value.id, body, { isNew: true })
     return parts.ok ? ok(made.value.id) : parts
   },
@@ -57,13 +57,12 @@ export const provisionedChannels: ProvisionedKind = {
     const own = changed.filter(({ setting }) => !(PART_LISTS as readonly string[]).includes(setting))
     if (own.length > 0) {
       const done = await updateChannel(ctx, actor, id, patchOf(own))
-      if (!done.ok) return err(channelProblems(done.error))
+      if (!done.ok) return withProblems(done)
     }
     return applyParts(within, id, body, { isNew: false })
   },
   async delete({ ctx, actor }, id) {
-    const done = await deleteChannel(ctx, actor, id)
-    return done.ok || isGone(done.error) ? ok(true) : err(channelProblems(done.error))
+    return deleted(await deleteChannel(ctx, actor, id))
   },
   async settleParts(within, channelId, { body }) {
     const { ingests, engines, distributions } = await partBodies(within, channelId, body)

@@ -85,3 +85,15 @@ export const isGone = ({ code }: { readonly code: string }): boolean => code ===
 
 export const channelProblems = ({ message, details }: ChannelFailure): ItemProblems =>
   details === undefined || details.length === 0 ? [{ path: '', message }] : details
+
+/** What a command of the channel API gave; its refusal as the problems of an item. */
+export const withProblems = <T>(done: Result<T, ChannelFailure>): Result<T, ItemProblems> =>
+  done.ok ? done : err(channelProblems(done.error))
+
+/** The same of a creation: the id. */
+export const created = (made: Result<{ readonly id: string }, ChannelFailure>): Result<string, ItemProblems> =>
+  made.ok ? ok(made.value.id) : withProblems(made)
+
+/** The same of a deletion, which succeeds if there is nothing. */
+export const deleted = (done: Result<unknown, ChannelFailure>): Result<unknown, ItemProblems> =>
+  !done.ok && isGone(done.error) ? ok(true) : withProblems(done)

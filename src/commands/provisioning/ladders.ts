@@ -1,9 +1,8 @@
-import { err, ok } from '../../base/result.ts'
 import { toLadderRecord } from '../../core/channels/ladder.ts'
 import { without } from '../../core/provisioning/carried.ts'
 import { difference } from '../../core/provisioning/difference.ts'
 import { createLadder, deleteLadder, updateLadder } from '../channels/ladders.ts'
-import { channelProblems, chosenId, isGone, patchOf, type ProvisionedKind } from './kind.ts'
+import { chosenId, created, deleted, patchOf, type ProvisionedKind, withProblems } from './kind.ts'
 
 export const provisionedLadders: ProvisionedKind = {
   async compare({ tx, actor }, id, { body }) {
@@ -14,14 +13,12 @@ export const provisionedLadders: ProvisionedKind = {
     const id = chosenId('ab', body['id'])
     if (!id.ok) return id
     const made = await createLadder(ctx, actor, without(body, ['id']), id.value)
-    return made.ok ? ok(made.value.id) : err(channelProblems(made.error))
+    return created(made)
   },
   async update({ ctx, actor }, id, _item, changed) {
-    const done = await updateLadder(ctx, actor, id, patchOf(changed))
-    return done.ok ? done : err(channelProblems(done.error))
+    return withProblems(await updateLadder(ctx, actor, id, patchOf(changed)))
   },
   async delete({ ctx, actor }, id) {
-    const done = await deleteLadder(ctx, actor, id)
-    return done.ok || isGone(done.error) ? ok(true) : err(channelProblems(done.error))
+    return deleted(await deleteLadder(ctx, actor, id))
   },
 }
