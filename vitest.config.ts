@@ -1,5 +1,5 @@
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { type TestProjectInlineConfiguration, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { type Lane, LANES, TEST_MS, WAIT_MS } from './test/lanes.ts'
@@ -41,7 +41,7 @@ const lanes = Object.entries<Lane>(LANES).filter(([, { config }]) => config === 
 const IN_LANES = lanes.flatMap(([, { files }]) => files)
 
 // Hundreds of processes start from the same sources, which the first one compiles for the others.
-process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'sluice-compile-cache')
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('build/compile-cache', import.meta.url))
 
 /** Twice the cores of a small machine: most tests with servers wait half of the time. */
 const AT_ONCE = 4

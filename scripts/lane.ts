@@ -1,7 +1,9 @@
 // Runs the tests of a lane, or those of `npm test`, and writes build/NAME.json for .ci/run:
 //   node scripts/lane.ts test | NAME [FILE …]
 import { spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GATE, type Lane, LANES } from '../test/lanes.ts'
 
@@ -21,13 +23,20 @@ const files = lane?.config === undefined ? projects.map((each) => `--project=${e
 const reporters = ['default', 'json', './test/support/longRunning.ts'].map((each) => `--reporter=${each}`)
 
 rmSync(report, { force: true })
+// What tests leave behind, also those that were killed, goes with the run. PostgreSQL enters it as another user.
+const temporary = mkdtempSync(join(tmpdir(), 'sluice-'))
+chmodSync(temporary, 0o755)
 const child = spawn(
   process.execPath,
   [program, 'run', ...files, ...reporters, `--outputFile.json=${report}`, ...rest],
   {
     cwd: path('.'),
+    env: { ...process.env, TMPDIR: temporary },
     stdio: 'inherit',
   },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-child.on('exit', (code) => (process.exitCode = code ?? 1))
+child.on('exit', (code) => {
+  rmSync(temporary, { recursive: true, force: true })
+  process.exitCode = code ?? 1
+})

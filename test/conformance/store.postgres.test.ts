@@ -4,13 +4,15 @@ import { postgresEngine } from '../../src/store/engines.ts'
 import { everyStatement } from '../../src/store/executor.ts'
 import { openStore } from '../../src/store/open.ts'
 import { columnsOf } from '../../src/store/schema.ts'
-import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { type Store, StoreUnavailable, type Tx } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
+
+const reportOf = (feedId: string) => ({ feedId, reading: null, mostViewers: 1, bytesOut: 1 })
 
 describe.skipIf(!findBinaries())('with a server', () => {
   // A server of its own: transactions of other tests on a shared one would delay the horizon of changes.
@@ -229,6 +231,39 @@ describe.skipIf(!findBinaries())('with a server', () => {
         await tx.sessions.count([total('b')], 1)
       })
       await caches
+      expect(attempts).toBe(2)
+      await client.end()
+      await store.close()
+    })
+
+    test.each<[string, (tx: Tx) => Promise<unknown>]>([
+      ['reports', (tx) => tx.feeds.report(['b', 'a'].map(reportOf))],
+      ['ends of sessions', (tx) => tx.feeds.endOfSessions(['1', '2'].map((id) => ({ id, atMs: 2 })))],
+      ['the end of a node', (tx) => tx.feeds.endOfNode('n', 2)],
+    ])('of feeds, %s lock rows in one order, so that they never deadlock', async (_, lockBoth) => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const feed = { accountId: 'a', sourceId: null, tokenId: 1, secured: false, node: 'n', startedAtMs: 1 }
+      // Last first, because scans of the table and of its indexes would find them in this order.
+      for (const [id, name] of [
+        ['b', '1'],
+        ['a', '2'],
+      ] as const)
+        await store.transaction((tx) => tx.feeds.insert({ ...feed, feedId: id, streamName: name, sessionId: name }))
+      let attempts = 0
+      let other: Promise<unknown> | undefined
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      const client = await connect()
+      await store.transaction(async (tx) => {
+        attempts += 1
+        await tx.feeds.report([reportOf('a')])
+        other ??= store.transaction((second) => {
+          attempts += 1
+          return lockBoth(second)
+        })
+        await until(async () => (await client.query(waiting)).rowCount === 1)
+        await tx.feeds.report([reportOf('b')])
+      })
+      await other
       expect(attempts).toBe(2)
       await client.end()
       await store.close()

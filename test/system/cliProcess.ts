@@ -30,7 +30,7 @@ interface Start {
 }
 
 // Most of a start from the sources goes into compiling them; the first one does it for the others.
-const ofSources = (main: string) => ({ main, compileCache: join(tmpdir(), 'sluice-compile-cache') })
+const ofSources = (main: string) => ({ main, compileCache: process.env['NODE_COMPILE_CACHE'] })
 
 /** Runs outside the repository, without settings from the environment of the tests. */
 async function start(argv: readonly string[], env: Record<string, string>, { entry, openFiles }: Start = {}) {

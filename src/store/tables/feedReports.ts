@@ -4,18 +4,23 @@ import { type Executor, inSlices } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { feedFromRow } from './feedRow.ts'
+import { lockRows } from './lockRows.ts'
 
 /** Reports of deleted feeds are left out. */
 export async function reportFeeds(executor: Executor, reports: readonly FeedReport[]): Promise<void> {
+  const { db, name } = executor.engine
   const sorted = reports.toSorted((a, b) => (a.feedId < b.feedId ? -1 : 1))
   await inSlices(sorted, (slice) => {
+    const ids = slice.map(({ feedId }) => feedId)
+    const named = lockRows(name, db.selectFrom('feeds').select('id').where('id', 'in', ids).orderBy('id'), 'update')
     const values = slice.map(
       ({ feedId, reading, mostViewers, bytesOut }) =>
         sql`(${feedId}, cast(${reading} as text), cast(${mostViewers} as bigint), cast(${bytesOut} as bigint))`,
     )
     return executor.execute(
       sql`update feeds set reading = report.column2, most_viewers = report.column3, bytes_out = report.column4
-        from (values ${sql.join(values)}) as report where feeds.id = report.column1`.compile(executor.engine.db),
+        from (values ${sql.join(values)}) as report
+        where feeds.id = report.column1 and feeds.id in ${named}`.compile(db),
     )
   })
 }

@@ -131,8 +131,10 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
     .returning(FEED_COLUMNS),
 )
 
-const endOfNode = statement((db, p: { node: string; atMs: number }) =>
-  db
+/** Locks them in the order of every lock on several feeds, so that no two writers of the same ones deadlock. */
+const endOfNode = statement((db, p: { node: string; atMs: number }, engine) => {
+  const open = db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null)
+  return db
     .updateTable('feeds')
     .set((eb) => ({
       ended_at_ms: eb
@@ -142,10 +144,9 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
         .else(sql<number>`cast(${p.atMs} as bigint)`)
         .end(),
     }))
-    .where('node', '=', p.node)
-    .where('ended_at_ms', 'is', null)
-    .returning(FEED_COLUMNS),
-)
+    .where('id', 'in', lockRows(engine, open.orderBy('id'), 'update'))
+    .returning(FEED_COLUMNS)
+})
 
 /** The reads of feeds. */
 export class FeedReadVerbs extends Verbs {
@@ -232,13 +233,16 @@ export class FeedTxVerbs extends FeedReadVerbs {
   }
 
   async endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]> {
+    const { db, name } = this.executor.engine
     const ended: FeedRow[] = []
     await inSlices(ends, async (slice) => {
+      const ids = slice.map(({ id }) => id)
+      const open = db.selectFrom('feeds').select('id').where('session_id', 'in', ids).where('ended_at_ms', 'is', null)
       const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
       const { rows } = await this.executor.execute(
         sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
-        where feeds.session_id = ending.column1 and feeds.ended_at_ms is null
-        returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(this.executor.engine.db),
+        where feeds.session_id = ending.column1 and feeds.id in ${lockRows(name, open.orderBy('id'), 'update')}
+        returning ${sql.join(FEED_COLUMNS.map((column) => sql.ref(column)))}`.compile(db),
       )
       ended.push(...(rows as FeedRow[]))
     })
