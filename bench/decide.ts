@@ -44,6 +44,7 @@ const parent: TokenSnapshot = {
   record: false,
   enableThumbnails: false,
   hlsRenditions: [],
+  hlsCodecs: 'h264',
   endSessionsOnUpdate: true,
   endAtExpiry: false,
   revokedJtis: new Set(),

@@ -171,6 +171,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     ...mapFlags(TOKEN_FLAGS, (_name, { byDefault }) => byDefault),
     priority: null,
     hlsRenditions: [],
+    hlsCodecs: 'h264',
     trackingId: null,
     addedAtMs: Date.now(),
     expiresAtMs: null,

@@ -39,6 +39,7 @@ export const BODY_FLAGS = {
     'HEIGHT:BITRATE',
     'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
   ),
+  'hls-codecs': textFlag('h264|source', 'The codecs of HLS: source keeps HEVC, AV1, VP9 and Opus (publish tokens).'),
   'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
   body: textFlag('JSON', 'The whole body as for the HTTP API, instead of the flags above; - reads standard input.'),
 }
@@ -83,6 +84,7 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
     deniedCountries: filled(flags['deny-country']),
     ...mapFlags(TOKEN_FLAGS, (_name, { option }) => (option && given[option.name]) || undefined),
     hlsRenditions: filled(flags.rendition)?.map(renditionOf),
+    hlsCodecs: flags['hls-codecs'],
     tracking: flags['tracking-id'] === undefined ? undefined : { trackingId: flags['tracking-id'] },
   }
   return ok(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)))

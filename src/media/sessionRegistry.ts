@@ -1,7 +1,7 @@
 import { Batches } from '../base/batches.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
-import type { FeedRendition } from '../core/hls/feedRungs.ts'
+import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
@@ -21,6 +21,8 @@ export interface ActiveFeed extends FeedFacts {
   readonly thumbnails: boolean
   /** Renditions that the token asks for in HLS, beside what the publisher sends. */
   readonly renditions: readonly FeedRendition[]
+  /** Which codecs the token asks for there. Default: `h264`. */
+  readonly hlsCodecs?: HlsCodecs
   /** Its media, for HLS, recording and thumbnails. */
   readonly media: FrameSource
 }

@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
+import type { HlsCodecs } from '../core/hls/feedRungs.ts'
 import { mapFlagColumns } from '../core/tokens/flags.ts'
 import { CHANNEL_TABLES } from './channelsSchema.ts'
 import {
@@ -64,6 +65,7 @@ const TABLES = {
     priority: NUMBER_OR_NULL,
     /** JSON: the renditions that a publish token asks for. */
     renditions: TEXT,
+    hls_codecs: TEXT as HlsCodecs,
     tracking_id: TEXT_OR_NULL,
     added_at_ms: NUMBER,
     expires_at_ms: NUMBER_OR_NULL,

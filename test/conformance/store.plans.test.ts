@@ -32,6 +32,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     kind: `case when i % 2 = 0 then 'publish' else 'subscribe' end`,
     label: `'label-' || i`,
     ...columns(`streams allowed_origins allowed_ip_addresses allowed_countries denied_countries renditions`, `'[]'`),
+    hls_codecs: `'h264'`,
     ...columns(
       `has_patterns is_active bind_ips_on_usage end_sessions_on_update end_at_expiry subscribe_requires_auth record
       enable_thumbnails multisource`,

@@ -37,6 +37,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     ...mapFlags(TOKEN_FLAGS, (_name, { byDefault }) => byDefault),
     priority: null,
     hlsRenditions: [],
+    hlsCodecs: 'h264',
     trackingId: null,
     addedAtMs: 1_750_000_000_000,
     expiresAtMs: null,

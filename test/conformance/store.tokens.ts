@@ -21,6 +21,7 @@ const anyToken = fc.record({
   deniedCountries: texts,
   ...mapFlags(TOKEN_FLAGS, () => fc.boolean()),
   hlsRenditions: fc.array(fc.record({ height: fc.nat(1080), bitrate: fc.nat(10_000_000) }), { maxLength: 4 }),
+  hlsCodecs: fc.constantFrom('h264' as const, 'source' as const),
   priority: fc.option(fc.integer(), { nil: null }),
   trackingId: fc.option(text, { nil: null }),
   addedAtMs: time,

@@ -60,6 +60,24 @@ test.each(['hevc', 'av1', 'vp9'] as const)(
   },
 )
 
+test.each(['av1', 'vp9'] as const)(
+  '%s and Opus play over HLS in hls.js as they are, where the token says so',
+  async (video) => {
+    const streamName = `${video}-source`
+    const { token } = await stage.token('publish', { streams: [{ streamName }], hlsCodecs: 'source' })
+    const recorded = await encoded({ video, audio: 'opus', seconds: 4, size: '320x180' })
+    const broadcast = await RtmpPublisher.start(stage.rtmp(streamName, token), systemClock, enhancedMessages(recorded))
+    const url = stage.hls(streamName)
+    const player = await stage.peer()
+    await expect.poll(() => player.hls({ url }), { timeout: 60_000, interval: 300 }).toBe('ok')
+    await expect
+      .poll(() => player.played(), { timeout: 60_000, interval: 200 })
+      .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 320)
+    expect(await (await fetch(url)).text()).toMatch(/CODECS="(av01|vp09)[^"]*,opus"/)
+    broadcast.end()
+  },
+)
+
 test.each([
   ['an unknown token', async () => 'f'.repeat(64), 'Unauthorized: Invalid token'],
   [

@@ -211,6 +211,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     record: false,
     enableThumbnails: false,
     hlsRenditions: [],
+    hlsCodecs: 'h264',
     endSessionsOnUpdate: true,
     endAtExpiry: false,
     revokedJtis: new Set(),

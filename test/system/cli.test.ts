@@ -77,8 +77,8 @@ describe('a store of its own', () => {
   })
 
   it('creates tokens, signs with them, checks them and revokes signed tokens', async () => {
-    const ladder = ['--rendition', '360:600000', '--rendition', '480:1200000']
-    const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure', ...ladder)
+    const hls = ['--rendition', '360:600000', '--rendition', '480:1200000', '--hls-codecs', 'source']
+    const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure', ...hls)
     expect(publish).toMatchObject({ status: 0, stderr: 'The id of this publish token is 1.\n' })
     expect(publish.stdout).toMatch(/^[0-9a-f]{64}\n$/)
     expect(parsed((await at('token', 'show', '1', '--json')).stdout)).toMatchObject({
@@ -86,6 +86,7 @@ describe('a store of its own', () => {
         { height: 480, bitrate: 1_200_000 },
         { height: 360, bitrate: 600_000 },
       ],
+      hlsCodecs: 'source',
     })
     const body = JSON.stringify({ label: 'Guests', streams: [{ streamName: 'studio-.*', isRegex: true }] })
     const made = await command(['--data', dir, 'token', 'create', '--kind', 'subscribe', '--body', '-', '--json'], {

@@ -16,6 +16,7 @@ const FILE = `publishTokens:
   encoder:
     label: Encoder
     streams: [{ streamName: show }]
+    hlsCodecs: h264
     value: { valueFrom: { env: ENCODER_TOKEN } }
 subscribeTokens:
   guests:
@@ -173,8 +174,8 @@ describe.each(testedStores())('provisioning on %s from files', (engine) => {
     )
     const ran = await run('provision', 'apply')
     expect(ran.status).toBe(1)
-    expect(ran.stdout).toContain(`${join(folder, 'all.yaml')}:13: webhooks.backend.isFeedHooks: `)
-    expect(ran.stdout).toContain(`${join(folder, 'all.yaml')}:14: webhooks.backend.colour: `)
+    expect(ran.stdout).toContain(`${join(folder, 'all.yaml')}:14: webhooks.backend.isFeedHooks: `)
+    expect(ran.stdout).toContain(`${join(folder, 'all.yaml')}:15: webhooks.backend.colour: `)
     expect(await json('token', 'show', await idOf('subscribe'), '--kind', 'subscribe')).toMatchObject({
       label: 'Guests',
     })

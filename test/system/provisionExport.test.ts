@@ -60,6 +60,7 @@ const SAMPLES = {
     multisource: false,
     lowLatencyRtmp: true,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
+    hlsCodecs: 'source',
   },
   subscribeTokens: {
     label: 'Guests',

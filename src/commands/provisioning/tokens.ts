@@ -26,7 +26,7 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     const stored = await tx.tokens.lock(actor.accountId, kind, Number(id))
     if (stored === undefined) return null
     const record = toTokenRecord(stored, openTokenValue(ctx, stored))
-    const changed = difference(without(body, TOKEN_CREATION), record)
+    const changed = difference(without(body, TOKEN_CREATION), { ...LEFT_OUT, ...record })
     return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
   },
   async create({ ctx, actor, tx }, { body, secret }) {
@@ -63,6 +63,9 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     return done.ok || isGone(done.error) ? ok(true) : err(problemsOf(done.error))
   },
 })
+
+/** Records do not say it, and files may. */
+const LEFT_OUT = { hlsCodecs: 'h264' } as const
 
 const SECRET_CHANGED: ChangedSetting = { setting: 'value', from: '(hidden)', to: '(hidden)' }
 

@@ -35,6 +35,7 @@ export async function goLive(
     record: token?.record === true && !entry.noRecord,
     thumbnails: token?.enableThumbnails === true,
     renditions: token?.hlsRenditions ?? [],
+    hlsCodecs: token?.hlsCodecs ?? 'h264',
     media,
   }
   ctx.sessions.addFeed(feed)

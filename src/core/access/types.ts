@@ -1,4 +1,4 @@
-import type { FeedRendition } from '../hls/feedRungs.ts'
+import type { FeedRendition, HlsCodecs } from '../hls/feedRungs.ts'
 import type { Address, AddressRule } from './address.ts'
 import type { OriginRule } from './origin.ts'
 import type { Protocol } from './protocols.ts'
@@ -47,6 +47,8 @@ export interface TokenSnapshot {
   readonly enableThumbnails: boolean
   /** Publish tokens: what HLS has beside what the publisher sends. */
   readonly hlsRenditions: readonly FeedRendition[]
+  /** Publish tokens: which codecs HLS has of what the publisher sends. */
+  readonly hlsCodecs: HlsCodecs
   /** An update that no longer admits an active session ends it. */
   readonly endSessionsOnUpdate: boolean
   /** Sessions end when the token expires. */

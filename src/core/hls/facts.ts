@@ -84,7 +84,7 @@ export interface VariantFacts {
   /** The highest and the average bitrate of its segments, bits per second. */
   readonly bandwidth: number
   readonly averageBandwidth: number
-  /** RFC 6381 names, with commas between them; empty when they are not known. */
+  /** RFC 6381 names, the video first, with commas between them; empty when they are not known. */
   readonly codecs: string
   /** Pixels; null when they are not known or there is no video. */
   readonly size: { readonly width: number; readonly height: number } | null

@@ -6,6 +6,10 @@ export interface FeedRendition {
   readonly bitrate: number
 }
 
+/** Which codecs the HLS of a feed has: H.264 and AAC, which every player has, or those of the publisher. */
+export const HLS_CODECS = ['h264', 'source'] as const
+export type HlsCodecs = (typeof HLS_CODECS)[number]
+
 /** The most renditions of a token. */
 export const FEED_RENDITIONS_MAX = 4
 /** Bounds of `height`: even, and at most full HD. */

@@ -2,12 +2,16 @@ import type { VariantFacts } from './facts.ts'
 
 /** A master playlist (RFC 8216 section 4.3.4). */
 export function hlsMaster(variants: readonly VariantFacts[], uriOf: (rendition: string) => string): string {
+  const isMixed = new Set(variants.flatMap(videoCodecsOf)).size > 1
   const lines = variants.flatMap((variant) => [
-    `#EXT-X-STREAM-INF:${attributesOf(variant).join(',')}`,
+    `#EXT-X-STREAM-INF:${[...attributesOf(variant), ...(isMixed ? [scoreOf(variant)] : [])].join(',')}`,
     uriOf(variant.rendition),
   ])
   return written(lines)
 }
+
+/** Such as `avc1`; none where they are not known or there is no video. */
+const videoCodecsOf = ({ codecs, size }: VariantFacts): string[] => (size === null ? [] : [codecs.slice(0, 4)])
 
 /**
  * One master playlist of several that `hlsMaster` wrote.
@@ -32,3 +36,6 @@ const attributesOf = ({ bandwidth, averageBandwidth, codecs, size, frameRate }: 
   ...(frameRate === null ? [] : [`FRAME-RATE=${frameRate.toFixed(3)}`]),
   `AVERAGE-BANDWIDTH=${averageBandwidth}`,
 ]
+
+/** The higher the better: bandwidths do not compare codecs (draft-pantos-hls-rfc8216bis section 4.4.6.2). */
+const scoreOf = ({ size }: VariantFacts): string => `SCORE=${size === null ? 1 : Math.min(size.width, size.height)}`

@@ -44,6 +44,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
     ...mapFlags(PUBLISH_FLAGS, (name, { byDefault }) => body.value(name) ?? (byDefault && kind === 'publish')),
     priority: null,
     hlsRenditions: canonicalRenditions(body) ?? [],
+    hlsCodecs: body.value('hlsCodecs') ?? 'h264',
     trackingId,
   }
   checkLabel('label', rules.label, body.problems)

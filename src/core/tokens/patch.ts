@@ -37,6 +37,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     ...pickFlags(TOKEN_FLAGS, token),
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,
+    hlsCodecs: token.hlsCodecs,
     trackingId: token.trackingId,
   }
 }

@@ -17,6 +17,7 @@ function toPublishRecord(token: Token, value: string): PublishTokenRecord {
     ...NOT_BUILT,
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
+    ...(token.hlsCodecs === 'h264' ? {} : { hlsCodecs: token.hlsCodecs }),
     ...pickFlags(COMMON_FLAGS, token),
   }
 }

@@ -1,7 +1,7 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
-import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX } from '../hls/feedRungs.ts'
+import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
@@ -132,10 +132,18 @@ const renditions = () =>
 const RENDITIONS_TEXT =
   'Smaller renditions of the published video, for HLS. Heights are distinct. Those that are not smaller than the source are left out.'
 
+const CODECS_TEXT =
+  'The codecs of what the publisher sends, in HLS. `h264`: H.264 and AAC, which every player has. `source`: HEVC, AV1, VP9 and ' +
+  'Opus stay as they are, for players that have them.'
+
+/** With its type, by which the reader of bodies tells it from null. */
+const hlsCodecs = () => Type.Enum([...HLS_CODECS], { type: 'string' })
+
 const publishFields = () => ({
   ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
   priority: notBuilt('a new publisher of a source replaces the one before it, whatever their priorities', [0]),
   hlsRenditions: Type.Optional(nullable(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
+  hlsCodecs: Type.Optional(nullable(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
 })
 
 const geoCascade = () => notBuilt('media stays at the node that it comes to')
@@ -308,6 +316,7 @@ export const PublishTokenRecord = Type.Object(
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
     hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),
+    hlsCodecs: Type.Optional(Type.Enum(['source'], { type: 'string', description: `${CODECS_TEXT} Absent: h264.` })),
     ...mapFlags(COMMON_FLAGS, () => Type.Boolean()),
   },
   { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },

@@ -31,6 +31,7 @@ export function compileSnapshot(
     deniedCountries: new Set(token.deniedCountries),
     ...pickFlags(TOKEN_FLAGS, token),
     hlsRenditions: token.hlsRenditions,
+    hlsCodecs: token.hlsCodecs,
     trackingId: token.trackingId,
     revokedBeforeMs: token.revokedBeforeMs,
     revokedJtis: new Set(revokedJtis),

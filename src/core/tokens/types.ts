@@ -1,7 +1,7 @@
 import { RULE_LIMITS } from '../access/claims.ts'
 import type { StreamEntry } from '../access/streamName.ts'
 import type { TokenSnapshot } from '../access/types.ts'
-import type { FeedRendition } from '../hls/feedRungs.ts'
+import type { FeedRendition, HlsCodecs } from '../hls/feedRungs.ts'
 import type { TokenFlag } from './flags.ts'
 
 /** `publish` or `subscribe`. */
@@ -18,10 +18,12 @@ export interface TokenRules extends Record<TokenFlag, boolean> {
   bindIpsOnUsage: number
   allowedCountries: string[]
   deniedCountries: string[]
-  /** Publish tokens only, and the next one. */
+  /** Publish tokens only, and the next two. */
   priority: number | null
   /** Of HLS, beside what the publisher sends; the largest first. */
   hlsRenditions: readonly FeedRendition[]
+  /** Of what the publisher sends; `h264` on subscribe tokens. */
+  hlsCodecs: HlsCodecs
   /** Subscribe tokens only. */
   trackingId: string | null
 }

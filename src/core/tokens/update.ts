@@ -50,11 +50,13 @@ function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes 
   const label = body.value('label')
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
+  const hlsCodecs = body.value('hlsCodecs')
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
     ...(clearPriority ? { priority: null } : {}),
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
+    ...(hlsCodecs === undefined ? {} : { hlsCodecs }),
   }
   for (const name of FLAGS) {
     const flag = body.value(name)

@@ -6,8 +6,8 @@ interface CodecFacts {
   readonly matroska: string
   /** A decoder needs the `config` of the track. */
   readonly needsConfig: boolean
-  /** HLS has it as it is. Other codecs are encoded again. */
-  readonly inHls: boolean
+  /** Whether HLS has it as it is: always, only where the codecs of the publisher are requested, or never. */
+  readonly inHls: 'always' | 'requested' | 'never'
   /** Recordings have it as it is, because browsers play it from MP4. */
   readonly inMp4: boolean
 }
@@ -25,19 +25,19 @@ const g711 = (name: string): RtpAudioFormat => ({ name, clockRate: 8000, channel
 
 /** The keys are the names of RTP in lower case, where it has one. `rtp`: WebRTC carries it, with a clock of 90 kHz. */
 const VIDEO = {
-  h264: { title: 'H264', rtp: true, matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: true, inMp4: true },
-  vp8: { title: 'VP8', rtp: true, matroska: 'V_VP8', needsConfig: false, inHls: false, inMp4: false },
-  vp9: { title: 'VP9', rtp: true, matroska: 'V_VP9', needsConfig: false, inHls: false, inMp4: true },
-  av1: { title: 'AV1', rtp: true, matroska: 'V_AV1', needsConfig: false, inHls: false, inMp4: true },
-  hevc: { title: 'HEVC', rtp: false, matroska: 'V_MPEGH/ISO/HEVC', needsConfig: true, inHls: false, inMp4: true },
+  h264: { title: 'H264', rtp: true, matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: 'always', inMp4: true },
+  vp8: { title: 'VP8', rtp: true, matroska: 'V_VP8', needsConfig: false, inHls: 'never', inMp4: false },
+  vp9: { title: 'VP9', rtp: true, matroska: 'V_VP9', needsConfig: false, inHls: 'requested', inMp4: true },
+  av1: { title: 'AV1', rtp: true, matroska: 'V_AV1', needsConfig: false, inHls: 'requested', inMp4: true },
+  hevc: { title: 'HEVC', rtp: false, matroska: 'V_MPEGH/ISO/HEVC', needsConfig: true, inHls: 'requested', inMp4: true },
 } as const satisfies Record<string, CodecFacts & { rtp: boolean }>
 
 /** `pcma` and `pcmu` are G.711, of telephones and IP cameras. `rtp` is null where WebRTC does not carry the codec. */
 const AUDIO = {
-  opus: { title: 'Opus', rtp: OPUS, matroska: 'A_OPUS', needsConfig: false, inHls: false, inMp4: false },
-  pcma: { title: 'PCMA', rtp: g711('PCMA'), matroska: 'A_MS/ACM', needsConfig: false, inHls: false, inMp4: false },
-  pcmu: { title: 'PCMU', rtp: g711('PCMU'), matroska: 'A_MS/ACM', needsConfig: false, inHls: false, inMp4: false },
-  aac: { title: 'AAC', rtp: null, matroska: 'A_AAC', needsConfig: true, inHls: true, inMp4: true },
+  opus: { title: 'Opus', rtp: OPUS, matroska: 'A_OPUS', needsConfig: false, inHls: 'requested', inMp4: false },
+  pcma: { title: 'PCMA', rtp: g711('PCMA'), matroska: 'A_MS/ACM', needsConfig: false, inHls: 'never', inMp4: false },
+  pcmu: { title: 'PCMU', rtp: g711('PCMU'), matroska: 'A_MS/ACM', needsConfig: false, inHls: 'never', inMp4: false },
+  aac: { title: 'AAC', rtp: null, matroska: 'A_AAC', needsConfig: true, inHls: 'always', inMp4: true },
 } as const satisfies Record<string, CodecFacts & { rtp: RtpAudioFormat | null }>
 
 export type VideoCodec = keyof typeof VIDEO

@@ -43,9 +43,11 @@ const X264_LIVE = [
 const AAC = words('-c:a aac -b:a 128k -ar 48000 -af aresample=async=1')
 
 /** Copies H.264 and encodes everything else as H.264, which every HLS player supports. */
-const liveVideo = ({ codec }: VideoTrack): readonly string[] => (CODECS[codec].inHls ? ['-c:v', 'copy'] : X264_LIVE)
+const liveVideo = ({ codec }: VideoTrack): readonly string[] =>
+  CODECS[codec].inHls === 'always' ? ['-c:v', 'copy'] : X264_LIVE
 
-const liveAudio = ({ codec }: AudioTrack): readonly string[] => (CODECS[codec].inHls ? ['-c:a', 'copy'] : AAC)
+const liveAudio = ({ codec }: AudioTrack): readonly string[] =>
+  CODECS[codec].inHls === 'always' ? ['-c:a', 'copy'] : AAC
 
 /** Added to all times of the output: an encoder's first frame may be a little before those of its source, which begin at 0. */
 export const HLS_OFFSET_MS = 10_000

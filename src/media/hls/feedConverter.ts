@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { CODECS } from '../codecs/codecs.ts'
 import { InStep } from '../convert/inStep.ts'
 import { HLS_OFFSET_MS, hlsArguments } from '../ffmpeg/arguments.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
@@ -11,7 +10,9 @@ export interface FeedConverterOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly name: string
-  /** Takes H.264 and AAC. Its `end` is called when the last converted frame was read. */
+  /** Whether a track passes as it is. Others become H.264 and AAC. */
+  readonly passes: (track: TrackInfo) => boolean
+  /** Its `end` is called when the last converted frame was read. */
   readonly out: FrameSink
   /** A process that takes frames without output for this long is killed, milliseconds. */
   readonly stallMs: number
@@ -27,11 +28,9 @@ const FIRST_AUDIO_MS = 2000
 /** The most frames that wait meanwhile. */
 const HELD_MAX = 1200
 
-const isPlain = ({ codec }: TrackInfo): boolean => CODECS[codec].inHls
-
 /**
- * Makes H.264 and AAC of a feed. What is H.264 and AAC already passes as it is. Audio alone is converted beside H.264;
- * other video is converted with its audio, by one process.
+ * Makes H.264 and AAC of what does not pass as it is. Audio alone is converted beside video that passes; other video is
+ * converted with its audio, by one process.
  */
 export class FeedConverter implements FrameSink {
   readonly #options: FeedConverterOptions
@@ -66,15 +65,15 @@ export class FeedConverter implements FrameSink {
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
-    const { out, clock } = this.#options
+    const { out, clock, passes } = this.#options
     this.#endProcess()
     this.#step.flush()
     this.#video = null
     this.#held = null
     this.#mux = null
-    if (tracks.every(isPlain)) return out.tracks(tracks)
+    if (tracks.every(passes)) return out.tracks(tracks)
     const video = tracks.find((track) => track.kind === 'video')
-    if (video !== undefined && isPlain(video)) {
+    if (video !== undefined && passes(video)) {
       this.#video = video
       this.#held = []
       this.#heldUntilMs = clock.monotonic() + FIRST_AUDIO_MS

@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { CODECS } from '../codecs/codecs.ts'
 import { MediaDates } from '../../core/hls/dates.ts'
 import type { SegmentStore } from '../../core/hls/facts.ts'
-import type { FeedRendition } from '../../core/hls/feedRungs.ts'
+import type { FeedRendition, HlsCodecs } from '../../core/hls/feedRungs.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from '../frame.ts'
 import { FeedConverter } from './feedConverter.ts'
@@ -10,6 +11,7 @@ import { FrameSampler } from './frameSampler.ts'
 import { FeedLadder, type LadderLoad } from './ladder/feedLadder.ts'
 import { type CutOptions, HlsPackager } from './packager.ts'
 import type { HlsRendition } from './rendition.ts'
+import { codecName } from './sampleEntries.ts'
 import { HlsStream } from './stream.ts'
 import type { StreamNumbers } from './streamNumbers.ts'
 
@@ -24,7 +26,7 @@ export interface SegmentOptions {
   readonly parts: boolean
 }
 
-export interface FeedStreamOptions {
+export interface FeedStreamOptions extends HlsRequest {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
@@ -36,12 +38,18 @@ export interface FeedStreamOptions {
   readonly numbers: StreamNumbers
   readonly source: FrameSource
   readonly segments: SegmentOptions
-  /** Renditions beside that of the source. */
-  readonly renditions: readonly FeedRendition[]
   /** What the machine can encode for them. */
   readonly load: LadderLoad
   /** A process that takes frames without output for this long is killed and restarted, milliseconds. */
   readonly stallMs: number
+}
+
+/** What the publisher's token requests of HLS. */
+export interface HlsRequest {
+  /** Beside the rendition of the source. */
+  readonly renditions: readonly FeedRendition[]
+  /** Default: `h264`. */
+  readonly hlsCodecs?: HlsCodecs
 }
 
 /** The rendition of what the publisher sends. */
@@ -65,6 +73,7 @@ export class FeedStream {
   readonly #stopping = new AbortController()
   #dates = new MediaDates()
   #source: FrameSource
+  #request: HlsRequest
   #converter: FeedConverter
   #unsubscribe: () => void = () => undefined
   #failures = 0
@@ -83,6 +92,7 @@ export class FeedStream {
     const cuts = { segmentSeconds: segments.targetSeconds, parts: segments.parts }
     this.#ladder = new FeedLadder({ ...options, stream: this.hls, source: rendition, cuts })
     this.#ladder.choose(options.renditions)
+    this.#request = options
     this.#sampler = this.#newSampler(rendition, cuts)
     this.#converter = this.#newConverter()
     this.lastRequestMs = clock.monotonic()
@@ -100,10 +110,11 @@ export class FeedStream {
   }
 
   /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
-  follow(source: FrameSource, renditions: readonly FeedRendition[]): void {
+  follow(source: FrameSource, request: HlsRequest): void {
     this.#source = source
+    this.#request = request
     this.#sampler.discontinue()
-    this.#ladder.choose(renditions)
+    this.#ladder.choose(request.renditions)
     this.#dates = new MediaDates()
     this.#subscribe()
   }
@@ -158,6 +169,7 @@ export class FeedStream {
       clock,
       name,
       stallMs,
+      passes: (track) => this.#passes(track),
       out: {
         tracks: (tracks) => this.#sampler.tracks(tracks),
         frame: (frame) => this.#frame(frame),
@@ -166,6 +178,17 @@ export class FeedStream {
       failed: (problem, ranMs) => void this.#failed(converter, problem, ranMs),
     })
     return converter
+  }
+
+  /**
+   * Whether a track stays as it is. Not what MP4 cannot describe, such as VP9 above profile 0; and not Opus beside other
+   * renditions, which share the audio: a player that needs their H.264 may need AAC, too.
+   */
+  #passes(track: TrackInfo): boolean {
+    const { hlsCodecs, renditions } = this.#request
+    const { inHls } = CODECS[track.codec]
+    if (inHls !== 'requested' || hlsCodecs !== 'source') return inHls === 'always'
+    return codecName(track) !== null && (track.kind === 'video' || renditions.length === 0)
   }
 
   /** The source replays its cached keyframe, so a stream that begins again has video at once. */

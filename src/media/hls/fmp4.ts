@@ -1,7 +1,9 @@
 import type { Sample } from '../../core/hls/facts.ts'
-import type { AudioTrack, TrackInfo, VideoTrack } from '../frame.ts'
+import type { TrackInfo } from '../frame.ts'
+import { ascii, box, full, u16, u32, u64, zeros } from './boxes.ts'
+import { codecName, sampleEntry } from './sampleEntries.ts'
 
-/** A writer of fragmented MP4 (ISO/IEC 14496-12) for H.264 and AAC, with any boundaries between fragments. */
+/** A writer of fragmented MP4 (ISO/IEC 14496-12), with any boundaries between fragments. */
 
 /** A track of an init segment. Its samples count in ticks of this timescale. */
 export interface Mp4Track {
@@ -63,17 +65,9 @@ export const declaredBitrateOf = (tracks: readonly TrackInfo[]): number =>
 
 /** The RFC 6381 names of the codecs, with commas between them; empty when one is not known. */
 export function codecsOf(tracks: readonly TrackInfo[]): string {
-  const names = tracks.map((track) => (track.kind === 'video' ? avcName(track) : aacName(track)))
+  const names = tracks.map(codecName)
   return names.includes(null) ? '' : names.join(',')
 }
-
-/** Profile, compatibility and level follow the version in an AVCDecoderConfigurationRecord. */
-const avcName = ({ codec, config }: VideoTrack): string | null =>
-  codec === 'h264' && config.length >= 4 ? `avc1.${Buffer.from(config.subarray(1, 4)).toString('hex')}` : null
-
-/** The first five bits are the audio object type (ISO/IEC 14496-3 section 1.6.2.1). */
-const aacName = ({ codec, config }: AudioTrack): string | null =>
-  codec === 'aac' && config[0] !== undefined ? `mp4a.40.${config[0] >> 3}` : null
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
@@ -82,28 +76,6 @@ const join = (head: Buffer, ...rest: readonly Uint8Array[]): Buffer => {
   joined.writeUInt32BE(joined.length)
   return joined
 }
-
-const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff])
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value >>> 0)
-  return bytes
-}
-function u64(value: number): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(BigInt(value))
-  return bytes
-}
-const zeros = (count: number): Buffer => Buffer.alloc(count)
-const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
-
-function box(type: string, ...content: readonly Uint8Array[]): Buffer {
-  const size = content.reduce((sum, { length }) => sum + length, 8)
-  return Buffer.concat([u32(size), ascii(type), ...content], size)
-}
-
-const full = (type: string, version: number, flags: number, ...content: readonly Uint8Array[]): Buffer =>
-  box(type, u32(version * 0x1000000 + flags), ...content)
 
 /** The identity: no rotation, no scaling. */
 const MATRIX = Buffer.concat([0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].map(u32))
@@ -138,7 +110,7 @@ function trak(track: Mp4Track): Buffer {
 const sampleTable = ({ info }: Mp4Track): Buffer =>
   box(
     'stbl',
-    full('stsd', 0, 0, u32(1), info.kind === 'video' ? avc1(info) : mp4a(info)),
+    full('stsd', 0, 0, u32(1), sampleEntry(info)),
     full('stts', 0, 0, u32(0)),
     full('stsc', 0, 0, u32(0)),
     full('stsz', 0, 0, u32(0), u32(0)),
@@ -146,40 +118,6 @@ const sampleTable = ({ info }: Mp4Track): Buffer =>
   )
 
 const trex = ({ id }: Mp4Track): Buffer => full('trex', 0, 0, u32(id), u32(1), zeros(12))
-
-/** The beginning of a sample entry: the data are in this file. */
-const ENTRY = Buffer.concat([zeros(6), u16(1)])
-
-/** A visual sample entry (section 12.1.3) with the decoder's configuration: 72 dpi, 24 bits of colour. */
-const avc1 = ({ width, height, config }: VideoTrack): Buffer =>
-  box(
-    'avc1',
-    Buffer.concat([ENTRY, zeros(16), u16(width), u16(height), u32(0x480000), u32(0x480000), u32(0), u16(1)]),
-    Buffer.concat([zeros(32), u16(24), u16(0xffff)]),
-    box('avcC', config),
-  )
-
-/** An audio sample entry (section 12.2.3): 16 bits, with the rate as far as its field can hold it. */
-const mp4a = ({ sampleRate, channels, config }: AudioTrack): Buffer =>
-  box(
-    'mp4a',
-    Buffer.concat([ENTRY, zeros(8), u16(channels), u16(16), zeros(4)]),
-    u32(sampleRate < 0x10000 ? sampleRate * 0x10000 : 0),
-    esds(config),
-  )
-
-/** MPEG-4 AAC with its AudioSpecificConfig (ISO/IEC 14496-1 section 7.2.6). */
-function esds(config: Uint8Array): Buffer {
-  const decoder = [Buffer.from([0x40, 0x15]), zeros(3), zeros(8), descriptor(5, config)]
-  return full('esds', 0, 0, descriptor(3, u16(0), zeros(1), descriptor(4, ...decoder), descriptor(6, Buffer.from([2]))))
-}
-
-/** The length has four bytes of seven bits each. */
-function descriptor(tag: number, ...content: readonly Uint8Array[]): Buffer {
-  const body = Buffer.concat(content)
-  const length = [21, 14, 7, 0].map((shift) => ((body.length >> shift) & 0x7f) | (shift > 0 ? 0x80 : 0))
-  return Buffer.concat([Buffer.from([tag, ...length]), body])
-}
 
 /** Flags of a sample (section 8.8.3.1): depends on no other; or depends on others and is no sync sample. */
 const KEY = 0x2000000

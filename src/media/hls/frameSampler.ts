@@ -1,7 +1,8 @@
 import { isGap } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
+import { opusSamples } from '../codecs/opus.ts'
 import type { AudioTrack, Frame, FrameSink, TrackInfo } from '../frame.ts'
-import { initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
+import { codecsOf, initOf, type Mp4Track, mp4Tracks } from './fmp4.ts'
 import type { HlsPackager } from './packager.ts'
 import { VideoGap } from './videoGap.ts'
 
@@ -75,7 +76,7 @@ interface Pending {
 }
 
 /**
- * Turns the frames of a feed, H.264 and AAC, into samples. The times of the stream go on over every discontinuity; the
+ * Turns the frames of a feed, of codecs that MP4 has, into samples. The times of the stream go on over every discontinuity; the
  * last frame before one gets the usual length, and what follows begins with a keyframe. While a source sends audio and no
  * video, its latest keyframe is shown again: playlists go on, and players play the audio.
  */
@@ -110,7 +111,7 @@ export class FrameSampler implements FrameSink {
   }
 
   tracks(tracks: readonly TrackInfo[]): void {
-    const described = mp4Tracks(tracks.every(({ config }) => config.length > 0) ? tracks : [])
+    const described = mp4Tracks(codecsOf(tracks) === '' ? [] : tracks)
     const init = initOf(described)
     if (init.equals(this.#init)) return
     this.discontinue()
@@ -306,12 +307,14 @@ const SHORT_FRAMES = 4
  */
 class AudioClock {
   readonly #rate: number
-  readonly #length: number
+  /** In samples. */
+  readonly #lengthOf: (data: Uint8Array) => number
   #next: number | null = null
 
-  constructor({ sampleRate, config }: AudioTrack) {
+  constructor({ codec, sampleRate, config }: AudioTrack) {
     this.#rate = sampleRate
-    this.#length = ((config[1] ?? 0) & SHORT_FRAMES) === 0 ? 1024 : 960
+    const usual = codec === 'aac' && ((config[1] ?? 0) & SHORT_FRAMES) === 0 ? 1024 : 960
+    this.#lengthOf = (data) => (codec === 'opus' ? (opusSamples(Buffer.from(data)) ?? usual) : usual)
   }
 
   /** The frame with its exact time. */
@@ -326,9 +329,10 @@ class AudioClock {
   sampleAt(us: number, data: Uint8Array): Sample | null {
     const exact = Math.round((us * this.#rate) / US)
     const next = this.#next ?? exact
-    if (exact < next - this.#length) return null
-    const dts = exact > next + this.#length ? exact : next
-    this.#next = dts + this.#length
-    return { dts, pts: dts, duration: this.#length, key: true, data }
+    const length = this.#lengthOf(data)
+    if (exact < next - length) return null
+    const dts = exact > next + length ? exact : next
+    this.#next = dts + length
+    return { dts, pts: dts, duration: length, key: true, data }
   }
 }

@@ -72,11 +72,11 @@ export class Hls {
     const { limits, ffmpeg, clock, log, load, numbers } = this.#options
     if (this.size >= limits.maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
-    const { feedId: id, media: source, renditions } = feed
+    const { feedId: id, media: source, renditions, hlsCodecs = 'h264' } = feed
     const store = this.#store
     const segments = this.#options.segments()
     const tools = { ffmpeg, clock, log, store, load, numbers }
-    const stream = new FeedStream({ ...tools, name, id, source, segments, renditions, stallMs: STALL_MS })
+    const stream = new FeedStream({ ...tools, name, id, source, segments, renditions, hlsCodecs, stallMs: STALL_MS })
     const packaged = { stream, feed, feedIds: [] }
     this.#packaged.add(packaged)
     this.#name(packaged, feed)
@@ -92,7 +92,7 @@ export class Hls {
       const { stream, feed: before } = packaged
       if (stream.ended || !isSameSource(before, feed) || (feed.secured && !before.secured)) continue
       this.#name(packaged, feed)
-      stream.follow(feed.media, feed.renditions)
+      stream.follow(feed.media, feed)
     }
   }
 

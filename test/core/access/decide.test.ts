@@ -29,6 +29,7 @@ const token: TokenSnapshot = {
   record: false,
   enableThumbnails: false,
   hlsRenditions: [],
+  hlsCodecs: 'h264',
   endSessionsOnUpdate: true,
   endAtExpiry: false,
   revokedJtis: new Set(),

@@ -134,6 +134,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     record: false,
     enableThumbnails: false,
     hlsRenditions: [],
+    hlsCodecs: 'h264',
     endSessionsOnUpdate: true,
     endAtExpiry: false,
     revokedJtis: new Set(revoked.jtis),

@@ -91,3 +91,14 @@ v0/media.m3u8
 v0/media.m3u8
 `)
 })
+
+test('a master playlist with several video codecs says which variant looks best', () => {
+  const variant = { bandwidth: 1000, averageBandwidth: 800, frameRate: 25 }
+  const source = { ...variant, rendition: 'v0', codecs: 'av01.0.08M.08,mp4a.40.2', size: { width: 1920, height: 1080 } }
+  const small = { ...variant, rendition: 'v480', codecs: 'avc1.64001f,mp4a.40.2', size: { width: 854, height: 480 } }
+  const alone = { ...variant, rendition: 'audio', codecs: 'mp4a.40.2', size: null }
+  const scores = (...variants: Parameters<typeof hlsMaster>[0]) =>
+    hlsMaster(variants, (rendition) => rendition).match(/(?<=SCORE=)\d+$/gm)
+  expect(scores(source, small, alone)).toEqual(['1080', '480', '1'])
+  expect(scores(small, alone)).toBeNull()
+})

@@ -27,6 +27,7 @@ describe('defaults', () => {
         multisource: true,
         priority: null,
         hlsRenditions: [],
+        hlsCodecs: 'h264',
         trackingId: null,
       },
     })

@@ -5,6 +5,29 @@ import { aToken, error, plainBody, value } from './samples.ts'
 const read = (hlsRenditions: unknown, kind: 'publish' | 'subscribe' = 'publish') =>
   readTokenCreate(kind, plainBody({ hlsRenditions }))
 
+describe('the codecs of HLS', () => {
+  const codecs = (hlsCodecs: unknown, kind: 'publish' | 'subscribe' = 'publish') =>
+    readTokenCreate(kind, plainBody({ hlsCodecs }))
+
+  it('are H.264 and AAC, or those of the publisher', () => {
+    for (const [sent, stored] of [
+      ['source', 'source'],
+      ['h264', 'h264'],
+      [null, 'h264'],
+    ])
+      expect(value(codecs(sent)).rules.hlsCodecs).toBe(stored)
+    expect(toTokenRecord(aToken({ hlsCodecs: 'source' }), '')).toMatchObject({ hlsCodecs: 'source' })
+    expect(toTokenRecord(aToken(), '')).not.toHaveProperty('hlsCodecs')
+  })
+
+  it('are refused by name where they are another word, or of a subscribe token', () => {
+    expect(Object.keys(error(codecs('hevc')))).toEqual(['hlsCodecs'])
+    expect(error(codecs('source', 'subscribe'))).toMatchObject({
+      hlsCodecs: [expect.stringContaining('only publish tokens')],
+    })
+  })
+})
+
 describe('renditions of a publish token', () => {
   it('are stored with the largest first', () => {
     const small = { height: 360, bitrate: 600_000 }

@@ -64,6 +64,7 @@ describe('an update', () => {
       enableThumbnails: true,
       multisource: false,
       hlsRenditions: [{ height: 480, bitrate: 900_000 }],
+      hlsCodecs: 'source',
       endSessionsOnUpdate: false,
       endAtExpiry: true,
     }

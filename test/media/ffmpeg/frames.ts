@@ -55,7 +55,19 @@ const AUDIO_ARGS: Record<AudioCodec, string[]> = {
 /** A test video and a tone that ffmpeg encodes, packet by packet, as ffprobe reads them. */
 export async function encoded(wanted: Wanted): Promise<Recorded> {
   const args = argsOf(wanted)
-  return deserialize(await keptOf(['frames', args], async () => serialize(await encode(args)))) as Recorded
+  const recorded = deserialize(await keptOf(['frames', args], async () => serialize(await encode(args)))) as Recorded
+  return { ...recorded, frames: inDecodeOrder(recorded.frames) }
+}
+
+/** ffprobe says the presentation time where it does not know the decode time. */
+function inDecodeOrder(frames: readonly Frame[]): Frame[] {
+  let latestUs = Number.POSITIVE_INFINITY
+  const backwards = frames.toReversed().map((frame) => {
+    if (frame.kind === 'audio') return frame
+    latestUs = Math.min(frame.decodeTimeUs, latestUs)
+    return { ...frame, decodeTimeUs: latestUs }
+  })
+  return backwards.toReversed()
 }
 
 function argsOf(wanted: Wanted): string[] {

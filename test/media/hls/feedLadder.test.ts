@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { HANG_TEXT } from '../../../src/core/channels/runs/hang.ts'
 import type { LoadControl } from '../../../src/core/channels/runs/load.ts'
 import type { SegmentFact } from '../../../src/core/hls/facts.ts'
+import { hlsMaster } from '../../../src/core/hls/master.ts'
 import { initName, segmentName } from '../../../src/core/hls/numbers.ts'
 import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
@@ -250,13 +251,34 @@ test('VP8 and Opus are converted, and the lower renditions are made of that', as
   expect(probe(stream, 'v144').codecs).toEqual(['h264', 'aac'])
 })
 
+test.each([
+  ['hevc', 'hvc1'],
+  ['av1', 'av01'],
+] as const)('%s stays as it is beside lower renditions in H.264, and all have AAC', async (video, tag) => {
+  const recorded = await encoded({ video, audio: 'opus', seconds: 4, gop: 50, size: '426x240' })
+  const { stream, warnings } = watch(recorded, { hlsCodecs: 'source' })
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
+  await expectAligned(stream, ['v144', 'v96'], 3)
+  expect(probe(stream, 'v0').codecs).toEqual([video, 'aac'])
+  expect(probe(stream, 'v144').codecs).toEqual(['h264', 'aac'])
+  for (const name of ['v144', 'v96']) expectSameFrames(stream, name)
+  const master = hlsMaster(stream.hls.variants(), (name) => name)
+  const said = master.matchAll(/CODECS="(....)[^,]*,(mp4a\.40\.2)".*SCORE=(\d+)$/gm)
+  expect(Array.from(said, ([, ...attributes]) => attributes)).toEqual([
+    [tag, 'mp4a.40.2', '240'],
+    ['avc1', 'mp4a.40.2', '144'],
+    ['avc1', 'mp4a.40.2', '96'],
+  ])
+  expect(warnings).toEqual([])
+})
+
 test('another publisher continues all renditions after the same discontinuity', async () => {
   const { stream } = watch(h264)
   await stream.hls.ready(READY_MS)
   await expectAligned(stream, ['v144', 'v96'], 2)
   const next = new Player(h264, 1, clock)
   open.push({ player: next, stream })
-  stream.follow(next, LADDER)
+  stream.follow(next, { renditions: LADDER })
   const count = segmentsOf(stream, 'v0').length
   await expectAligned(stream, ['v144', 'v96'], count + 2)
   for (const name of ['v0', 'v144', 'v96'])
@@ -273,7 +295,7 @@ test('when the source shrinks, the renditions that players know stay, and none i
   await expectAligned(stream, ['v144', 'v96'], 1)
   const next = new Player(small, 1, clock)
   open.push({ player: next, stream })
-  stream.follow(next, LADDER)
+  stream.follow(next, { renditions: LADDER })
   const count = segmentsOf(stream, 'v0').length
   await expectAligned(stream, ['v144', 'v96'], count + 2)
   expect(stream.hls.variants().map(({ rendition, size }) => [rendition, size])).toEqual([

@@ -62,7 +62,7 @@ test('a publisher whose packager is still finishing does not end the stream of t
   const { stream, source, processes } = scripted()
   const next = new Hub()
   source.end()
-  stream.follow(next, [])
+  stream.follow(next, { renditions: [] })
   processes[0]?.stopped()
   await new Promise(setImmediate)
   expect(stream.ended).toBe(false)

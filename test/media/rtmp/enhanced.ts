@@ -48,26 +48,13 @@ export function enhancedMessages({ tracks, frames }: Recorded): Message[] {
       ? enhancedVideo(fourccOf(track), PACKET.start, configOf(track))
       : enhancedAudio(fourccOf(track), PACKET.start, configOf(track)),
   )
-  return [...starts, ...withDecodeTimes(frames).map((frame) => frameMessage(frame, fourccs.get(frame.kind) ?? 'avc1'))]
+  return [...starts, ...frames.map((frame) => frameMessage(frame, fourccs.get(frame.kind) ?? 'avc1'))]
 }
 
 function fourccOf({ codec }: TrackInfo): Fourcc {
   const fourcc = FOURCC[codec]
   if (fourcc === undefined) throw new Error(`enhanced RTMP has no ${codec}`)
   return fourcc
-}
-
-/** ffprobe says the presentation time where it does not know the decode time. */
-function withDecodeTimes(frames: readonly Frame[]): Frame[] {
-  let latestUs = Number.POSITIVE_INFINITY
-  return frames
-    .toReversed()
-    .map((frame) => {
-      if (frame.kind === 'audio') return frame
-      latestUs = Math.min(frame.decodeTimeUs, latestUs)
-      return { ...frame, decodeTimeUs: latestUs }
-    })
-    .toReversed()
 }
 
 function frameMessage({ kind, key, data, timeUs, decodeTimeUs }: Frame, fourcc: Fourcc): Message {

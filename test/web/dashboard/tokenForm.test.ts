@@ -179,6 +179,7 @@ const FULL: TokenForm = {
   enableThumbnails: true,
   multisource: false,
   hlsRenditions: ['480p:1200', '360p:600'],
+  hlsCodecs: 'source',
   trackingId: 'site 7',
   expires: 'week',
 }
@@ -206,6 +207,7 @@ describe('the body', () => {
             { height: 480, bitrate: 1_200_000 },
             { height: 360, bitrate: 600_000 },
           ],
+          hlsCodecs: 'source',
           trackingId: null,
         },
       },
@@ -244,6 +246,7 @@ describe('the body', () => {
       bindIpsOnUsage: '',
       countryRule: 'denied',
       hlsRenditions: [],
+      hlsCodecs: 'source',
       record: true,
     })
     expect(body).toEqual({
@@ -253,6 +256,7 @@ describe('the body', () => {
       allowedCountries: [],
       deniedCountries: ['DE'],
       hlsRenditions: [],
+      hlsCodecs: 'source',
       record: true,
     })
     expect(readTokenUpdate('publish', body).ok).toBe(true)

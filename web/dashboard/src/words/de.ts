@@ -703,6 +703,9 @@ export const de: Sentences = {
           },
         },
       },
+      hlsCodecs: 'Codecs über HLS behalten',
+      hlsCodecsHint:
+        'HEVC, AV1, VP9 und Opus bleiben, wie sie sind, für Player, die sie können. Aus: H.264 und AAC für alle.',
       renditions: 'Kleinere Renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

@@ -694,6 +694,9 @@ export const en = {
           },
         },
       },
+      hlsCodecs: 'Keep codecs over HLS',
+      hlsCodecsHint:
+        'HEVC, AV1, VP9 and Opus stay as they are, for players that have them. Off: H.264 and AAC for all.',
       renditions: 'Smaller renditions',
       renditionsPlaceholder: '480p:1200, 360p:600',
       renditionsHint:

@@ -226,6 +226,7 @@ export function SwitchFields(props: FieldsProps) {
           <FlagSwitch key={name} name={name} {...props} />
         ))}
       </div>
+      {props.kind === 'publish' && <CodecsSwitch {...props} />}
       {props.kind === 'publish' && <RenditionsField {...props} />}
     </>
   )
@@ -244,6 +245,15 @@ function FlagSwitch({ name, ...props }: FieldsProps & { readonly name: FormFlag 
     />
   )
 }
+
+const CodecsSwitch = (props: FieldsProps) => (
+  <Toggle
+    label={text.hlsCodecs}
+    note={text.hlsCodecsHint}
+    isOn={props.form.hlsCodecs === 'source'}
+    onChange={(isOn) => setter(props)('hlsCodecs')(isOn ? 'source' : 'h264')}
+  />
+)
 
 function RenditionsField(props: FieldsProps) {
   const { form, errors } = props

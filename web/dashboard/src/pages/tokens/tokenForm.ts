@@ -6,6 +6,9 @@ export type TokenKind = 'publish' | 'subscribe'
 /** Which of the two lists of countries a token has; they exclude each other. */
 export type CountryRule = 'allowed' | 'denied'
 
+/** Of HLS: H.264 and AAC, or what the publisher sends. */
+export type HlsCodecs = 'h264' | 'source'
+
 export type ExpiryChoice = 'never' | 'hour' | 'day' | 'week' | 'date'
 
 interface FlagFacts {
@@ -48,6 +51,7 @@ export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly countryRule: CountryRule
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
   readonly hlsRenditions: readonly string[]
+  readonly hlsCodecs: HlsCodecs
   readonly trackingId: string
   readonly expires: ExpiryChoice
   /** Local date and time of an input, for the choice `date`. */
@@ -64,6 +68,7 @@ export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean |
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
+  readonly hlsCodecs?: 'source' | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
 }
 
@@ -77,6 +82,7 @@ export const emptyForm: TokenForm = {
   countryRule: 'allowed',
   ...eachFlag((name) => FLAGS[name].byDefault),
   hlsRenditions: [],
+  hlsCodecs: 'h264',
   trackingId: '',
   expires: 'never',
   expiresAt: '',
@@ -96,6 +102,7 @@ export function formOf(token: StoredToken): TokenForm {
     countryRule: isDenied ? 'denied' : 'allowed',
     ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
+    hlsCodecs: token.hlsCodecs ?? 'h264',
     trackingId: token.tracking?.trackingId ?? '',
   }
 }
@@ -123,13 +130,18 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
     bindIpsOnUsage: whole(form.bindIpsOnUsage),
     [`${form.countryRule}Countries`]: filled(form.countries),
     ...changedFlags(kind, emptyForm, form),
-    ...(kind === 'publish' ? { hlsRenditions: filled(form.hlsRenditions)?.map(renditionOf) } : trackingBody(form)),
+    ...(kind === 'publish' ? hlsBody(form) : trackingBody(form)),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
 const changedFlags = (kind: TokenKind, before: TokenForm, now: TokenForm) =>
   Object.fromEntries(flagsOf(kind).map((name) => [name, changed(before[name], now[name])]))
+
+const hlsBody = ({ hlsRenditions, hlsCodecs }: TokenForm) => ({
+  hlsRenditions: filled(hlsRenditions)?.map(renditionOf),
+  hlsCodecs: changed(emptyForm.hlsCodecs, hlsCodecs),
+})
 
 const trackingBody = ({ trackingId }: TokenForm) => ({
   tracking: trackingId === '' ? undefined : { trackingId },
@@ -151,7 +163,10 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     ...countryChanges(before, now),
     ...changedFlags(kind, before, now),
     ...(kind === 'publish'
-      ? { hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)) }
+      ? {
+          hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
+          hlsCodecs: changed(before.hlsCodecs, now.hlsCodecs),
+        }
       : {}),
   }
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
@@ -214,5 +229,6 @@ const FIELDS = [
   'allowedCountries',
   'deniedCountries',
   'hlsRenditions',
+  'hlsCodecs',
   'tracking',
 ]
