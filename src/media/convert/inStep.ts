@@ -37,6 +37,11 @@ export class InStep {
     this.#release()
   }
 
+  /** The first audio comes next: video waits for it. */
+  begin(): void {
+    this.#audioUs = Number.NEGATIVE_INFINITY
+  }
+
   /** Releases all frames at once: the clock changes, or the source ended. */
   flush(): void {
     this.#audioUs = null

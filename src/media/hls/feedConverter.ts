@@ -185,6 +185,8 @@ export class FeedConverter implements FrameSink {
   #converted(tracks: readonly TrackInfo[]): void {
     this.#step.flush()
     this.#options.out.tracks(this.#video === null ? tracks : [this.#video, ...tracks])
+    // The audio of all that was held comes now, faster than it plays.
+    if (this.#held !== null) this.#step.begin()
     this.#releaseHeld()
   }
 

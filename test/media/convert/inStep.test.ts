@@ -14,6 +14,7 @@ function stepping() {
   return {
     clock,
     passed,
+    begin: () => step.begin(),
     flush: () => step.flush(),
     video: (ms: number) => step.video(frame('video', ms)),
     audio: (ms: number) => step.audio(frame('audio', ms)),
@@ -36,6 +37,19 @@ test('video does not wait before the first audio', () => {
   video(0)
   video(33)
   expect(passed).toEqual(['video 0', 'video 33'])
+})
+
+test('video that came before the first audio waits for the audio of its time, but not for long', () => {
+  const { begin, video, audio, passed, clock } = stepping()
+  begin()
+  for (const ms of [0, 33, 66]) video(ms)
+  expect(passed).toEqual([])
+  audio(0)
+  audio(40)
+  expect(passed).toEqual(['audio 0', 'video 0', 'audio 40', 'video 33'])
+  clock.advance(200)
+  video(99)
+  expect(passed.slice(4)).toEqual(['video 66', 'video 99'])
 })
 
 test('video does not wait for missing audio until it returns', () => {
