@@ -3,7 +3,7 @@ import type { PushedKeys } from '../services/pushedKeys.ts'
 import type { IngestParts } from '../edge/ingest/broadcast.ts'
 import { admitStreamKeys } from '../edge/ingest/streamKeys.ts'
 import type { MediaEngine } from '../media/engine.ts'
-import { Hub } from '../media/hub.ts'
+import { Hub, TimedHub } from '../media/hub.ts'
 import { engineFeeds } from '../media/engineFeeds.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
@@ -31,7 +31,7 @@ export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measure
   })
   return {
     ctx,
-    makeHub: () => new Hub(),
+    makeHub: (utcTime) => (utcTime === null ? new Hub() : new TimedHub(utcTime, ctx.clock)),
     streamKeys: admitStreamKeys({
       ctx,
       pushed,

@@ -47,6 +47,8 @@ export interface PublishOffer {
   readonly offer: string
   /** Preferred video codec, in lower case (`?codec=` of WHIP); null: the first supported one of the offer. */
   readonly codec: string | null
+  /** The medium that is not taken: its m-line gets `inactive`. Null or absent: both are. */
+  readonly without?: 'audio' | 'video' | null
 }
 
 export interface ViewOffer {

@@ -1,3 +1,5 @@
+import type { Clock } from '../base/clock.ts'
+import { withUserData } from './codecs/h264.ts'
 import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
 
 export interface HubLimits {
@@ -91,6 +93,38 @@ export class Hub implements FrameSink, FrameSource {
   #forgetGroup(): void {
     this.#group = []
     this.#groupBytes = 0
+  }
+}
+
+/** The name of the time in pictures that players of other services know: milliseconds since 1970 in 8 bytes. */
+const TIME_UUID = Buffer.from('9a21f3be31f04b78b0bec7f7dbb97250', 'hex')
+
+/** Writes into pictures of H.264 when they came, unless their publisher has written its own time there. */
+export class TimedHub extends Hub {
+  readonly #which: 'all' | 'keyframes'
+  readonly #clock: Pick<Clock, 'now'>
+  #isH264 = false
+
+  constructor(which: 'all' | 'keyframes', clock: Pick<Clock, 'now'>) {
+    super()
+    this.#which = which
+    this.#clock = clock
+  }
+
+  override tracks(tracks: readonly TrackInfo[]): void {
+    this.#isH264 = tracks.some(({ codec }) => codec === 'h264')
+    super.tracks(tracks)
+  }
+
+  override frame(frame: Frame): void {
+    const isTimed = this.#isH264 && frame.kind === 'video' && (frame.key || this.#which === 'all')
+    super.frame(isTimed ? { ...frame, data: this.#timed(frame.data) } : frame)
+  }
+
+  #timed({ buffer, byteOffset, length }: Uint8Array): Buffer {
+    const time = Buffer.alloc(8)
+    time.writeBigUInt64BE(BigInt(Math.floor(this.#clock.now())))
+    return withUserData(Buffer.from(buffer, byteOffset, length), TIME_UUID, time)
   }
 }
 

@@ -15,7 +15,7 @@ export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
 
 /** A feed on the air at this node: a publisher whose media has begun. */
 export interface ActiveFeed extends FeedFacts {
-  /** The token asks for recordings, and the publisher does not object. */
+  /** The publisher asks to be recorded, or else its token does. */
   readonly record: boolean
   /** The token asks for thumbnails. */
   readonly thumbnails: boolean
@@ -48,8 +48,8 @@ export interface ActiveSession {
   readonly cut: Cut
   /** Released when the session is removed here, however it ended. */
   readonly slot: SessionSlot
-  /** The publisher asks not to be recorded. */
-  readonly noRecord: boolean
+  /** Whether the publisher asks to be recorded; null: its token says. */
+  readonly record: boolean | null
   /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */

@@ -90,17 +90,24 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     expect((await at.ctx.store.read.sessions.get(session.id))?.endedAtMs).toBe(clock.now())
   })
 
-  it('are not recorded when their publisher does not want it, whatever the token says', async () => {
-    const { token } = await makeToken(at, 'publish', { record: true })
-    for (const noRecord of [true, false]) {
+  it.each([
+    [true, null, true],
+    [true, false, false],
+    [false, null, false],
+    [false, true, true],
+  ])(
+    'are recorded as their token says (%s), unless their publisher says otherwise (%s)',
+    async (byToken, byPublisher, expected) => {
+      const { token } = await makeToken(at, 'publish', { record: byToken })
       const attempt = { ...attemptOf({ presented: token }), action: 'publish' as const }
-      const admitted = await admitPublisher(at.ctx, attempt, { sourceId: null, noRecord, cut: async () => undefined })
+      const request = { sourceId: null, record: byPublisher, cut: async () => undefined }
+      const admitted = await admitPublisher(at.ctx, attempt, request)
       if (!admitted.ok) throw new Error(admitted.message)
       const feed = await goLive(at.ctx, admitted.session.id, silentMedia)
-      expect(feed?.record).toBe(!noRecord)
+      expect(feed?.record).toBe(expected)
       await close(admitted.session)
-    }
-  })
+    },
+  )
 
   it('end a lost publisher at its last media, not when it was given up', async () => {
     const { token } = await makeToken(at, 'publish')

@@ -70,6 +70,22 @@ describe('WHIP to WHEP', () => {
     await closeAll()
   })
 
+  test.each([
+    ['audioOnly', ['audio/opus']],
+    ['videoOnly', ['video/VP8']],
+  ])('with %s in its address a publisher sends nothing else', async (parameter, codecs) => {
+    const publisher = await open()
+    const request = { url: `${stage.whip('half')}?${parameter}`, token: (await publishToken()).token, codec: 'vp8' }
+    expect(await publisher.publish(request)).toBe('ok')
+    const viewer = await view('half')
+    const moves = ({ frames, audioBytes }: Awaited<ReturnType<Peer['figures']>>) => Math.max(frames, audioBytes) > 10
+    await expect.poll(() => viewer.figures(), { timeout: 60_000, interval: 100 }).toSatisfy(moves)
+    expect((await viewer.figures()).codecs).toEqual(codecs)
+    const { frames, audioBytes } = await publisher.figures()
+    expect(Math.min(frames, audioBytes)).toBe(0)
+    await closeAll()
+  })
+
   test('sources of one name are kept apart', async () => {
     const token = await publishToken()
     await broadcast('two', token, { sourceId: 'left', codec: 'h264' })

@@ -118,6 +118,21 @@ describe('an offer', () => {
     expect(engine.asked).toMatchObject([{ kind: 'publish', room, sourceId: 'main', codec: 'h264', offer: OFFER }])
   })
 
+  test.each([
+    ['audioOnly', 'video'],
+    ['videoOnly', 'audio'],
+    ['noAudio=true', 'audio'],
+    ['fps=30', null],
+  ])('of a publisher with %s leaves out: %s', async (query, without) => {
+    expect((await offer(`/api/whip/studio?${query}`, bearer(publish))).status).toBe(201)
+    expect(engine.asked).toMatchObject([{ kind: 'publish', without }])
+  })
+
+  test('of a viewer takes no parameters of publishers', async () => {
+    const path = `/api/whep/${sluice.accountId}/show?simulcastId=a&priority=3&audioOnly&videoOnly`
+    expect((await offer(path, {})).status).toBe(201)
+  })
+
   test('of a viewer of an open stream needs no token', async () => {
     const answer = await offer(`/api/whep/${sluice.accountId}/show`, {})
     expect(answer.status).toBe(201)
@@ -196,6 +211,9 @@ describe('a refusal is plain text, and does not reach the engine', () => {
     ['an unknown codec', 400, 'application/sdp', OFFER, '?codec=h266'],
     ['a source id with control characters', 400, 'application/sdp', OFFER, '?sourceId=a%00b'],
     ['a source id that is too long', 400, 'application/sdp', OFFER, `?sourceId=${'a'.repeat(129)}`],
+    ['a parameter that is not built', 400, 'application/sdp', OFFER, '?simulcastId=high'],
+    ['a parameter of another protocol', 400, 'application/sdp', OFFER, '?enableUTCInsertion'],
+    ['parameters that exclude each other', 400, 'application/sdp', OFFER, '?audioOnly&videoOnly'],
     ['a path that is no UTF-8', 400, 'application/sdp', OFFER, '%ff'],
   ])('%s: %i', async (_, status, type, body, query) => {
     const answer = await offer(`/api/whip/show${query}`, { ...bearer(publish), 'content-type': type }, body)

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
-import { Hub } from '../../src/media/hub.ts'
+import { Hub, TimedHub } from '../../src/media/hub.ts'
 
 const video = (version = 1): TrackInfo => ({
   kind: 'video',
@@ -215,3 +215,17 @@ function partsOf(got: Listener['got']): { tracks: readonly TrackInfo[]; frames: 
 }
 
 const isTracks = (one: unknown): one is readonly TrackInfo[] => Array.isArray(one)
+
+test('times are written into pictures of H.264 only', () => {
+  const coded = { ...key(), data: Buffer.from([0, 0, 0, 2, 0x65, 1]) }
+  const bytesOf = (tracks: readonly TrackInfo[], one: Frame): number => {
+    const hub = new TimedHub('all', { now: () => 1_700_000_000_000.5 })
+    hub.tracks(tracks)
+    const { got } = listen(hub)
+    hub.frame(one)
+    return (got.at(-1) as Frame).data.length
+  }
+  expect(bytesOf([video(), audio], coded)).toBeGreaterThan(coded.data.length)
+  expect(bytesOf([{ ...video(), codec: 'hevc' } as TrackInfo, audio], coded)).toBe(coded.data.length)
+  expect(bytesOf([audio], { ...audioFrame(), data: coded.data })).toBe(coded.data.length)
+})

@@ -58,7 +58,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     media: null,
     bytes: { bytesIn: 0, bytesOut: 0 },
     written: { bytesIn: 0, bytesOut: 0 },
-    noRecord: false,
+    record: null,
     ending: null,
   }
 }

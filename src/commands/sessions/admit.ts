@@ -18,8 +18,8 @@ import { noteViewAttempt, noteViewer } from './viewing.ts'
 export interface SessionRequest {
   /** The source of the stream; null: the source without a name. */
   readonly sourceId: string | null
-  /** True: this broadcast is not recorded, whatever its token says. */
-  readonly noRecord?: boolean
+  /** Whether this broadcast is recorded; null or absent: as its token says. */
+  readonly record?: boolean | null
   /** True: another node redirected this client here, so this node does not redirect it again. */
   readonly isHandedOver?: boolean
   /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
@@ -270,7 +270,7 @@ function entryOf(
   return {
     session,
     cut: sessionRequest.cut,
-    noRecord: sessionRequest.noRecord === true,
+    record: sessionRequest.record ?? null,
     slot,
     request,
     tokenHash: null,

@@ -32,7 +32,7 @@ export async function goLive(
   const { node: _node, ...facts } = begun.feed
   const feed: ActiveFeed = {
     ...facts,
-    record: token?.record === true && !entry.noRecord,
+    record: entry.record ?? token?.record === true,
     thumbnails: token?.enableThumbnails === true,
     renditions: token?.hlsRenditions ?? [],
     hlsCodecs: token?.hlsCodecs ?? 'h264',

@@ -1,31 +1,122 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { PROTOCOL_FACTS, type Protocol } from '../access/protocols.ts'
+
 /** What a publisher adds to its address, whatever its protocol. */
 export interface PublishingParameters {
-  /** This broadcast is not recorded, although its token asks for recordings. */
-  readonly noRecord: boolean
+  /** Whether this broadcast is recorded; null: as its token says. */
+  readonly record: boolean | null
+  /** The medium that is not taken of it; null: both are. */
+  readonly without: 'audio' | 'video' | null
+  /** The pictures of H.264 that get the time of their arrival; null: none. */
+  readonly utcTime: 'all' | 'keyframes' | null
   /** The names of those that have no effect, for the log; some of them, without what is no name. */
   readonly unknown: readonly string[]
 }
+
+/** Of a publisher whose address has none. */
+export const NO_PARAMETERS: PublishingParameters = { record: null, without: null, utcTime: null, unknown: [] }
+
+interface Parameter {
+  /** A switch may come without a value, a number of 0 asks for nothing, and a text is there with any value. */
+  readonly type: 'switch' | 'number' | 'text'
+  /** Another spelling. */
+  readonly alias?: string
+  /** The protocols that it works with. Absent: all. */
+  readonly ways?: readonly Protocol[]
+  /** It changes what this one does, and means nothing without it. */
+  readonly with?: string
+  /** What it sets; a text: why an address with it is refused, instead of ignoring what it asks for. */
+  readonly effect: Partial<PublishingParameters> | string
+}
+
+const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP'
+
+/** Media over them comes as whole frames, which Sluice may change. */
+const FRAMES: readonly Protocol[] = ['rtmp']
+
+/** Each parameter of an address, once. If several set the same, the last row wins. */
+const PARAMETERS: Readonly<Record<string, Parameter>> = {
+  record: { type: 'switch', effect: { record: true } },
+  noRecord: { type: 'switch', effect: { record: false } },
+  // Nothing is sent on, so it asks for nothing.
+  noRestream: { type: 'switch', alias: 'norestream', effect: {} },
+  audioOnly: { type: 'switch', effect: { without: 'video' } },
+  videoOnly: { type: 'switch', effect: { without: 'audio' } },
+  noAudio: { type: 'switch', effect: { without: 'audio' } },
+  enableUTCInsertion: { type: 'switch', ways: FRAMES, effect: { utcTime: 'all' } },
+  seiKeyFrameOnly: { type: 'switch', with: 'enableUTCInsertion', effect: { utcTime: 'keyframes' } },
+  simulcastId: { type: 'text', effect: NO_LAYERS },
+  priority: { type: 'number', effect: 'a new publisher of a source replaces the one before it' },
+  intraOnlyForwarding: { type: 'switch', effect: 'viewers get every picture' },
+  extraLatency: { type: 'number', effect: 'media is passed on as it arrives' },
+}
+
+/** The name in the table of each spelling. */
+const NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(PARAMETERS).flatMap(([name, { alias = name }]) => [
+    [name, name],
+    [alias, name],
+  ]),
+)
 
 const UNKNOWN_MAX = 8
 const NAME = /^[\w.-]{1,32}$/
 
 /**
- * Reads the query of a publisher. Parameters may belong to other servers, so that none is a reason to refuse.
+ * Reads the query of a publisher. Parameters that Sluice does not know may belong to other servers, so they are no reason to
+ * refuse. One that it knows and cannot do is: the error is a sentence for the publisher, with its name.
  *
  * @param others names that the protocol reads itself
  */
 export function readPublishing(
   query: Iterable<readonly [string, string]>,
+  protocol: Protocol,
   others: readonly string[],
-): PublishingParameters {
-  const all = [...query]
-  const value = all.find(([name]) => name === 'noRecord')?.[1]
-  const unknown = all.map(([name]) => name).filter((name) => name !== 'noRecord' && !others.includes(name))
-  return { noRecord: value !== undefined && isOn(value), unknown: someOf(unknown) }
+): Result<PublishingParameters, string> {
+  const all = [...query].filter(([name]) => !others.includes(name))
+  const given = givenOf(all)
+  const problem = problemOf(given, protocol)
+  if (problem !== null) return err(problem)
+  const unknown = someOf(all.map(([name]) => name).filter((name) => !NAMES.has(name)))
+  const effects = Object.entries(PARAMETERS).flatMap(([name, { effect }]) =>
+    typeof effect === 'string' || !given.has(name) ? [] : [effect],
+  )
+  return ok(effects.reduce<PublishingParameters>((set, more) => ({ ...set, ...more }), { ...NO_PARAMETERS, unknown }))
 }
 
-/** A switch may come without a value. */
-const isOn = (value: string): boolean => !['false', '0'].includes(value.toLowerCase())
+/** Those that ask for something. The first value counts. */
+function givenOf(query: readonly (readonly [string, string])[]): ReadonlySet<string> {
+  const values = new Map<string, string>()
+  for (const [spelling, value] of query) {
+    const name = NAMES.get(spelling)
+    if (name !== undefined && !values.has(name)) values.set(name, value)
+  }
+  return new Set([...values].filter(([name, value]) => asks(PARAMETERS[name]?.type, value)).map(([name]) => name))
+}
+
+function asks(type: Parameter['type'] | undefined, value: string): boolean {
+  if (type === 'switch') return !['false', '0'].includes(value.toLowerCase())
+  return type === 'text' || Number(value) !== 0
+}
+
+function problemOf(given: ReadonlySet<string>, protocol: Protocol): string | null {
+  for (const name of given) {
+    const problem = rowProblem(name, given, protocol)
+    if (problem !== null) return problem
+  }
+  const other = given.has('videoOnly') ? 'videoOnly' : 'noAudio'
+  return given.has('audioOnly') && given.has(other) ? `audioOnly and ${other} exclude each other` : null
+}
+
+function rowProblem(name: string, given: ReadonlySet<string>, protocol: Protocol): string | null {
+  const row = PARAMETERS[name]
+  if (row === undefined) return null
+  if (typeof row.effect === 'string') return `${name} is not supported: ${row.effect}`
+  if (row.ways?.includes(protocol) === false) return `${name} works only over ${titlesOf(row.ways)}`
+  return row.with === undefined || given.has(row.with) ? null : `${name} needs ${row.with}`
+}
+
+const titlesOf = (ways: readonly Protocol[]): string => ways.map((way) => PROTOCOL_FACTS[way].title).join(' and ')
 
 const someOf = (names: readonly string[]): string[] =>
   [...new Set(names)].filter((name) => NAME.test(name)).slice(0, UNKNOWN_MAX)

@@ -160,7 +160,7 @@ const publishNotBuilt = () => ({
   originCluster: originCluster(),
   integrationId: notBuilt('there are no integrations', ['None']),
   displaySrtPassphrase: notBuilt('broadcasts do not come over SRT'),
-  enableUTCInsertion: notBuilt('no time is written into the picture'),
+  enableUTCInsertion: notBuilt('add it to the address of the publisher'),
 })
 
 export const CreatePublishToken = Type.Object(

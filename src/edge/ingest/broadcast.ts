@@ -13,8 +13,8 @@ import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 
 export interface IngestParts {
   readonly ctx: Context
-  /** Makes the hub that distributes the media of a publication. */
-  readonly makeHub: () => FrameSink & FrameSource
+  /** Makes the hub that distributes the media of a publication, and writes times into its pictures. */
+  readonly makeHub: (utcTime: PublishingParameters['utcTime']) => FrameSink & FrameSource
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media. */
   readonly feed: (feed: ActiveFeed, media: FrameSource) => void
   /** Decides on the key of a push ingest. */
@@ -90,12 +90,12 @@ async function broadcast(
   const admitted = await admitPublisher(
     ctx,
     { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
-    { sourceId, noRecord: parameters.noRecord, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
+    { sourceId, record: parameters.record, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
   const { session } = admitted
   noteUnknownParameters(ctx, session, parameters)
-  const sink = new Broadcast(parts, session, connection)
+  const sink = new Broadcast(parts, session, connection, parameters)
   return {
     ok: true,
     sink,
@@ -104,7 +104,10 @@ async function broadcast(
   }
 }
 
-/** The media of a session. The feed goes on the air with its first tracks. */
+/** A publisher of which nothing is taken for this long is told so. Microseconds of its own clock. */
+const NOTHING_TAKEN_US = 5_000_000
+
+/** The media of a session that is taken. The feed goes on the air with its first tracks. */
 class Broadcast implements FrameSink {
   /** Video frames so far. */
   frames = 0
@@ -112,16 +115,26 @@ class Broadcast implements FrameSink {
   readonly #session: Session
   readonly #connection: PublisherConnection
   readonly #hub: FrameSink & FrameSource
+  readonly #without: PublishingParameters['without']
   #began = false
+  #leftOutSinceUs: number | null = null
 
-  constructor(parts: IngestParts, session: Session, connection: PublisherConnection) {
+  constructor(
+    parts: IngestParts,
+    session: Session,
+    connection: PublisherConnection,
+    { without, utcTime }: PublishingParameters,
+  ) {
     this.#parts = parts
     this.#session = session
     this.#connection = connection
-    this.#hub = parts.makeHub()
+    this.#without = without
+    this.#hub = parts.makeHub(utcTime)
   }
 
-  tracks(tracks: Parameters<FrameSink['tracks']>[0]): void {
+  tracks(all: Parameters<FrameSink['tracks']>[0]): void {
+    const tracks = all.filter(({ kind }) => kind !== this.#without)
+    if (tracks.length === 0) return
     this.#hub.tracks(tracks)
     noteTracks(this.#parts.ctx, this.#session.id, tracks)
     if (this.#began) return
@@ -130,8 +143,18 @@ class Broadcast implements FrameSink {
   }
 
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
+    if (frame.kind === this.#without) return this.#leftOut(frame.timeUs)
     if (frame.kind === 'video') this.frames += 1
     this.#hub.frame(frame)
+  }
+
+  /** Ends a broadcast that has nothing else. */
+  #leftOut(timeUs: number): void {
+    if (this.#began) return
+    this.#leftOutSinceUs ??= timeUs
+    if (timeUs - this.#leftOutSinceUs < NOTHING_TAKEN_US) return
+    const [left, missing] = this.#without === 'video' ? ['video', 'audio'] : ['audio', 'video']
+    void this.#connection.cut(`No ${missing} came, and the address asks to leave the ${left} out`)
   }
 
   end(): void {

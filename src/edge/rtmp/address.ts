@@ -21,9 +21,10 @@ function streamOf(name: string, query: URLSearchParams): Destination {
   const sourceId = query.get('sourceId') ?? ''
   const problem = sourceIdProblem(sourceId)
   if (problem !== null) return { kind: 'none', why: problem }
-  const parameters = readPublishing(query, READ_HERE)
-  const presented = presentedToken(query)
-  return { kind: 'stream', streamName: decoded(name), presented, sourceId: sourceId || null, parameters }
+  const parameters = readPublishing(query, 'rtmp', READ_HERE)
+  if (!parameters.ok) return { kind: 'none', why: parameters.error }
+  const [presented, streamName] = [presentedToken(query), decoded(name)]
+  return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
 }
 
 const READ_HERE = ['token', 't', 'sourceId']

@@ -1,6 +1,6 @@
 import type { JoinedFrame, VideoReader } from './codec.ts'
 import { BitReader } from './bits.ts'
-import { videoFrameOf, withoutEmulation } from './h264Config.ts'
+import { videoFrameOf, withEmulation, withoutEmulation } from './h264Config.ts'
 
 /**
  * H.264 over RTP, RFC 6184 with packetization-mode 1: single NAL units, STAP-A and FU-A. Frames consist of NAL units with
@@ -85,6 +85,26 @@ function isIntra(slice: Buffer): boolean {
   return bits.unsigned() % 5 === 2
 }
 
+const USER_DATA_UNREGISTERED = 5
+
+/**
+ * Puts user data in front of the picture in a frame (sections 7.3.2.3.1 and D.1.7). A frame that has data with this UUID, or no
+ * picture, stays as it is.
+ *
+ * @param uuid 16 bytes
+ * @param data at most 200 bytes
+ */
+export function withUserData(frame: Buffer, uuid: Buffer, data: Buffer): Buffer {
+  const nals = splitNals(frame) ?? []
+  const at = nals.findIndex((nal) => typeOf(nal) >= NAL_SLICE && typeOf(nal) <= NAL_IDR)
+  const before = nals.slice(0, Math.max(at, 0))
+  if (at < 0 || before.some((nal) => typeOf(nal) === NAL_SEI && nal.includes(uuid))) return frame
+  const header = Buffer.from([USER_DATA_UNREGISTERED, uuid.length + data.length])
+  const message = withEmulation(Buffer.concat([header, uuid, data, TRAILING_BITS]))
+  return lengthPrefixed([...before, Buffer.concat([Buffer.from([NAL_SEI]), message]), ...nals.slice(at)])
+}
+
+const TRAILING_BITS = Buffer.from([0x80])
 const RECOVERY_POINT = 6
 /** More than encoders write in front of it. */
 const SEI_MAX_BYTES = 1024

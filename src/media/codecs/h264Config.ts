@@ -168,3 +168,15 @@ export function withoutEmulation(bytes: Buffer): Buffer {
   const rest = [...bytes].filter((byte, at) => byte !== 3 || at < 2 || bytes[at - 1] !== 0 || bytes[at - 2] !== 0)
   return Buffer.from(rest)
 }
+
+/** Puts a 3 in front of each byte that would make a start code, or its beginning, with two zeros before it. */
+export function withEmulation(bytes: Buffer): Buffer {
+  let zeros = 0
+  const written = [...bytes].flatMap((byte) => {
+    const isEscaped = zeros === 2 && byte <= 3
+    if (byte === 0) zeros = isEscaped ? 1 : Math.min(2, zeros + 1)
+    else zeros = 0
+    return isEscaped ? [3, byte] : [byte]
+  })
+  return Buffer.from(written)
+}

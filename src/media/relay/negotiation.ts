@@ -5,7 +5,7 @@ import type { Source } from './forward/source.ts'
 import type { PublisherLine } from './inbound/publisher.ts'
 import type { DownTrackOptions } from './outbound/downTrack.ts'
 import type { AnsweredIdle, AnsweredMedia, AnsweredView } from './wire/sdp/answer.ts'
-import { type ChosenCodec, chooseIdle, type WantedTracks } from './wire/sdp/choose.ts'
+import { type ChosenCodec, chooseForPublisher, chooseIdle, type WantedTracks } from './wire/sdp/choose.ts'
 import type { SdpRefusal } from './wire/sdp/lines.ts'
 import type { OfferedMedia } from './wire/sdp/media.ts'
 import { parseOffer, type SdpOffer } from './wire/sdp/offer.ts'
@@ -27,8 +27,12 @@ export interface PublishAgreement {
   readonly answers: readonly AnsweredMedia[]
 }
 
-/** `codec`: the only video codec to accept; null: any. */
-export function negotiatePublish(text: string, codec: string | null): Result<PublishAgreement, OfferRefusal> {
+/** `codec`: the only video codec to accept; null: any. `without`: the medium that the publisher asks to leave out. */
+export function negotiatePublish(
+  text: string,
+  codec: string | null,
+  without: 'audio' | 'video' | null = null,
+): Result<PublishAgreement, OfferRefusal> {
   const read = parseOffer(text)
   if (!read.ok) return refused(read.error)
   const offer = read.value
@@ -37,10 +41,19 @@ export function negotiatePublish(text: string, codec: string | null): Result<Pub
     const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(RTP_VIDEO_CODECS)}.`
     return err({ ok: false, status: 406, problem })
   }
-  const plan = planPublish(offer, wanted)
+  const plan = planPublish(offer, wanted, without)
   if (!plan.ok) return refused(plan.error)
-  const answers = plan.value.map((chosen, at) => chosen && publishAnswer(chosen, offer.media[at]))
+  const answers = plan.value.map((chosen, at) => {
+    const media = offer.media[at]
+    return chosen === null ? leftOutAnswer(media, without) : publishAnswer(chosen, media)
+  })
   return ok({ offer, lines: linesOf(offer, plan.value), answers })
+}
+
+/** Inactive, so that the publisher sends nothing there; rejected if it could not be taken anyway. */
+function leftOutAnswer(media: OfferedMedia | undefined, without: 'audio' | 'video' | null): AnsweredIdle | null {
+  const chosen = media?.kind === without ? chooseForPublisher(media, null) : null
+  return chosen && { direction: 'inactive', chosen }
 }
 
 const publishAnswer = (chosen: ChosenCodec, media: OfferedMedia | undefined): AnsweredMedia => ({

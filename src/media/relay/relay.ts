@@ -64,8 +64,8 @@ export class Relay {
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
-  publish({ sessionId, room, sourceId, offer: text, codec }: PublishOffer): Negotiated {
-    const agreed = negotiatePublish(text, codec)
+  publish({ sessionId, room, sourceId, offer: text, codec, without = null }: PublishOffer): Negotiated {
+    const agreed = negotiatePublish(text, codec, without)
     if (!agreed.ok) return agreed.error
     if (this.#isFull) return FULL
     const { offer, lines, answers } = agreed.value

@@ -1,21 +1,65 @@
-import { expect, it } from 'vitest'
-import { readPublishing } from '../../../src/core/sessions/publishing.ts'
+import { describe, expect, it, test } from 'vitest'
+import type { Protocol } from '../../../src/core/access/protocols.ts'
+import { NO_PARAMETERS, readPublishing } from '../../../src/core/sessions/publishing.ts'
 
-const read = (query: string) => readPublishing(new URLSearchParams(query), ['token', 'sourceId'])
+const read = (query: string, protocol: Protocol = 'rtmp') =>
+  readPublishing(new URLSearchParams(query), protocol, ['token', 'sourceId'])
+const parameters = (query: string, protocol?: Protocol) => {
+  const result = read(query, protocol)
+  if (!result.ok) throw new Error(result.error)
+  return result.value
+}
 
-it.each([
-  ['token=a&sourceId=b', { noRecord: false, unknown: [] }],
-  ['noRecord', { noRecord: true, unknown: [] }],
-  ['noRecord=true&noRecord=false', { noRecord: true, unknown: [] }],
-  ['noRecord=False', { noRecord: false, unknown: [] }],
-  ['noRecord=0', { noRecord: false, unknown: [] }],
-  ['priority=3&videoOnly&priority=4', { noRecord: false, unknown: ['priority', 'videoOnly'] }],
-])('%s', (query, expected) => {
-  expect(read(query)).toEqual(expected)
+describe('a parameter of a publisher', () => {
+  test.each([
+    ['token=a&sourceId=b', {}],
+    ['record', { record: true }],
+    ['noRecord', { record: false }],
+    ['noRecord=true&noRecord=false', { record: false }],
+    ['noRecord=False', {}],
+    ['noRecord=0', {}],
+    ['record&noRecord', { record: false }],
+    ['noRecord&record=1', { record: false }],
+    ['noRestream', {}],
+    ['norestream', {}],
+    ['audioOnly', { without: 'video' }],
+    ['videoOnly', { without: 'audio' }],
+    ['noAudio', { without: 'audio' }],
+    ['videoOnly&noAudio', { without: 'audio' }],
+    ['audioOnly&videoOnly=false', { without: 'video' }],
+    ['enableUTCInsertion', { utcTime: 'all' }],
+    ['seiKeyFrameOnly&enableUTCInsertion', { utcTime: 'keyframes' }],
+    ['seiKeyFrameOnly=false&enableUTCInsertion=true', { utcTime: 'all' }],
+    ['priority=0&priority=4&priority', {}],
+    ['extraLatency=0&intraOnlyForwarding=false&enableUTCInsertion=0', {}],
+    ['fps=3&AudioOnly&fps=4', { unknown: ['fps', 'AudioOnly'] }],
+  ])('%s', (query, set) => {
+    expect(parameters(query)).toEqual({ ...NO_PARAMETERS, ...set })
+  })
+
+  test.each([
+    ['audioOnly&videoOnly', 'audioOnly and videoOnly exclude each other'],
+    ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
+    ['seiKeyFrameOnly', 'seiKeyFrameOnly needs enableUTCInsertion'],
+    ['simulcastId', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
+    ['simulcastId=high', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
+    ['priority=-1', 'priority is not supported: a new publisher of a source replaces the one before it'],
+    ['priority=high', 'priority is not supported: a new publisher of a source replaces the one before it'],
+    ['intraOnlyForwarding', 'intraOnlyForwarding is not supported: viewers get every picture'],
+    ['extraLatency=300', 'extraLatency is not supported: media is passed on as it arrives'],
+  ])('that cannot be had is refused by name: %s', (query, error) => {
+    expect(read(query)).toEqual({ ok: false, error })
+  })
+
+  it('is refused by the protocols that it does not work with', () => {
+    expect(read('enableUTCInsertion', 'whip')).toEqual({ ok: false, error: 'enableUTCInsertion works only over RTMP' })
+    expect(parameters('enableUTCInsertion=false&audioOnly', 'whip').without).toBe('video')
+  })
 })
 
 it('names a few of the unknown ones, and nothing that is no name', () => {
   const many = Array.from({ length: 20 }, (_, at) => `p${at}=1`).join('&')
-  expect(read(many).unknown).toHaveLength(8)
-  expect(read(`${encodeURIComponent('a\nb')}=1&${'x'.repeat(33)}=1&=1`).unknown).toEqual([])
+  expect(parameters(many).unknown).toHaveLength(8)
+  expect(parameters(`${encodeURIComponent('a\nb')}=1&${'x'.repeat(33)}=1&=1`).unknown).toEqual([])
+  expect(parameters('constructor=1&__proto__=1').unknown).toEqual(['constructor', '__proto__'])
 })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FrameAssembler, type VideoPacket } from '../../../src/media/codecs/assembler.ts'
 import { videoReader } from '../../../src/media/codecs/videoReader.ts'
-import { lengthPrefixed, packetizeH264, splitNals } from '../../../src/media/codecs/h264.ts'
+import { lengthPrefixed, packetizeH264, splitNals, withUserData } from '../../../src/media/codecs/h264.ts'
 import * as config from '../../../src/media/codecs/h264Config.ts'
 import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
 import type { RtpVideoCodec } from '../../../src/media/codecs/codecs.ts'
@@ -67,6 +67,27 @@ describe.each(['vp8', 'vp9'] as const)('%s', (codec) => {
 describe('h264', () => {
   const packets = packetsOf('h264')
   const units = annexBUnits('h264.h264')
+
+  it('takes user data in front of the picture, behind the parameter sets', () => {
+    const uuid = Buffer.from('9a21f3be31f04b78b0bec7f7dbb97250', 'hex')
+    const data = Buffer.from('0000019a00000002', 'hex')
+    const [sps, pps, ...slices] = [
+      [0x67, 1],
+      [0x68, 2],
+      [0x65, 3],
+      [0x65, 4],
+    ].map((nal) => Buffer.from(nal))
+    const frame = lengthPrefixed([sps, pps, ...slices].filter((nal) => nal !== undefined))
+    const written = withUserData(frame, uuid, data)
+    const nals = splitNals(written) ?? []
+    expect(nals.map((nal) => nal.readUInt8(0) & 31)).toEqual([7, 8, 6, 5, 5])
+    // A 3 in front of each byte that would be a start code with the two zeros before it.
+    expect(nals[2]?.toString('hex')).toBe(`060518${uuid.toString('hex')}000003019a000003000280`)
+    expect(config.withoutEmulation(nals[2] ?? Buffer.alloc(0)).subarray(3, -1)).toEqual(Buffer.concat([uuid, data]))
+    expect(withUserData(written, uuid, Buffer.alloc(8))).toBe(written)
+    for (const without of [lengthPrefixed([Buffer.from([0x67, 1])]), Buffer.from([0, 0, 0, 9, 1])])
+      expect(withUserData(without, uuid, data)).toBe(without)
+  })
 
   it('returns the encoded frames, with size and configuration of each keyframe', () => {
     const found = assemble('h264', packets)

@@ -44,6 +44,35 @@ test('m-lines that are no media are rejected, and are none of its lines', () => 
   expect([agreed.lines.length, agreed.answers.length, agreed.answers[2]]).toEqual([2, 3, null])
 })
 
+test.each([
+  ['video', ['recvonly', 'inactive'], ['audio']],
+  ['audio', ['inactive', 'recvonly'], ['video']],
+] as const)(
+  'a publisher that leaves the %s out gets an answer in which nothing flows there',
+  (without, directions, kinds) => {
+    for (const codec of [null, 'vp8']) {
+      const agreed = negotiatePublish(PUBLISH, codec, without)
+      if (!agreed.ok) throw new Error(agreed.error.problem)
+      expect(agreed.value.answers.map((answer) => answer?.direction)).toEqual(directions)
+      expect(agreed.value.lines.map(({ media }) => media.kind)).toEqual(kinds)
+    }
+  },
+)
+
+test('a publisher that leaves out all that it offers is refused', () => {
+  const [head, ...lines] = PUBLISH.split(/^(?=m=)/m)
+  const only = (kind: string) => `${head}${lines.filter((line) => line.startsWith(`m=${kind}`)).join('')}`
+  const video = only('video').replace('BUNDLE 0 1', 'BUNDLE 1')
+  expect(negotiatePublish(video, null, null)).toMatchObject({ ok: true })
+  expect(negotiatePublish(video, null, 'video')).toMatchObject({
+    error: { status: 406, problem: expect.stringContaining('no audio codec') },
+  })
+  const audio = only('audio').replace('BUNDLE 0 1', 'BUNDLE 0')
+  expect(negotiatePublish(audio, null, 'audio')).toMatchObject({
+    error: { status: 406, problem: expect.stringContaining('no video codec') },
+  })
+})
+
 test('an offer that cannot be served is refused with a status and a sentence', () => {
   expect(publish(PUBLISH, 'h265-in-a-very-long-name')).toEqual({
     ok: false,

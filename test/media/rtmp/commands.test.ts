@@ -28,6 +28,13 @@ test('the token may be called t, in hexadecimal digits or as its bytes in base64
   for (const query of [`token=${hex}`, `t=${hex}`, `t=${short}`, `token=${hex}&t=other`])
     expect(destinationOf('v2/pub', `show?${query}&noRecord&fps=3`)).toMatchObject({
       presented: hex,
-      parameters: { noRecord: true, unknown: ['fps'] },
+      parameters: { record: false, unknown: ['fps'] },
     })
+})
+
+test('a parameter that cannot be had is the reason of the refusal', () => {
+  expect(destinationOf('v2/pub', 'show?token=abc&simulcastId=high')).toEqual({
+    kind: 'none',
+    why: 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP',
+  })
 })

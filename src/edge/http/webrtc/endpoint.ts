@@ -42,7 +42,7 @@ async function answerOffer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const offer = readOffer(request)
+  const offer = readOffer(request, endpoint.protocol)
   if (!offer.ok) return sendRefusal(reply, offer.error)
   const { pending, limits } = parts
   if (pending.count >= Math.max(1, Math.floor(limits.maxPending * endpoint.pendingShare)))

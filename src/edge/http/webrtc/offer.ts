@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
-import { type PublishingParameters, readPublishing, sourceIdProblem } from '../../../core/sessions/publishing.ts'
+import { isViewProtocol, type Protocol } from '../../../core/access/protocols.ts'
+import {
+  NO_PARAMETERS,
+  type PublishingParameters,
+  readPublishing,
+  sourceIdProblem,
+} from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import { RTP_VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import type { PeerOf } from '../peer.ts'
@@ -22,7 +28,7 @@ export interface SignalingOffer {
 const READ_HERE = ['auth', 'codec', 'sourceId']
 
 /** Reads the offer and the parameters that Sluice defines; it ignores others, which may belong to other servers. */
-export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpRefusal> {
+export function readOffer(request: FastifyRequest, protocol: Protocol): Result<SignalingOffer, HttpRefusal> {
   const { body } = request
   if (!Buffer.isBuffer(body) || !hasType(request, SDP))
     return err({ status: 415, text: `Unsupported Media Type: send the offer as ${SDP}` })
@@ -35,9 +41,14 @@ export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpR
   if (codec !== '' && !RTP_VIDEO_CODECS.some((one) => one === codec)) {
     return err({ status: 400, text: `Bad request: codec must be one of ${RTP_VIDEO_CODECS.join(', ')}` })
   }
-  const parameters = readPublishing(queryOf(request), READ_HERE)
-  return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null, parameters })
+  const parameters = parametersOf(request, protocol)
+  if (!parameters.ok) return err({ status: 400, text: `Bad request: ${parameters.error}` })
+  return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null, parameters: parameters.value })
 }
+
+/** Those of viewers mean nothing. */
+const parametersOf = (request: FastifyRequest, protocol: Protocol): Result<PublishingParameters, string> =>
+  isViewProtocol(protocol) ? ok(NO_PARAMETERS) : readPublishing(queryOf(request), protocol, READ_HERE)
 
 /** The query with the first value of each parameter. */
 const queryOf = (request: FastifyRequest): [string, string][] =>

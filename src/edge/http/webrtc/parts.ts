@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import type { Protocol } from '../../../core/access/protocols.ts'
 import type { MediaEngine, Negotiated } from '../../../media/engine.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
 import type { Handover } from '../media/handover.ts'
@@ -33,6 +34,7 @@ export interface WebRtcParts extends WebRtcOptions {
 
 /** Admission and negotiation: everything in which WHIP and WHEP differ. */
 export interface SignalingEndpoint {
+  readonly protocol: Protocol
   /** `/api/whip` or `/api/whep`. */
   readonly prefix: string
   /** The path of the stream below the prefix, with its parameters. */

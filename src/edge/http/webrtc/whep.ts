@@ -6,6 +6,7 @@ import type { WebRtcParts } from './parts.ts'
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
 export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): SignalingEndpoint {
   return {
+    protocol: 'whep',
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
     // Leaves room for publishers: a crowd of viewers must not make the server busy for them.

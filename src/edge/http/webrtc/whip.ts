@@ -6,20 +6,23 @@ import type { WebRtcParts } from './parts.ts'
 /** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The account comes from the token. */
 export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEndpoint {
   return {
+    protocol: 'whip',
     prefix: '/api/whip',
     stream: '/:streamName',
     pendingShare: 1,
     async admit(request, { sourceId, parameters }) {
       const { streamName } = request.params as { streamName: string }
       const attempt = attemptOf(request, peerOf, { action: 'publish', protocol: 'whip', accountId: null, streamName })
-      const { noRecord } = parameters
-      const admitted = await admitPublisher(ctx, attempt, { sourceId, noRecord, cut: ({ id }) => engine.end(id) })
+      const { record } = parameters
+      const admitted = await admitPublisher(ctx, attempt, { sourceId, record, cut: ({ id }) => engine.end(id) })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
       const { status, message: text, retryAfterSeconds } = admitted
       return { ok: false, status, text, retryAfterSeconds }
     },
-    negotiate: ({ id, accountId, streamName, sourceId }, { sdp, codec }) =>
-      engine.publish({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp, codec }),
+    negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
+      const room = `${accountId}/${streamName}`
+      return engine.publish({ sessionId: id, room, sourceId, offer: sdp, codec, without })
+    },
   }
 }

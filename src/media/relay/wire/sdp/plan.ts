@@ -18,12 +18,18 @@ export type SdpPlan = readonly (ChosenCodec | null)[]
 
 /**
  * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
- * whose video or audio is not served is refused: a broadcast without one of them would not explain why.
+ * whose video or audio is not served is refused: a broadcast without one of them would not explain why. `without`: the
+ * publisher asks to leave this medium out.
  */
-export function planPublish(offer: SdpOffer, wanted: RtpVideoCodec | null): Result<SdpPlan, SdpRefusal> {
-  const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
-  const needsVideo = wanted !== null || hasOpen(offer, 'video', isSending)
-  const needsAudio = !needsVideo || hasOpen(offer, 'audio', isSending)
+export function planPublish(
+  offer: SdpOffer,
+  wanted: RtpVideoCodec | null,
+  without: 'audio' | 'video' | null = null,
+): Result<SdpPlan, SdpRefusal> {
+  const plan = firstOfEachKind(offer, (media) => (media.kind === without ? null : chooseForPublisher(media, wanted)))
+  const needsVideo =
+    without !== 'video' && (without === 'audio' || wanted !== null || hasOpen(offer, 'video', isSending))
+  const needsAudio = without !== 'audio' && (!needsVideo || hasOpen(offer, 'audio', isSending))
   if (needsVideo && !answers(offer, plan, 'video')) return unservable(publishProblem(offer, wanted, 'video'))
   return needsAudio && !answers(offer, plan, 'audio') ? unservable(publishProblem(offer, null, 'audio')) : ok(plan)
 }
