@@ -32,6 +32,7 @@ const PROCESSES = [
   'test/base/{lineWriter,processors}.test.ts',
   'test/cli/doctor*.test.ts',
   'test/media/relay/engine.test.ts',
+  'test/media/mpegts/ffmpeg.test.ts',
   'test/media/encoder/{pullInput,trial,videoEncoders}.test.ts',
   'test/hls/validator.test.ts',
   'test/mutants.test.ts',
@@ -88,8 +89,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{base,config,core,fuzz,cli,hls,services,store,web}/**/*.test.ts',
-            'test/media/{*,{codecs,convert,encoder,relay,rtmp}/**/*}.test.ts',
+            'test/{base,config,core,edge,fuzz,cli,hls,services,store,web}/**/*.test.ts',
+            'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,srt}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           exclude: [...PROCESSES, ...IN_LANES],

@@ -19,9 +19,17 @@ export interface PublisherConnection {
   cut(why: string): Promise<void>
 }
 
-/** The publisher gets `status` unchanged, before the connection closes. */
+/** Why a publisher is refused, for protocols that answer with a code. */
+export type PublishRefusal =
+  | 'address' // nothing can be published there
+  | 'unauthorized' // its token or key is none, or none that counts now
+  | 'forbidden' // its token does not allow it
+  | 'limit' // too many sessions
+  | 'unavailable' // this server takes no publishers now
+
+/** The publisher gets `status` unchanged if its protocol has room for words, before the connection closes. */
 export type PublishAnswer =
-  | { readonly ok: false; readonly status: string }
+  | { readonly ok: false; readonly status: string; readonly reason: PublishRefusal }
   | {
       readonly ok: true
       /** Takes the media; its `end` is called exactly once. */

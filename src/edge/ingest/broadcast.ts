@@ -1,5 +1,5 @@
 import type { Context } from '../../commands/context.ts'
-import { admitPublisher, noteUnknownParameters } from '../../commands/sessions/admit.ts'
+import { admitPublisher, noteUnknownParameters, type PublisherAdmission } from '../../commands/sessions/admit.ts'
 import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
@@ -8,7 +8,7 @@ import type { Protocol } from '../../core/access/protocols.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
-import type { PublishAnswer, PublishEnd, PublisherConnection } from '../../media/publishing.ts'
+import type { PublishAnswer, PublishEnd, PublisherConnection, PublishRefusal } from '../../media/publishing.ts'
 import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 
 export interface IngestParts {
@@ -73,7 +73,7 @@ export async function answerPublisher(
     case 'key':
       return parts.streamKeys(destination.key, connection)
     case 'none':
-      return { ok: false, status: destination.why }
+      return { ok: false, status: destination.why, reason: 'address' }
   }
 }
 
@@ -92,7 +92,7 @@ async function broadcast(
     { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
     { sourceId, record: parameters.record, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
   )
-  if (!admitted.ok) return { ok: false, status: admitted.message }
+  if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted
   noteUnknownParameters(ctx, session, parameters)
   const sink = new Broadcast(parts, session, connection, parameters)
@@ -102,6 +102,12 @@ async function broadcast(
     bytes: (bytesIn) => countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames }),
     ended: (reason) => void closeSession(ctx, session.id, REASONS[reason]),
   }
+}
+
+function reasonOf({ status, code }: Extract<PublisherAdmission, { ok: false }>): PublishRefusal {
+  if (status === 429) return 'limit'
+  if (status === 503) return 'unavailable'
+  return code === 'invalid_token' || code.startsWith('token_') ? 'unauthorized' : 'forbidden'
 }
 
 /** A publisher of which nothing is taken for this long is told so. Microseconds of its own clock. */

@@ -29,7 +29,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
       ctx.sampled.publishers.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
-      return { ok: false, status: 'Unauthorized: Invalid stream key' }
+      return { ok: false, status: 'Unauthorized: Invalid stream key', reason: 'unauthorized' }
     }
     const { id } = ingest
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'

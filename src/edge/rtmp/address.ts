@@ -1,6 +1,7 @@
 import { readPublishing, sourceIdProblem } from '../../core/sessions/publishing.ts'
 import type { PublishRequest } from '../../media/rtmp/types.ts'
 import type { Destination } from '../ingest/broadcast.ts'
+import { presentedToken } from '../ingest/token.ts'
 
 const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
 
@@ -28,17 +29,6 @@ function streamOf(name: string, query: URLSearchParams): Destination {
 }
 
 const READ_HERE = ['token', 't', 'sourceId']
-/** 32 bytes in base64url (RFC 4648 section 5) without padding. */
-const SHORT_TOKEN = /^[\w-]{43}$/
-
-/** `token`, or else `t`: the same value, or its bytes in base64url. */
-function presentedToken(query: URLSearchParams): string | null {
-  const token = query.get('token')
-  const short = query.get('t')
-  if (token !== null || short === null) return token
-  return SHORT_TOKEN.test(short) ? Buffer.from(short, 'base64url').toString('hex') : short
-}
-
 /** Decodes percent-encoding as in a URL. Text that is not valid percent-encoding is taken literally. */
 function decoded(name: string): string {
   try {

@@ -1,9 +1,10 @@
 import { ok, type Result } from '../../base/result.ts'
+import { readAacConfig } from '../codecs/aac.ts'
 import { isAv1Config } from '../codecs/av1.ts'
 import type { VideoCodec } from '../codecs/codecs.ts'
 import { readAvcConfig, readSps } from '../codecs/h264Config.ts'
 import { readHevcConfig } from '../codecs/hevc.ts'
-import { type AudioTrack, rtpAudioTrack } from '../frame.ts'
+import { rtpAudioTrack } from '../frame.ts'
 import { damaged, type FlvPayload, type FlvProblem, unsupported } from './flvPayload.ts'
 
 /** Reads the AVCDecoderConfigurationRecord; the size comes from its first sequence parameter set. */
@@ -23,23 +24,10 @@ function withLongLengths(config: Buffer): Buffer {
   return record
 }
 
-const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
-const EXPLICIT_RATE = 15
-
-/** Reads rate and channels of an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1). */
 export function parseAacConfig(config: Buffer): Result<FlvPayload, FlvProblem> {
-  if (config.length < 2) return damaged('The AAC configuration cannot be read')
-  const word = config.readUInt16BE(0)
-  const rateIndex = (word >> 7) & 0x0f
-  const isExplicit = rateIndex === EXPLICIT_RATE && config.length >= 5
-  const sampleRate = isExplicit ? (config.readUIntBE(0, 5) / 2 ** 7) & 0xff_ffff : AAC_RATES[rateIndex]
-  const channelCode = isExplicit ? ((config[4] ?? 0) >> 3) & 0x0f : (word >> 3) & 0x0f
-  // 7 means 7.1. 0 means that the stream itself has the layout; two channels are then the likely number.
-  const channels = channelCode === 7 ? 8 : channelCode === 0 ? 2 : channelCode
-  if (sampleRate === undefined || sampleRate === 0 || channels > 8)
-    return damaged('The AAC configuration cannot be read')
-  const track: AudioTrack = { kind: 'audio', codec: 'aac', sampleRate, channels, config: Uint8Array.from(config) }
-  return ok({ kind: 'track', track })
+  const format = readAacConfig(config)
+  if (format === null) return damaged('The AAC configuration cannot be read')
+  return ok({ kind: 'track', track: { kind: 'audio', codec: 'aac', ...format, config: Uint8Array.from(config) } })
 }
 
 /** Reads the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 8.3.3.1). */

@@ -8,8 +8,9 @@ import { RtmpHandshake } from './handshake.ts'
 import { EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
 import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
-import { Publication } from './publication.ts'
+import { RtmpPublication } from './publication.ts'
 import * as replies from './replies.ts'
+import type { Admitted } from '../publication.ts'
 import type { PublishAnswer, PublishEnd } from '../publishing.ts'
 import type { PublishRequest, RtmpLimits } from './types.ts'
 
@@ -36,7 +37,6 @@ export interface ConnectionOptions {
 }
 
 type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
-type Admitted = Extract<PublishAnswer, { ok: true }>
 
 /**
  * The connection of one publisher, from the handshake to the last byte.
@@ -70,7 +70,7 @@ export class RtmpConnection {
   #commands = 0
   #commandsUntil: number
   #app: RtmpTarget | null = null
-  #publication: Publication | null = null
+  #publication: RtmpPublication | null = null
   #reason: PublishEnd = 'left'
   /** What was left out, and the latest of it. */
   readonly #problems = new Set<string>()
@@ -320,7 +320,7 @@ export class RtmpConnection {
     const request = { app: app.path, name: target.path, query, peer, cut: (why: string) => this.#cut(why) }
     const answer = await publish(request).catch((error: unknown): PublishAnswer => {
       log.error({ err: error }, 'an RTMP publisher could not be decided on')
-      return { ok: false, status: 'Service unavailable' }
+      return { ok: false, status: 'Service unavailable', reason: 'unavailable' }
     })
     if (answer.ok) this.#admit(answer)
     else if (this.#state === 'deciding') this.#reject(DENIED, answer.status)
@@ -330,7 +330,7 @@ export class RtmpConnection {
   /** When the publisher left meanwhile, reports the end at once. */
   #admit(answer: Admitted): void {
     const { clock } = this.#options
-    this.#publication = new Publication(answer, { clock, leftOut: (what) => this.#leftOut(what) })
+    this.#publication = new RtmpPublication(answer, { clock, leftOut: (what) => this.#leftOut(what) })
     if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes

@@ -7,7 +7,7 @@ import { parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
 import type { FlvPayload } from './flvPayload.ts'
 import type { DeclaredBitrates } from './metadata.ts'
 import { MESSAGE, type Message } from './messages.ts'
-import { type TrackTime, TrackTimes } from './times.ts'
+import { type TrackTime, TrackTimes } from '../trackTimes.ts'
 
 /** What became of a message: it is in the feed, or belongs to it; or it is left out, and the rest goes on. */
 export type Taken = 'media' | 'dropped'

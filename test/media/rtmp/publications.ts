@@ -74,7 +74,7 @@ export async function listenFor(
     limits: { ...LIMITS, ...limits },
     publish: (request) => {
       const status = refuse(request)
-      if (status !== null) return Promise.resolve({ ok: false, status })
+      if (status !== null) return Promise.resolve({ ok: false, status, reason: 'forbidden' })
       const publication = new Publication(request)
       publications.push(publication)
       return Promise.resolve(publication.answer())

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 type Kind = 'video' | 'audio'
 
@@ -27,7 +27,7 @@ export interface TrackTime {
 }
 
 /**
- * The times of a publication, on one clock for both tracks. Extends RTMP's 32-bit timestamps, milliseconds, which wrap after
+ * The times of a publication, on one clock for both tracks. Extends timestamps of 32 bits, milliseconds, which wrap after
  * 49 days. A track whose clock jumps, or is far from that of the other track, gets an offset of its own, so that its time
  * goes on as its frames arrive: the latest frame, and the time since then.
  */

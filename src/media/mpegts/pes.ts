@@ -1,0 +1,84 @@
+import type { TsPacket } from './packets.ts'
+
+/** One PES packet (ISO/IEC 13818-1 section 2.4.3.6): an access unit of video, or some packets of audio. */
+export interface PesPacket {
+  /** Ticks of 90 kHz, of 33 bits; null: none. */
+  readonly presentation: number | null
+  /** The same as `presentation` where the sender gives none. */
+  readonly decode: number | null
+  readonly isRandomAccess: boolean
+  readonly data: Buffer
+}
+
+/** Start code, stream id and length. */
+const HEAD_BYTES = 6
+/** The head, the flags and the length of the optional fields. */
+const FLAGS_END = 9
+
+/** Joins the PES packets of one PID. */
+export class PesReader {
+  readonly #maxBytes: number
+  #parts: Buffer[] = []
+  #bytes = 0
+  #isRandomAccess = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * Returns what is complete: a packet without a length only when the next one begins. Null in it: a packet is damaged,
+   * scrambled or too large.
+   */
+  push({ isStart, isRandomAccess, payload }: TsPacket): (PesPacket | null)[] {
+    const complete: (PesPacket | null)[] = []
+    if (isStart) {
+      if (this.#parts.length > 0) complete.push(this.#finish())
+      this.#isRandomAccess = isRandomAccess
+    } else if (this.#parts.length === 0) return complete
+    this.#parts.push(payload)
+    this.#bytes += payload.length
+    if (this.#bytes > this.#maxBytes) {
+      this.lose()
+      complete.push(null)
+    } else if (this.#isFull()) complete.push(this.#finish())
+    return complete
+  }
+
+  /** Packets are missing: the other parts of the PES packet are ignored. */
+  lose(): void {
+    this.#parts = []
+    this.#bytes = 0
+  }
+
+  #isFull(): boolean {
+    const [first] = this.#parts
+    const length = first === undefined || first.length < HEAD_BYTES ? 0 : first.readUInt16BE(4)
+    return length > 0 && this.#bytes >= HEAD_BYTES + length
+  }
+
+  #finish(): PesPacket | null {
+    const packet = readPes(Buffer.concat(this.#parts, this.#bytes), this.#isRandomAccess)
+    this.lose()
+    return packet
+  }
+}
+
+function readPes(bytes: Buffer, isRandomAccess: boolean): PesPacket | null {
+  if (bytes.length < FLAGS_END || bytes.readUIntBE(0, 3) !== 1) return null
+  const length = bytes.readUInt16BE(4)
+  const end = length === 0 ? bytes.length : HEAD_BYTES + length
+  const isPlain = (bytes.readUInt8(6) & 0xf0) === 0x80
+  const optionalEnd = FLAGS_END + bytes.readUInt8(8)
+  if (!isPlain || end > bytes.length || optionalEnd > end) return null
+  const flags = bytes.readUInt8(7) >> 6
+  const presentation = flags >= 2 && optionalEnd >= 14 ? readTime(bytes, 9) : null
+  const decode = flags === 3 && optionalEnd >= 19 ? readTime(bytes, 14) : presentation
+  return { presentation, decode, isRandomAccess, data: bytes.subarray(optionalEnd, end) }
+}
+
+/** 33 bits in 5 bytes, with a marker after 3, 18 and 33 of them. */
+const readTime = (bytes: Buffer, at: number): number =>
+  ((bytes.readUInt8(at) >> 1) & 7) * 2 ** 30 +
+  (bytes.readUInt16BE(at + 1) >> 1) * 2 ** 15 +
+  (bytes.readUInt16BE(at + 3) >> 1)

@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'vitest'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { TsIngest } from '../../../src/media/mpegts/ingest.ts'
+import { PACKET_BYTES } from '../../../src/media/mpegts/packets.ts'
+import {
+  AAC,
+  adts,
+  annexB,
+  AUDIO_PID,
+  BOTH,
+  H264,
+  keyframe,
+  pat,
+  pes,
+  picture,
+  PMT_PID,
+  pmt,
+  PPS,
+  SPS,
+  TsMuxer,
+  VIDEO_PID,
+} from './muxer.ts'
+
+class Seen implements FrameSink {
+  readonly order: string[] = []
+  readonly lists: (readonly TrackInfo[])[] = []
+  readonly frames: Frame[] = []
+  readonly leftOut: string[] = []
+  nowMs = 0
+  readonly ingest = new TsIngest(this, {
+    clock: { monotonic: () => this.nowMs },
+    maxFrameBytes: 100_000,
+    leftOut: (what) => this.leftOut.push(what),
+  })
+  tracks(tracks: readonly TrackInfo[]): void {
+    this.lists.push(tracks)
+    this.order.push(tracks.map(({ codec }) => codec).join('+'))
+  }
+  frame(frame: Frame): void {
+    this.frames.push(frame)
+    this.order.push(`${frame.kind} ${frame.timeUs / 1000}`)
+  }
+  end(): void {
+    this.order.push('end')
+  }
+  /** Takes them in order; the last answer. */
+  take(...parts: readonly Buffer[]): string | null {
+    return parts.map((part) => this.ingest.take(part)).at(-1) ?? null
+  }
+}
+
+const ticks = (ms: number): number => ms * 90
+const DAMAGED = 'The transport stream is damaged: packets are missing, or do not add up'
+
+describe('an MPEG transport stream', () => {
+  test('gives both tracks once, then frames as soon as they are complete', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const problem = seen.take(
+      ts.tables(BOTH),
+      ts.video(keyframe(), ticks(1000)),
+      ts.audio(adts(), ticks(1010)),
+      ts.video(picture(), ticks(1040)),
+      ts.audio(adts(), ticks(1031)),
+      ts.video(picture(), ticks(1080)),
+    )
+    // Audio waits for the keyframe, which ends where the next picture begins.
+    expect([seen.order, problem, seen.leftOut]).toEqual([
+      ['h264+aac', 'video 1000', 'audio 1031', 'video 1040'],
+      null,
+      [],
+    ])
+    expect(seen.lists[0]).toMatchObject([
+      { codec: 'h264', width: 320, height: 240 },
+      { codec: 'aac', sampleRate: 48_000, channels: 2, config: Buffer.from([0x11, 0x90]) },
+    ])
+    expect(seen.frames.map(({ key }) => key)).toEqual([true, true, false])
+    const [first] = seen.frames
+    expect(first?.data.subarray(0, 4 + SPS.length)).toEqual(Buffer.concat([Buffer.from([0, 0, 0, SPS.length]), SPS]))
+  })
+
+  test('is read the same in pieces of any size', () => {
+    const ts = new TsMuxer()
+    const bytes = Buffer.concat([
+      ts.tables(BOTH),
+      ts.video(keyframe(), ticks(0)),
+      ts.video(picture(), ticks(40)),
+      ts.audio(adts(), ticks(30)),
+      ts.video(picture(), ticks(80)),
+    ])
+    const whole = new Seen()
+    whole.take(bytes)
+    for (const size of [1, 7, 187, 189, 1316]) {
+      const seen = new Seen()
+      for (let at = 0; at < bytes.length; at += size) seen.take(bytes.subarray(at, at + size))
+      expect([seen.order, seen.frames]).toEqual([whole.order, whole.frames])
+    }
+  })
+
+  test('has pictures with B-frames shown later than decoded', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(
+      ts.tables(BOTH.slice(0, 1)),
+      ts.video(keyframe(), ticks(80), ticks(0)),
+      ts.video(picture(), ticks(200), ticks(40)),
+      ts.video(picture(), ticks(120), ticks(80)),
+      ts.video(picture(), ticks(160), ticks(120)),
+    )
+    expect(seen.frames.map(({ timeUs, decodeTimeUs }) => [timeUs, decodeTimeUs])).toEqual([
+      [80_000, 0],
+      [200_000, 40_000],
+      [120_000, 80_000],
+    ])
+  })
+
+  test('goes on over the wrap of its 33 bits after 26 hours', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const startMs = (2 ** 33 - ticks(60)) / 90
+    seen.take(ts.tables(BOTH))
+    for (let at = 0; at < 5; at++) {
+      seen.take(ts.video(at === 0 ? keyframe() : picture(), ticks(startMs + at * 40)))
+      seen.take(ts.audio(adts(), ticks(startMs + at * 40 + 5)))
+    }
+    const times = seen.frames.filter(({ kind }) => kind === 'video').map(({ timeUs }) => timeUs)
+    const audio = seen.frames.filter(({ kind }) => kind === 'audio').map(({ timeUs }) => timeUs)
+    const firstUs = times[0] ?? 0
+    expect(times.map((timeUs) => timeUs - firstUs)).toEqual([0, 40_000, 80_000, 120_000])
+    expect(audio.map((timeUs) => timeUs - firstUs)).toEqual([45_000, 85_000, 125_000, 165_000])
+    expect(seen.leftOut).toEqual([])
+  })
+
+  test('goes on with the arrival where the clock of the publisher jumps, both tracks alike', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH))
+    const send = (nowMs: number, atMs: number, key: boolean) => {
+      seen.nowMs = nowMs
+      seen.take(ts.video(key ? keyframe() : picture(), ticks(atMs)), ts.audio(adts(), ticks(atMs)))
+    }
+    send(0, 50_000, true)
+    send(40, 50_040, false)
+    send(80, 0, true)
+    send(120, 40, false)
+    send(160, 80, false)
+    const videoUs = seen.frames.filter(({ kind }) => kind === 'video').map(({ timeUs }) => timeUs / 1000)
+    expect(videoUs.every((timeMs, at) => timeMs >= (videoUs[at - 1] ?? 0))).toBe(true)
+    expect(videoUs.at(-1)).toBeLessThan(50_300)
+    expect(seen.leftOut).toContain('The clock of the publisher jumps; its times go on as its media arrives')
+  })
+
+  test('has audio that begins in one PES packet and ends in the next, timed by its beginning', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const [a, b, c] = [adts(40, 1), adts(40, 2), adts(40, 3)]
+    const bytes = Buffer.concat([a, b, c])
+    seen.take(
+      ts.tables(BOTH.slice(1)),
+      ts.audio(bytes.subarray(0, 60), ticks(1000)),
+      ts.audio(bytes.subarray(60), ticks(1042)),
+    )
+    expect(seen.frames.map(({ timeUs, data }) => [timeUs, data[0], data.length])).toEqual([
+      [1_000_000, 1, 40],
+      [1_021_333, 2, 40],
+      [1_042_000, 3, 40],
+    ])
+  })
+
+  test('has audio alone where no video ever begins', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH), ts.audio(adts(), ticks(0)))
+    seen.nowMs = 5000
+    seen.take(ts.audio(adts(), ticks(4999)))
+    expect(seen.order).toEqual([])
+    seen.take(ts.audio(adts(), ticks(5000)))
+    expect([seen.order, seen.leftOut]).toEqual([['aac', 'audio 5000'], []])
+  })
+
+  test('reports tracks again when the parameter sets change, not when they are repeated', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const otherPps = Buffer.from([...PPS.subarray(0, 3), 0xc9])
+    const changed = annexB(SPS, otherPps, Buffer.from([0x65, 0x88, 1]))
+    seen.take(ts.tables(BOTH.slice(0, 1)))
+    for (const [at, data] of [keyframe(), keyframe(), changed, picture()].entries())
+      seen.take(ts.video(data, ticks(at * 40)))
+    expect(seen.order).toEqual(['h264', 'video 0', 'video 40', 'h264', 'video 80'])
+  })
+
+  test('follows a change of its program map to other PIDs', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const moved = (data: Buffer, ms: number) =>
+      ts.packets(0x200, pes(data, { id: 0xe0, presentation: ticks(ms), decode: ticks(ms) }))
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), ticks(40)))
+    seen.take(ts.tables([{ type: H264, pid: 0x200 }], 1))
+    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
+    seen.take(moved(keyframe(), 160), moved(picture(), 200), moved(picture(), 240))
+    expect(seen.order).toEqual(['h264', 'video 0', 'video 160', 'video 200'])
+    expect(seen.leftOut).toEqual([])
+  })
+})
+
+describe('a damaged stream', () => {
+  test('is found again after bytes that are no packets, and loses no frame of the others', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0))
+    seen.take(Buffer.from([1, 2, 3, 4]), ts.video(picture(), ticks(40)), ts.video(picture(), ticks(80)))
+    seen.take(Buffer.alloc(500, 0x47), ts.video(picture(), ticks(120)), ts.video(picture(), ticks(160)))
+    seen.take(ts.video(picture(), ticks(200)))
+    expect(seen.order.slice(0, 3)).toEqual(['h264', 'video 0', 'video 40'])
+    expect(seen.order).toContain('video 160')
+  })
+
+  test('leaves out a frame whose packets are missing, says so and goes on', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0))
+    const broken = ts.video(picture(800), ticks(40))
+    seen.take(broken.subarray(0, PACKET_BYTES), broken.subarray(2 * PACKET_BYTES))
+    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
+    expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 80'], [DAMAGED]])
+  })
+
+  test('takes a packet that is sent twice once', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const audio = ts.audio(adts(), ticks(20))
+    seen.take(ts.tables(BOTH.slice(1)), audio, audio, ts.audio(adts(), ticks(41)))
+    expect([seen.order, seen.leftOut]).toEqual([['aac', 'audio 20', 'audio 41'], []])
+  })
+
+  test('loses what had begun when its carrier says that data is missing, without counting it again', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), ticks(40)))
+    const broken = ts.video(picture(800), ticks(80))
+    seen.take(broken.subarray(0, PACKET_BYTES))
+    seen.ingest.gap()
+    seen.take(broken.subarray(3 * PACKET_BYTES), ts.video(picture(), ticks(120)), ts.video(picture(), ticks(160)))
+    expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 40', 'video 120'], []])
+  })
+
+  test('with a wrong CRC in its program map waits for the next one', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const wrong = Buffer.from(pmt(BOTH.slice(1)))
+    wrong[10] = 0x55
+    seen.take(ts.section(0, pat(PMT_PID)), ts.section(PMT_PID, wrong), ts.audio(adts(), 0))
+    expect(seen.order).toEqual([])
+    seen.take(ts.section(PMT_PID, pmt(BOTH.slice(1))), ts.audio(adts(), ticks(21)))
+    expect(seen.order).toEqual(['aac', 'audio 21'])
+  })
+
+  test('leaves out a frame that is larger than allowed', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(120_000), ticks(40)))
+    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
+    expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 80'], [DAMAGED]])
+  })
+})
+
+describe('a publisher is refused, by name', () => {
+  const registration = (id: string): Buffer => Buffer.concat([Buffer.from([5, 4]), Buffer.from(id, 'latin1')])
+
+  test.each([
+    ['HEVC', [{ type: 0x24, pid: VIDEO_PID }], 'Video codec HEVC is not supported; send H.264'],
+    ['MPEG-2', [{ type: 2, pid: VIDEO_PID }], 'Video codec MPEG-2 is not supported; send H.264'],
+    ['AC-3 of ATSC', [{ type: 0x81, pid: AUDIO_PID }], 'Audio codec AC-3 is not supported; send AAC'],
+    ['MP2', [{ type: 3, pid: AUDIO_PID }], 'Audio codec MPEG audio (MP2, MP3) is not supported; send AAC'],
+    ['LATM', [{ type: 0x11, pid: AUDIO_PID }], 'Audio codec AAC in LATM is not supported; send AAC'],
+    [
+      'Opus',
+      [{ type: 6, pid: AUDIO_PID, descriptors: registration('Opus') }],
+      'Audio codec Opus is not supported; send AAC',
+    ],
+    [
+      'AC-3 of DVB',
+      [{ type: 6, pid: AUDIO_PID, descriptors: Buffer.from([0x6a, 1, 0]) }],
+      'Audio codec AC-3 is not supported; send AAC',
+    ],
+    ['HEVC beside AAC', [{ type: 0x24, pid: VIDEO_PID }, BOTH[1]], 'Video codec HEVC is not supported; send H.264'],
+  ] as const)('%s', (_, streams, refusal) => {
+    expect(new Seen().take(new TsMuxer().tables(streams.filter((stream) => stream !== undefined)))).toBe(refusal)
+  })
+
+  test('subtitles and other data beside the media are no reason', () => {
+    const streams = [...BOTH, { type: 6, pid: 0x102, descriptors: Buffer.from([0x59, 0]) }, { type: 0x86, pid: 0x103 }]
+    expect(new Seen().take(new TsMuxer().tables(streams))).toBeNull()
+  })
+
+  test('several programs, and a scrambled one', () => {
+    const ts = new TsMuxer()
+    const several = new Seen().take(ts.section(0, pat(PMT_PID, PMT_PID + 1)))
+    expect(several).toBe('The transport stream has several programs; send one')
+    const scrambled = ts.audio(adts(), 0)
+    scrambled[3] = (scrambled[3] ?? 0) | 0x80
+    const seen = new Seen()
+    expect(seen.take(ts.tables(BOTH.slice(1)), scrambled)).toBe('The transport stream is scrambled; send it without')
+  })
+
+  test('bytes without a program, and a program without media, after two seconds', () => {
+    for (const [bytes, refusal] of [
+      [Buffer.alloc(1316, 7), 'No MPEG transport stream with a program came'],
+      [new TsMuxer().tables([]), 'The program of the transport stream has no video or audio'],
+    ] as const) {
+      const seen = new Seen()
+      expect(seen.take(bytes)).toBeNull()
+      seen.nowMs = 2001
+      expect(seen.take(bytes)).toBe(refusal)
+    }
+  })
+
+  test('but a broadcast that has begun goes on, and the log tells what is left out', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH), ts.video(keyframe(), 0), ts.audio(adts(), 0), ts.video(picture(), ticks(40)))
+    expect(
+      seen.take(
+        ts.tables(
+          [
+            { type: 0x24, pid: VIDEO_PID },
+            { type: AAC, pid: AUDIO_PID },
+          ],
+          1,
+        ),
+      ),
+    ).toBeNull()
+    seen.take(ts.audio(adts(), ticks(60)))
+    expect(seen.order.at(-1)).toBe('audio 60')
+    expect(seen.leftOut).toEqual(['Video codec HEVC is not supported; send H.264'])
+  })
+
+  test('of several tracks the first one is taken', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables([...BOTH.slice(1), { type: AAC, pid: 0x105 }]), ts.audio(adts(), 0))
+    expect([seen.order, seen.leftOut]).toEqual([
+      ['aac', 'audio 0'],
+      ['The publisher sends several audio tracks; only the first one is taken'],
+    ])
+  })
+})
