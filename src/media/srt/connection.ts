@@ -1,0 +1,317 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { TsIngest } from '../mpegts/ingest.ts'
+import { type Admitted, Publication } from '../publication.ts'
+import type { PublishEnd } from '../publishing.ts'
+import { answerAdmitted, answerRefused, type CallerRequest, REJECT, type RejectCode } from './handshake.ts'
+import { StreamKeys } from './keys.ts'
+import {
+  CONTROL,
+  type ControlFields,
+  type ControlPacket,
+  type DataPacket,
+  KEY_REQUEST,
+  KEY_RESPONSE,
+  writeAcknowledgement,
+  writeControl,
+  writeLosses,
+} from './packets.ts'
+import { type Range, SrtReceiver } from './receiver.ts'
+import { RoundTrip } from './roundTrip.ts'
+import type { SrtAnswer, SrtLimits, SrtRefusal, SrtRequest } from './types.ts'
+
+/** A caller that says nothing for this long is gone; it sends at least one packet a second. */
+const SILENCE_MS = 5000
+const KEEP_ALIVE_MS = 1000
+/** How long a refused caller gets the same answer again. */
+const LINGER_MS = 3000
+const SECOND_MS = 1000
+/** A new key costs some computing; senders change it after minutes. */
+const KEY_EVERY_MS = 1000
+/** The most sentences about one publisher in the log. */
+const PROBLEMS_MAX = 16
+
+const CODES: Readonly<Record<SrtRefusal, RejectCode>> = {
+  address: REJECT.badRequest,
+  unauthorized: REJECT.unauthorized,
+  forbidden: REJECT.forbidden,
+  limit: REJECT.overload,
+  unavailable: REJECT.resource,
+  mode: REJECT.badMode,
+  passphrase: REJECT.badSecret,
+  unencrypted: REJECT.unsecure,
+}
+
+export interface SrtConnectionOptions {
+  readonly peer: string
+  /** Of the caller. */
+  readonly peerSocketId: number
+  readonly socketId: number
+  /** The first packet of the caller. */
+  readonly sequence: number
+  readonly request: CallerRequest
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limits: SrtLimits
+  readonly send: (datagram: Buffer) => void
+}
+
+type State = 'deciding' | 'publishing' | 'refused' | 'over'
+
+/**
+ * The connection of one publisher, from the decision to its end.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `deciding` | `publish` is under way; the caller repeats its handshake, and gets no answer yet | `publishing`, `refused` |
+ * | `publishing` | data comes | `over` |
+ * | `refused` | the caller gets the same refusal for each handshake, for `LINGER_MS` | `over` |
+ * | `over` | the end is reported, and the listener forgets the connection | |
+ *
+ * The listener makes one for each caller whose address is proved. It passes on what comes, and calls `tick` every 10 ms.
+ */
+export class SrtConnection {
+  readonly #options: SrtConnectionOptions
+  readonly #roundTrip: RoundTrip
+  readonly #beganAtMs: number
+  readonly #problems = new Set<string>()
+  #state: State = 'deciding'
+  /** The answer to the handshake, once it is known. */
+  #answer: Buffer | null = null
+  #keys: StreamKeys | null = null
+  #refusedAtMs = 0
+  #refreshedAtMs = Number.NEGATIVE_INFINITY
+  #publication: Publication | null = null
+  #ingest: TsIngest | null = null
+  #receiver: SrtReceiver | null = null
+  #bytesIn = 0
+  #packetsIn = 0
+  #heardAtMs: number
+  #mediaAtMs: number
+  #sentAtMs: number
+  #second = { fromMs: 0, bytes: 0, packets: 0, bytesPerSecond: 0, packetsPerSecond: 0 }
+  #acknowledged: number
+  #cutWhy: string | null = null
+
+  constructor(options: SrtConnectionOptions) {
+    const nowMs = options.clock.monotonic()
+    this.#options = options
+    this.#roundTrip = new RoundTrip(options.clock)
+    this.#beganAtMs = nowMs
+    this.#heardAtMs = nowMs
+    this.#mediaAtMs = nowMs
+    this.#sentAtMs = nowMs
+    this.#acknowledged = options.sequence
+  }
+
+  get isOver(): boolean {
+    return this.#state === 'over'
+  }
+
+  /** It is there to repeat its refusal. */
+  get isRefused(): boolean {
+    return this.#state === 'refused'
+  }
+
+  /** Asks for the decision once. Answers the caller. */
+  async decide(publish: (request: SrtRequest) => Promise<SrtAnswer>): Promise<void> {
+    const { peer, log, request } = this.#options
+    const { streamId, keyMessage } = request
+    const unlock = keyMessage === null ? null : (passphrase: string) => this.#unlock(keyMessage, passphrase)
+    const answer = await publish({ peer, streamId, unlock, cut: (why) => this.#cut(why) }).catch((error: unknown) => {
+      log.error({ err: error }, 'an SRT publisher could not be decided on')
+      return { ok: false, status: 'Service unavailable', reason: 'unavailable' } as const
+    })
+    if (!answer.ok) return this.#refuse(CODES[answer.reason], answer.status)
+    this.#publication = new Publication(answer)
+    if (this.#state !== 'deciding') return this.#publication.end('stopped', 0)
+    if (this.#cutWhy !== null) return this.#refuse(REJECT.conflict, this.#cutWhy, 'cut')
+    if (keyMessage !== null && this.#keys === null)
+      return this.#refuse(REJECT.badSecret, 'Its keys were not opened', 'invalid')
+    this.#admit(answer)
+  }
+
+  /** The caller repeats its handshake. */
+  repeat(): void {
+    if (this.#answer !== null) this.#send({ type: CONTROL.handshake, body: this.#answer })
+  }
+
+  /** @param bytes of the datagram */
+  take(packet: DataPacket | ControlPacket, bytes: number): void {
+    if (this.#state !== 'publishing') return
+    this.#heardAtMs = this.#options.clock.monotonic()
+    this.#bytesIn += bytes
+    if (packet.kind === 'data') this.#data(packet)
+    else this.#control(packet)
+  }
+
+  /** @param missedMs of `LateLooks` */
+  tick(nowMs: number, missedMs: number): void {
+    this.#heardAtMs += missedMs
+    this.#mediaAtMs += missedMs
+    if (this.#state === 'refused' && nowMs - this.#refusedAtMs > LINGER_MS) this.#state = 'over'
+    if (this.#state !== 'publishing') return
+    this.#measure(nowMs)
+    this.#report(this.#receiver?.tick(nowMs, this.#roundTrip.reportEveryMs) ?? [])
+    this.#acknowledge()
+    if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#send({ type: CONTROL.keepAlive })
+    if (nowMs - this.#heardAtMs > SILENCE_MS) this.end('lost')
+    else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs)
+      this.#reject('No audio or video came for too long', 'lost')
+  }
+
+  /** Tells the caller, and reports the end. */
+  end(reason: PublishEnd): void {
+    if (this.#state === 'publishing') this.#send({ type: CONTROL.shutdown, body: Buffer.alloc(4) })
+    this.#state = 'over'
+    this.#publication?.end(reason, this.#bytesIn)
+  }
+
+  async #unlock(keyMessage: Buffer, passphrase: string): Promise<boolean> {
+    this.#keys = await StreamKeys.open(keyMessage, passphrase)
+    return this.#keys !== null
+  }
+
+  #admit(admitted: Admitted): void {
+    const { request, sequence, socketId, clock, limits } = this.#options
+    const latencyMs = Math.min(limits.maxLatencyMs, Math.max(limits.latencyMs, request.latencyMs))
+    const { maxFrameBytes } = limits
+    const ingest = new TsIngest(admitted.sink, { clock, maxFrameBytes, leftOut: (what) => this.#leftOut(what) })
+    this.#ingest = ingest
+    this.#receiver = new SrtReceiver({
+      sequence,
+      latencyMs,
+      deliver: (body) => this.#deliver(body),
+      gap: () => ingest.gap(),
+    })
+    this.#state = 'publishing'
+    this.#heardAtMs = clock.monotonic()
+    this.#mediaAtMs = this.#heardAtMs
+    this.#answer = answerAdmitted({ sequence, socketId, latencyMs, request, keyBits: this.#keys?.keyBits ?? null })
+    this.repeat()
+  }
+
+  #refuse(code: RejectCode, text: string, end: PublishEnd = 'invalid'): void {
+    const { peer, log, sequence } = this.#options
+    log.info({ peer, code, description: text }, 'SRT connection refused')
+    this.#publication?.end(end, this.#bytesIn)
+    if (this.#state === 'over') return
+    this.#state = 'refused'
+    this.#refusedAtMs = this.#options.clock.monotonic()
+    this.#answer = answerRefused({ sequence }, code)
+    this.repeat()
+  }
+
+  #cut(why: string): Promise<void> {
+    if (this.#state === 'deciding') this.#cutWhy ??= why
+    else if (this.#state === 'publishing') this.#reject(why, 'cut')
+    return Promise.resolve()
+  }
+
+  /** SRT has no words for the end of a connection: they go to the log. */
+  #reject(description: string, reason: PublishEnd): void {
+    const { peer, log } = this.#options
+    log.info({ peer, description }, 'SRT connection ended')
+    this.end(reason)
+  }
+
+  #data({ sequence, key, body }: DataPacket): void {
+    this.#packetsIn += 1
+    const clear = this.#decrypt(body, key, sequence)
+    if (clear === null) return this.#leftOut('Packets are not encrypted with the keys of the connection')
+    const lost = this.#receiver?.take(sequence, clear, this.#heardAtMs) ?? null
+    if (lost !== null) this.#report([lost])
+  }
+
+  #decrypt(body: Buffer, key: number, sequence: number): Buffer | null {
+    if (this.#keys === null) return key === 0 ? body : null
+    return this.#keys.decrypt(body, key, sequence)
+  }
+
+  #deliver(body: Buffer): void {
+    if (this.#state !== 'publishing') return
+    this.#mediaAtMs = this.#heardAtMs
+    const refusal = this.#ingest?.take(body) ?? null
+    if (refusal !== null) this.#reject(refusal, 'invalid')
+  }
+
+  #control({ type, subtype, info, body }: ControlPacket): void {
+    switch (type) {
+      case CONTROL.ackAck:
+        return this.#roundTrip.end(info)
+      case CONTROL.dropRequest:
+        return this.#dropped(body)
+      case CONTROL.shutdown:
+        return this.end('left')
+      case CONTROL.userDefined:
+        if (subtype === KEY_REQUEST) void this.#refreshKeys(body)
+        return
+      default:
+        return // Keep-alives were heard, and the rest is for senders.
+    }
+  }
+
+  #dropped(body: Buffer): void {
+    if (body.length >= 8) this.#receiver?.drop([body.readUInt32BE(0) & 0x7fff_ffff, body.readUInt32BE(4) & 0x7fff_ffff])
+  }
+
+  /** A sender repeats its message until it is confirmed. */
+  async #refreshKeys(message: Buffer): Promise<void> {
+    const keys = this.#keys
+    if (keys === null || this.#heardAtMs - this.#refreshedAtMs < KEY_EVERY_MS) return
+    this.#refreshedAtMs = this.#heardAtMs
+    if (!(await keys.refresh(message))) return this.#leftOut('A new key is not for the passphrase of the connection')
+    if (this.#state !== 'publishing') return
+    this.#send({ type: CONTROL.userDefined, subtype: KEY_RESPONSE, body: message })
+  }
+
+  #report(lost: readonly Range[]): void {
+    if (lost.length > 0) this.#send({ type: CONTROL.nak, body: writeLosses(lost) })
+  }
+
+  #acknowledge(): void {
+    const receiver = this.#receiver
+    if (receiver === null || receiver.next === this.#acknowledged) return
+    this.#acknowledged = receiver.next
+    const { bytesPerSecond, packetsPerSecond } = this.#second
+    const body = writeAcknowledgement({
+      sequence: receiver.next,
+      roundTripUs: this.#roundTrip.meanUs,
+      roundTripVarianceUs: this.#roundTrip.varianceUs,
+      freePackets: receiver.freePackets,
+      packetsPerSecond,
+      bytesPerSecond,
+    })
+    this.#send({ type: CONTROL.ack, info: this.#roundTrip.begin(), body })
+  }
+
+  /** Once a second. An acknowledgement that was lost is repeated then. */
+  #measure(nowMs: number): void {
+    const { fromMs, bytes, packets } = this.#second
+    if (nowMs - fromMs < SECOND_MS) return
+    const seconds = (nowMs - fromMs) / SECOND_MS
+    this.#second = {
+      fromMs: nowMs,
+      bytes: this.#bytesIn,
+      packets: this.#packetsIn,
+      bytesPerSecond: (this.#bytesIn - bytes) / seconds,
+      packetsPerSecond: (this.#packetsIn - packets) / seconds,
+    }
+    this.#acknowledged = -1
+    this.#publication?.reportBytes(this.#bytesIn)
+  }
+
+  /** Once in the log for each sentence. */
+  #leftOut(description: string): void {
+    if (this.#problems.has(description) || this.#problems.size === PROBLEMS_MAX) return
+    this.#problems.add(description)
+    const { log, peer } = this.#options
+    log.warn({ peer, description }, 'a publisher sends what cannot be taken; the rest goes on')
+  }
+
+  #send(fields: Omit<ControlFields, 'socketId' | 'timeUs'>): void {
+    const { clock, peerSocketId, send } = this.#options
+    this.#sentAtMs = clock.monotonic()
+    send(writeControl({ ...fields, socketId: peerSocketId, timeUs: (this.#sentAtMs - this.#beganAtMs) * 1000 }))
+  }
+}

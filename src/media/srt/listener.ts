@@ -1,0 +1,205 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import { repeat, type Repetition } from '../../base/repeat.ts'
+import { SrtConnection } from './connection.ts'
+import { Cookies } from './cookies.ts'
+import { answerInduction, answerRefused, type Handshake, readExtensions, readHandshake, REJECT } from './handshake.ts'
+import { CONTROL, readPacket, writeControl } from './packets.ts'
+import type { SrtAnswer, SrtLimits, SrtRequest } from './types.ts'
+
+export interface SrtOptions {
+  readonly host: string
+  /** UDP; 0: any free port. */
+  readonly port: number
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: SrtLimits
+  /** Decides before the publisher may start; no media is accepted before it agrees. */
+  readonly publish: (request: SrtRequest) => Promise<SrtAnswer>
+}
+
+export interface SrtListener {
+  readonly port: number
+  /** Callers whose address is proved, admitted or not. */
+  connections(): number
+  /** Ends every connection and stops listening. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** As often as live senders expect acknowledgements (draft-sharabayko-srt-01 section 4.8.1). */
+const TICK_MS = 10
+/** Bursts of keyframes from many publishers wait in it. */
+const BUFFER_BYTES = 4 << 20
+/** Socket ids of peers that answer have 30 bits. */
+const SOCKET_ID_MASK = 0x3fff_ffff
+
+/**
+ * Listens for SRT publishers on one port. A caller has no state before its cookie proves its address.
+ * @throws the error of `bind`, such as EADDRINUSE
+ */
+export async function startSrt(options: SrtOptions): Promise<SrtListener> {
+  const { host, port, log } = options
+  const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4', recvBufferSize: BUFFER_BYTES })
+  socket.bind(port, host)
+  await once(socket, 'listening')
+  socket.on('error', (error) => log.warn({ err: error }, 'the SRT socket reports an error'))
+  const callers = new Callers(options, socket)
+  socket.on('message', (datagram, from) => callers.take(datagram, from))
+  let stopped: Promise<void> | null = null
+  return {
+    port: socket.address().port,
+    connections: () => callers.count,
+    stop: () => (stopped ??= stop()),
+  }
+
+  async function stop(): Promise<void> {
+    await callers.stop()
+    const closed = once(socket, 'close')
+    socket.close()
+    await closed
+  }
+}
+
+interface Caller {
+  readonly endpoint: string
+  /** Its endpoint and its socket id. */
+  readonly key: string
+  readonly connection: SrtConnection
+}
+
+/** The connections of one socket, by the id that their packets have. */
+class Callers {
+  readonly #options: SrtOptions
+  readonly #socket: Socket
+  readonly #cookies: Cookies
+  readonly #bySocketId = new Map<number, Caller>()
+  /** By their keys: a caller repeats its handshake. */
+  readonly #byCaller = new Map<string, SrtConnection>()
+  readonly #decisions = new Set<Promise<void>>()
+  /** While there are connections. */
+  #ticking: Repetition | null = null
+  #isStopping = false
+
+  constructor(options: SrtOptions, socket: Socket) {
+    this.#options = options
+    this.#socket = socket
+    this.#cookies = new Cookies(options.random, options.clock)
+  }
+
+  get count(): number {
+    return this.#bySocketId.size
+  }
+
+  take(datagram: Buffer, from: RemoteInfo): void {
+    const packet = readPacket(datagram)
+    if (packet === null) return
+    if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#handshake(packet.body, from)
+    const caller = this.#bySocketId.get(packet.socketId)
+    if (caller?.endpoint === endpointOf(from)) caller.connection.take(packet, datagram.length)
+  }
+
+  /** Waits for the decisions that are under way: each admission needs an end. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#ticking?.stop()
+    for (const { connection } of this.#bySocketId.values()) connection.end('stopped')
+    await Promise.all(this.#decisions)
+  }
+
+  #startTicking(): Repetition {
+    const { clock, log } = this.#options
+    const looks = new LateLooks(TICK_MS, clock.monotonic())
+    return repeat({ clock, log, name: 'look after SRT connections', everyMs: TICK_MS }, async () => {
+      const nowMs = clock.monotonic()
+      this.#tick(nowMs, looks.look(nowMs))
+      if (this.#bySocketId.size > 0) return
+      this.#ticking = null
+      return 'done'
+    })
+  }
+
+  #tick(nowMs: number, missedMs: number): void {
+    for (const { connection } of this.#bySocketId.values()) connection.tick(nowMs, missedMs)
+    for (const [id, caller] of this.#bySocketId) if (caller.connection.isOver) this.#forget(id, caller)
+  }
+
+  #forget(socketId: number, { key }: Caller): void {
+    this.#bySocketId.delete(socketId)
+    this.#byCaller.delete(key)
+  }
+
+  #handshake(body: Buffer, from: RemoteInfo): void {
+    const handshake = readHandshake(body)
+    if (handshake === null) return
+    const endpoint = endpointOf(from)
+    if (handshake.kind === 'induction') {
+      return this.#answer(handshake, from, answerInduction(handshake, this.#cookies.make(endpoint)))
+    }
+    if (!this.#cookies.isRight(endpoint, handshake.cookie)) return
+    if (handshake.kind === 'foreign') return this.#answer(handshake, from, answerRefused(handshake, REJECT.version))
+    const known = this.#byCaller.get(`${endpoint} ${handshake.socketId}`)
+    if (known !== undefined) known.repeat()
+    else if (!this.#isStopping) this.#conclude(handshake, from)
+  }
+
+  #conclude(handshake: Extract<Handshake, { kind: 'conclusion' }>, from: RemoteInfo): void {
+    const { log, limits, publish } = this.#options
+    const request = readExtensions(handshake.extensions)
+    const hasRoom = this.#bySocketId.size < limits.maxConnections || this.#makeRoom()
+    if (!request.ok || !hasRoom) {
+      const { code, text } = request.ok ? { code: REJECT.overload, text: 'Too many connections' } : request.error
+      log.info({ peer: from.address, code, description: text }, 'SRT connection refused')
+      return this.#answer(handshake, from, answerRefused(handshake, code))
+    }
+    const socketId = this.#freeId()
+    const connection = new SrtConnection({
+      ...this.#options,
+      peer: from.address,
+      peerSocketId: handshake.socketId,
+      socketId,
+      sequence: handshake.sequence,
+      request: request.value,
+      send: (datagram) => this.#send(datagram, from),
+    })
+    const endpoint = endpointOf(from)
+    const key = `${endpoint} ${handshake.socketId}`
+    this.#bySocketId.set(socketId, { endpoint, key, connection })
+    this.#byCaller.set(key, connection)
+    this.#ticking ??= this.#startTicking()
+    const decision = connection.decide(publish).finally(() => this.#decisions.delete(decision))
+    this.#decisions.add(decision)
+  }
+
+  /** Forgets the oldest refusal. */
+  #makeRoom(): boolean {
+    for (const [id, caller] of this.#bySocketId) {
+      if (!caller.connection.isRefused) continue
+      this.#forget(id, caller)
+      return true
+    }
+    return false
+  }
+
+  #freeId(): number {
+    let id = 0
+    while (id === 0 || this.#bySocketId.has(id)) id = this.#options.random.bytes(4).readUInt32BE(0) & SOCKET_ID_MASK
+    return id
+  }
+
+  /** Before there is a connection. */
+  #answer({ socketId }: Handshake, to: RemoteInfo, body: Buffer): void {
+    this.#send(writeControl({ type: CONTROL.handshake, socketId, timeUs: 0, body }), to)
+  }
+
+  #send(datagram: Buffer, { port, address }: RemoteInfo): void {
+    if (this.#socket.getSendQueueSize() < BUFFER_BYTES) this.#socket.send(datagram, port, address, () => undefined)
+  }
+}
+
+const endpointOf = ({ address, port }: RemoteInfo): string => `${address} ${port}`

@@ -1,0 +1,119 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Frame } from '../../src/media/frame.ts'
+import { TsIngest } from '../../src/media/mpegts/ingest.ts'
+import { FLOW_WINDOW, readExtensions, readHandshake } from '../../src/media/srt/handshake.ts'
+import { StreamKeys } from '../../src/media/srt/keys.ts'
+import { readPacket, writeLosses } from '../../src/media/srt/packets.ts'
+import { SrtReceiver } from '../../src/media/srt/receiver.ts'
+import { extension, handshakeBody, keyMessage, randomKeys, textWords } from '../media/srt/caller.ts'
+import { adts, BOTH, keyframe, picture, TsMuxer } from '../media/mpegts/muxer.ts'
+import { cases } from '../support/randomCases.ts'
+
+const RUNS = cases(2000)
+const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
+
+/** Valid bytes with a few of them changed, and truncated somewhere. */
+const damaged = (valid: Buffer) =>
+  fc
+    .tuple(fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { maxLength: 12 }), fc.nat(valid.length))
+    .map(([changes, length]) => {
+      const copy = Buffer.from(valid)
+      for (const [at, byte] of changes) copy[at] = byte
+      return copy.subarray(0, length)
+    })
+
+function transportStream(): Buffer {
+  const ts = new TsMuxer()
+  const parts = [ts.tables(BOTH), ts.video(keyframe(), 90_000, 86_400)]
+  for (let at = 1; at < 6; at++) {
+    parts.push(ts.video(picture(), 90_000 + at * 3600, 86_400 + at * 3600), ts.audio(adts(), 90_000 + at * 1920))
+  }
+  return Buffer.concat([...parts, ts.tables(BOTH.slice(1), 1), ts.audio(adts(), 110_000)])
+}
+
+const request = Buffer.concat([
+  extension(1, Buffer.from([0, 1, 5, 0, 0, 0, 0, 0xbf, 0, 0, 0, 120])),
+  extension(5, textWords('show?t=token')),
+  extension(3, keyMessage('a-passphrase', randomKeys(16), 3)),
+])
+const conclusion = handshakeBody({ version: 5, type: 0xffff_ffff, cookie: 1 }, 1, request)
+
+describe('any bytes', () => {
+  test('of a transport stream give frames whose times never are negative, are left out, or are refused with a sentence', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(bytes(1400), damaged(transportStream())), { maxLength: 6 }), (parts) => {
+        const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
+        const sink = {
+          tracks: () => undefined,
+          frame: ({ timeUs, decodeTimeUs }: Frame) => expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0),
+          end: () => undefined,
+        }
+        let nowMs = 0
+        const ingest = new TsIngest(sink, { clock: { monotonic: () => nowMs }, maxFrameBytes: 2000, leftOut })
+        for (const part of parts) {
+          nowMs += 500
+          const refusal = ingest.take(part)
+          if (refusal !== null) expect(refusal).toMatch(/^[A-Z].*[^.]$/)
+          if (part.length % 7 === 0) ingest.gap()
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  test('of a datagram are a packet or none, and its handshake is read, refused or ignored', () => {
+    fc.assert(
+      fc.property(fc.oneof(bytes(), damaged(conclusion)), (datagram) => {
+        readPacket(datagram)
+        const handshake = readHandshake(datagram)
+        if (handshake?.kind !== 'conclusion') return
+        const read = readExtensions(handshake.extensions)
+        if (read.ok) expect(Buffer.byteLength(read.value.streamId)).toBeLessThanOrEqual(3 * 512)
+        else expect(read.error.text).toMatch(/^[A-Z].*[^.]$/)
+      }),
+      RUNS,
+    )
+  })
+
+  test('of a key message open keys or none', async () => {
+    const valid = keyMessage('a-passphrase', randomKeys(32), 3)
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(bytes(), damaged(valid)), async (message) => {
+        const keys = await StreamKeys.open(message, 'a-passphrase')
+        if (keys !== null) expect([128, 192, 256]).toContain(keys.keyBits)
+      }),
+      cases(500),
+    )
+  })
+})
+
+test('packets in any order leave in order, each at most once, and what is held stays within the window', () => {
+  const step = fc.record({
+    sequence: fc.oneof(fc.nat(40), fc.nat(2 ** 31 - 1), fc.integer({ min: 2 ** 31 - 20, max: 2 ** 31 - 1 })),
+    laterMs: fc.nat(200),
+    drops: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const delivered: number[] = []
+      const deliver = (body: Buffer) => void delivered.push(body.readUInt32BE())
+      const receiver = new SrtReceiver({ sequence: 0, latencyMs: 120, deliver, gap: () => undefined })
+      let nowMs = 0
+      for (const { sequence, laterMs, drops } of steps) {
+        nowMs += laterMs
+        const body = Buffer.alloc(4)
+        body.writeUInt32BE(sequence)
+        if (drops) receiver.drop([sequence, sequence])
+        else receiver.take(sequence, body, nowMs)
+        expect(writeLosses(receiver.tick(nowMs, 20)).length).toBeLessThanOrEqual(1440)
+        expect(receiver.freePackets).toBeGreaterThanOrEqual(0)
+        expect(receiver.freePackets).toBeLessThanOrEqual(FLOW_WINDOW)
+      }
+      for (const [at, sequence] of delivered.entries()) {
+        if (at > 0) expect((sequence - (delivered[at - 1] ?? 0)) & 0x7fff_ffff).toBeLessThanOrEqual(0x3fff_ffff)
+      }
+    }),
+    RUNS,
+  )
+})

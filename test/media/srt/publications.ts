@@ -1,0 +1,90 @@
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import type { PublishEnd } from '../../../src/media/publishing.ts'
+import { type SrtListener, startSrt } from '../../../src/media/srt/listener.ts'
+import type { SrtAnswer, SrtLimits, SrtRequest } from '../../../src/media/srt/types.ts'
+import { silentLog } from '../../support/log.ts'
+
+const LIMITS: SrtLimits = {
+  latencyMs: 120,
+  maxLatencyMs: 8000,
+  maxConnections: 100,
+  maxFrameBytes: 8 * 1024 * 1024,
+  idleMs: 10_000,
+}
+
+/** One publication, as the server saw it. */
+export class Publication implements FrameSink {
+  readonly request: SrtRequest
+  readonly trackLists: (readonly TrackInfo[])[] = []
+  readonly frames: Frame[] = []
+  ends = 0
+  bytesIn = 0
+  readonly reasons: PublishEnd[] = []
+
+  constructor(request: SrtRequest) {
+    this.request = request
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    this.trackLists.push(tracks)
+  }
+
+  frame(frame: Frame): void {
+    this.frames.push(frame)
+  }
+
+  end(): void {
+    this.ends += 1
+  }
+
+  answer(): SrtAnswer {
+    return {
+      ok: true,
+      sink: this,
+      bytes: (bytesIn) => {
+        this.bytesIn = bytesIn
+      },
+      ended: (reason) => void this.reasons.push(reason),
+    }
+  }
+}
+
+export interface Listening extends SrtListener {
+  readonly publications: Publication[]
+}
+
+interface Terms {
+  readonly limits?: Partial<SrtLimits>
+  /** Opens the keys of callers who have some. */
+  readonly passphrase?: string
+  readonly refuse?: (request: SrtRequest) => SrtAnswer | null
+  /** What the decision waits for. */
+  readonly until?: Promise<void>
+}
+
+/** A listener that admits every publisher that `refuse` does not refuse. */
+export async function listenForSrt({ limits, passphrase = '', refuse, until }: Terms = {}): Promise<Listening> {
+  const publications: Publication[] = []
+  const listener = await startSrt({
+    host: '127.0.0.1',
+    port: 0,
+    log: silentLog,
+    clock: systemClock,
+    random: systemRandom,
+    limits: { ...LIMITS, ...limits },
+    publish: async (request) => {
+      await until
+      const refusal = refuse?.(request) ?? null
+      if (refusal !== null) return refusal
+      if (request.unlock && !(await request.unlock(passphrase))) {
+        return { ok: false, status: 'The passphrase is wrong', reason: 'passphrase' }
+      }
+      const publication = new Publication(request)
+      publications.push(publication)
+      return publication.answer()
+    },
+  })
+  return { ...listener, publications }
+}

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { FLOW_WINDOW } from '../../../src/media/srt/handshake.ts'
+import { SrtReceiver } from '../../../src/media/srt/receiver.ts'
+import { sequenceAfter, stepsBetween } from '../../../src/media/srt/sequences.ts'
+
+const LATENCY_MS = 100
+
+function receiving(sequence = 0) {
+  const order: (number | 'gap')[] = []
+  const receiver = new SrtReceiver({
+    sequence,
+    latencyMs: LATENCY_MS,
+    deliver: (body) => order.push(body.readUInt32BE()),
+    gap: () => order.push('gap'),
+  })
+  const take = (nowMs: number, ...sequences: readonly number[]) =>
+    sequences.map((one) => {
+      const body = Buffer.alloc(4)
+      body.writeUInt32BE(one)
+      return receiver.take(one, body, nowMs)
+    })
+  return { order, receiver, take }
+}
+
+test('packets in order leave at once', () => {
+  const { order, take, receiver } = receiving()
+  expect(take(0, 0, 1, 2)).toEqual([null, null, null])
+  expect([order, receiver.next]).toEqual([[0, 1, 2], 3])
+})
+
+test('a gap is told once as a range, and what comes after waits for it', () => {
+  const { order, take, receiver } = receiving()
+  expect(take(0, 0, 3, 4)).toEqual([null, [1, 2], null])
+  expect([order, receiver.next, receiver.freePackets]).toEqual([[0], 1, FLOW_WINDOW - 2])
+  take(10, 2, 1)
+  expect([order, receiver.next]).toEqual([[0, 1, 2, 3, 4], 5])
+})
+
+test('what is missing is told again in ranges until it comes', () => {
+  const { take, receiver } = receiving()
+  take(0, 0, 3, 5)
+  expect(receiver.tick(19, 20)).toEqual([])
+  expect(receiver.tick(20, 20)).toEqual([
+    [1, 2],
+    [4, 4],
+  ])
+  expect(receiver.tick(21, 20)).toEqual([])
+  take(30, 1)
+  expect(receiver.tick(40, 20)).toEqual([
+    [2, 2],
+    [4, 4],
+  ])
+})
+
+test('a packet that is missing for the latency is given up, and the rest leaves', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 2, 3, 6)
+  receiver.tick(99, 20)
+  expect(order).toEqual([0])
+  receiver.tick(100, 20)
+  expect([order, receiver.next, receiver.dropped]).toEqual([[0, 'gap', 2, 3, 'gap', 6], 7, 3])
+  take(110, 1, 7)
+  expect([order.at(-1), receiver.duplicates]).toEqual([7, 1])
+})
+
+test('the younger of two gaps is waited for longer', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 2)
+  take(60, 4)
+  receiver.tick(100, 20)
+  expect(order).toEqual([0, 'gap', 2])
+  take(120, 3)
+  expect(order).toEqual([0, 'gap', 2, 3, 4])
+})
+
+test('what the sender gives up is not waited for', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 3)
+  receiver.drop([1, 2])
+  expect(receiver.tick(1, 20)).toEqual([])
+  expect([order, receiver.dropped]).toEqual([[0, 'gap', 3], 2])
+})
+
+test('a packet that comes twice leaves once', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 0, 2, 2, 1, 1)
+  expect([order, receiver.duplicates]).toEqual([[0, 1, 2], 3])
+})
+
+test('the wrap of the 31 bits of sequence numbers is a step like any other', () => {
+  const first = 0x7fff_fffe
+  const { order, take } = receiving(first)
+  expect(sequenceAfter(0x7fff_ffff)).toBe(0)
+  expect([stepsBetween(0x7fff_ffff, 1), stepsBetween(1, 0x7fff_ffff)]).toEqual([2, -2])
+  expect(take(0, first, 1, 0x7fff_ffff, 0)).toEqual([null, [0x7fff_ffff, 0], null, null])
+  expect(order).toEqual([first, 0x7fff_ffff, 0, 1])
+})
+
+test('a sender that goes on beyond the window has given up what is before, and no memory grows', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 2, 3 + FLOW_WINDOW)
+  expect([order, receiver.next]).toEqual([[0, 'gap', 2, 'gap', 3 + FLOW_WINDOW], 4 + FLOW_WINDOW])
+  for (let at = 0; at < 20 * FLOW_WINDOW; at += 3) take(1, 5 + FLOW_WINDOW + at)
+  expect(receiver.freePackets).toBeGreaterThanOrEqual(0)
+  expect(receiver.tick(2, 0).length).toBeLessThanOrEqual(FLOW_WINDOW)
+})

@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { writeControl } from '../../src/media/srt/packets.ts'
+import { type CallOptions, handshakeBody, randomKeys, SrtCaller } from '../media/srt/caller.ts'
+import { type Listening, listenForSrt } from '../media/srt/publications.ts'
+import { adts, BOTH, TsMuxer } from '../media/mpegts/muxer.ts'
+import { until } from '../support/until.ts'
+
+const PASSPHRASE = 'a-passphrase-of-10-to-79'
+const ends: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+async function listening(terms: Parameters<typeof listenForSrt>[0] = {}): Promise<Listening> {
+  const listener = await listenForSrt(terms)
+  ends.push(() => listener.stop())
+  return listener
+}
+
+async function call({ port }: Listening, options: CallOptions = {}): Promise<SrtCaller> {
+  const caller = await SrtCaller.call(port, options)
+  ends.push(() => caller.close())
+  return caller
+}
+
+/** Audio, 20 ms a packet: one datagram each, the first with the tables. */
+function audio(count: number): Buffer[] {
+  const ts = new TsMuxer()
+  return Array.from({ length: count }, (_, at) => {
+    const tables = at === 0 ? ts.tables(BOTH.slice(1)) : Buffer.alloc(0)
+    return Buffer.concat([tables, ts.audio(adts(50, at & 255), at * 1800)])
+  })
+}
+
+/** Which packets of audio came, by what they are filled with. */
+const received = ({ publications }: Listening): (number | undefined)[] =>
+  (publications[0]?.frames ?? []).map(({ data }) => data[0])
+
+const all = (count: number): number[] => Array.from({ length: count }, (_, at) => at & 255)
+
+describe('an SRT publisher', () => {
+  test('is decided on by its stream id and address, then its media comes, and its goodbye ends it', async () => {
+    const listener = await listening()
+    const caller = await call(listener, { streamId: 'show?t=token' })
+    caller.send(...audio(5))
+    await until(() => received(listener).length === 5)
+    await until(() => caller.acknowledged === caller.sequence)
+    const [publication] = listener.publications
+    expect(publication?.request).toMatchObject({ streamId: 'show?t=token', peer: '127.0.0.1', unlock: null })
+    expect(publication?.trackLists).toMatchObject([[{ codec: 'aac', sampleRate: 48_000 }]])
+    caller.shutDown()
+    await until(() => publication?.reasons.length === 1)
+    expect([publication?.reasons, publication?.ends, received(listener)]).toEqual([['left'], 1, all(5)])
+    // All that came, with headers and control packets.
+    expect(publication?.bytesIn).toBeGreaterThan(5 * (188 + 16))
+    await until(() => listener.connections() === 0)
+  })
+
+  test.each([16, 24, 32] as const)('encrypts with a key of %d bytes and changes it meanwhile', async (keyBytes) => {
+    const listener = await listening({ passphrase: PASSPHRASE })
+    const caller = await call(listener, { passphrase: PASSPHRASE, keyBytes })
+    const datagrams = audio(6)
+    caller.send(...datagrams.slice(0, 3))
+    caller.announceKeys()
+    await until(() => caller.keyConfirmations > 0)
+    caller.changeKey()
+    caller.send(...datagrams.slice(3))
+    await until(() => received(listener).length === 6)
+    expect(received(listener)).toEqual(all(6))
+  })
+
+  test('with another passphrase is refused by the code of a bad secret', async () => {
+    const caller = await call(await listening({ passphrase: PASSPHRASE }), { passphrase: 'another-passphrase' })
+    expect(caller.answer).toBe(1010)
+  })
+
+  test('cannot change the keys to those of another passphrase', async () => {
+    const listener = await listening({ passphrase: PASSPHRASE })
+    const caller = await call(listener, { passphrase: PASSPHRASE })
+    caller.announceKeys('another-passphrase', randomKeys(16))
+    caller.send(...audio(3))
+    await until(() => received(listener).length === 3)
+    expect(caller.keyConfirmations).toBe(0)
+  })
+
+  test('gets a latency of its own, up to the limit', async () => {
+    const listener = await listening({ limits: { maxLatencyMs: 1000 } })
+    expect((await call(listener, { latencyMs: 60 })).latencyMs).toBe(120)
+    expect((await call(listener, { latencyMs: 400 })).latencyMs).toBe(400)
+    expect((await call(listener, { latencyMs: 5000 })).latencyMs).toBe(1000)
+  })
+
+  test('loses nothing where packets and their repetitions are lost on the way, over the wrap of its numbers', async () => {
+    const listener = await listening({ limits: { latencyMs: 8000 } })
+    const lost = (sequence: number, attempt: number) => attempt < 2 && sequence % 5 === 0
+    const caller = await call(listener, { sequence: 0x7fff_ffe0, loses: lost })
+    caller.send(...audio(100))
+    caller.send(Buffer.alloc(188, 0xff))
+    await until(() => received(listener).length === 100)
+    expect(received(listener)).toEqual(all(100))
+    expect(caller.losses).toBeGreaterThan(1)
+  })
+
+  test('goes on where a packet never comes', async () => {
+    const listener = await listening()
+    const caller = await call(listener, { loses: (sequence) => sequence === 1003 })
+    caller.send(...audio(6))
+    await until(() => received(listener).length === 5)
+    expect(received(listener)).toEqual([0, 1, 2, 4, 5])
+  })
+
+  test('need not be waited for where it gives packets up', async () => {
+    const listener = await listening({ limits: { latencyMs: 8000 } })
+    const caller = await call(listener, { loses: (sequence) => sequence === 1003 || sequence === 1004 })
+    caller.send(...audio(8))
+    await until(() => caller.losses > 0)
+    caller.giveUp(1003, 1004)
+    await until(() => received(listener).length === 6)
+    expect(received(listener)).toEqual([0, 1, 2, 5, 6, 7])
+  })
+
+  test('is told to go when it is cut, and its end has that reason', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    caller.send(...audio(3))
+    await until(() => received(listener).length === 3)
+    const [publication] = listener.publications
+    await publication?.request.cut('The token was deleted')
+    await until(() => caller.hasEnded)
+    expect(publication?.reasons).toEqual(['cut'])
+    caller.send(...audio(3))
+    await until(() => listener.connections() === 0)
+    expect([publication?.ends, received(listener).length]).toEqual([1, 3])
+  })
+
+  test('is ended when its media cannot be taken', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    caller.send(new TsMuxer().tables([{ type: 0x24, pid: 0x100 }]))
+    await until(() => caller.hasEnded)
+    expect(listener.publications[0]?.reasons).toEqual(['invalid'])
+  })
+
+  test('without media is ended after the limit, while keep-alives come', async () => {
+    const listener = await listening({ limits: { idleMs: 50 } })
+    const caller = await call(listener)
+    await until(() => caller.hasEnded)
+    expect(listener.publications[0]?.reasons).toEqual(['lost'])
+  })
+})
+
+describe('a caller', () => {
+  test('is refused with the code of the decision, for as long as it asks', async () => {
+    const listener = await listening({ refuse: () => ({ ok: false, status: 'Unauthorized', reason: 'unauthorized' }) })
+    const caller = await call(listener, { streamId: 'show' })
+    expect(caller.answer).toBe(1401)
+    caller.answer = null
+    caller.induct()
+    await until(() => caller.answer === 1401)
+    expect(listener.publications).toEqual([])
+  })
+
+  test('is decided on once, however often it repeats its handshake', async () => {
+    const decided = Promise.withResolvers<void>()
+    const listener = await listening({ until: decided.promise })
+    const calling = call(listener)
+    await until(() => listener.connections() === 1)
+    decided.resolve()
+    const caller = await calling
+    caller.answer = null
+    caller.induct()
+    await until(() => caller.answer === 0)
+    expect([listener.publications.length, listener.connections()]).toEqual([1, 1])
+  })
+
+  test('that is admitted after the listener has stopped is reported as ended', async () => {
+    const decided = Promise.withResolvers<void>()
+    const listener = await listening({ until: decided.promise })
+    const caller = await SrtCaller.open(listener.port)
+    ends.push(() => caller.close())
+    await until(() => listener.connections() === 1)
+    const stopped = listener.stop()
+    decided.resolve()
+    await stopped
+    expect(listener.publications[0]?.reasons).toEqual(['stopped'])
+  })
+
+  test('has no state before its cookie is right', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    const before = listener.connections()
+    for (let at = 0; at < 1000; at++) {
+      const body = handshakeBody({ version: 5, type: at % 2 === 0 ? 1 : 0xffff_ffff, cookie: at }, at)
+      caller.raw(writeControl({ type: 0, socketId: 0, timeUs: 0, body }))
+    }
+    caller.send(...audio(3))
+    await until(() => received(listener).length === 3)
+    expect([before, listener.connections(), listener.publications.length]).toEqual([1, 1, 1])
+  })
+
+  test('finds room where others were refused, and not where they publish', async () => {
+    let refuses = true
+    const refusal = { ok: false, status: 'Unauthorized', reason: 'unauthorized' } as const
+    const listener = await listening({ limits: { maxConnections: 1 }, refuse: () => (refuses ? refusal : null) })
+    expect((await call(listener)).answer).toBe(1401)
+    refuses = false
+    expect((await call(listener)).answer).toBe(0)
+    expect((await call(listener)).answer).toBe(1402)
+  })
+})
