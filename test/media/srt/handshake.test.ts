@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import { Cookies } from '../../../src/media/srt/cookies.ts'
-import { answerInduction, readExtensions, readHandshake } from '../../../src/media/srt/handshake.ts'
+import { answerInduction, answerRefused, readExtensions, readHandshake, REJECT } from '../../../src/media/srt/handshake.ts'
 import { extension, handshakeBody, textWords } from './caller.ts'
 
 const LIVE = 0xbf
@@ -54,6 +54,11 @@ describe('a handshake', () => {
   test('may name the congestion control of live streams', () => {
     expect(readExtensions(Buffer.concat([request(), extension(6, textWords('live'))])).ok).toBe(true)
   })
+})
+
+test('a refusal has the code that callers of libsrt show: those of applications have 1000 more on the wire', () => {
+  const onWire = (code: Parameters<typeof answerRefused>[1]) => answerRefused({ sequence: 1 }, code).readUInt32BE(20)
+  expect([onWire(REJECT.badSecret), onWire(REJECT.unauthorized)]).toEqual([1010, 2401])
 })
 
 test('a cookie is right for its endpoint alone, for one to two minutes', () => {
