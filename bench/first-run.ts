@@ -120,7 +120,7 @@ function npm(command: string): ChildProcess {
   const { PATH = '', ...env } = process.env
   const given = Object.entries(env).filter(([name]) => !/^(npm_|SLUICE_|NODE_)/.test(name))
   const path = PATH.split(delimiter).filter((directory) => !directory.includes('node_modules'))
-  const free = { SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
+  const free = { SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
   const child = spawn('script', ['--quiet', '--flush', '--command', `npm ${command}`, '--return', '/dev/null'], {
     cwd: clone,
     env: { ...Object.fromEntries(given), PATH: path.join(delimiter), ...free },

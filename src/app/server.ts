@@ -39,6 +39,7 @@ import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
 import { openRtmp } from './rtmp.ts'
+import { openSrt } from './srt.ts'
 import { useSplice } from './segmentMemory.ts'
 import { startSessions } from './sessions.ts'
 import { openTls, type Tls } from './tls.ts'
@@ -48,6 +49,8 @@ export interface ServingPorts extends Serving {
   readonly rtmpPort: number | null
   /** Null without RTMPS. */
   readonly rtmpsPort: number | null
+  /** Null when SRT is switched off. */
+  readonly srtPort: number | null
 }
 
 export interface ServingOptions {
@@ -78,7 +81,18 @@ interface LocalChannels {
  */
 const STOP_ORDER = [
   'reloads',
-  ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'redirect', 'playback', 'engine', 'deliveries'] as const),
+  ...([
+    'sessions',
+    'rtmp',
+    'srt',
+    'channels',
+    'packager',
+    'http',
+    'redirect',
+    'playback',
+    'engine',
+    'deliveries',
+  ] as const),
   'tls',
   'leases',
 ] as const
@@ -126,8 +140,11 @@ export async function startServing(
     parts.add('packager', () => packager.stop(graceMsOf(app)))
     const channels = await startChannels(app, ffmpeg, leases, encoders)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, ingestParts(app, { ffmpeg, engine, ...channels }), tls)
+    const ingest = ingestParts(app, { ffmpeg, engine, ...channels })
+    const rtmp = await openRtmp(app, ingest, tls)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
+    const srt = await openSrt(app, ingest)
+    if (srt) parts.add('srt', () => srt.stop())
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready
@@ -140,6 +157,7 @@ export async function startServing(
       port,
       rtmpPort: rtmp?.port ?? null,
       rtmpsPort: rtmp?.tlsPort ?? null,
+      srtPort: srt?.port ?? null,
       reload: () => reload({ isCheck: false }),
       stop: () => parts.stop(),
     }

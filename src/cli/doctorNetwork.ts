@@ -11,10 +11,15 @@ import { askOverUdp, type UdpEndpoint, udpEndpoint } from './udpQuestion.ts'
 
 const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
 
-/** Whether RTMP and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
+/** Whether RTMP, SRT and WebRTC can have their ports. @param isServing a server of Sluice answers here, and so has them */
 export async function checkMediaPorts(config: Config, isServing: boolean): Promise<Finding[]> {
   if (isServing) return [found('ok', 'media ports', 'not checked, because a server runs and uses them')]
-  return [...(await checkRtmpPort(config)), ...(await checkTlsPorts(config)), await checkUdpPorts(config)]
+  return [
+    ...(await checkRtmpPort(config)),
+    ...(await checkTlsPorts(config)),
+    ...(await checkSrtPort(config)),
+    await checkUdpPorts(config),
+  ]
 }
 
 async function checkRtmpPort({ rtmp: { enabled, host, port } }: Config): Promise<Finding[]> {
@@ -24,6 +29,16 @@ async function checkRtmpPort({ rtmp: { enabled, host, port } }: Config): Promise
     problem === null
       ? found('ok', 'RTMP port', `${host} port ${port} is free`)
       : found('FAIL', 'RTMP port', problem.message),
+  ]
+}
+
+async function checkSrtPort({ srt: { enabled, host, port } }: Config): Promise<Finding[]> {
+  if (!enabled || port === 0) return []
+  const problem = await udpProblem(host, port)
+  return [
+    problem === null
+      ? found('ok', 'SRT port', `${host} port ${port} is free`)
+      : found('FAIL', 'SRT port', `${problem}: end what uses it, or set srt.port (or switch it off with srt.enabled)`),
   ]
 }
 

@@ -86,21 +86,25 @@ describe('the ports of media', () => {
   test('fail when another program has one, and are not checked while a server runs', async () => {
     const tcp = createServer().listen(0, '0.0.0.0')
     const udp = createSocket('udp6').bind(0, '::')
-    await Promise.all([once(tcp, 'listening'), once(udp, 'listening')])
+    const srt = createSocket('udp4').bind(0, '0.0.0.0')
+    await Promise.all([once(tcp, 'listening'), once(udp, 'listening'), once(srt, 'listening')])
     const config = configOf({
       rtmp: { port: (tcp.address() as AddressInfo).port },
+      srt: { port: srt.address().port },
       webrtc: { port: udp.address().port, processes: 1 },
     })
     const findings = await checkMediaPorts(config, false)
     expect(findings.map(({ check, outcome }) => [check, outcome])).toEqual([
       ['RTMP port', 'FAIL'],
+      ['SRT port', 'FAIL'],
       ['UDP ports', 'FAIL'],
     ])
     expect(findings[1]?.detail).toContain('EADDRINUSE')
     expect(await checkMediaPorts(config, true)).toMatchObject([{ outcome: 'ok' }])
     tcp.close()
     udp.close()
-    const free = await checkMediaPorts(configOf({ rtmp: { enabled: false }, webrtc: { port: 0 } }), false)
+    srt.close()
+    const free = await checkMediaPorts(configOf({ rtmp: { enabled: false }, srt: { enabled: false }, webrtc: { port: 0 } }), false)
     expect(free).toMatchObject([{ check: 'UDP ports', outcome: 'ok' }])
   })
 })

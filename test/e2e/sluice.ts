@@ -50,7 +50,7 @@ export interface Stage {
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const dir = newDirectory()
   // It may be started again, and takes the same ports then.
-  const ports = { SLUICE_SERVER_PORT: String(await ownPort()), SLUICE_RTMP_PORT: String(await ownPort()) }
+  const ports = { SLUICE_SERVER_PORT: String(await ownPort()), SLUICE_RTMP_PORT: String(await ownPort()), SLUICE_SRT_PORT: '0' }
   const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...ports, ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const around = { env: settings }

@@ -21,7 +21,7 @@ export interface HlsServer {
 export async function startHlsServer(): Promise<HlsServer> {
   const dir = newDirectory()
   const [port, rtmpPort] = [String(await ownPort()), String(await ownPort())]
-  const env = { SLUICE_SERVER_PORT: port, SLUICE_RTMP_PORT: rtmpPort, SLUICE_WEBRTC_PORT: '0' }
+  const env = { SLUICE_SERVER_PORT: port, SLUICE_RTMP_PORT: rtmpPort, SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
   const start = () => serve(['--data', dir], env)
   let running = await start()
   const [secret, credential] = [

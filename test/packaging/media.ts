@@ -27,6 +27,7 @@ export const ownPorts = async (): Promise<Ports> => ({
 export const settingsOf = ({ http, rtmp, webrtc }: Ports): Record<string, string> => ({
   SLUICE_SERVER_PORT: String(http),
   SLUICE_RTMP_PORT: String(rtmp),
+  SLUICE_SRT_PORT: '0',
   SLUICE_WEBRTC_PORT: String(webrtc),
 })
 

@@ -26,6 +26,7 @@ export interface RunningApp {
   rtmpPort: number | null
   /** Null without RTMPS. */
   rtmpsPort: number | null
+  srtPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -64,6 +65,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
         ...over,
         server: { host: '127.0.0.1', port: 0, ...over.server },
         rtmp: { host: '127.0.0.1', port: 0, ...over.rtmp },
+        srt: { host: '127.0.0.1', port: 0, ...over.srt },
         data: { dir },
       },
     })
@@ -86,6 +88,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     base,
     rtmpPort: server.rtmpPort,
     rtmpsPort: server.rtmpsPort,
+    srtPort: server.srtPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
     reload(next) {

@@ -153,7 +153,7 @@ describe('a store of its own', () => {
     const blocker = createServer()
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
     const { port } = blocker.address() as AddressInfo
-    const ports = { SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
+    const ports = { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
     const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0', ...ports }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
     const otherKey = Buffer.alloc(32, 7).toString('base64')
@@ -210,7 +210,7 @@ describe('serve', () => {
     await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
     const remote = join(dir, 'second')
     const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', remote]
-    const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0' } })
+    const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' } })
     expect(second).toMatchObject({ status: 1, stdout: '' })
     expect(second.stderr).toMatch(/^sluice: 127\.0\.0\.1 port \d+ is in use by another process.*\n$/)
     expect(existsSync(remote)).toBe(false)
@@ -256,7 +256,7 @@ describe('serve', () => {
     chmodSync(unreadable, 0o600)
     const [config, key] = await Promise.all([
       sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
-      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], { env: { SLUICE_RTMP_PORT: '0' } }),
+      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], { env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' } }),
     ])
     expect(config).toMatchObject({ status: 1, stdout: '' })
     expect(config.stderr).toMatch(/config\.yaml:2: server\.port: .*allowed: /)

@@ -32,6 +32,7 @@ export async function startDocsServer(): Promise<DocsServer> {
   const settings = {
     SLUICE_DATA_DIR: join(dir, 'data'),
     SLUICE_RTMP_PORT: String(rtmp),
+    SLUICE_SRT_PORT: '0',
     SLUICE_WEBRTC_PORT: String(webRtc),
     SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
     NODE_COMPILE_CACHE: built.compileCache,

@@ -25,7 +25,7 @@ async function warm(cache: string): Promise<string> {
 async function serveOnce(cache: string): Promise<void> {
   const args = [at('bin/sluice.js'), 'serve', '--data', join(dir, 'data'), '--host', '127.0.0.1', '--port', '0']
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
-  const env = { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: cache, SLUICE_RTMP_PORT: '0' }
+  const env = { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: cache, SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' }
   const server = spawn(process.execPath, args, { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] })
   createInterface({ input: server.stdout }).on('line', (line) => {
     if (line.includes('"message":"ready"')) server.kill('SIGTERM')

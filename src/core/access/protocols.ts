@@ -16,6 +16,7 @@ interface ProtocolFacts {
 export const PROTOCOL_FACTS = {
   whip: { action: 'publish', title: 'WHIP', hasOrigin: true, ipFilters: 'checked', connectsLater: true },
   rtmp: { action: 'publish', title: 'RTMP', hasOrigin: false, ipFilters: 'configured', connectsLater: false },
+  srt: { action: 'publish', title: 'SRT', hasOrigin: false, ipFilters: 'checked', connectsLater: false },
   whep: { action: 'view', title: 'WHEP', hasOrigin: true, ipFilters: 'checked', connectsLater: true },
   hls: { action: 'view', title: 'HLS', hasOrigin: true, ipFilters: 'checked', connectsLater: false },
 } as const satisfies Record<string, ProtocolFacts>

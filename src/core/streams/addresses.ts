@@ -23,6 +23,8 @@ export interface PublicAddresses {
   readonly rtmp?: string
   /** Absent: there is no RTMPS. */
   readonly rtmps?: string
+  /** Absent: SRT is switched off. The name of the stream and the token go into its stream id. */
+  readonly srt?: string
 }
 
 interface BaseFacts {
@@ -40,6 +42,8 @@ export interface AddressFacts extends BaseFacts {
   readonly accountId: string
   /** Null: RTMP is switched off. `url`: the configured address of channels; empty: not configured. */
   readonly rtmp: RtmpFacts | null
+  /** Null: SRT is switched off. */
+  readonly srt: { readonly port: number } | null
 }
 
 interface RtmpFacts {
@@ -69,6 +73,7 @@ export function publicAddresses(facts: AddressFacts): PublicAddresses {
     origin: new URL(base).origin,
     ...(facts.rtmp === null ? {} : { rtmp: `${rtmpBase(hostname, facts.rtmp)}/v2/pub/${name}` }),
     ...(facts.rtmp?.tlsPort ? { rtmps: `${rtmpsBase(hostname, facts.rtmp.tlsPort)}/v2/pub/${name}` } : {}),
+    ...(facts.srt === null ? {} : { srt: `srt://${hostname}:${facts.srt.port}` }),
   }
 }
 

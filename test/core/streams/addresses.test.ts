@@ -8,6 +8,7 @@ const FACTS: AddressFacts = {
   scheme: 'http',
   host: 'localhost:8080',
   rtmp: { port: 1935, tlsPort: 0, url: '' },
+  srt: { port: 10_000 },
 }
 const of = (facts: Partial<AddressFacts>) => publicAddresses({ ...FACTS, ...facts })
 
@@ -23,6 +24,7 @@ it('the addresses are those of the request while nothing is configured', () => {
     dashboard: 'http://localhost:8080/dashboard/',
     origin: 'http://localhost:8080',
     rtmp: 'rtmp://localhost/v2/pub/{streamName}',
+    srt: 'srt://localhost:10000',
   })
   expect(of({ scheme: 'https', host: '[2001:db8::1]:8443' }).base).toBe('https://[2001:db8::1]:8443')
 })
@@ -59,6 +61,11 @@ it('RTMP has the host of the other addresses, or that of the configured address 
     'rtmps://in.example.com:443/v2/pub/{streamName}',
   )
   expect(of({ rtmp: null })).not.toHaveProperty('rtmp')
+})
+
+it('SRT has the host of the other addresses and its port; or none', () => {
+  expect(of({ publicUrl: 'https://live.example.com', srt: { port: 9000 } }).srt).toBe('srt://live.example.com:9000')
+  expect(of({ srt: null })).not.toHaveProperty('srt')
 })
 
 it.each(['', 'a b', 'host/path', 'user@host', 'host:1:2', '"><script>'])('a host like %j is not shown', (host) => {

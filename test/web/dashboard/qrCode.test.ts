@@ -24,9 +24,9 @@ describe('the QR code', () => {
 describe('an address that leads every client to its own machine', () => {
   test.each(['http://127.0.0.1:8080', 'http://localhost', 'http://tv.localhost:8080', 'http://[::1]:8080/x'])(
     '%s',
-    (http) => expect(isOwnMachine({ http, rtmp: '', rtmps: null })).toBe(true),
+    (http) => expect(isOwnMachine({ http, rtmp: '', rtmps: null, srt: null })).toBe(true),
   )
   test.each(['http://192.168.1.5:8080', 'https://tv.example.com/x', 'http://[2001:db8::1]'])('not %s', (http) =>
-    expect(isOwnMachine({ http, rtmp: '', rtmps: null })).toBe(false),
+    expect(isOwnMachine({ http, rtmp: '', rtmps: null, srt: null })).toBe(false),
   )
 })

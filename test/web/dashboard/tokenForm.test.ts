@@ -320,6 +320,7 @@ test('addresses escape the names of streams, and the snippet escapes HTML', () =
     http: 'https://live.example/base',
     rtmp: 'rtmp://live.example:1935',
     rtmps: null,
+    srt: null,
     accountId: 'a1b2c3',
     streamName: 'a/b "c"',
   }

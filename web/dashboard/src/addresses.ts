@@ -10,6 +10,8 @@ export interface ServerAddresses {
   readonly rtmp: string
   /** `rtmps://host:port`; null: the server has none. */
   readonly rtmps: string | null
+  /** `srt://host:port`; null: SRT is switched off. */
+  readonly srt: string | null
 }
 
 const known = signal<ServerAddresses | null>(null)
@@ -22,6 +24,7 @@ export async function loadAddresses(): Promise<void> {
     http: addresses.base.replace(/\/$/, ''),
     rtmp: base(addresses.rtmp) ?? pageAddresses().rtmp,
     rtmps: base(addresses.rtmps) ?? null,
+    srt: addresses.srt ?? null,
   }
 }
 
@@ -33,6 +36,7 @@ export const pageAddresses = (): ServerAddresses => ({
   http: new URL('..', document.baseURI).href.replace(/\/$/, ''),
   rtmp: `rtmp://${location.hostname}:1935`,
   rtmps: null,
+  srt: null,
 })
 
 /** True: the addresses lead every client to its own machine, and nowhere else. */
@@ -52,6 +56,10 @@ export const trustAddress = ({ http }: ServerAddresses): string => `${http}/trus
 
 /** The stream key of OBS; the token is part of it. */
 export const rtmpKey = (streamName: string, token: string): string => `${part(streamName)}?token=${part(token)}`
+
+/** The whole address for a publisher over SRT; null: it is switched off. */
+export const srtAddress = ({ srt }: ServerAddresses, streamName: string, token: string): string | null =>
+  srt === null ? null : `${srt}?streamid=${part(`${part(streamName)}?t=${token}`)}`
 
 /** Where viewers of a distribution of a channel find it. */
 export const distributionAddress = ({ http }: Pick<ServerAddresses, 'http'>, id: string): string =>

@@ -33,7 +33,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
       data: ServerInfo,
     }),
     (request, reply) => {
-      const { version, rtmp, httpPort, webRtcPort, limits } = facts()
+      const { version, rtmp, srt, httpPort, webRtcPort, limits } = facts()
       const where = { accountId: accountOf(request), ...requestedAt(ctx, request) }
       return sendResult(
         reply,
@@ -42,7 +42,12 @@ export function serverRoutes(app: FastifyInstance, ctx: Context, facts: () => Se
           node: ctx.sessions.node,
           time: new Date(ctx.clock.now()).toISOString(),
           addresses: publicAddresses({ ...facts(), ...where }),
-          ports: { http: httpPort, webRtc: webRtcPort, ...(rtmp === null ? {} : { rtmp: rtmp.port }) },
+          ports: {
+            http: httpPort,
+            webRtc: webRtcPort,
+            ...(rtmp === null ? {} : { rtmp: rtmp.port }),
+            ...(srt === null ? {} : { srt: srt.port }),
+          },
           hasCountryDatabase: ctx.hasCountries(),
           limits,
         }),
@@ -85,6 +90,11 @@ const ServerInfo = Type.Object({
       whip: Type.String(),
       rtmp: Type.Optional(Type.String({ description: 'Absent: RTMP is switched off. Add `?token=` and the token.' })),
       rtmps: Type.Optional(Type.String({ description: 'RTMP over TLS. Absent: `rtmp.tlsPort` is 0.' })),
+      srt: Type.Optional(
+        Type.String({
+          description: 'Absent: SRT is switched off. Add `?streamid=`, then `{streamName}?t=` and the token, encoded.',
+        }),
+      ),
       whep: Type.String(),
       hls: Type.String(),
       watch: Type.String({ description: 'A page with the player.' }),
@@ -97,6 +107,7 @@ const ServerInfo = Type.Object({
   ports: Type.Object({
     http: count(),
     rtmp: Type.Optional(count()),
+    srt: Type.Optional(Type.Integer({ description: 'UDP.' })),
     webRtc: Type.Integer({ description: 'UDP, the first of those of the media processes.' }),
   }),
   hasCountryDatabase: Type.Boolean({ description: 'Without one, no address has a country (`geoip.database`).' }),

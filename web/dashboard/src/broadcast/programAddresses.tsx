@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ownAddresses, rtmpKey, rtmpServer, whipAddress } from '../addresses.ts'
+import { ownAddresses, rtmpKey, rtmpServer, srtAddress, whipAddress } from '../addresses.ts'
 import { CopyField } from '../parts/copy.tsx'
 import { Segment } from '../parts/form.tsx'
 import { Bones } from '../parts/notice.tsx'
@@ -7,10 +7,14 @@ import { words } from '../words/words.ts'
 
 const text = words.goLive.program
 
+type Way = 'whip' | 'rtmp' | 'srt'
+
+const NOTES: Readonly<Record<Way, string>> = { whip: text.whipNote, rtmp: text.rtmpNote, srt: text.srtNote }
+
 /** What to enter in OBS or another program. `token`: its value, `undefined` while it is loaded. */
 export function ProgramAddresses(props: { readonly streamName: string; readonly token: string | undefined }) {
   const { streamName, token } = props
-  const [protocol, setProtocol] = useState<'whip' | 'rtmp'>('whip')
+  const [protocol, setProtocol] = useState<Way>('whip')
   const addresses = ownAddresses()
   return (
     <>
@@ -19,11 +23,12 @@ export function ProgramAddresses(props: { readonly streamName: string; readonly 
         choices={[
           ['whip', 'WHIP'],
           ['rtmp', addresses.rtmps === null ? 'RTMP' : 'RTMPS'],
+          ...(addresses.srt === null ? [] : [['srt', 'SRT'] as const]),
         ]}
         value={protocol}
         onChange={setProtocol}
       />
-      <p class="note">{protocol === 'whip' ? text.whipNote : text.rtmpNote}</p>
+      <p class="note">{NOTES[protocol]}</p>
       {token === undefined ? (
         <Bones rows={2} />
       ) : protocol === 'whip' ? (
@@ -31,6 +36,13 @@ export function ProgramAddresses(props: { readonly streamName: string; readonly 
           <CopyField label={text.server} what={text.server} value={whipAddress(addresses, streamName)} />
           <CopyField label={text.bearer} what={text.bearer} value={token} isSecret />
         </>
+      ) : protocol === 'srt' ? (
+        <CopyField
+          label={text.server}
+          what={text.server}
+          value={srtAddress(addresses, streamName, token) ?? ''}
+          isSecret
+        />
       ) : (
         <>
           <CopyField label={text.server} what={text.server} value={rtmpServer(addresses)} />

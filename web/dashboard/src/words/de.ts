@@ -494,6 +494,8 @@ export const de: Sentences = {
       protocol: 'Protokoll',
       whipNote: 'Einstellungen, Stream, Plattform WHIP, dann diese zwei:',
       rtmpNote: 'Einstellungen, Stream, Plattform Benutzerdefiniert, dann diese zwei:',
+      srtNote:
+        'Einstellungen, Stream, Plattform Benutzerdefiniert, dann dieser Server. Der Streamschlüssel bleibt leer.',
       server: 'Server',
       bearer: 'Bearer-Token',
       key: 'Streamschlüssel',
@@ -746,11 +748,13 @@ export const de: Sentences = {
     addresses: {
       broadcast: 'Damit senden',
       how: 'Wie senden',
-      ways: { whip: 'OBS, WHIP', rtmp: 'OBS, RTMP', code: 'Code' },
+      ways: { whip: 'OBS, WHIP', rtmp: 'OBS, RTMP', srt: 'OBS, SRT', code: 'Code' },
       stream: 'Name des Streams',
       streamHint: 'Der Token hat nur Muster. Schreiben Sie einen Namen, auf den eines passt.',
       whipNote: 'In OBS: Einstellungen, Stream, Plattform WHIP. Dann fügen Sie diese zwei ein.',
       rtmpNote: 'In OBS: Einstellungen, Stream, Plattform Benutzerdefiniert. Dann fügen Sie diese zwei ein.',
+      srtNote:
+        'In OBS: Einstellungen, Stream, Plattform Benutzerdefiniert. Dann fügen Sie diesen Server ein. Der Streamschlüssel bleibt leer.',
       server: 'Server',
       bearer: 'Bearer-Token',
       key: 'Streamschlüssel',
@@ -758,6 +762,8 @@ export const de: Sentences = {
       outputValue: 'H.264, 1080p50, 6.000 kbit/s konstant, Keyframe alle 2 s, keine B-Frames',
       rtmpNoSite:
         'Dieser Token erlaubt nur bestimmte Websites. Ein Sender über RTMP hat keine, also weist Sluice ihn ab.',
+      srtNoSite:
+        'Dieser Token erlaubt nur bestimmte Seiten. Wer über SRT sendet, hat keine Seite, und Sluice weist ihn ab.',
       rtmpOff: 'Dieser Token beschränkt oder bindet Adressen, und dann wird RTMP abgewiesen. Benutzen Sie WHIP.',
       ffmpeg: 'ffmpeg über RTMP',
       showValue: 'Den Wert im Code zeigen',

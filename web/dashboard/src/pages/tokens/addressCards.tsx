@@ -8,7 +8,7 @@ import { Card, Pairs } from '../../parts/page.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { rtmpKey } from '../../addresses.ts'
+import { rtmpKey, srtAddress } from '../../addresses.ts'
 import { addressesOf, embedCode, ffmpegCommand, type StreamPlace } from './addresses.ts'
 import type { TokenRecord } from './operations.ts'
 import { useServer } from './server.ts'
@@ -83,17 +83,19 @@ function StreamChooser(props: {
   )
 }
 
-type Way = 'whip' | 'rtmp' | 'code'
+type Way = 'whip' | 'rtmp' | 'srt' | 'code'
 
 function BroadcastCard({ token, place, chooser }: CardProps & Chooser) {
   const [way, setWay] = useState<Way>('whip')
-  const ways = (['whip', 'rtmp', 'code'] as const).map((one) => [one, text.ways[one]] as const)
+  const offered = (['whip', 'rtmp', 'srt', 'code'] as const).filter((one) => one !== 'srt' || place.srt !== null)
+  const ways = offered.map((one) => [one, text.ways[one]] as const)
   return (
     <Card title={text.broadcast} aside={<Segment label={text.how} choices={ways} value={way} onChange={setWay} />}>
       <div class="addresses">
         {chooser}
         {place.streamName !== '' && way === 'whip' && <OverWhip token={token} place={place} />}
         {place.streamName !== '' && way === 'rtmp' && <OverRtmp token={token} place={place} />}
+        {place.streamName !== '' && way === 'srt' && <OverSrt token={token} place={place} />}
         {place.streamName !== '' && way === 'code' && <ByCode token={token} place={place} />}
       </div>
     </Card>
@@ -127,6 +129,18 @@ function OverRtmp({ token, place }: CardProps) {
       {token.token && (
         <CopyField isSecret label={text.key} what={text.key} value={rtmpKey(place.streamName, token.token)} />
       )}
+      <Output />
+    </>
+  )
+}
+
+function OverSrt({ token, place }: CardProps) {
+  const address = srtAddress(place, place.streamName, token.token || '$TOKEN')
+  return (
+    <>
+      {token.allowedOrigins.length > 0 && <Notice kind="warn">{text.srtNoSite}</Notice>}
+      <p class="note">{text.srtNote}</p>
+      {address !== null && <CopyField isSecret label={text.server} what={text.server} value={address} />}
       <Output />
     </>
   )

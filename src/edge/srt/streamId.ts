@@ -1,0 +1,103 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { readPublishing, sourceIdProblem } from '../../core/sessions/publishing.ts'
+import type { Destination } from '../ingest/broadcast.ts'
+import { presentedToken } from '../ingest/token.ts'
+
+/** What a caller writes into its stream id. */
+export interface StreamIdTarget {
+  readonly destination: Destination
+  /** `e` is there: the caller is to be refused without encryption. */
+  readonly demandsEncryption: boolean
+  /** It was percent-encoded twice, which some addresses are by mistake. */
+  readonly isEncodedTwice: boolean
+}
+
+/** The caller wants to be sent something. */
+export type NotPublishing = 'mode'
+
+const EXAMPLE = 'use STREAM?t=TOKEN as stream id'
+/** The syntax of the SRT access control guidelines. */
+const STANDARD = '#!::'
+/** Types that the guidelines give `t`; another value of it is a token. */
+const TYPES = ['stream', 'file', 'auth']
+
+/**
+ * Reads the forms of stream ids: `STREAM?t=TOKEN`, `#!::r=STREAM,m=publish,s=TOKEN` and `publish:STREAM:TOKEN`. Encoders
+ * differ in what they percent-encode on the way from an address.
+ */
+export function readStreamId(written: string): Result<StreamIdTarget, NotPublishing> {
+  const [text, times] = decoded(written)
+  const parts = text.startsWith(STANDARD) ? standard(text) : text.startsWith('publish:') ? prefixed(text) : plain(text)
+  if (text.startsWith('read:') || parts.mode !== 'publish') return err('mode')
+  const { name, query } = parts
+  return ok({ destination: destinationOf(name, query), demandsEncryption: query.has('e'), isEncodedTwice: times > 1 })
+}
+
+interface Parts {
+  readonly name: string
+  readonly query: URLSearchParams
+  readonly mode: string
+}
+
+/** Encoded as a whole: it begins with the sign of the guidelines, or has no query but an encoded one. */
+const isEncoded = (text: string): boolean =>
+  /^%(25)*23%(25)*21/i.test(text) || (!/[?=]/.test(text) && /%(25)*3[fd]/i.test(text))
+
+/** Decodes as often as needed, twice at most. Returns how often that was. */
+function decoded(written: string): [string, number] {
+  let text = written
+  let times = 0
+  while (times < 2 && isEncoded(text)) {
+    text = decodedOnce(text)
+    times += 1
+  }
+  return [text, times]
+}
+
+/** Text that is not valid percent-encoding is taken literally. */
+function decodedOnce(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function plain(text: string): Parts {
+  const [name = '', ...rest] = text.split('?')
+  return { name: decodedOnce(name), query: new URLSearchParams(rest.join('?')), mode: 'publish' }
+}
+
+/** As MediaMTX has it: a query, or a user and a password, follow the name. */
+function prefixed(text: string): Parts {
+  const [, name = '', ...rest] = text.split(':')
+  const last = rest.at(-1) ?? ''
+  if (last.includes('=')) return { name, query: new URLSearchParams(last), mode: 'publish' }
+  return { name, query: new URLSearchParams(last === '' ? {} : { token: last }), mode: 'publish' }
+}
+
+/** Pairs with commas between them. No `m` means to publish, because encoders that let people write one rarely do. */
+function standard(text: string): Parts {
+  const query = new URLSearchParams()
+  for (const pair of text.slice(STANDARD.length).split(',')) {
+    const at = pair.indexOf('=')
+    query.append(at < 0 ? pair : pair.slice(0, at), at < 0 ? '' : pair.slice(at + 1))
+  }
+  const [name, mode] = [query.get('r') ?? '', query.get('m') ?? 'publish']
+  const token = query.get('token') ?? query.get('s') ?? query.get('u')
+  if (TYPES.includes(query.get('t') ?? '')) query.delete('t')
+  for (const key of ['r', 'm', 's', 'u', 'h']) query.delete(key)
+  if (token !== null) query.set('token', token)
+  return { name, query, mode }
+}
+
+const READ_HERE = ['token', 't', 'sourceId', 'e', '']
+
+function destinationOf(streamName: string, query: URLSearchParams): Destination {
+  if (streamName === '') return { kind: 'none', why: `The stream name is missing; ${EXAMPLE}` }
+  const sourceId = query.get('sourceId') ?? ''
+  const problem = sourceIdProblem(sourceId)
+  if (problem !== null) return { kind: 'none', why: problem }
+  const parameters = readPublishing(query, READ_HERE)
+  return { kind: 'stream', streamName, presented: presentedToken(query), sourceId: sourceId || null, parameters }
+}

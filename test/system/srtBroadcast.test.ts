@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { derivedKey } from '../../src/app/app.ts'
+import { srtPassphrase } from '../../src/edge/srt/publish.ts'
+import { type CallOptions, SrtCaller } from '../media/srt/caller.ts'
+import { BOTH, keyframe, picture, TsMuxer } from '../media/mpegts/muxer.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { clipFile } from '../support/clips.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+let sluice: RunningApp
+let token: string
+let tokenId: number
+const ends: (() => unknown)[] = []
+
+beforeAll(async () => {
+  sluice = await runApp()
+  const made = await makeToken(sluice, 'publish', { subscribeRequiresAuth: false })
+  token = made.token
+  tokenId = made.id
+})
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+  await until(() => live().size === 0)
+})
+afterAll(() => sluice.close())
+
+const live = () => sluice.app.ctx.sessions
+const passphrase = () => srtPassphrase(derivedKey(sluice.app.key, 'sluice srt passphrase'), token)
+const short = () => Buffer.from(token, 'hex').toString('base64url')
+
+async function call(options: CallOptions): Promise<SrtCaller> {
+  const caller = await SrtCaller.call(sluice.srtPort ?? 0, options)
+  ends.push(() => caller.close())
+  ends.push(() => caller.shutDown())
+  return caller
+}
+
+/** A broadcast on the air. */
+async function broadcast(options: CallOptions): Promise<SrtCaller> {
+  const caller = await call(options)
+  expect(caller.answer).toBe(0)
+  const ts = new TsMuxer()
+  caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), 3600))
+  await until(() => live().feeds().length === 1)
+  return caller
+}
+
+describe('a broadcast over SRT', () => {
+  test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
+    const caller = await broadcast({ streamId: `show?t=${short()}&sourceId=cam-1` })
+    expect(live().feeds()[0]).toMatchObject({ streamName: 'show', sourceId: 'cam-1', tokenId })
+    expect(live().all()[0]?.session).toMatchObject({ protocol: 'srt', action: 'publish', address: '127.0.0.1' })
+    const onAir = (await sluice.call('GET', '/api/streams/live')).json.data
+    expect(onAir).toMatchObject([{ streamName: 'show', protocol: 'srt', videoCodec: 'h264', width: 320 }])
+    caller.shutDown()
+    await until(() => live().size === 0)
+    expect(live().feeds()).toEqual([])
+  })
+
+  test('is encrypted with the passphrase of its token', async () => {
+    await broadcast({ streamId: `#!::r=show,s=${token},e`, passphrase: passphrase() })
+  })
+
+  test('ends when its token is deleted', async () => {
+    const doomed = await makeToken(sluice, 'publish')
+    const caller = await broadcast({ streamId: `show?token=${doomed.token}` })
+    expect((await sluice.call('DELETE', `/api/publish_token/${doomed.id}`)).status).toBe(200)
+    await until(() => caller.hasEnded)
+    await until(() => live().size === 0)
+  })
+
+  test('counts its bytes', async () => {
+    const caller = await broadcast({ streamId: `show?token=${token}` })
+    await until(() => (live().all()[0]?.bytes.bytesIn ?? 0) > 500)
+    caller.shutDown()
+  })
+})
+
+describe('a caller is refused', () => {
+  test.each([
+    ['without a token', 'show', 1401],
+    ['with an unknown token', `show?token=${'0'.repeat(64)}`, 1401],
+    ['without a stream name', '?t=x', 1400],
+    ['that wants to watch', '#!::r=show,m=request', 1405],
+  ])('%s', async (_, streamId, code) => {
+    expect((await call({ streamId })).answer).toBe(code)
+  })
+
+  test('where its token covers another stream', async () => {
+    const { token: other } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'other' }] })
+    expect((await call({ streamId: `show?token=${other}` })).answer).toBe(1403)
+  })
+
+  test('whose token has allowed origins, which SRT has not', async () => {
+    const { token: web } = await makeToken(sluice, 'publish', { allowedOrigins: ['example.com'] })
+    expect((await call({ streamId: `show?token=${web}` })).answer).toBe(1403)
+  })
+
+  test('from an address that its token does not allow, because its address is proved', async () => {
+    const { token: elsewhere } = await makeToken(sluice, 'publish', { allowedIpAddresses: ['192.0.2.7'] })
+    const { token: here } = await makeToken(sluice, 'publish', { allowedIpAddresses: ['127.0.0.1'] })
+    expect((await call({ streamId: `show?token=${elsewhere}` })).answer).toBe(1403)
+    expect((await call({ streamId: `show?token=${here}` })).answer).toBe(0)
+  })
+
+  test('with another passphrase, or with none where its stream id demands one', async () => {
+    const streamId = `show?t=${short()}&e`
+    expect((await call({ streamId, passphrase: 'another-passphrase' })).answer).toBe(1010)
+    expect((await call({ streamId })).answer).toBe(1011)
+  })
+})
+
+describe('ffmpeg as caller', () => {
+  const SOURCE =
+    '-f lavfi -i testsrc2=size=320x240:rate=25:duration=4 -f lavfi -i sine=frequency=440:sample_rate=48000:duration=4 ' +
+    '-c:v libx264 -preset veryfast -g 25 -bf 0 -c:a aac -ac 2 -f mpegts'
+
+  function push(query: string): { child: ChildProcess; log: () => string } {
+    const url = `srt://127.0.0.1:${sluice.srtPort}?${query}`
+    const args = ['-v', 'error', '-re', '-stream_loop', '-1', '-f', 'mpegts', '-i', clipFile(SOURCE, 'ts')]
+    const child = spawn('ffmpeg', [...args, '-c', 'copy', '-f', 'mpegts', url], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let log = ''
+    child.stderr.on('data', (data: Buffer) => (log += data.toString()))
+    ends.push(async () => {
+      const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
+      child.kill('SIGKILL')
+      await ended
+    })
+    return { child, log: () => log }
+  }
+
+  const isLive = () => until(() => live().feeds().length === 1)
+
+  test.each([
+    ['in the clear', () => `streamid=show%3Ft%3D${short()}`],
+    ['with AES-128', () => `streamid=show%3Ft%3D${short()}%26e&passphrase=${passphrase()}&pbkeylen=16`],
+    ['with AES-192', () => `streamid=show%3Ft%3D${short()}&passphrase=${passphrase()}&pbkeylen=24`],
+    [
+      'with AES-256',
+      () => `streamid=${encodeURIComponent(`#!::r=show,s=${token}`)}&passphrase=${passphrase()}&pbkeylen=32`,
+    ],
+  ])('is on the air, %s', async (_, query) => {
+    push(query())
+    await isLive()
+    const { accountId } = sluice
+    await until(async () => {
+      const answer = await fetch(`${sluice.base}/hls/${accountId}/show/index.m3u8`)
+      return (await answer.text()).includes('avc1')
+    })
+  })
+
+  test('is refused with a code that its library knows as one of an application', async () => {
+    const { child, log } = push('streamid=show')
+    await once(child, 'exit')
+    expect(log()).toContain('Application-defined rejection reason')
+  })
+})
