@@ -73,7 +73,8 @@ export class TsIngest implements TsHandler {
     const nowMs = this.#options.clock.monotonic()
     this.#beganAtMs ??= nowMs
     this.#demuxer.push(data)
-    if (this.#missing !== null && nowMs - this.#beganAtMs > UNKNOWN_MS) this.#refusal ??= this.#missing
+    const isTooLate = !this.#hasBegun && nowMs - this.#beganAtMs > UNKNOWN_MS
+    if (isTooLate && this.#missing !== null) this.#refusal ??= this.#missing
     return this.#refusal
   }
 

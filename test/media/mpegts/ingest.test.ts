@@ -320,6 +320,15 @@ describe('a publisher is refused, by name', () => {
     expect(seen.leftOut).toEqual(['Video codec HEVC is not supported; send H.264'])
   })
 
+  test('but not one that has begun, when its program map is empty for a while', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH.slice(1)), ts.audio(adts(), 0))
+    seen.nowMs = 3000
+    expect(seen.take(ts.tables([], 1))).toBeNull()
+    seen.take(ts.tables(BOTH.slice(1), 2), ts.audio(adts(), ticks(3000)))
+    expect([seen.order, seen.leftOut]).toEqual([['aac', 'audio 0', 'audio 3000'], []])
+  })
+
   test('of several tracks the first one is taken', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     seen.take(ts.tables([...BOTH.slice(1), { type: AAC, pid: 0x105 }]), ts.audio(adts(), 0))
