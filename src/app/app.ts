@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:cryp
 import { mkdirSync } from 'node:fs'
 import { liveAddressList } from '../base/addressList.ts'
 import { Bus } from '../base/bus.ts'
+import { hmacSha256 } from '../base/crypto.ts'
 import { Starts, systemClock, type Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { PASSWORD_COST, type PasswordCost } from '../base/password.ts'
@@ -129,7 +130,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...metersOf(clock, sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
-    sign: macWith(key, 'sluice list cursors'),
+    ...derivationsOf(keys),
     passwordCost,
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
@@ -274,6 +275,23 @@ export function macWith(key: Buffer, purpose: string): Mac {
 /** A key for one purpose, derived from the sealing key (RFC 5869). */
 export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
+
+const derivationsOf = (keys: Keyring): Pick<Context, 'sign' | 'srtPassphrases'> => ({
+  sign: macWith(keys[0], 'sluice list cursors'),
+  srtPassphrases: srtPassphrasesWith(keys),
+})
+
+/** As many bytes in base64url have 32 characters; a passphrase of SRT has 10 to 79. */
+const PASSPHRASE_BYTES = 24
+
+function srtPassphrasesWith([sealing, ...others]: Keyring): Context['srtPassphrases'] {
+  const passphraseWith = (key: Buffer) => {
+    const derived = derivedKey(key, 'sluice srt passphrase')
+    return (value: string) => hmacSha256(derived, value).toString('base64url', 0, PASSPHRASE_BYTES)
+  }
+  const [shown, opening] = [passphraseWith(sealing), others.map(passphraseWith)]
+  return (value) => [shown(value), ...opening.map((passphrase) => passphrase(value))]
+}
 
 /** Shows servers that a request is from `sluice doctor` of their installation. */
 export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doctor')

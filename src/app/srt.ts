@@ -1,6 +1,7 @@
-import { type App, CannotStart, derivedKey } from './app.ts'
+import { type App, CannotStart } from './app.ts'
 import { liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
+import { addressKey, parseAddress } from '../core/access/address.ts'
 import type { IngestParts } from '../edge/ingest/broadcast.ts'
 import { answerSrt } from '../edge/srt/publish.ts'
 import { type SrtListener, startSrt } from '../media/srt/listener.ts'
@@ -12,13 +13,11 @@ export async function openSrt(app: App, ingest: IngestParts): Promise<SrtListene
   const { enabled, host, port } = config.srt
   if (!enabled) return null
   const limits = liveView(() => limitsOf(app.config))
-  const terms = {
-    passphraseKey: derivedKey(app.key, 'sluice srt passphrase'),
-    isEncryptionRequired: () => app.config.srt.encryption === 'required',
-  }
-  const publish = (request: SrtRequest) => answerSrt(ingest, terms, request)
+  const isEncryptionRequired = () => app.config.srt.encryption === 'required'
+  const publish = (request: SrtRequest) => answerSrt(ingest, isEncryptionRequired, request)
+  const log = ctx.sampled.publishers
   try {
-    const listener = await startSrt({ ...ctx, log: ctx.sampled.publishers, host, port, limits, publish })
+    const listener = await startSrt({ ...ctx, log, host, port, limits, addressKey: addressKeyOf, publish })
     ctx.log.info({ host, port: listener.port }, 'taking SRT')
     return listener
   } catch (error) {
@@ -26,13 +25,19 @@ export async function openSrt(app: App, ingest: IngestParts): Promise<SrtListene
   }
 }
 
-const limitsOf = ({ srt }: Config): SrtLimits => ({
+const limitsOf = ({ srt, sessions }: Config): SrtLimits => ({
   latencyMs: srt.latencyMs,
   maxLatencyMs: MAX_LATENCY_MS,
   maxConnections: srt.maxConnections,
+  maxConnectingPerAddress: sessions.maxConnectingPerAddress,
   maxFrameBytes: srt.maxFrameBytes,
   idleMs: srt.idleSeconds * 1000,
 })
+
+function addressKeyOf(text: string): string {
+  const address = parseAddress(text)
+  return address === null ? text : addressKey(address)
+}
 
 /** Longer than this, a broadcast is hardly live. */
 const MAX_LATENCY_MS = 8000

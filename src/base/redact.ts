@@ -4,7 +4,7 @@ const MAX_ENTRIES = 100
 const MAX_TEXT = 4000
 
 /** Names whose value is a secret, in any spelling: `token`, `apiSecret`, `set-cookie`, `a_password`. Not `tokenId`. */
-const SECRET_NAME = /(token|secret|password|authorization|cookie|credential|apikey|sealingkey|privatekey)s?$/
+const SECRET_NAME = /(token|secret|password|passphrase|authorization|cookie|credential|apikey|sealingkey|privatekey)s?$/
 
 const isSecretName = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '')
@@ -13,7 +13,7 @@ const isSecretName = (name: string): boolean => {
 
 /** Secrets inside of text: in a query, a header or a URL, and our own (64 hexadecimal digits, anywhere). */
 const SECRET_TEXTS: readonly (readonly [RegExp, string])[] = [
-  [/([?&](?:auth|token|secret|password|key|signature)=)[^&\s"']+/gi, `$1${HIDDEN}`],
+  [/([?&](?:auth|token|secret|password|passphrase|key|signature)=)[^&\s"']+/gi, `$1${HIDDEN}`],
   [/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${HIDDEN}`],
   [/(:\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`],
   [/\b[0-9a-f]{64}\b/gi, HIDDEN],

@@ -70,6 +70,7 @@ describe('a secret never appears', () => {
     'sealingKey',
     'publish-token',
     'credentials',
+    'srtPassphrase',
     'TOKEN',
   ])('under the name %s, at any depth, in children and errors', (name) => {
     const { log, lines, last } = capture()
@@ -82,6 +83,7 @@ describe('a secret never appears', () => {
   test.each([
     `GET /live/a.m3u8?auth=${SECRET}&x=1`,
     `https://host/?x=1&token=${SECRET}`,
+    `srt://host:10000?streamid=show&passphrase=${SECRET}`,
     `https://host/recordings/a/b.mp4?expires=1&signature=${SECRET}`,
     `Authorization: Bearer ${SECRET}`,
     `Basic ${Buffer.from(SECRET).toString('base64')}`,

@@ -104,7 +104,10 @@ describe('the ports of media', () => {
     tcp.close()
     udp.close()
     srt.close()
-    const free = await checkMediaPorts(configOf({ rtmp: { enabled: false }, srt: { enabled: false }, webrtc: { port: 0 } }), false)
+    const free = await checkMediaPorts(
+      configOf({ rtmp: { enabled: false }, srt: { enabled: false }, webrtc: { port: 0 } }),
+      false,
+    )
     expect(free).toMatchObject([{ check: 'UDP ports', outcome: 'ok' }])
   })
 })

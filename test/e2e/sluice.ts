@@ -11,6 +11,7 @@ import { Peer } from './peer.ts'
 export interface Token {
   id: number
   token: string
+  srtPassphrase?: string
 }
 
 /** A server as `npm start` runs it, a browser, and pages on hosts of their own. */
@@ -28,6 +29,7 @@ export interface Stage {
   whep(stream: string): string
   hls(stream: string): string
   rtmp(stream: string, token: string): string
+  srt(stream: string, token: Token): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   /** A link that makes a user, an admin. */
   userLink(): Promise<string>
@@ -50,7 +52,11 @@ export interface Stage {
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const dir = newDirectory()
   // It may be started again, and takes the same ports then.
-  const ports = { SLUICE_SERVER_PORT: String(await ownPort()), SLUICE_RTMP_PORT: String(await ownPort()), SLUICE_SRT_PORT: '0' }
+  const ports = {
+    SLUICE_SERVER_PORT: String(await ownPort()),
+    SLUICE_RTMP_PORT: String(await ownPort()),
+    SLUICE_SRT_PORT: '0',
+  }
   const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...ports, ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const around = { env: settings }
@@ -89,7 +95,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   }
   return {
     v2,
-    ingest: (streamKey) => `rtmp://127.0.0.1:${rtmpPort(server)}/live/${streamKey}`,
+    ingest: (streamKey) => `rtmp://127.0.0.1:${portOf(server, 'RTMP')}/live/${streamKey}`,
     server,
     accountId,
     secret,
@@ -99,7 +105,10 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,
     whep: (stream) => `${server.url}/api/whep/${accountId}/${encodeURIComponent(stream)}`,
     hls: (stream) => `${server.url}/hls/${accountId}/${encodeURIComponent(stream)}/index.m3u8`,
-    rtmp: (stream, token) => `rtmp://127.0.0.1:${rtmpPort(server)}/v2/pub/${stream}?token=${token}`,
+    rtmp: (stream, token) => `rtmp://127.0.0.1:${portOf(server, 'RTMP')}/v2/pub/${stream}?token=${token}`,
+    srt: (stream, { token, srtPassphrase }) =>
+      `srt://127.0.0.1:${portOf(server, 'SRT')}?streamid=${stream}%3Ft%3D${token}` +
+      (srtPassphrase === undefined ? '' : `&passphrase=${srtPassphrase}&pbkeylen=32`),
     api,
     async userLink() {
       const { stdout } = await command(['--data', dir, 'user', 'link'], around)
@@ -124,11 +133,11 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   }
 }
 
-function rtmpPort(server: Served): number {
+function portOf(server: Served, protocol: 'RTMP' | 'SRT'): number {
   const line = server
     .log()
     .split('\n')
-    .find((text) => text.includes('"taking RTMP"'))
+    .find((text) => text.includes(`"taking ${protocol}"`))
   return (JSON.parse(line ?? '{}') as { port: number }).port
 }
 

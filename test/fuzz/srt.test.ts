@@ -7,7 +7,23 @@ import { StreamKeys } from '../../src/media/srt/keys.ts'
 import { readPacket, writeLosses } from '../../src/media/srt/packets.ts'
 import { SrtReceiver } from '../../src/media/srt/receiver.ts'
 import { extension, handshakeBody, keyMessage, randomKeys, textWords } from '../media/srt/caller.ts'
-import { adts, BOTH, keyframe, picture, TsMuxer } from '../media/mpegts/muxer.ts'
+import {
+  adts,
+  annexB,
+  AUDIO_PID,
+  BOTH,
+  HEVC,
+  HEVC_IDR,
+  HEVC_SETS,
+  HEVC_TRAILING,
+  keyframe,
+  opusDescriptors,
+  opusPacket,
+  opusUnit,
+  deltaFrame,
+  TsMuxer,
+  VIDEO_PID,
+} from '../media/mpegts/muxer.ts'
 import { cases } from '../support/randomCases.ts'
 
 const RUNS = cases(2000)
@@ -27,9 +43,25 @@ function transportStream(): Buffer {
   const ts = new TsMuxer()
   const parts = [ts.tables(BOTH), ts.video(keyframe(), 90_000, 86_400)]
   for (let at = 1; at < 6; at++) {
-    parts.push(ts.video(picture(), 90_000 + at * 3600, 86_400 + at * 3600), ts.audio(adts(), 90_000 + at * 1920))
+    parts.push(ts.video(deltaFrame(), 90_000 + at * 3600, 86_400 + at * 3600), ts.audio(adts(), 90_000 + at * 1920))
   }
   return Buffer.concat([...parts, ts.tables(BOTH.slice(1), 1), ts.audio(adts(), 110_000)])
+}
+
+function otherCodecs(): Buffer {
+  const ts = new TsMuxer()
+  const parts = [
+    ts.tables([
+      { type: HEVC, pid: VIDEO_PID },
+      { type: 6, pid: AUDIO_PID, descriptors: opusDescriptors(2) },
+    ]),
+    ts.video(annexB(...HEVC_SETS, HEVC_IDR), 0),
+  ]
+  for (let at = 1; at < 4; at++) {
+    const audio = Buffer.concat([opusUnit(opusPacket(80)), opusUnit(opusPacket(90))])
+    parts.push(ts.video(annexB(HEVC_TRAILING), at * 3600), ts.audio(audio, at * 3600))
+  }
+  return Buffer.concat(parts)
 }
 
 const request = Buffer.concat([
@@ -42,22 +74,26 @@ const conclusion = handshakeBody({ version: 5, type: 0xffff_ffff, cookie: 1 }, 1
 describe('any bytes', () => {
   test('of a transport stream give frames whose times never are negative, are left out, or are refused with a sentence', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(bytes(1400), damaged(transportStream())), { maxLength: 6 }), (parts) => {
-        const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
-        const sink = {
-          tracks: () => undefined,
-          frame: ({ timeUs, decodeTimeUs }: Frame) => expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0),
-          end: () => undefined,
-        }
-        let nowMs = 0
-        const ingest = new TsIngest(sink, { clock: { monotonic: () => nowMs }, maxFrameBytes: 2000, leftOut })
-        for (const part of parts) {
-          nowMs += 500
-          const refusal = ingest.take(part)
-          if (refusal !== null) expect(refusal).toMatch(/^[A-Z].*[^.]$/)
-          if (part.length % 7 === 0) ingest.gap()
-        }
-      }),
+      fc.property(
+        fc.array(fc.oneof(bytes(1400), damaged(transportStream()), damaged(otherCodecs())), { maxLength: 6 }),
+        (parts) => {
+          const leftOut = (what: string) => expect(what).toMatch(/^[A-Z].*[^.]$/)
+          const sink = {
+            tracks: () => undefined,
+            frame: ({ timeUs, decodeTimeUs }: Frame) =>
+              expect(Math.min(timeUs, decodeTimeUs)).toBeGreaterThanOrEqual(0),
+            end: () => undefined,
+          }
+          let nowMs = 0
+          const ingest = new TsIngest(sink, { clock: { monotonic: () => nowMs }, maxFrameBytes: 2000, leftOut })
+          for (const part of parts) {
+            nowMs += 500
+            const refusal = ingest.take(part)
+            if (refusal !== null) expect(refusal).toMatch(/^[A-Z].*[^.]$/)
+            if (part.length % 7 === 0) ingest.gap()
+          }
+        },
+      ),
       RUNS,
     )
   })

@@ -209,7 +209,7 @@ export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body
   const streams = [{ streamName: '.*', isRegex: true }]
   const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
-  return answer.json.data as { id: number; token: string }
+  return answer.json.data as { id: number; token: string; srtPassphrase?: string }
 }
 
 /** What is in the outbox, oldest first. */

@@ -256,7 +256,9 @@ describe('serve', () => {
     chmodSync(unreadable, 0o600)
     const [config, key] = await Promise.all([
       sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
-      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], { env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' } }),
+      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], {
+        env: { SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0' },
+      }),
     ])
     expect(config).toMatchObject({ status: 1, stdout: '' })
     expect(config.stderr).toMatch(/config\.yaml:2: server\.port: .*allowed: /)

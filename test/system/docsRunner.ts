@@ -27,12 +27,12 @@ export interface DocsServer {
 
 export async function startDocsServer(): Promise<DocsServer> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
-  const [rtmp, webRtc, receiver] = await Promise.all([ownPort(), ownPort(), ownPort()])
+  const [rtmp, srt, webRtc, receiver] = await Promise.all([ownPort(), ownPort(), ownPort(), ownPort()])
   const built = await builtProgram()
   const settings = {
     SLUICE_DATA_DIR: join(dir, 'data'),
     SLUICE_RTMP_PORT: String(rtmp),
-    SLUICE_SRT_PORT: '0',
+    SLUICE_SRT_PORT: String(srt),
     SLUICE_WEBRTC_PORT: String(webRtc),
     SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
     NODE_COMPILE_CACHE: built.compileCache,
@@ -45,6 +45,7 @@ export async function startDocsServer(): Promise<DocsServer> {
   const ports = new Map([
     ['8080', server.port],
     ['1935', rtmp],
+    ['10000', srt],
     ['8000', receiver],
   ])
   return {
@@ -58,9 +59,12 @@ export async function startDocsServer(): Promise<DocsServer> {
     here: (text) =>
       text
         .replaceAll('npm run -s sluice --', 'sluice')
-        .replaceAll(/(localhost:|127\.0\.0\.1:|--port )(8080|1935|8000)\b/g, (_, before: string, port: string) => {
-          return `${before}${ports.get(port)}`
-        }),
+        .replaceAll(
+          /(localhost:|127\.0\.0\.1:|--port )(8080|1935|10000|8000)\b/g,
+          (_, before: string, port: string) => {
+            return `${before}${ports.get(port)}`
+          },
+        ),
     stop: () => end(server, dir),
   }
 }

@@ -21,7 +21,8 @@ afterAll(() => rm(folder, { recursive: true }))
 const FREE = {
   SLUICE_SERVER_HOST: '127.0.0.1',
   SLUICE_SERVER_PORT: '0',
-  SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0',
+  SLUICE_RTMP_PORT: '0',
+  SLUICE_SRT_PORT: '0',
   SLUICE_WEBRTC_PORT: '0',
 }
 const NVENC = { ...FREE, SLUICE_FFMPEG_VIDEO_ENCODER: 'h264_nvenc' }

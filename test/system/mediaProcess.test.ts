@@ -43,7 +43,8 @@ test('a server that is started as by npm accepts a broadcast, and its media proc
     ...process.env,
     ...secrets,
     NODE_COMPILE_CACHE: compileCache,
-    SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0',
+    SLUICE_RTMP_PORT: '0',
+    SLUICE_SRT_PORT: '0',
     SLUICE_WEBRTC_PORT: '0',
     SLUICE_SERVER_HOST: '127.0.0.1',
   }

@@ -34,7 +34,13 @@ afterEach(() => {
 
 /** Starts `npm start` behind this command, in its own process group, and waits until the server is ready. */
 async function npmStart(program = 'npm', argv: readonly string[] = ['start']): Promise<Started> {
-  const settings = { SLUICE_DATA_DIR: data, SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_SRT_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
+  const settings = {
+    SLUICE_DATA_DIR: data,
+    SLUICE_SERVER_PORT: '0',
+    SLUICE_RTMP_PORT: '0',
+    SLUICE_SRT_PORT: '0',
+    SLUICE_WEBRTC_PORT: '0',
+  }
   const child = spawn(program, argv, {
     cwd: repository,
     // As without this run: npm start fills the compile cache of its own.

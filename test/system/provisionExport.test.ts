@@ -58,6 +58,7 @@ const SAMPLES = {
     record: true,
     enableThumbnails: true,
     multisource: false,
+    displaySrtPassphrase: true,
     lowLatencyRtmp: true,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',

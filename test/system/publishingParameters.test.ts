@@ -126,7 +126,7 @@ describe('a publisher of whose media nothing is taken', () => {
       ctx,
       makeHub: () => new Hub(),
       feed: () => undefined,
-      streamKeys: async () => ({ ok: false as const, status: '' }),
+      streamKeys: async () => ({ ok: false as const, status: '', reason: 'address' as const }),
     }
     const connection = { peer: '127.0.0.1', cut: async (why: string) => void cuts.push(why) }
     const answer = await answerPublisher(parts, 'rtmp', connection, {

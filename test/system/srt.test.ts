@@ -1,6 +1,9 @@
+import { createSocket } from 'node:dgram'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createLogger } from '../../src/base/log.ts'
+import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
 import { writeControl } from '../../src/media/srt/packets.ts'
-import { type CallOptions, handshakeBody, randomKeys, SrtCaller } from '../media/srt/caller.ts'
+import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
 import { type Listening, listenForSrt } from '../media/srt/publications.ts'
 import { adts, BOTH, TsMuxer } from '../media/mpegts/muxer.ts'
 import { until } from '../support/until.ts'
@@ -137,7 +140,7 @@ describe('an SRT publisher', () => {
   test('is ended when its media cannot be taken', async () => {
     const listener = await listening()
     const caller = await call(listener)
-    caller.send(new TsMuxer().tables([{ type: 0x24, pid: 0x100 }]))
+    caller.send(new TsMuxer().tables([{ type: 0x33, pid: 0x100 }]))
     await until(() => caller.hasEnded)
     expect(listener.publications[0]?.reasons).toEqual(['invalid'])
   })
@@ -189,14 +192,76 @@ describe('a caller', () => {
   test('has no state before its cookie is right', async () => {
     const listener = await listening()
     const caller = await call(listener)
-    const before = listener.connections()
+    const stranger = createSocket('udp4')
+    ends.push(() => stranger.close())
     for (let at = 0; at < 1000; at++) {
-      const body = handshakeBody({ version: 5, type: at % 2 === 0 ? 1 : 0xffff_ffff, cookie: at }, at)
-      caller.raw(writeControl({ type: 0, socketId: 0, timeUs: 0, body }))
+      const type = at % 2 === 0 ? 1 : 0xffff_ffff
+      const body = handshakeBody({ version: 5, type, cookie: at, extensionField: 7 }, at, srtRequest())
+      const datagram = writeControl({ type: 0, socketId: 0, timeUs: 0, body })
+      await new Promise((sent) => stranger.send(datagram, listener.port, '127.0.0.1', sent))
     }
     caller.send(...audio(3))
     await until(() => received(listener).length === 3)
-    expect([before, listener.connections(), listener.publications.length]).toEqual([1, 1, 1])
+    expect([listener.connections(), listener.publications.length]).toEqual([1, 1])
+  })
+
+  test('is not disturbed by what others send in its name', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    const other = await SrtCaller.open(listener.port)
+    ends.push(() => other.close())
+    other.raw(writeControl({ type: 5, socketId: caller.listenerId, timeUs: 0, body: Buffer.alloc(4) }))
+    // Its handshake comes after that.
+    await until(() => other.answer === 0)
+    caller.send(...audio(3))
+    await until(() => received(listener).length === 3)
+    expect([caller.hasEnded, listener.connections()]).toEqual([false, 2])
+  })
+
+  test('that has another mode than Sluice is refused, and the log says which', async () => {
+    const lines: string[] = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    const listener = await listening({ log: createLogger({ level: 'info', format: 'json', destination }) })
+    const refusedFor = async (options: CallOptions): Promise<[number | null, string]> => {
+      const { answer } = await call(listener, options)
+      return [answer, (JSON.parse(lines.at(-1) ?? '{}') as { description: string }).description]
+    }
+    expect(await refusedFor({ version: 0x1_02_00 })).toEqual([1008, expect.stringContaining('too old')])
+    expect(await refusedFor({ isVersion4: true })).toEqual([1008, expect.stringContaining('too old')])
+    expect(await refusedFor({ extensions: [[7, textWords('fec,cols:10')]] })).toEqual([
+      1014,
+      'Packet filters such as FEC are not supported',
+    ])
+    expect(await refusedFor({ extensions: [[8, Buffer.alloc(8)]] })).toEqual([
+      1015,
+      'Bonding of several connections is not supported',
+    ])
+    expect(await refusedFor({ isRendezvous: true })).toEqual([1004, expect.stringContaining('Rendezvous')])
+    expect([listener.connections(), lines.length]).toEqual([0, 5])
+  })
+
+  test('waits for its turn where others of its address are not decided on yet', async () => {
+    const decided = Promise.withResolvers<void>()
+    const listener = await listening({ limits: { maxConnectingPerAddress: 1 }, until: decided.promise })
+    const first = await SrtCaller.open(listener.port)
+    ends.push(() => first.close())
+    await until(() => listener.connections() === 1)
+    expect((await call(listener)).answer).toBe(1402)
+    decided.resolve()
+    await until(() => first.answer === 0)
+    expect((await call(listener)).answer).toBe(0)
+  })
+
+  test('cannot send datagrams that are larger than the largest that it may', async () => {
+    const listener = await listening()
+    const caller = await call(listener)
+    // The head of a packet has 16 bytes.
+    const datagrams = audio(6).map((body, at) =>
+      at === 3 ? Buffer.concat([body, Buffer.alloc(DATAGRAM_MAX_BYTES - 16 - body.length + 1, 0xff)]) : body,
+    )
+    caller.send(...datagrams)
+    await until(() => received(listener).length === 5)
+    expect(received(listener)).toEqual([0, 1, 2, 4, 5])
   })
 
   test('finds room where others were refused, and not where they publish', async () => {

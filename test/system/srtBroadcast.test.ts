@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { derivedKey } from '../../src/app/app.ts'
-import { srtPassphrase } from '../../src/edge/srt/publish.ts'
 import { type CallOptions, SrtCaller } from '../media/srt/caller.ts'
-import { BOTH, keyframe, picture, TsMuxer } from '../media/mpegts/muxer.ts'
+import { BOTH, keyframe, deltaFrame, TsMuxer } from '../media/mpegts/muxer.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { clipFile } from '../support/clips.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -13,13 +15,15 @@ import { until } from '../support/until.ts'
 let sluice: RunningApp
 let token: string
 let tokenId: number
+let passphrase: string
 const ends: (() => unknown)[] = []
 
 beforeAll(async () => {
   sluice = await runApp()
-  const made = await makeToken(sluice, 'publish', { subscribeRequiresAuth: false })
+  const made = await makeToken(sluice, 'publish', { displaySrtPassphrase: true })
   token = made.token
   tokenId = made.id
+  passphrase = made.srtPassphrase ?? ''
 })
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -28,13 +32,11 @@ afterEach(async () => {
 afterAll(() => sluice.close())
 
 const live = () => sluice.app.ctx.sessions
-const passphrase = () => srtPassphrase(derivedKey(sluice.app.key, 'sluice srt passphrase'), token)
 const short = () => Buffer.from(token, 'hex').toString('base64url')
 
 async function call(options: CallOptions): Promise<SrtCaller> {
   const caller = await SrtCaller.call(sluice.srtPort ?? 0, options)
-  ends.push(() => caller.close())
-  ends.push(() => caller.shutDown())
+  ends.push(() => caller.leave())
   return caller
 }
 
@@ -43,7 +45,7 @@ async function broadcast(options: CallOptions): Promise<SrtCaller> {
   const caller = await call(options)
   expect(caller.answer).toBe(0)
   const ts = new TsMuxer()
-  caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), 3600))
+  caller.send(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(), 3600))
   await until(() => live().feeds().length === 1)
   return caller
 }
@@ -61,7 +63,7 @@ describe('a broadcast over SRT', () => {
   })
 
   test('is encrypted with the passphrase of its token', async () => {
-    await broadcast({ streamId: `#!::r=show,s=${token},e`, passphrase: passphrase() })
+    await broadcast({ streamId: `#!::r=show,s=${token},e`, passphrase })
   })
 
   test('ends when its token is deleted', async () => {
@@ -76,6 +78,60 @@ describe('a broadcast over SRT', () => {
     const caller = await broadcast({ streamId: `show?token=${token}` })
     await until(() => (live().all()[0]?.bytes.bytesIn ?? 0) > 500)
     caller.shutDown()
+  })
+})
+
+describe('the passphrase of a token', () => {
+  const show = { displaySrtPassphrase: true }
+
+  test('is in each answer with the value if the token displays it, in no other and not in the audit log', async () => {
+    const made = await makeToken(sluice, 'publish', show)
+    const shown = made.srtPassphrase ?? ''
+    expect(shown).toMatch(/^[\w-]{32}$/)
+    const path = `/api/publish_token/${made.id}`
+    const listed = async (query: string) =>
+      (await sluice.call('GET', `/api/publish_token/list?${query}`)).json.data.find(
+        ({ id }: { id: number }) => id === made.id,
+      )
+    expect((await sluice.call('GET', path)).json.data.srtPassphrase).toBe(shown)
+    expect(await listed('')).toMatchObject({ srtPassphrase: shown })
+    expect(await listed('includeValue=false')).not.toHaveProperty('srtPassphrase')
+    const hidden = await sluice.call('PUT', path, { displaySrtPassphrase: false })
+    expect(hidden.json.data).not.toHaveProperty('srtPassphrase')
+    expect((await sluice.call('PUT', path, show)).json.data.srtPassphrase).toBe(shown)
+    const audited = await sluice.app.ctx.store.read.audit.recent(sluice.accountId, 100)
+    expect(JSON.stringify(audited)).not.toContain(shown)
+  })
+
+  test('opens until the value changes, whether it is displayed or not', async () => {
+    const made = await makeToken(sluice, 'publish', show)
+    const old = made.srtPassphrase ?? ''
+    const path = `/api/publish_token/${made.id}`
+    await sluice.call('PUT', path, { displaySrtPassphrase: false })
+    await broadcast({ streamId: `show?t=${made.token}`, passphrase: old })
+    const { token: value, srtPassphrase } = (await sluice.call('PUT', path, { ...show, refreshToken: true })).json.data
+    expect((await call({ streamId: `show?t=${value}`, passphrase: old })).answer).toBe(1010)
+    expect((await call({ streamId: `show?t=${value}`, passphrase: srtPassphrase })).answer).toBe(0)
+  })
+
+  test('opens after a change of the sealing key for as long as the server has the one before', async () => {
+    const newKey = () => randomBytes(32).toString('base64')
+    const [before, after] = [newKey(), newKey()]
+    const dataDir = await mkdtemp(join(tmpdir(), 'sluice-srt-'))
+    ends.push(() => rm(dataDir, { recursive: true }))
+    const first = await runApp({ dataDir, flags: { secrets: { sealingKey: before } } })
+    const made = await makeToken(first, 'publish', show)
+    await first.close()
+    const keys = { sealingKey: after, previousSealingKey: before }
+    const second = await runApp({ dataDir, flags: { secrets: keys } })
+    ends.push(() => second.close())
+    const { srtPassphrase } = (await second.call('GET', `/api/publish_token/${made.id}`)).json.data
+    expect(srtPassphrase).not.toBe(made.srtPassphrase)
+    for (const one of [made.srtPassphrase ?? '', srtPassphrase]) {
+      const caller = await SrtCaller.call(second.srtPort ?? 0, { streamId: `show?t=${made.token}`, passphrase: one })
+      expect(caller.answer).toBe(0)
+      await caller.leave()
+    }
   })
 })
 
@@ -100,9 +156,9 @@ describe('a caller is refused', () => {
   })
 
   test('from an address that its token does not allow, because its address is proved', async () => {
-    const { token: elsewhere } = await makeToken(sluice, 'publish', { allowedIpAddresses: ['192.0.2.7'] })
+    const { token: remote } = await makeToken(sluice, 'publish', { allowedIpAddresses: ['192.0.2.7'] })
     const { token: here } = await makeToken(sluice, 'publish', { allowedIpAddresses: ['127.0.0.1'] })
-    expect((await call({ streamId: `show?token=${elsewhere}` })).answer).toBe(1403)
+    expect((await call({ streamId: `show?token=${remote}` })).answer).toBe(1403)
     expect((await call({ streamId: `show?token=${here}` })).answer).toBe(0)
   })
 
@@ -126,7 +182,8 @@ describe('ffmpeg as caller', () => {
     child.stderr.on('data', (data: Buffer) => (log += data.toString()))
     ends.push(async () => {
       const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
-      child.kill('SIGKILL')
+      // It says goodbye.
+      child.kill('SIGTERM')
       await ended
     })
     return { child, log: () => log }
@@ -136,11 +193,11 @@ describe('ffmpeg as caller', () => {
 
   test.each([
     ['in the clear', () => `streamid=show%3Ft%3D${short()}`],
-    ['with AES-128', () => `streamid=show%3Ft%3D${short()}%26e&passphrase=${passphrase()}&pbkeylen=16`],
-    ['with AES-192', () => `streamid=show%3Ft%3D${short()}&passphrase=${passphrase()}&pbkeylen=24`],
+    ['with AES-128', () => `streamid=show%3Ft%3D${short()}%26e&passphrase=${passphrase}&pbkeylen=16`],
+    ['with AES-192', () => `streamid=show%3Ft%3D${short()}&passphrase=${passphrase}&pbkeylen=24`],
     [
       'with AES-256',
-      () => `streamid=${encodeURIComponent(`#!::r=show,s=${token}`)}&passphrase=${passphrase()}&pbkeylen=32`,
+      () => `streamid=${encodeURIComponent(`#!::r=show,s=${token}`)}&passphrase=${passphrase}&pbkeylen=32`,
     ],
   ])('is on the air, %s', async (_, query) => {
     push(query())

@@ -6,7 +6,6 @@ import { CreateChannelWebhook } from '../../core/channels/webhooks/schema.ts'
 import { settingsOf, without } from '../../core/provisioning/carried.ts'
 import { ProvisionNames } from '../../core/provisioning/names.ts'
 import { PROVISION_KINDS, type ProvisionKind } from '../../core/provisioning/types.ts'
-import { toTokenRecord } from '../../core/tokens/rules.ts'
 import { CreatePublishToken, CreateSubscribeToken } from '../../core/tokens/schema.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { toWebhookRecord } from '../../core/webhooks/rules.ts'
@@ -15,7 +14,7 @@ import type { Channel } from '../../core/channels/types.ts'
 import type { ChannelWebhook, Scheduler, StoredToken } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { schedulerRecord } from '../channels/schedules/schedulers.ts'
-import { openTokenValue } from '../tokens/tokenValue.ts'
+import { shownToken } from '../tokens/tokenValue.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
 import { exportChannel } from './exportChannel.ts'
 
@@ -77,7 +76,7 @@ async function tokensOf(ctx: Context, accountId: string, kind: TokenKind): Promi
 }
 
 async function tokenThing(ctx: Context, token: StoredToken): Promise<Thing> {
-  const record = toTokenRecord(token, openTokenValue(ctx, token))
+  const record = shownToken(ctx, token)
   const { revokedBeforeMs } = token
   const jtis = await ctx.store.read.revocations.list(token.id)
   const bound = await ctx.store.read.bindings.list(token.id)

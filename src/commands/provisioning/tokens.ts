@@ -2,12 +2,11 @@ import { err, ok } from '../../base/result.ts'
 import { readTokenSettings, TOKEN_CREATION, without } from '../../core/provisioning/carried.ts'
 import { hasSettings, difference } from '../../core/provisioning/difference.ts'
 import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
-import { toTokenRecord } from '../../core/tokens/rules.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { createToken } from '../tokens/createToken.ts'
 import { deleteToken } from '../tokens/deleteToken.ts'
 import { revokeSelfSigned } from '../tokens/revokeSelfSigned.ts'
-import { openTokenValue } from '../tokens/tokenValue.ts'
+import { shownToken } from '../tokens/tokenValue.ts'
 import { updateToken } from '../tokens/updateToken.ts'
 import { chosenTokenId, isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
 
@@ -25,7 +24,7 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
   async compare({ ctx, tx, actor }, id, { body, secret }) {
     const stored = await tx.tokens.lock(actor.accountId, kind, Number(id))
     if (stored === undefined) return null
-    const record = toTokenRecord(stored, openTokenValue(ctx, stored))
+    const record = shownToken(ctx, stored)
     const changed = difference(without(body, TOKEN_CREATION), { ...LEFT_OUT, ...record })
     return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
   },

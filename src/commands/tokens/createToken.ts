@@ -1,9 +1,9 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { readTokenCreate, toTokenRecord, type TokenRecord } from '../../core/tokens/rules.ts'
+import { readTokenCreate, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
-import { newTokenValue } from './tokenValue.ts'
+import { newTokenValue, shownToken } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /** What an operator may choose for a new token, and a client of the API may not. */
@@ -28,7 +28,7 @@ export async function createToken(
   if (!read.ok) return err(invalid(read.error))
   const { rules, expiresSeconds } = read.value
   const nowMs = ctx.clock.now()
-  const { value, valueHash, valueSealed } = newTokenValue(ctx, chosen.value ?? undefined)
+  const { valueHash, valueSealed } = newTokenValue(ctx, chosen.value ?? undefined)
   const draft = {
     ...rules,
     isActive: chosen.isActive ?? rules.isActive,
@@ -49,5 +49,5 @@ export async function createToken(
     })
     return stored
   })
-  return ok(toTokenRecord(token, value))
+  return ok(shownToken(ctx, token))
 }

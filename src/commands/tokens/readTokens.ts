@@ -5,7 +5,6 @@ import {
   readListByNameQuery,
   readListQuery,
   toListedRecord,
-  toTokenRecord,
   type ListedTokenRecord,
   type ListRequest,
   type TokenRecord,
@@ -13,7 +12,7 @@ import {
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
-import { openTokenValue } from './tokenValue.ts'
+import { shownToken } from './tokenValue.ts'
 
 /** The refusal for a token id that this account does not have. Another account's token gets exactly the same refusal. */
 export const noToken = (kind: TokenKind, id: number | string): Failure =>
@@ -27,7 +26,7 @@ export async function readToken(
 ): Promise<Result<TokenRecord, Failure>> {
   const token = await ctx.store.read.tokens.get(id)
   if (!token || token.accountId !== accountId || token.kind !== kind) return err(noToken(kind, id))
-  return ok(toTokenRecord(token, openTokenValue(ctx, token)))
+  return ok(shownToken(ctx, token))
 }
 
 export interface TokenPage {
@@ -81,8 +80,7 @@ async function page(
       limit: query.itemsOnPage,
     }),
   ])
-  const toRecord = (token: StoredToken) =>
-    query.withoutValues ? toListedRecord(token) : toTokenRecord(token, openTokenValue(ctx, token))
+  const toRecord = (token: StoredToken) => (query.withoutValues ? toListedRecord(token) : shownToken(ctx, token))
   const records = tokens.map(toRecord)
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
 }

@@ -2,6 +2,7 @@ import { sha256 } from '../../base/crypto.ts'
 import type { AccessContext, CommandContext } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
+import { type TokenRecord, toTokenRecord } from '../../core/tokens/rules.ts'
 
 const { context: CONTEXT } = SEALED_COLUMNS.token
 
@@ -21,4 +22,11 @@ export function openTokenValue(ctx: Pick<CommandContext, 'sealer'>, token: Pick<
   const opened = ctx.sealer.open(token.valueSealed, CONTEXT)
   if (!opened.ok) throw new Error(`a token value cannot be opened with this node's sealing key: ${opened.error}`)
   return opened.value.toString('ascii')
+}
+
+/** The record of a stored token, with its value. Throws as `openTokenValue` does. */
+export function shownToken(ctx: Pick<AccessContext, 'sealer' | 'srtPassphrases'>, token: StoredToken): TokenRecord {
+  const value = openTokenValue(ctx, token)
+  const [passphrase] = token.displaySrtPassphrase ? ctx.srtPassphrases(value) : []
+  return toTokenRecord(token, value, passphrase)
 }

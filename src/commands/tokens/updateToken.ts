@@ -1,17 +1,11 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import {
-  applyPatch,
-  readTokenUpdate,
-  toTokenRecord,
-  type PatchedToken,
-  type TokenRecord,
-} from '../../core/tokens/rules.ts'
+import { applyPatch, readTokenUpdate, type PatchedToken, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'
 import { changeToken, type TokenChangeTx } from './changeToken.ts'
-import { newTokenValue, openTokenValue } from './tokenValue.ts'
+import { newTokenValue, shownToken } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /**
@@ -35,7 +29,7 @@ export async function updateToken(
     const shown = { ...auditView(after), ...(applied.value.refreshToken ? { refreshToken: true } : {}) }
     return ok({ value: after, recorded: { verb: 'update', before: auditView(before), after: shown } })
   })
-  return updated.ok ? ok(toTokenRecord(updated.value, openTokenValue(ctx, updated.value))) : updated
+  return updated.ok ? ok(shownToken(ctx, updated.value)) : updated
 }
 
 async function write(

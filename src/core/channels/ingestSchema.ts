@@ -5,7 +5,7 @@ import { INGEST_TYPES } from './types.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {
-  'srt-push': 'Sluice calls SRT publishers (srt-pull) and is not called by them',
+  'srt-push': 'publishers of channels push RTMP, or Sluice calls them over SRT (srt-pull)',
   'rtsp-pull': 'cameras are best read by a publisher that pushes RTMP',
   'sdi-pull': 'there are no capture devices',
   'ndi-pull': 'there are no NDI sources',

@@ -32,7 +32,7 @@ interface Parameter {
 const NO_LAYERS = 'send the layers of a picture as simulcast over WHIP'
 
 /** Media over them comes as whole frames, which Sluice may change. */
-const FRAMES: readonly Protocol[] = ['rtmp']
+const FRAMES: readonly Protocol[] = ['rtmp', 'srt']
 
 /** Each parameter of an address, once. If several set the same, the last row wins. */
 const PARAMETERS: Readonly<Record<string, Parameter>> = {

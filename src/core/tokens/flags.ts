@@ -51,6 +51,12 @@ export const PUBLISH_FLAGS = {
     byDefault: true,
     about: 'Several sources may publish under one stream name. Default true.',
   },
+  displaySrtPassphrase: {
+    column: 'display_srt_passphrase',
+    byDefault: false,
+    about: 'Show `srtPassphrase`, with which publishers over SRT encrypt. Default false.',
+    option: { name: 'srt-passphrase', about: 'Show the passphrase for SRT with the token (publish tokens).' },
+  },
 } as const satisfies TokenFlags
 
 export const TOKEN_FLAGS = { ...COMMON_FLAGS, ...PUBLISH_FLAGS }

@@ -5,15 +5,17 @@ import type { Token } from './types.ts'
 /**
  * A token as responses show it. Unset optional fields are absent.
  * @param value the credential itself, 64 lowercase hexadecimal characters
+ * @param srtPassphrase if the token displays it
  */
-export function toTokenRecord(token: Token, value: string): TokenRecord {
-  return token.kind === 'publish' ? toPublishRecord(token, value) : toSubscribeRecord(token, value)
+export function toTokenRecord(token: Token, value: string, srtPassphrase?: string): TokenRecord {
+  return token.kind === 'publish' ? toPublishRecord(token, value, srtPassphrase) : toSubscribeRecord(token, value)
 }
 
-function toPublishRecord(token: Token, value: string): PublishTokenRecord {
+function toPublishRecord(token: Token, value: string, srtPassphrase: string | undefined): PublishTokenRecord {
   return {
     ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: false as const }),
     ...pickFlags(PUBLISH_FLAGS, token),
+    ...(srtPassphrase === undefined ? {} : { srtPassphrase }),
     ...NOT_BUILT,
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
@@ -38,7 +40,6 @@ const NOT_BUILT = {
   lowLatencyRtmp: true,
   enableUTCInsertion: false,
   integrationId: 'None',
-  displaySrtPassphrase: false,
   drm: false,
   geoCascade: NO_CASCADE,
   restream: [],
@@ -82,7 +83,7 @@ function isoDate(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A token as lists show it, without its value. */
+/** A token as lists show it, without its value and its passphrase. */
 export function toListedRecord(token: Token): ListedTokenRecord {
   const { token: _value, ...record } = toTokenRecord(token, '')
   return record

@@ -159,7 +159,6 @@ const publishNotBuilt = () => ({
   encoderProfileId: notBuilt('there are no encoder profiles', ['']),
   originCluster: originCluster(),
   integrationId: notBuilt('there are no integrations', ['None']),
-  displaySrtPassphrase: notBuilt('broadcasts do not come over SRT'),
   enableUTCInsertion: notBuilt('add it to the address of the publisher'),
 })
 
@@ -305,11 +304,17 @@ export const PublishTokenRecord = Type.Object(
   {
     ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: always(false) }),
     ...mapFlags(PUBLISH_FLAGS, () => Type.Boolean()),
+    srtPassphrase: Type.Optional(
+      Type.String({
+        format: 'password',
+        description:
+          'With which publishers over SRT encrypt. It changes with the value. Absent: `displaySrtPassphrase` is false.',
+      }),
+    ),
     clip: always(false),
     lowLatencyRtmp: always(true),
     enableUTCInsertion: always(false),
     integrationId: always('None'),
-    displaySrtPassphrase: always(false),
     drm: always(false),
     geoCascade: GeoCascadeOff(),
     restream: Type.Array(Type.Unknown(), { maxItems: 0, description: OFF }),

@@ -98,6 +98,8 @@ function destinationOf(streamName: string, query: URLSearchParams): Destination 
   const sourceId = query.get('sourceId') ?? ''
   const problem = sourceIdProblem(sourceId)
   if (problem !== null) return { kind: 'none', why: problem }
-  const parameters = readPublishing(query, READ_HERE)
-  return { kind: 'stream', streamName, presented: presentedToken(query), sourceId: sourceId || null, parameters }
+  const parameters = readPublishing(query, 'srt', READ_HERE)
+  if (!parameters.ok) return { kind: 'none', why: parameters.error }
+  const presented = presentedToken(query)
+  return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
 }

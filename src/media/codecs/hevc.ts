@@ -1,11 +1,13 @@
-import type { JoinedFrame } from './codec.ts'
+import type { JoinedFrame, VideoFormat } from './codec.ts'
 import { BitReader } from './bits.ts'
 import { splitNals } from './h264.ts'
 import { isSize, withoutEmulation } from './h264Config.ts'
 
 /** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
 
+const VPS = 32
 const SPS = 33
+const PPS = 34
 /** Of pictures that a decoder can begin with: IRAP (table 7-1). */
 const IRAP_FIRST = 16
 const IRAP_LAST = 23
@@ -36,12 +38,49 @@ interface HevcConfig {
 export function readHevcConfig(record: Buffer): HevcConfig | null {
   if (record.length < RECORD_BYTES || record[0] !== 1) return null
   const sps = parameterSets(record)?.find((nal) => typeOf(nal) === SPS)
-  const size = sps === undefined ? null : readSize(sps)
-  if (size === null) return null
+  const facts = sps === undefined ? null : readSps(sps)
+  if (facts === null) return null
   const config = Buffer.from(record)
   const lengths = config.readUInt8(LENGTH_AT)
   config.writeUInt8(lengths | 3, LENGTH_AT)
-  return { ...size, lengthBytes: (lengths & 3) + 1, config }
+  return { width: facts.width, height: facts.height, lengthBytes: (lengths & 3) + 1, config }
+}
+
+export const isHevcParameterSet = (nal: Buffer): boolean => [VPS, SPS, PPS].includes(typeOf(nal))
+
+/** Size and configuration from the parameter sets in `nals`; null unless all three kinds are there. */
+export function hevcFormatOf(nals: readonly Buffer[]): VideoFormat | null {
+  const arrays = [VPS, SPS, PPS].map((type) => ({ type, sets: nals.filter((nal) => typeOf(nal) === type) }))
+  const sps = arrays.find(({ type }) => type === SPS)?.sets[0]
+  const facts = sps === undefined ? null : readSps(sps)
+  const isTooMuch = arrays.some(({ sets }) => sets.length === 0 || sets.some(({ length }) => length > 0xffff))
+  if (facts === null || isTooMuch) return null
+  const config = Buffer.concat([
+    recordHead(facts),
+    ...arrays.flatMap(({ type, sets }) => [
+      Buffer.from([COMPLETE | type, 0, sets.length]),
+      ...sets.flatMap(withLength),
+    ]),
+  ])
+  return { width: facts.width, height: facts.height, config }
+}
+
+/** An array has all sets of its type: frames repeat none. */
+const COMPLETE = 0x80
+
+const withLength = (nal: Buffer): Buffer[] => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
+
+function recordHead({ profile, chroma, lumaDepth, chromaDepth, layers, isNested }: SpsFacts): Buffer {
+  const head = Buffer.alloc(RECORD_BYTES)
+  head[0] = 1
+  profile.copy(head, 1)
+  // What is not known is 0, with its reserved bits: spatial segmentation, parallelism and frame rate.
+  head.writeUInt16BE(0xf000, 13)
+  head.set([0xfc, 0xfc | chroma, 0xf8 | lumaDepth, 0xf8 | chromaDepth], 15)
+  // Lengths of 4 bytes.
+  head[LENGTH_AT] = (layers << 3) | (isNested ? 4 : 0) | 3
+  head[RECORD_BYTES - 1] = 3
+  return head
 }
 
 /** The units of all arrays; null when one runs past the record. */
@@ -61,12 +100,27 @@ function parameterSets(record: Buffer): Buffer[] | null {
   return nals
 }
 
-/** The frame size in an SPS after its conformance window (section 7.3.2.2.1); null when it is malformed. */
-function readSize(sps: Buffer): { width: number; height: number } | null {
-  const bits = new BitReader(withoutEmulation(sps.subarray(2, 1026)))
+interface SpsFacts {
+  /** After the conformance window, pixels. */
+  readonly width: number
+  readonly height: number
+  /** From general_profile_space to general_level_idc, as records have them too. */
+  readonly profile: Buffer
+  readonly layers: number
+  readonly isNested: boolean
+  readonly chroma: number
+  /** Bits of a sample less 8. */
+  readonly lumaDepth: number
+  readonly chromaDepth: number
+}
+
+/** Section 7.3.2.2.1. Null: the SPS is malformed. */
+function readSps(sps: Buffer): SpsFacts | null {
+  const bytes = withoutEmulation(sps.subarray(2, 1026))
+  const bits = new BitReader(bytes)
   bits.skip(4)
   const subLayers = bits.bits(3)
-  bits.skip(1)
+  const isNested = bits.flag()
   skipProfileTierLevel(bits, subLayers)
   bits.unsigned()
   const chroma = bits.unsigned()
@@ -77,11 +131,15 @@ function readSize(sps: Buffer): { width: number; height: number } | null {
     : [0, 0, 0, 0]
   const [unitX, unitY] = [chroma === 1 || chroma === 2 ? 2 : 1, chroma === 1 ? 2 : 1]
   const [width, height] = [columns - (left + right) * unitX, rows - (top + bottom) * unitY]
-  return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
+  const [lumaDepth, chromaDepth] = [bits.unsigned(), bits.unsigned()]
+  const isValid = !bits.isOver && isSize(width) && isSize(height) && chroma <= 3 && lumaDepth <= 7 && chromaDepth <= 7
+  const profile = Buffer.from(bytes.subarray(1, 1 + PROFILE_BYTES))
+  return isValid ? { width, height, profile, layers: subLayers + 1, isNested, chroma, lumaDepth, chromaDepth } : null
 }
 
 const PROFILE_BITS = 88
 const LEVEL_BITS = 8
+const PROFILE_BYTES = (PROFILE_BITS + LEVEL_BITS) / 8
 
 /** Section 7.3.3. @param subLayers sps_max_sub_layers_minus1 */
 function skipProfileTierLevel(bits: BitReader, subLayers: number): void {

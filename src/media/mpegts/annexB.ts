@@ -1,21 +1,18 @@
 const START = Buffer.from([0, 0, 1])
 /** As many as a frame may have inside Sluice. */
 const MAX_NALS = 1024
-const DELIMITER = 9
-const FILLER = 12
 
 /**
- * The NAL units of H.264 in byte stream format (annex B), as views, without delimiters and filler; null when there are too many.
- * Zeros after a unit belong to the format.
+ * The NAL units of a byte stream (annex B of H.264 and of H.265), as views, without those that `isLeftOut`; null when there are
+ * too many. Zeros after a unit belong to the format.
  */
-export function splitAnnexB(data: Buffer): Buffer[] | null {
+export function splitAnnexB(data: Buffer, isLeftOut: (nal: Buffer) => boolean): Buffer[] | null {
   const nals: Buffer[] = []
   let at = data.indexOf(START)
   while (at >= 0) {
     const next = data.indexOf(START, at + START.length)
     const nal = withoutZeros(data.subarray(at + START.length, next < 0 ? data.length : next))
-    const type = (nal[0] ?? 0) & 31
-    if (nal.length > 0 && type !== DELIMITER && type !== FILLER) nals.push(nal)
+    if (nal.length > 0 && !isLeftOut(nal)) nals.push(nal)
     if (nals.length > MAX_NALS) return null
     at = next
   }

@@ -100,7 +100,7 @@ export class TsDemuxer {
     const streams = readPmt(section)
     if (streams === null) return
     this.#pmt = Buffer.from(section)
-    for (const pid of [...this.#pids.keys()]) if (pid !== PAT_PID && pid !== this.#pmtPid) this.#pids.delete(pid)
+    for (const pid of this.#pids.keys()) if (pid !== PAT_PID && pid !== this.#pmtPid) this.#pids.delete(pid)
     for (const stream of this.#handler.choose(streams)) {
       if (!this.#pids.has(stream.pid)) this.#pids.set(stream.pid, this.#elementary(stream))
     }

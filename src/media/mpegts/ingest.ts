@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
-import { isRandomAccess, lengthPrefixed } from '../codecs/h264.ts'
-import { videoFrameOf } from '../codecs/h264Config.ts'
+import type { VideoFormat } from '../codecs/codec.ts'
 import type { AudioTrack, FrameSink, VideoTrack } from '../frame.ts'
 import { TrackTimes } from '../trackTimes.ts'
-import { type AdtsFrame, AdtsReader } from './adts.ts'
-import { splitAnnexB } from './annexB.ts'
+import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
+import { OPUS_TRACK, readOpusUnits } from './opus.ts'
 import type { PesPacket } from './pes.ts'
 import type { TsStream } from './program.ts'
 import { LongTicks, TICKS_PER_MS, ticksBetween } from './ticks.ts'
+import { readAccessUnit, type TsVideoCodec } from './video.ts'
 
 /** How long the bytes of a publisher may hold no program with media. */
 const UNKNOWN_MS = 2000
@@ -37,11 +37,11 @@ const PROBLEMS: Readonly<Record<TsProblem, string>> = {
   programs: 'The transport stream has several programs; send one',
 }
 
-const SUPPORTED = { video: 'H.264', audio: 'AAC' } as const
+const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
 
 /**
- * Turns an MPEG transport stream into tracks and frames: H.264, and AAC in ADTS. Reports tracks with the first frame that needs
- * them, and audio only after the video that the program has. Leaves out what is damaged, and goes on with what follows.
+ * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, and audio only
+ * after the video that the program has. Leaves out what is damaged, and goes on with what follows.
  */
 export class TsIngest implements TsHandler {
   readonly #sink: FrameSink
@@ -91,9 +91,17 @@ export class TsIngest implements TsHandler {
     return chosen
   }
 
-  packet({ kind }: TsStream, packet: PesPacket): void {
-    if (kind === 'video') this.#videoPacket(packet)
-    else for (const frame of this.#adts.push(packet.data, packet.presentation)) this.#audioFrame(frame)
+  packet({ codec }: TsStream, packet: PesPacket): void {
+    switch (codec) {
+      case 'h264':
+      case 'hevc':
+        return this.#videoPacket(codec, packet)
+      case 'aac':
+        return this.#aacPacket(packet)
+      case 'opus':
+        return this.#opusPacket(packet)
+      case null:
+    }
   }
 
   lost({ kind }: TsStream): void {
@@ -108,47 +116,60 @@ export class TsIngest implements TsHandler {
   /** Refuses a program that has only other codecs, unless the track has begun. */
   #firstOf(kind: 'video' | 'audio', all: readonly TsStream[]): readonly TsStream[] {
     const streams = all.filter((stream) => stream.kind === kind)
-    const [first, ...further] = streams.filter(({ unsupported }) => unsupported === null)
+    const [first, ...further] = streams.filter(({ codec }) => codec !== null)
     if (further.length > 0) {
       this.#options.leftOut(`The publisher sends several ${kind} tracks; only the first one is taken`)
     }
     const [other] = streams
     if (first !== undefined || other === undefined) return first === undefined ? [] : [first]
-    const text = `${kind === 'video' ? 'Video' : 'Audio'} codec ${other.unsupported} is not supported; send ${SUPPORTED[kind]}`
+    const text = `${kind === 'video' ? 'Video' : 'Audio'} codec ${other.title} is not supported; send ${SUPPORTED[kind]}`
     if ((kind === 'video' ? this.#video : this.#audio) !== null) this.#options.leftOut(text)
     else this.#refusal ??= text
     return []
   }
 
-  #videoPacket({ presentation, decode, isRandomAccess: isMarked, data: bytes }: PesPacket): void {
-    const nals = splitAnnexB(bytes)
+  #videoPacket(codec: TsVideoCodec, { presentation, decode, isRandomAccess, data }: PesPacket): void {
+    const unit = readAccessUnit(codec, data, isRandomAccess)
     const delay = presentation === null || decode === null ? null : ticksBetween(decode, presentation)
     const isLate = delay !== null && Math.abs(delay) > REORDERED_MAX_MS * TICKS_PER_MS
-    if (nals === null || nals.length === 0 || delay === null || isLate || decode === null) {
-      this.#options.leftOut('A video frame is malformed: it has no time, or no NAL units of H.264')
+    if (unit === null || delay === null || isLate || decode === null) {
+      this.#options.leftOut('A video frame is malformed: it has no time, or no NAL units')
       return
     }
     const time = this.#timeOf('video', decode)
-    this.#configureVideo(nals)
-    if (this.#video === null) return
-    const data = lengthPrefixed(nals)
+    if (unit.format !== null) this.#configureVideo(codec, unit.format)
+    if (this.#video?.codec !== codec || unit.data.length === 0) return
     const timeUs = Math.max(0, time.timeUs + toUs(delay))
-    this.#emit('video', { ...time, timeUs }, time.timeUs, isRandomAccess(data, isMarked), data)
+    this.#emit('video', { ...time, timeUs }, time.timeUs, unit.key, unit.data)
   }
 
   /** Keeps the configuration that a keyframe repeats. */
-  #configureVideo(nals: readonly Buffer[]): void {
-    const format = videoFrameOf(nals)
-    if (format === null || (this.#video !== null && format.config.equals(this.#video.config))) return
-    this.#video = { kind: 'video', codec: 'h264', ...format }
+  #configureVideo(codec: TsVideoCodec, format: VideoFormat): void {
+    if (this.#video?.codec === codec && format.config.equals(this.#video.config)) return
+    this.#video = { kind: 'video', codec, ...format }
     this.#tracksAreNew = true
   }
 
-  #audioFrame({ time, offsetTicks, config, sampleRate, channels, data }: AdtsFrame): void {
-    if (time === null) return
-    const mediaTime = this.#timeOf('audio', time + offsetTicks)
-    if (this.#audio === null || !config.equals(this.#audio.config)) {
-      this.#audio = { kind: 'audio', codec: 'aac', sampleRate, channels, config }
+  #aacPacket({ data, presentation }: PesPacket): void {
+    for (const { time, offsetTicks, config, sampleRate, channels, data: frame } of this.#adts.push(
+      data,
+      presentation,
+    )) {
+      if (time === null) continue
+      this.#audioFrame({ kind: 'audio', codec: 'aac', sampleRate, channels, config }, time + offsetTicks, frame)
+    }
+  }
+
+  #opusPacket({ data, presentation }: PesPacket): void {
+    const units = presentation === null ? null : readOpusUnits(data)
+    if (units === null || presentation === null) return this.problem('damaged')
+    for (const unit of units) this.#audioFrame(OPUS_TRACK, presentation + unit.offsetTicks, unit.data)
+  }
+
+  #audioFrame(track: AudioTrack, ticks: number, data: Buffer): void {
+    const mediaTime = this.#timeOf('audio', ticks)
+    if (this.#audio?.codec !== track.codec || !Buffer.from(track.config).equals(this.#audio.config)) {
+      this.#audio = track
       this.#tracksAreNew = true
     }
     this.#audioSinceUs ??= mediaTime.timeUs

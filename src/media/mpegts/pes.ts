@@ -1,4 +1,4 @@
-import type { TsPacket } from './packets.ts'
+import { PACKET_BYTES, type TsPacket } from './packets.ts'
 
 /** One PES packet (ISO/IEC 13818-1 section 2.4.3.6): an access unit of video, or some packets of audio. */
 export interface PesPacket {
@@ -12,6 +12,8 @@ export interface PesPacket {
 
 /** Start code, stream id and length. */
 const HEAD_BYTES = 6
+/** What a part counts at least, of the bytes that a packet may have. */
+const PART_MIN_BYTES = PACKET_BYTES / 2
 /** The head, the flags and the length of the optional fields. */
 const FLAGS_END = 9
 
@@ -38,7 +40,8 @@ export class PesReader {
     } else if (this.#parts.length === 0) return complete
     this.#parts.push(payload)
     this.#bytes += payload.length
-    if (this.#bytes > this.#maxBytes) {
+    // Payloads of a few bytes cost as much memory as full ones.
+    if (Math.max(this.#bytes, this.#parts.length * PART_MIN_BYTES) > this.#maxBytes) {
       this.lose()
       complete.push(null)
     } else if (this.#isFull()) complete.push(this.#finish())

@@ -6,6 +6,7 @@ const FIXED_BYTES = 48
 const VERSION = 5
 /** In the extension field of an induction; callers of version 5 look for it. */
 const MAGIC = 0x4a17
+const RENDEZVOUS = 0
 const INDUCTION = 1
 const CONCLUSION = 0xffff_ffff
 /** 1.5.0 */
@@ -13,6 +14,8 @@ const SRT_VERSION = 0x1_05_00
 /** Callers before 1.3.0 have no handshake of version 5. */
 const OLDEST = 0x1_03_00
 const MTU = 1500
+/** The largest datagram that fits: the heads of IPv4 and UDP have 28 bytes. */
+export const DATAGRAM_MAX_BYTES = MTU - 28
 
 /** The most packets that may be in flight. */
 export const FLOW_WINDOW = 8192
@@ -65,10 +68,19 @@ const APPLICATION_OFFSET = 1000
 
 export type RejectCode = (typeof REJECT)[keyof typeof REJECT]
 
-export interface Refusal {
+export interface Rejection {
   readonly code: RejectCode
   /** For the log: the caller gets the code alone. */
   readonly text: string
+}
+
+export const TOO_OLD: Rejection = {
+  code: REJECT.version,
+  text: 'The version of SRT is too old: handshakes of version 5, of SRT 1.3.0 and later, are supported',
+}
+export const NO_RENDEZVOUS: Rejection = {
+  code: REJECT.rogue,
+  text: 'Rendezvous mode is not supported; connect in caller mode',
 }
 
 const STREAM_ID_MAX_BYTES = 512
@@ -82,9 +94,10 @@ interface Fixed {
   readonly cookie: number
 }
 
-/** `foreign`: not a caller that SRT 1.3 or later may have. */
+/** `rendezvous`: of a peer that calls and is called at once. `foreign`: of another version, or of no known type. */
 export type Handshake =
   | ({ readonly kind: 'induction' } & Fixed)
+  | ({ readonly kind: 'rendezvous' } & Fixed)
   | ({ readonly kind: 'conclusion'; readonly extensions: Buffer } & Fixed)
   | ({ readonly kind: 'foreign' } & Fixed)
 
@@ -99,6 +112,7 @@ export function readHandshake(body: Buffer): Handshake | null {
     cookie: body.readUInt32BE(28),
   }
   if (type === INDUCTION) return { kind: 'induction', ...fixed }
+  if (type === RENDEZVOUS) return { kind: 'rendezvous', ...fixed }
   if (type !== CONCLUSION || fixed.version !== VERSION) return { kind: 'foreign', ...fixed }
   return { kind: 'conclusion', ...fixed, extensions: body.subarray(FIXED_BYTES) }
 }
@@ -115,7 +129,7 @@ export interface CallerRequest {
 }
 
 /** Reads the extensions of a conclusion. */
-export function readExtensions(bytes: Buffer): Result<CallerRequest, Refusal> {
+export function readExtensions(bytes: Buffer): Result<CallerRequest, Rejection> {
   const found = new Map<number, Buffer>()
   let at = 0
   while (at + 4 <= bytes.length) {
@@ -129,11 +143,11 @@ export function readExtensions(bytes: Buffer): Result<CallerRequest, Refusal> {
   return unsupported(found, request) ?? readRequest(found, request)
 }
 
-const refused = (code: keyof typeof REJECT, text: string): Result<never, Refusal> => err({ code: REJECT[code], text })
+const refused = (code: keyof typeof REJECT, text: string): Result<never, Rejection> => err({ code: REJECT[code], text })
 
-function unsupported(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<never, Refusal> | null {
+function unsupported(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<never, Rejection> | null {
   const congestion = wordsToText(found.get(EXTENSION.congestion))
-  if (request.readUInt32BE(0) < OLDEST) return refused('version', 'The version of SRT is too old; 1.3.0 is the oldest')
+  if (request.readUInt32BE(0) < OLDEST) return err(TOO_OLD)
   if (found.has(EXTENSION.group)) return refused('group', 'Bonding of several connections is not supported')
   if (found.has(EXTENSION.filter)) return refused('filter', 'Packet filters such as FEC are not supported')
   if (congestion !== '' && congestion !== 'live') return refused('congestion', 'Only live mode is supported')
@@ -141,7 +155,7 @@ function unsupported(found: ReadonlyMap<number, Buffer>, request: Buffer): Resul
   return isStream ? refused('messageMode', 'Buffer mode, for files, is not supported; send in live mode') : null
 }
 
-function readRequest(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<CallerRequest, Refusal> {
+function readRequest(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<CallerRequest, Rejection> {
   const [streamId, keyMessage] = [found.get(EXTENSION.streamId), found.get(EXTENSION.keyRequest) ?? null]
   if (streamId !== undefined && streamId.length > STREAM_ID_MAX_BYTES) {
     return refused('badRequest', `The stream id is longer than ${STREAM_ID_MAX_BYTES} bytes`)
@@ -191,7 +205,7 @@ function writeFixed({
   return body
 }
 
-/** As long as the question: nobody can use the port to amplify. */
+/** As long as the question, as each answer to an address that is not proved: the port cannot be used to amplify. */
 export const answerInduction = ({ sequence }: Fixed, cookie: number): Buffer =>
   writeFixed({ type: INDUCTION, sequence, extensionField: MAGIC, cookie })
 

@@ -8,7 +8,19 @@ import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import { SrtConnection } from './connection.ts'
 import { Cookies } from './cookies.ts'
-import { answerInduction, answerRefused, type Handshake, readExtensions, readHandshake, REJECT } from './handshake.ts'
+import {
+  answerInduction,
+  answerRefused,
+  type CallerRequest,
+  DATAGRAM_MAX_BYTES,
+  type Handshake,
+  NO_RENDEZVOUS,
+  readExtensions,
+  readHandshake,
+  type Rejection,
+  REJECT,
+  TOO_OLD,
+} from './handshake.ts'
 import { CONTROL, readPacket, writeControl } from './packets.ts'
 import type { SrtAnswer, SrtLimits, SrtRequest } from './types.ts'
 
@@ -20,6 +32,8 @@ export interface SrtOptions {
   readonly clock: Clock
   readonly random: Random
   readonly limits: SrtLimits
+  /** By what callers of one address are counted: an IPv6 network is one address. */
+  readonly addressKey: (address: string) => string
   /** Decides before the publisher may start; no media is accepted before it agrees. */
   readonly publish: (request: SrtRequest) => Promise<SrtAnswer>
 }
@@ -66,6 +80,8 @@ export async function startSrt(options: SrtOptions): Promise<SrtListener> {
   }
 }
 
+type Conclusion = Extract<Handshake, { kind: 'conclusion' }>
+
 interface Caller {
   readonly endpoint: string
   /** Its endpoint and its socket id. */
@@ -82,6 +98,8 @@ class Callers {
   /** By their keys: a caller repeats its handshake. */
   readonly #byCaller = new Map<string, SrtConnection>()
   readonly #decisions = new Set<Promise<void>>()
+  /** Callers that are not decided on yet, by `addressKey`. */
+  readonly #connecting = new Map<string, number>()
   /** While there are connections. */
   #ticking: Repetition | null = null
   #isStopping = false
@@ -97,7 +115,7 @@ class Callers {
   }
 
   take(datagram: Buffer, from: RemoteInfo): void {
-    const packet = readPacket(datagram)
+    const packet = datagram.length > DATAGRAM_MAX_BYTES ? null : readPacket(datagram)
     if (packet === null) return
     if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#handshake(packet.body, from)
     const caller = this.#bySocketId.get(packet.socketId)
@@ -138,25 +156,33 @@ class Callers {
     const handshake = readHandshake(body)
     if (handshake === null) return
     const endpoint = endpointOf(from)
+    if (handshake.kind === 'rendezvous') return this.#refuse(handshake, from, NO_RENDEZVOUS)
     if (handshake.kind === 'induction') {
       return this.#answer(handshake, from, answerInduction(handshake, this.#cookies.make(endpoint)))
     }
     if (!this.#cookies.isRight(endpoint, handshake.cookie)) return
-    if (handshake.kind === 'foreign') return this.#answer(handshake, from, answerRefused(handshake, REJECT.version))
+    if (handshake.kind === 'foreign') return this.#refuse(handshake, from, TOO_OLD)
     const known = this.#byCaller.get(`${endpoint} ${handshake.socketId}`)
     if (known !== undefined) known.repeat()
     else if (!this.#isStopping) this.#conclude(handshake, from)
   }
 
-  #conclude(handshake: Extract<Handshake, { kind: 'conclusion' }>, from: RemoteInfo): void {
-    const { log, limits, publish } = this.#options
+  #conclude(handshake: Conclusion, from: RemoteInfo): void {
     const request = readExtensions(handshake.extensions)
-    const hasRoom = this.#bySocketId.size < limits.maxConnections || this.#makeRoom()
-    if (!request.ok || !hasRoom) {
-      const { code, text } = request.ok ? { code: REJECT.overload, text: 'Too many connections' } : request.error
-      log.info({ peer: from.address, code, description: text }, 'SRT connection refused')
-      return this.#answer(handshake, from, answerRefused(handshake, code))
-    }
+    if (!request.ok) return this.#refuse(handshake, from, request.error)
+    const addressKey = this.#options.addressKey(from.address)
+    const full = this.#fullFor(addressKey)
+    if (full !== null) return this.#refuse(handshake, from, { code: REJECT.overload, text: full })
+    const connection = this.#connect(handshake, from, request.value)
+    this.#count(addressKey, 1)
+    const decision = connection.decide(this.#options.publish).finally(() => {
+      this.#count(addressKey, -1)
+      this.#decisions.delete(decision)
+    })
+    this.#decisions.add(decision)
+  }
+
+  #connect(handshake: Conclusion, from: RemoteInfo, request: CallerRequest): SrtConnection {
     const socketId = this.#freeId()
     const connection = new SrtConnection({
       ...this.#options,
@@ -164,7 +190,7 @@ class Callers {
       peerSocketId: handshake.socketId,
       socketId,
       sequence: handshake.sequence,
-      request: request.value,
+      request,
       send: (datagram) => this.#send(datagram, from),
     })
     const endpoint = endpointOf(from)
@@ -172,8 +198,23 @@ class Callers {
     this.#bySocketId.set(socketId, { endpoint, key, connection })
     this.#byCaller.set(key, connection)
     this.#ticking ??= this.#startTicking()
-    const decision = connection.decide(publish).finally(() => this.#decisions.delete(decision))
-    this.#decisions.add(decision)
+    return connection
+  }
+
+  /** Why there is no room for a caller of this address; null: there is. */
+  #fullFor(addressKey: string): string | null {
+    const { maxConnections, maxConnectingPerAddress: most } = this.#options.limits
+    if (most > 0 && (this.#connecting.get(addressKey) ?? 0) >= most) {
+      return 'Too many connections from this address are being set up: try again in a moment'
+    }
+    const hasRoom = this.#bySocketId.size < maxConnections || this.#makeRoom()
+    return hasRoom ? null : 'Too many connections'
+  }
+
+  #count(addressKey: string, change: 1 | -1): void {
+    const count = (this.#connecting.get(addressKey) ?? 0) + change
+    if (count > 0) this.#connecting.set(addressKey, count)
+    else this.#connecting.delete(addressKey)
   }
 
   /** Forgets the oldest refusal. */
@@ -190,6 +231,12 @@ class Callers {
     let id = 0
     while (id === 0 || this.#bySocketId.has(id)) id = this.#options.random.bytes(4).readUInt32BE(0) & SOCKET_ID_MASK
     return id
+  }
+
+  /** Without any state. */
+  #refuse(handshake: Handshake, from: RemoteInfo, { code, text }: Rejection): void {
+    this.#options.log.info({ peer: from.address, code, description: text }, 'SRT connection refused')
+    this.#answer(handshake, from, answerRefused(handshake, code))
   }
 
   /** Before there is a connection. */

@@ -126,11 +126,14 @@ export class SrtReceiver {
     }
   }
 
-  /** The first packet that has come, or `until`. */
+  /** The first packet that has come, or `until`. All that wait are within the window. */
   #nextWaiting(until: number): number {
-    let first = until
-    for (const sequence of this.#waiting.keys()) if (stepsBetween(sequence, first) > 0) first = sequence
-    return first
+    const steps = Math.min(stepsBetween(this.#next, until), FLOW_WINDOW)
+    for (let at = 0; at < steps; at++) {
+      const sequence = sequenceAfter(this.#next, at)
+      if (this.#waiting.has(sequence)) return sequence
+    }
+    return until
   }
 }
 

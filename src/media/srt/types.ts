@@ -25,6 +25,8 @@ export interface SrtLimits {
   /** The most that a caller may want. */
   readonly maxLatencyMs: number
   readonly maxConnections: number
+  /** Callers of one address that are not decided on yet; 0: no limit. */
+  readonly maxConnectingPerAddress: number
   readonly maxFrameBytes: number
   /** The longest time without media. */
   readonly idleMs: number

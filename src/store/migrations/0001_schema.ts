@@ -78,9 +78,9 @@ async function tokens(make: Maker): Promise<void> {
     `id serial, account_id text, kind text, label text, streams text, has_patterns flag, is_active flag,
     allowed_origins text, allowed_ip_addresses text, bind_ips_on_usage big,
     allowed_countries text, denied_countries text, end_sessions_on_update flag, end_at_expiry flag,
-    subscribe_requires_auth flag, record flag, enable_thumbnails flag, multisource flag, priority big null,
-    renditions text, hls_codecs text, tracking_id text null, added_at_ms big, expires_at_ms big null, version big,
-    revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
+    subscribe_requires_auth flag, record flag, enable_thumbnails flag, multisource flag, display_srt_passphrase flag,
+    priority big null, renditions text, hls_codecs text, tracking_id text null, added_at_ms big, expires_at_ms big null,
+    version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
   )
   await make.unique('tokens_value_hash', 'tokens', ['value_hash'])
   for (const [name, key] of Object.entries({ label: 'label', added: 'added_at_ms' }))

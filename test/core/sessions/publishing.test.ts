@@ -52,7 +52,10 @@ describe('a parameter of a publisher', () => {
   })
 
   it('is refused by the protocols that it does not work with', () => {
-    expect(read('enableUTCInsertion', 'whip')).toEqual({ ok: false, error: 'enableUTCInsertion works only over RTMP' })
+    expect(read('enableUTCInsertion', 'whip')).toEqual({
+      ok: false,
+      error: 'enableUTCInsertion works only over RTMP and SRT',
+    })
     expect(parameters('enableUTCInsertion=false&audioOnly', 'whip').without).toBe('video')
   })
 })

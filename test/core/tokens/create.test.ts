@@ -25,6 +25,7 @@ describe('defaults', () => {
         record: false,
         enableThumbnails: false,
         multisource: true,
+        displaySrtPassphrase: false,
         priority: null,
         hlsRenditions: [],
         hlsCodecs: 'h264',
@@ -53,6 +54,7 @@ describe('defaults', () => {
       record: null,
       enableThumbnails: null,
       multisource: null,
+      displaySrtPassphrase: null,
       priority: null,
       hlsRenditions: null,
     }
@@ -78,6 +80,7 @@ describe('accepted values', () => {
     ['priority', 0, 'priority', null],
     ['record', true, 'record', true],
     ['multisource', false, 'multisource', false],
+    ['displaySrtPassphrase', true, 'displaySrtPassphrase', true],
     ['endSessionsOnUpdate', false, 'endSessionsOnUpdate', false],
     ['endAtExpiry', true, 'endAtExpiry', true],
     ['allowedOrigins', ['Example.COM', 'example.com', '*.b.org'], 'allowedOrigins', ['example.com', '*.b.org']],
@@ -248,7 +251,6 @@ describe('features that are not built', () => {
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
     ['priority', [0], [1, -1, '0', true]],
-    ['displaySrtPassphrase', [], [true]],
     ['enableUTCInsertion', [], [true]],
     [
       'geoCascade',

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { ownFields, toTokenRecord } from '../../../src/core/tokens/rules.ts'
+import { ownFields, toListedRecord, toTokenRecord } from '../../../src/core/tokens/rules.ts'
 import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
 import { aToken } from './samples.ts'
 
@@ -27,11 +27,11 @@ describe('the record of a token', () => {
       'record',
       'enableThumbnails',
       'multisource',
+      'displaySrtPassphrase',
       'clip',
       'lowLatencyRtmp',
       'enableUTCInsertion',
       'integrationId',
-      'displaySrtPassphrase',
       'drm',
       'geoCascade',
       'restream',
@@ -48,7 +48,6 @@ describe('the record of a token', () => {
       lowLatencyRtmp: true,
       enableUTCInsertion: false,
       integrationId: 'None',
-      displaySrtPassphrase: false,
       drm: false,
       geoCascade,
       restream: [],
@@ -80,6 +79,16 @@ describe('the record of a token', () => {
       priority: 0,
       effectiveSettings: { allowedCountries: ['NL'], deniedCountries: [] },
     })
+  })
+
+  it('has the passphrase for SRT if the token displays it, and no list without values has it', () => {
+    const token = aToken({ displaySrtPassphrase: true })
+    expect(toTokenRecord(token, VALUE, 'a-passphrase')).toMatchObject({
+      displaySrtPassphrase: true,
+      srtPassphrase: 'a-passphrase',
+    })
+    expect(toListedRecord(token)).toMatchObject({ displaySrtPassphrase: true })
+    expect(toListedRecord(token)).not.toHaveProperty('srtPassphrase')
   })
 
   it('shows tracking, and none of the publish fields, of a subscribe token', () => {
@@ -114,6 +123,7 @@ describe('the record of a token', () => {
       'record',
       'enableThumbnails',
       'multisource',
+      'displaySrtPassphrase',
       'priority',
       'endSessionsOnUpdate',
       'endAtExpiry',
@@ -129,6 +139,7 @@ describe('the record of a token', () => {
       expect(publish.Errors(toTokenRecord(aToken(changes), VALUE))).toEqual([])
       expect(subscribe.Errors(toTokenRecord(aToken({ ...changes, kind: 'subscribe' }), VALUE))).toEqual([])
     }
+    expect(publish.Errors(toTokenRecord(aToken(), VALUE, 'a-passphrase'))).toEqual([])
     expect(publish.Check({ ...toTokenRecord(aToken(), VALUE), secret: 1 })).toBe(false)
   })
 })

@@ -53,6 +53,17 @@ describe('a stream id', () => {
     expect(read(`#!::r=show,s=${TOKEN},e,sourceId=cam2`)).toMatchObject({ sourceId: 'cam2', demandsEncryption: true })
   })
 
+  test('has publishing parameters, and is refused for those that Sluice does not have', () => {
+    expect(readStreamId(`show?t=${SHORT}&audioOnly&noRecord`)).toMatchObject({
+      ok: true,
+      value: { destination: { parameters: { without: 'video', record: false } } },
+    })
+    expect(read(`#!::r=show,s=${TOKEN},priority=3`)).toEqual({
+      kind: 'none',
+      why: 'priority is not supported: a new publisher of a source replaces the one before it',
+    })
+  })
+
   test('may have no token', () => {
     expect(read('show')).toMatchObject({ streamName: 'show', presented: null })
   })

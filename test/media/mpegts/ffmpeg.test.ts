@@ -54,6 +54,10 @@ test.each([
     'without B-frames, with tables at each keyframe',
     `${SOURCE.replace('-bf 2', '-bf 0')} -mpegts_flags +pat_pmt_at_frames`,
   ],
+  [
+    'of HEVC and Opus',
+    SOURCE.replace('-c:v libx264', '-c:v libx265 -x265-params log-level=error').replace('-c:a aac', '-c:a libopus'),
+  ],
   ['across the wrap of the times', `${SOURCE} -output_ts_offset 95441.9 -muxdelay 0`],
 ])('a transport stream of ffmpeg has the frames that ffmpeg reads in it, %s', (_, args) => {
   const bytes = clip(args, 'ts')

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
-import { TsIngest } from '../../../src/media/mpegts/ingest.ts'
 import { PACKET_BYTES } from '../../../src/media/mpegts/packets.ts'
 import {
   AAC,
@@ -10,9 +8,10 @@ import {
   BOTH,
   H264,
   keyframe,
+  opusDescriptors,
   pat,
   pes,
-  picture,
+  deltaFrame,
   PMT_PID,
   pmt,
   PPS,
@@ -20,37 +19,7 @@ import {
   TsMuxer,
   VIDEO_PID,
 } from './muxer.ts'
-
-class Seen implements FrameSink {
-  readonly order: string[] = []
-  readonly lists: (readonly TrackInfo[])[] = []
-  readonly frames: Frame[] = []
-  readonly leftOut: string[] = []
-  nowMs = 0
-  readonly ingest = new TsIngest(this, {
-    clock: { monotonic: () => this.nowMs },
-    maxFrameBytes: 100_000,
-    leftOut: (what) => this.leftOut.push(what),
-  })
-  tracks(tracks: readonly TrackInfo[]): void {
-    this.lists.push(tracks)
-    this.order.push(tracks.map(({ codec }) => codec).join('+'))
-  }
-  frame(frame: Frame): void {
-    this.frames.push(frame)
-    this.order.push(`${frame.kind} ${frame.timeUs / 1000}`)
-  }
-  end(): void {
-    this.order.push('end')
-  }
-  /** Takes them in order; the last answer. */
-  take(...parts: readonly Buffer[]): string | null {
-    return parts.map((part) => this.ingest.take(part)).at(-1) ?? null
-  }
-}
-
-const ticks = (ms: number): number => ms * 90
-const DAMAGED = 'The transport stream is damaged: packets are missing, or do not add up'
+import { DAMAGED, Seen, ticks } from './seen.ts'
 
 describe('an MPEG transport stream', () => {
   test('gives both tracks once, then frames as soon as they are complete', () => {
@@ -59,9 +28,9 @@ describe('an MPEG transport stream', () => {
       ts.tables(BOTH),
       ts.video(keyframe(), ticks(1000)),
       ts.audio(adts(), ticks(1010)),
-      ts.video(picture(), ticks(1040)),
+      ts.video(deltaFrame(), ticks(1040)),
       ts.audio(adts(), ticks(1031)),
-      ts.video(picture(), ticks(1080)),
+      ts.video(deltaFrame(), ticks(1080)),
     )
     // Audio waits for the keyframe, which ends where the next picture begins.
     expect([seen.order, problem, seen.leftOut]).toEqual([
@@ -83,9 +52,9 @@ describe('an MPEG transport stream', () => {
     const bytes = Buffer.concat([
       ts.tables(BOTH),
       ts.video(keyframe(), ticks(0)),
-      ts.video(picture(), ticks(40)),
+      ts.video(deltaFrame(), ticks(40)),
       ts.audio(adts(), ticks(30)),
-      ts.video(picture(), ticks(80)),
+      ts.video(deltaFrame(), ticks(80)),
     ])
     const whole = new Seen()
     whole.take(bytes)
@@ -101,9 +70,9 @@ describe('an MPEG transport stream', () => {
     seen.take(
       ts.tables(BOTH.slice(0, 1)),
       ts.video(keyframe(), ticks(80), ticks(0)),
-      ts.video(picture(), ticks(200), ticks(40)),
-      ts.video(picture(), ticks(120), ticks(80)),
-      ts.video(picture(), ticks(160), ticks(120)),
+      ts.video(deltaFrame(), ticks(200), ticks(40)),
+      ts.video(deltaFrame(), ticks(120), ticks(80)),
+      ts.video(deltaFrame(), ticks(160), ticks(120)),
     )
     expect(seen.frames.map(({ timeUs, decodeTimeUs }) => [timeUs, decodeTimeUs])).toEqual([
       [80_000, 0],
@@ -117,7 +86,7 @@ describe('an MPEG transport stream', () => {
     const startMs = (2 ** 33 - ticks(60)) / 90
     seen.take(ts.tables(BOTH))
     for (let at = 0; at < 5; at++) {
-      seen.take(ts.video(at === 0 ? keyframe() : picture(), ticks(startMs + at * 40)))
+      seen.take(ts.video(at === 0 ? keyframe() : deltaFrame(), ticks(startMs + at * 40)))
       seen.take(ts.audio(adts(), ticks(startMs + at * 40 + 5)))
     }
     const times = seen.frames.filter(({ kind }) => kind === 'video').map(({ timeUs }) => timeUs)
@@ -133,7 +102,7 @@ describe('an MPEG transport stream', () => {
     seen.take(ts.tables(BOTH))
     const send = (nowMs: number, atMs: number, key: boolean) => {
       seen.nowMs = nowMs
-      seen.take(ts.video(key ? keyframe() : picture(), ticks(atMs)), ts.audio(adts(), ticks(atMs)))
+      seen.take(ts.video(key ? keyframe() : deltaFrame(), ticks(atMs)), ts.audio(adts(), ticks(atMs)))
     }
     send(0, 50_000, true)
     send(40, 50_040, false)
@@ -177,7 +146,7 @@ describe('an MPEG transport stream', () => {
     const otherPps = Buffer.from([...PPS.subarray(0, 3), 0xc9])
     const changed = annexB(SPS, otherPps, Buffer.from([0x65, 0x88, 1]))
     seen.take(ts.tables(BOTH.slice(0, 1)))
-    for (const [at, data] of [keyframe(), keyframe(), changed, picture()].entries())
+    for (const [at, data] of [keyframe(), keyframe(), changed, deltaFrame()].entries())
       seen.take(ts.video(data, ticks(at * 40)))
     expect(seen.order).toEqual(['h264', 'video 0', 'video 40', 'h264', 'video 80'])
   })
@@ -186,10 +155,10 @@ describe('an MPEG transport stream', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     const moved = (data: Buffer, ms: number) =>
       ts.packets(0x200, pes(data, { id: 0xe0, presentation: ticks(ms), decode: ticks(ms) }))
-    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), ticks(40)))
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(), ticks(40)))
     seen.take(ts.tables([{ type: H264, pid: 0x200 }], 1))
-    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
-    seen.take(moved(keyframe(), 160), moved(picture(), 200), moved(picture(), 240))
+    seen.take(ts.video(deltaFrame(), ticks(80)), ts.video(deltaFrame(), ticks(120)))
+    seen.take(moved(keyframe(), 160), moved(deltaFrame(), 200), moved(deltaFrame(), 240))
     expect(seen.order).toEqual(['h264', 'video 0', 'video 160', 'video 200'])
     expect(seen.leftOut).toEqual([])
   })
@@ -199,9 +168,9 @@ describe('a damaged stream', () => {
   test('is found again after bytes that are no packets, and loses no frame of the others', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0))
-    seen.take(Buffer.from([1, 2, 3, 4]), ts.video(picture(), ticks(40)), ts.video(picture(), ticks(80)))
-    seen.take(Buffer.alloc(500, 0x47), ts.video(picture(), ticks(120)), ts.video(picture(), ticks(160)))
-    seen.take(ts.video(picture(), ticks(200)))
+    seen.take(Buffer.from([1, 2, 3, 4]), ts.video(deltaFrame(), ticks(40)), ts.video(deltaFrame(), ticks(80)))
+    seen.take(Buffer.alloc(500, 0x47), ts.video(deltaFrame(), ticks(120)), ts.video(deltaFrame(), ticks(160)))
+    seen.take(ts.video(deltaFrame(), ticks(200)))
     expect(seen.order.slice(0, 3)).toEqual(['h264', 'video 0', 'video 40'])
     expect(seen.order).toContain('video 160')
   })
@@ -209,9 +178,9 @@ describe('a damaged stream', () => {
   test('leaves out a frame whose packets are missing, says so and goes on', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0))
-    const broken = ts.video(picture(800), ticks(40))
+    const broken = ts.video(deltaFrame(800), ticks(40))
     seen.take(broken.subarray(0, PACKET_BYTES), broken.subarray(2 * PACKET_BYTES))
-    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
+    seen.take(ts.video(deltaFrame(), ticks(80)), ts.video(deltaFrame(), ticks(120)))
     expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 80'], [DAMAGED]])
   })
 
@@ -224,11 +193,11 @@ describe('a damaged stream', () => {
 
   test('loses what had begun when its carrier says that data is missing, without counting it again', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
-    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(), ticks(40)))
-    const broken = ts.video(picture(800), ticks(80))
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(), ticks(40)))
+    const broken = ts.video(deltaFrame(800), ticks(80))
     seen.take(broken.subarray(0, PACKET_BYTES))
     seen.ingest.gap()
-    seen.take(broken.subarray(3 * PACKET_BYTES), ts.video(picture(), ticks(120)), ts.video(picture(), ticks(160)))
+    seen.take(broken.subarray(3 * PACKET_BYTES), ts.video(deltaFrame(), ticks(120)), ts.video(deltaFrame(), ticks(160)))
     expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 40', 'video 120'], []])
   })
 
@@ -244,32 +213,42 @@ describe('a damaged stream', () => {
 
   test('leaves out a frame that is larger than allowed', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
-    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(picture(120_000), ticks(40)))
-    seen.take(ts.video(picture(), ticks(80)), ts.video(picture(), ticks(120)))
+    seen.take(ts.tables(BOTH.slice(0, 1)), ts.video(keyframe(), 0), ts.video(deltaFrame(120_000), ticks(40)))
+    seen.take(ts.video(deltaFrame(), ticks(80)), ts.video(deltaFrame(), ticks(120)))
+    expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 80'], [DAMAGED]])
+  })
+
+  test('leaves out a frame in so many packets of a byte each that they would hold more memory than the largest frame', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    const inBytes = (data: Buffer, ms: number) =>
+      ts.packets(VIDEO_PID, pes(data, { id: 0xe0, presentation: ticks(ms) }), 1)
+    seen.take(ts.tables(BOTH.slice(0, 1)), inBytes(keyframe(300), 0), inBytes(deltaFrame(1200), 40))
+    seen.take(ts.video(deltaFrame(), ticks(80)), ts.video(deltaFrame(), ticks(120)))
     expect([seen.order, seen.leftOut]).toEqual([['h264', 'video 0', 'video 80'], [DAMAGED]])
   })
 })
 
 describe('a publisher is refused, by name', () => {
-  const registration = (id: string): Buffer => Buffer.concat([Buffer.from([5, 4]), Buffer.from(id, 'latin1')])
-
   test.each([
-    ['HEVC', [{ type: 0x24, pid: VIDEO_PID }], 'Video codec HEVC is not supported; send H.264'],
-    ['MPEG-2', [{ type: 2, pid: VIDEO_PID }], 'Video codec MPEG-2 is not supported; send H.264'],
-    ['AC-3 of ATSC', [{ type: 0x81, pid: AUDIO_PID }], 'Audio codec AC-3 is not supported; send AAC'],
-    ['MP2', [{ type: 3, pid: AUDIO_PID }], 'Audio codec MPEG audio (MP2, MP3) is not supported; send AAC'],
-    ['LATM', [{ type: 0x11, pid: AUDIO_PID }], 'Audio codec AAC in LATM is not supported; send AAC'],
+    ['MPEG-2', [{ type: 2, pid: VIDEO_PID }], 'Video codec MPEG-2 is not supported; send H.264 or HEVC'],
+    ['AC-3 of ATSC', [{ type: 0x81, pid: AUDIO_PID }], 'Audio codec AC-3 is not supported; send AAC or Opus'],
+    ['MP2', [{ type: 3, pid: AUDIO_PID }], 'Audio codec MPEG audio (MP2, MP3) is not supported; send AAC or Opus'],
+    ['LATM', [{ type: 0x11, pid: AUDIO_PID }], 'Audio codec AAC in LATM is not supported; send AAC or Opus'],
     [
-      'Opus',
-      [{ type: 6, pid: AUDIO_PID, descriptors: registration('Opus') }],
-      'Audio codec Opus is not supported; send AAC',
+      'Opus with six channels',
+      [{ type: 6, pid: AUDIO_PID, descriptors: opusDescriptors(6) }],
+      'Audio codec Opus with more than two channels is not supported; send AAC or Opus',
     ],
     [
       'AC-3 of DVB',
       [{ type: 6, pid: AUDIO_PID, descriptors: Buffer.from([0x6a, 1, 0]) }],
-      'Audio codec AC-3 is not supported; send AAC',
+      'Audio codec AC-3 is not supported; send AAC or Opus',
     ],
-    ['HEVC beside AAC', [{ type: 0x24, pid: VIDEO_PID }, BOTH[1]], 'Video codec HEVC is not supported; send H.264'],
+    [
+      'VVC beside AAC',
+      [{ type: 0x33, pid: VIDEO_PID }, BOTH[1]],
+      'Video codec VVC is not supported; send H.264 or HEVC',
+    ],
   ] as const)('%s', (_, streams, refusal) => {
     expect(new Seen().take(new TsMuxer().tables(streams.filter((stream) => stream !== undefined)))).toBe(refusal)
   })
@@ -303,12 +282,12 @@ describe('a publisher is refused, by name', () => {
 
   test('but a broadcast that has begun goes on, and the log tells what is left out', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
-    seen.take(ts.tables(BOTH), ts.video(keyframe(), 0), ts.audio(adts(), 0), ts.video(picture(), ticks(40)))
+    seen.take(ts.tables(BOTH), ts.video(keyframe(), 0), ts.audio(adts(), 0), ts.video(deltaFrame(), ticks(40)))
     expect(
       seen.take(
         ts.tables(
           [
-            { type: 0x24, pid: VIDEO_PID },
+            { type: 0x33, pid: VIDEO_PID },
             { type: AAC, pid: AUDIO_PID },
           ],
           1,
@@ -317,7 +296,7 @@ describe('a publisher is refused, by name', () => {
     ).toBeNull()
     seen.take(ts.audio(adts(), ticks(60)))
     expect(seen.order.at(-1)).toBe('audio 60')
-    expect(seen.leftOut).toEqual(['Video codec HEVC is not supported; send H.264'])
+    expect(seen.leftOut).toEqual(['Video codec VVC is not supported; send H.264 or HEVC'])
   })
 
   test('but not one that has begun, when its program map is empty for a while', () => {

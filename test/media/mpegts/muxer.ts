@@ -1,4 +1,5 @@
 import { crcOf } from '../../../src/media/mpegts/sections.ts'
+import { HEVC_CONFIG } from '../rtmp/media.ts'
 
 export const PMT_PID = 0x1000
 export const VIDEO_PID = 0x100
@@ -12,7 +13,7 @@ const START = Buffer.from([0, 0, 0, 1])
 export const annexB = (...nals: readonly Buffer[]): Buffer => Buffer.concat(nals.flatMap((nal) => [START, nal]))
 export const keyframe = (bytes = 300): Buffer =>
   annexB(Buffer.from([9, 0xf0]), SPS, PPS, Buffer.concat([Buffer.from([0x65, 0x88]), Buffer.alloc(bytes, 0x55)]))
-export const picture = (bytes = 300): Buffer =>
+export const deltaFrame = (bytes = 300): Buffer =>
   annexB(Buffer.from([9, 0xf0]), Buffer.concat([Buffer.from([0x41, 0x9a]), Buffer.alloc(bytes, 0x55)]))
 
 /** AAC in ADTS: low complexity, 48 kHz, two channels. */
@@ -30,7 +31,30 @@ export function adts(bytes = 50, fill = 0x21): Buffer {
   return Buffer.concat([head, Buffer.alloc(bytes, fill)])
 }
 
+/** VPS, SPS and PPS of HEVC, and pictures without meaning to a decoder. */
+export const HEVC_SETS: readonly Buffer[] = setsOf(HEVC_CONFIG)
+export const HEVC_IDR = Buffer.from([0x26, 1, 0xaf, 0x55])
+export const HEVC_TRAILING = Buffer.from([2, 1, 0xd0, 0x55])
+
+/** Each is the only set of its array. */
+function setsOf(record: Buffer): Buffer[] {
+  const sets: Buffer[] = []
+  for (let at = 23; at < record.length; at += 5 + (sets.at(-1)?.length ?? 0)) {
+    sets.push(record.subarray(at + 5, at + 5 + record.readUInt16BE(at + 3)))
+  }
+  return sets
+}
+
+export const opusDescriptors = (channels: number): Buffer =>
+  Buffer.concat([Buffer.from([5, 4]), Buffer.from('Opus', 'latin1'), Buffer.from([0x7f, 2, 0x80, channels])])
+/** 20 ms of stereo. */
+export const opusPacket = (bytes: number): Buffer =>
+  Buffer.concat([Buffer.from([0xfc]), Buffer.alloc(bytes - 1, bytes & 255)])
+/** A packet of less than 255 bytes with its head. */
+export const opusUnit = (packet: Buffer): Buffer => Buffer.concat([Buffer.from([0x7f, 0xe0, packet.length]), packet])
+
 export const H264 = 0x1b
+export const HEVC = 0x24
 export const AAC = 0x0f
 
 /** A PSI section with its CRC. `body` follows the last section number. */
@@ -113,11 +137,11 @@ export class TsMuxer {
     return this.packets(AUDIO_PID, pes(data, { id: 0xc0, presentation, hasLength: true }))
   }
 
-  /** Fills up the last packet with an adaptation field. */
-  packets(pid: number, data: Buffer): Buffer {
+  /** Fills up packets with an adaptation field. @param most of a payload */
+  packets(pid: number, data: Buffer, most = 184): Buffer {
     const packets: Buffer[] = []
     for (let at = 0; at < data.length; ) {
-      const payload = data.subarray(at, Math.min(data.length, at + 184))
+      const payload = data.subarray(at, Math.min(data.length, at + most))
       packets.push(this.#packet(pid, payload, at === 0))
       at += payload.length
     }

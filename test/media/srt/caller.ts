@@ -19,6 +19,9 @@ export interface CallOptions {
   readonly extensions?: readonly (readonly [number, Buffer])[]
   readonly flags?: number
   readonly version?: number
+  /** It speaks the handshake of version 4. */
+  readonly isVersion4?: boolean
+  readonly isRendezvous?: boolean
   /** Whether a data packet is lost on the way; `attempt` is 0 the first time. */
   readonly loses?: (sequence: number, attempt: number) => boolean
 }
@@ -60,6 +63,19 @@ export function textWords(text: string): Buffer {
   return Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]).swap32()
 }
 
+/** The extension that every conclusion has. */
+export function srtRequest({
+  version = 0x1_05_00,
+  flags = TIMED,
+  latencyMs = 120,
+}: Pick<CallOptions, 'version' | 'flags' | 'latencyMs'> = {}): Buffer {
+  const body = Buffer.alloc(12)
+  body.writeUInt32BE(version, 0)
+  body.writeUInt32BE(flags, 4)
+  body.writeUInt16BE(latencyMs, 10)
+  return extension(1, body)
+}
+
 interface Keys {
   readonly salt: Buffer
   readonly even: Buffer
@@ -98,7 +114,8 @@ export class SrtCaller {
   readonly #sent = new Map<number, { packet: Buffer; attempts: number }>()
   #which: 1 | 2 = 1
   #sequence: number
-  #listenerId = 0
+  /** What the listener knows it by. */
+  listenerId = 0
 
   private constructor(port: number, options: CallOptions, socket: Socket) {
     this.#port = port
@@ -131,19 +148,19 @@ export class SrtCaller {
   }
 
   induct(): void {
+    if (this.#options.isRendezvous) return this.#handshake(handshakeBody({ version: 5, type: 0 }, this.#sequence))
     this.#handshake(handshakeBody({ version: 4, type: 1, extensionField: 2 }, this.#sequence))
   }
 
   conclude(cookie: number): void {
-    const { streamId, passphrase, latencyMs = 120, extensions = [], flags = TIMED, version = 0x1_05_00 } = this.#options
-    const request = Buffer.alloc(12)
-    request.writeUInt32BE(version, 0)
-    request.writeUInt32BE(flags, 4)
-    request.writeUInt16BE(latencyMs, 10)
+    const { streamId, passphrase, extensions = [] } = this.#options
+    if (this.#options.isVersion4) {
+      return this.#handshake(handshakeBody({ version: 4, type: 0xffff_ffff, cookie }, this.#sequence))
+    }
     const keys = this.#keys && passphrase !== undefined ? [extension(3, keyMessage(passphrase, this.#keys, 1))] : []
     const ids = streamId === undefined ? [] : [extension(5, textWords(streamId))]
     const others = extensions.map(([type, body]) => extension(type, body))
-    const all = Buffer.concat([extension(1, request), ...keys, ...ids, ...others])
+    const all = Buffer.concat([srtRequest(this.#options), ...keys, ...ids, ...others])
     this.#handshake(handshakeBody({ version: 5, type: 0xffff_ffff, cookie, extensionField: 7 }, this.#sequence, all))
   }
 
@@ -167,7 +184,7 @@ export class SrtCaller {
     if (keys === null) return
     const body = keyMessage(passphrase, keys, 3)
     this.raw(
-      writeControl({ type: CONTROL.userDefined, subtype: KEY_REQUEST, socketId: this.#listenerId, timeUs: 0, body }),
+      writeControl({ type: CONTROL.userDefined, subtype: KEY_REQUEST, socketId: this.listenerId, timeUs: 0, body }),
     )
   }
 
@@ -176,15 +193,25 @@ export class SrtCaller {
     const body = Buffer.alloc(8)
     body.writeUInt32BE(first, 0)
     body.writeUInt32BE(last, 4)
-    this.raw(writeControl({ type: CONTROL.dropRequest, socketId: this.#listenerId, timeUs: 0, body }))
+    this.raw(writeControl({ type: CONTROL.dropRequest, socketId: this.listenerId, timeUs: 0, body }))
   }
 
   shutDown(): void {
-    this.raw(writeControl({ type: CONTROL.shutdown, socketId: this.#listenerId, timeUs: 0, body: Buffer.alloc(4) }))
+    this.raw(this.#goodbye())
+  }
+
+  /** Says goodbye, and closes when that was sent. */
+  async leave(): Promise<void> {
+    await new Promise((sent) => this.#socket.send(this.#goodbye(), this.#port, '127.0.0.1', sent))
+    this.close()
   }
 
   raw(datagram: Buffer): void {
     this.#socket.send(datagram, this.#port, '127.0.0.1')
+  }
+
+  #goodbye(): Buffer {
+    return writeControl({ type: CONTROL.shutdown, socketId: this.listenerId, timeUs: 0, body: Buffer.alloc(4) })
   }
 
   close(): void {
@@ -198,7 +225,7 @@ export class SrtCaller {
   #dataPacket(sequence: number, body: Buffer): Buffer {
     const head = Buffer.alloc(16)
     head.writeUInt32BE(sequence, 0)
-    head.writeUInt32BE(this.#listenerId, 12)
+    head.writeUInt32BE(this.listenerId, 12)
     const keys = this.#keys
     head.writeUInt32BE((0xe000_0000 | ((keys === null ? 0 : this.#which) << 27)) >>> 0, 4)
     if (keys === null) return Buffer.concat([head, body])
@@ -225,14 +252,14 @@ export class SrtCaller {
     else if (type === CONTROL.userDefined && subtype === KEY_RESPONSE) this.keyConfirmations += 1
     else if (type === CONTROL.ack) {
       this.acknowledged = body.readUInt32BE(0)
-      this.raw(writeControl({ type: CONTROL.ackAck, info, socketId: this.#listenerId, timeUs: 0 }))
+      this.raw(writeControl({ type: CONTROL.ackAck, info, socketId: this.listenerId, timeUs: 0 }))
     }
   }
 
   #answered(body: Buffer): void {
     const type = body.readUInt32BE(20)
     if (type === 1) return this.conclude(body.readUInt32BE(28))
-    this.#listenerId = body.readUInt32BE(24)
+    this.listenerId = body.readUInt32BE(24)
     // The first extension is the response, whose third word has the latency.
     if (type === 0xffff_ffff) this.latencyMs = body.readUInt16BE(48 + 4 + 8)
     // Codes of applications come with 1000 more, as libsrt reads them.

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
+import type { Logger } from '../../../src/base/log.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import type { PublishEnd } from '../../../src/media/publishing.ts'
 import { type SrtListener, startSrt } from '../../../src/media/srt/listener.ts'
@@ -10,6 +11,7 @@ const LIMITS: SrtLimits = {
   latencyMs: 120,
   maxLatencyMs: 8000,
   maxConnections: 100,
+  maxConnectingPerAddress: 0,
   maxFrameBytes: 8 * 1024 * 1024,
   idleMs: 10_000,
 }
@@ -62,18 +64,21 @@ interface Terms {
   readonly refuse?: (request: SrtRequest) => SrtAnswer | null
   /** What the decision waits for. */
   readonly until?: Promise<void>
+  readonly log?: Logger
 }
 
 /** A listener that admits every publisher that `refuse` does not refuse. */
-export async function listenForSrt({ limits, passphrase = '', refuse, until }: Terms = {}): Promise<Listening> {
+export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
+  const { limits, passphrase = '', refuse, until, log = silentLog } = terms
   const publications: Publication[] = []
   const listener = await startSrt({
     host: '127.0.0.1',
     port: 0,
-    log: silentLog,
+    log,
     clock: systemClock,
     random: systemRandom,
     limits: { ...LIMITS, ...limits },
+    addressKey: (address) => address,
     publish: async (request) => {
       await until
       const refusal = refuse?.(request) ?? null

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { srtAddress } from '../../../web/dashboard/src/addresses.ts'
 import { addressesOf, embedCode, ffmpegCommand } from '../../../web/dashboard/src/pages/tokens/addresses.ts'
 import {
   checkAddress,
@@ -29,6 +30,7 @@ import { checkStreamName, compilePattern } from '../../../src/core/access/stream
 import { readTokenCreate } from '../../../src/core/tokens/create.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS, type TokenFlags } from '../../../src/core/tokens/flags.ts'
 import { readTokenUpdate } from '../../../src/core/tokens/update.ts'
+import { readStreamId } from '../../../src/edge/srt/streamId.ts'
 
 const NOW = Date.UTC(2026, 4, 14, 16, 42)
 const name = (streamName: string) => ({ streamName, isRegex: false })
@@ -178,6 +180,7 @@ const FULL: TokenForm = {
   record: true,
   enableThumbnails: true,
   multisource: false,
+  displaySrtPassphrase: true,
   hlsRenditions: ['480p:1200', '360p:600'],
   hlsCodecs: 'source',
   trackingId: 'site 7',
@@ -203,6 +206,7 @@ describe('the body', () => {
           record: true,
           enableThumbnails: true,
           multisource: false,
+          displaySrtPassphrase: true,
           hlsRenditions: [
             { height: 480, bitrate: 1_200_000 },
             { height: 360, bitrate: 600_000 },
@@ -331,4 +335,22 @@ test('addresses escape the names of streams, and the snippet escapes HTML', () =
   })
   expect(ffmpegCommand(place, '$TOKEN')).toContain('"rtmp://live.example:1935/v2/pub/a%2Fb%20%22c%22?token=$TOKEN"')
   expect(embedCode({ ...place, streamName: '"><script>' })).toContain('stream="a1b2c3/&quot;&gt;&lt;script&gt;"')
+})
+
+test('an address for SRT has a stream id that the server reads, and the passphrase if the token displays it', () => {
+  const token = 'ab'.repeat(32)
+  const server = { http: 'https://live.example', rtmp: '', rtmps: null, srt: 'srt://live.example:10000' }
+  const address = srtAddress(server, 'a/b "c"?', { token, srtPassphrase: 'a-passphrase' }) ?? ''
+  const [, streamId = '', passphrase] =
+    /^srt:\/\/live\.example:10000\?streamid=([^&]*)&passphrase=(.*)$/.exec(address) ?? []
+  expect(passphrase).toBe('a-passphrase')
+  // ffmpeg and OBS send it as it is in the address; others decode it.
+  for (const sent of [streamId, decodeURIComponent(streamId)]) {
+    expect(readStreamId(sent)).toMatchObject({
+      ok: true,
+      value: { destination: { streamName: 'a/b "c"?', presented: token } },
+    })
+  }
+  expect(srtAddress(server, 'a', { token })).not.toContain('passphrase')
+  expect(srtAddress({ ...server, srt: null }, 'a', { token })).toBeNull()
 })

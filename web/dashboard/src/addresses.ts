@@ -57,9 +57,20 @@ export const trustAddress = ({ http }: ServerAddresses): string => `${http}/trus
 /** The stream key of OBS; the token is part of it. */
 export const rtmpKey = (streamName: string, token: string): string => `${part(streamName)}?token=${part(token)}`
 
-/** The whole address for a publisher over SRT; null: it is switched off. */
-export const srtAddress = ({ srt }: ServerAddresses, streamName: string, token: string): string | null =>
-  srt === null ? null : `${srt}?streamid=${part(`${part(streamName)}?t=${token}`)}`
+/** The secrets of a publish token. */
+export interface PublishSecrets {
+  /** Its value; absent where the user may not see it. */
+  readonly token?: string | undefined
+  /** Absent: the token does not display it. */
+  readonly srtPassphrase?: string | undefined
+}
+
+/** The whole address for a publisher over SRT, encrypted if the token displays its passphrase; null: SRT is switched off. */
+export function srtAddress({ srt }: ServerAddresses, streamName: string, secrets: PublishSecrets): string | null {
+  const { token = '$TOKEN', srtPassphrase } = secrets
+  const encryption = srtPassphrase === undefined ? '' : `&passphrase=${part(srtPassphrase)}`
+  return srt === null ? null : `${srt}?streamid=${part(`${part(streamName)}?t=${token}`)}${encryption}`
+}
 
 /** Where viewers of a distribution of a channel find it. */
 export const distributionAddress = ({ http }: Pick<ServerAddresses, 'http'>, id: string): string =>

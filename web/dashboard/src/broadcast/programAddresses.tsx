@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ownAddresses, rtmpKey, rtmpServer, srtAddress, whipAddress } from '../addresses.ts'
+import { ownAddresses, type PublishSecrets, rtmpKey, rtmpServer, srtAddress, whipAddress } from '../addresses.ts'
 import { CopyField } from '../parts/copy.tsx'
 import { Segment } from '../parts/form.tsx'
 import { Bones } from '../parts/notice.tsx'
@@ -11,8 +11,8 @@ type Way = 'whip' | 'rtmp' | 'srt'
 
 const NOTES: Readonly<Record<Way, string>> = { whip: text.whipNote, rtmp: text.rtmpNote, srt: text.srtNote }
 
-/** What to enter in OBS or another program. `token`: its value, `undefined` while it is loaded. */
-export function ProgramAddresses(props: { readonly streamName: string; readonly token: string | undefined }) {
+/** What to enter in OBS or another program. `token`: undefined while it is loaded. */
+export function ProgramAddresses(props: { readonly streamName: string; readonly token: PublishSecrets | undefined }) {
   const { streamName, token } = props
   const [protocol, setProtocol] = useState<Way>('whip')
   const addresses = ownAddresses()
@@ -34,7 +34,7 @@ export function ProgramAddresses(props: { readonly streamName: string; readonly 
       ) : protocol === 'whip' ? (
         <>
           <CopyField label={text.server} what={text.server} value={whipAddress(addresses, streamName)} />
-          <CopyField label={text.bearer} what={text.bearer} value={token} isSecret />
+          <CopyField label={text.bearer} what={text.bearer} value={token.token ?? ''} isSecret />
         </>
       ) : protocol === 'srt' ? (
         <CopyField
@@ -46,7 +46,7 @@ export function ProgramAddresses(props: { readonly streamName: string; readonly 
       ) : (
         <>
           <CopyField label={text.server} what={text.server} value={rtmpServer(addresses)} />
-          <CopyField label={text.key} what={text.key} value={rtmpKey(streamName, token)} isSecret />
+          <CopyField label={text.key} what={text.key} value={rtmpKey(streamName, token.token ?? '')} isSecret />
         </>
       )}
     </>

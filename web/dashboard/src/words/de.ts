@@ -691,6 +691,10 @@ export const de: Sentences = {
           label: 'Mehrere Quellen',
           note: 'Sender mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
         },
+        displaySrtPassphrase: {
+          label: 'SRT-Passphrase zeigen',
+          note: 'Diese Seite zeigt, womit Sender über SRT verschlüsseln.',
+        },
         endSessionsOnUpdate: {
           label: 'Sitzungen bei Änderung beenden',
           note: 'Eine Sitzung, die der geänderte Token nicht mehr zulässt, endet.',
@@ -755,6 +759,8 @@ export const de: Sentences = {
       rtmpNote: 'In OBS: Einstellungen, Stream, Plattform Benutzerdefiniert. Dann fügen Sie diese zwei ein.',
       srtNote:
         'In OBS: Einstellungen, Stream, Plattform Benutzerdefiniert. Dann fügen Sie diesen Server ein. Der Streamschlüssel bleibt leer.',
+      srtInTheClear: 'Diese Adresse verschlüsselt nicht. Mit „SRT-Passphrase zeigen“ tut sie es.',
+      passphrase: 'Passphrase',
       server: 'Server',
       bearer: 'Bearer-Token',
       key: 'Streamschlüssel',
@@ -763,7 +769,7 @@ export const de: Sentences = {
       rtmpNoSite:
         'Dieser Token erlaubt nur bestimmte Websites. Ein Sender über RTMP hat keine, also weist Sluice ihn ab.',
       srtNoSite:
-        'Dieser Token erlaubt nur bestimmte Seiten. Wer über SRT sendet, hat keine Seite, und Sluice weist ihn ab.',
+        'Dieser Token erlaubt nur bestimmte Websites. Ein Sender über SRT hat keine, also weist Sluice ihn ab.',
       rtmpOff: 'Dieser Token beschränkt oder bindet Adressen, und dann wird RTMP abgewiesen. Benutzen Sie WHIP.',
       ffmpeg: 'ffmpeg über RTMP',
       showValue: 'Den Wert im Code zeigen',

@@ -682,6 +682,10 @@ export const en = {
           label: 'Several sources',
           note: 'Publishers with different source ids may broadcast under one name.',
         },
+        displaySrtPassphrase: {
+          label: 'Show the SRT passphrase',
+          note: 'This page shows what publishers over SRT encrypt with.',
+        },
         endSessionsOnUpdate: {
           label: 'End sessions on change',
           note: 'A session that the changed token no longer admits is ended.',
@@ -745,6 +749,8 @@ export const en = {
       whipNote: 'In OBS: Settings, Stream, Service WHIP. Then paste these two.',
       rtmpNote: 'In OBS: Settings, Stream, Service Custom. Then paste these two.',
       srtNote: 'In OBS: Settings, Stream, Service Custom. Then paste this server. The stream key stays empty.',
+      srtInTheClear: 'This address does not encrypt. With “Show the SRT passphrase” it does.',
+      passphrase: 'Passphrase',
       server: 'Server',
       bearer: 'Bearer token',
       key: 'Stream key',

@@ -37,7 +37,7 @@ export function AirStep({ at }: { readonly at: Progress }) {
         <FromBrowser streamName={streamName} token={token.data?.token} />
         <section class="card pad stack" aria-labelledby="from-obs">
           <h2 id="from-obs">{text.fromObs}</h2>
-          <ProgramAddresses streamName={streamName} token={token.data?.token} />
+          <ProgramAddresses streamName={streamName} token={token.data} />
           <p class="pulse-wait" role="status">
             <State kind="busy">{text.waiting}</State>
           </p>

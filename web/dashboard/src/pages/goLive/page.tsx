@@ -137,7 +137,7 @@ function FromProgram(fields: Fields) {
           <LoadError error={error} onRetry={reload} />
         ) : (
           // Lists may leave the value out. What was loaded before may be of another token.
-          <ProgramAddresses streamName={streamName} token={data?.id === token.id ? data.token : undefined} />
+          <ProgramAddresses streamName={streamName} token={data?.id === token.id ? data : undefined} />
         )}
       </Card>
       <form class="stack" aria-label={text.form} onSubmit={(event) => event.preventDefault()}>

@@ -135,12 +135,18 @@ function OverRtmp({ token, place }: CardProps) {
 }
 
 function OverSrt({ token, place }: CardProps) {
-  const address = srtAddress(place, place.streamName, token.token || '$TOKEN')
+  const address = srtAddress(place, place.streamName, token)
+  const { srtPassphrase } = token
   return (
     <>
       {token.allowedOrigins.length > 0 && <Notice kind="warn">{text.srtNoSite}</Notice>}
       <p class="note">{text.srtNote}</p>
       {address !== null && <CopyField isSecret label={text.server} what={text.server} value={address} />}
+      {srtPassphrase === undefined ? (
+        <p class="note">{text.srtInTheClear}</p>
+      ) : (
+        <CopyField isSecret label={text.passphrase} what={text.passphrase} value={srtPassphrase} />
+      )}
       <Output />
     </>
   )

@@ -7,6 +7,8 @@ export interface TokenRecord extends StoredToken {
   readonly id: number
   /** Absent in lists, which leave the values out. */
   readonly token?: string | undefined
+  /** Absent unless the token displays it. */
+  readonly srtPassphrase?: string | undefined
   readonly addedOn: string
   readonly expiresOn?: string | undefined
   readonly lastUsedOn?: string | undefined

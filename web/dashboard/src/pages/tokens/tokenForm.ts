@@ -25,6 +25,7 @@ export const FLAGS = {
   record: { kinds: ['publish'], byDefault: false, option: null },
   enableThumbnails: { kinds: ['publish'], byDefault: false, option: null },
   multisource: { kinds: ['publish'], byDefault: true, option: null },
+  displaySrtPassphrase: { kinds: ['publish'], byDefault: false, option: 'srt-passphrase' },
   endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: null },
   endAtExpiry: { kinds: ['publish', 'subscribe'], byDefault: false, option: 'end-at-expiry' },
 } as const satisfies Readonly<Record<string, FlagFacts>>
