@@ -12,6 +12,8 @@ const WORDS = {
   'Unauthorized: Country not allowed': 'This token does not allow your country, or your country is unknown.',
   'Stream not being published': 'This stream is not on the air.',
   'Stream is published at another node': 'Another server of this installation has this stream. Watch it there.',
+  manifestIncompatibleCodecsError:
+    'This browser has no decoder for this stream over HLS. Try WHEP, or another browser.',
 }
 
 const NO_ANSWER = 'The server did not answer. Check that it is running and reachable.'

@@ -69,6 +69,8 @@ test('a publish token is made with every rule, through the page alone', async ()
   await page.getByText('Thumbnails', { exact: true }).click()
   await page.getByText('End sessions on change').click()
   await page.getByText('End sessions at the expiry').click()
+  await page.getByText('Keep codecs over HLS').click()
+  await add('Smaller renditions', '480p:1200')
   await page.getByText('A client with this token may broadcast as').waitFor()
   expect(await page.locator('aside pre').textContent()).toContain("--regex 'press-[0-9]{1,3}'")
   expect(await page.locator('aside pre').textContent()).toContain('--end-at-expiry')
@@ -92,6 +94,8 @@ test('a publish token is made with every rule, through the page alone', async ()
     enableThumbnails: true,
     endSessionsOnUpdate: false,
     endAtExpiry: true,
+    hlsCodecs: 'source',
+    hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
   })
   const week = Date.parse(String(made['expiresOn'])) - Date.parse(String(made['addedOn']))
   expect(week).toBe(604_800_000)
