@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import type { Frame, FrameSink } from '../../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import type { HlsCodecs } from '../../../src/core/hls/feedRungs.ts'
@@ -13,11 +13,13 @@ import { pieceOf } from '../../../src/edge/http/hls/names.ts'
 import { FeedStream, type SegmentOptions } from '../../../src/media/hls/feedStream.ts'
 import { MemoryStore } from '../../../src/media/hls/store.ts'
 import { StreamNumbers } from '../../../src/media/hls/streamNumbers.ts'
+import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { freeLoad } from '../../support/load.ts'
 import { silentLog } from '../../support/log.ts'
 import { offline } from '../../support/offline.ts'
 import { FastClock } from '../../support/fastClock.ts'
 import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
+import { enhancedMessages } from '../rtmp/enhanced.ts'
 import { type Listed, readPlaylist } from './readPlaylist.ts'
 
 /** A process may take ten times as long to end, on a busy machine. */
@@ -175,6 +177,22 @@ test.each([
     expect(rendition).toMatchObject({ codecs: expect.stringMatching(codecs), size: { width: 320, height: 180 } })
   },
 )
+
+test('VP9 above profile 0 is converted also where the token says so', async () => {
+  const filter = 'format=yuv420p10le'
+  const recorded = await encoded({ video: 'vp9', audio: 'opus', seconds: 4, gop: 50, size: '320x180', filter })
+  const received: { tracks: readonly TrackInfo[]; frames: Frame[] } = { tracks: [], frames: [] }
+  const sink: FrameSink = {
+    tracks: (tracks) => void (received.tracks = tracks),
+    frame: (frame) => void received.frames.push(frame),
+    end: () => undefined,
+  }
+  const ingest = new RtmpIngest(sink, { clock: null, leftOut: () => undefined })
+  for (const message of enhancedMessages(recorded)) ingest.take(message)
+  const { stream } = packageSource(new Player(received, 6), {}, ffmpeg, 'source')
+  expect(await stream.hls.ready(READY_MS)).toBe(true)
+  expect(probe(stream, listed(stream)).codecs).toEqual(['h264', 'aac'])
+})
 
 test.each(['opus', 'pcma', 'pcmu'] as const)(
   'H.264 passes unchanged beside %s that becomes AAC, in step',
