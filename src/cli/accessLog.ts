@@ -2,7 +2,7 @@ import { ok } from '../base/result.ts'
 import { type AccessLogEntry, recentDecisions } from '../commands/access/accessLog.ts'
 import { command } from './command.ts'
 import { textFlag, wholeOr } from './flag.ts'
-import { table } from './print.ts'
+import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
 const log = command({
@@ -17,6 +17,7 @@ const log = command({
     token: textFlag('ID', 'Only this token.'),
     ip: textFlag('ADDRESS', 'Only this address.'),
     code: textFlag('CODE', 'Only this error code; see docs/reference/errors.md.'),
+    ...WATCH_FLAGS,
   },
   examples: ['sluice access log', 'sluice access log --stream studio-1 --code token_expired --json'],
   run: (call) =>
@@ -24,24 +25,20 @@ const log = command({
       const { limit, stream: streamName, token: tokenId, ip: address, code } = call.flags
       const filters = Object.entries({ streamName, tokenId, address, code }).filter(([, value]) => value !== undefined)
       const found = await recentDecisions(ctx, accountId, Object.fromEntries(filters), limit)
-      return found.ok ? ok({ json: found.value, text: logTable(found.value) }) : found
+      return found.ok ? ok({ json: found.value, text: listing(COLUMNS, found.value) }) : found
     }),
 })
 
-const logTable = (entries: readonly AccessLogEntry[]): string =>
-  table(
-    ['first', 'last', 'times', 'action', 'over', 'stream', 'token', 'address', 'why'],
-    entries.map((entry) => [
-      entry.at,
-      entry.lastAt,
-      String(entry.count),
-      entry.action,
-      entry.protocol,
-      entry.streamName,
-      String(entry.tokenId ?? ''),
-      entry.address,
-      entry.code ?? 'allowed',
-    ]),
-  )
+const COLUMNS: Columns<AccessLogEntry> = {
+  first: ['text', ({ at }) => at],
+  last: ['text', ({ lastAt }) => lastAt],
+  times: ['text', ({ count }) => count],
+  action: ['text', ({ action }) => action],
+  over: ['text', ({ protocol }) => protocol],
+  stream: ['text', ({ streamName }) => streamName],
+  token: ['text', ({ tokenId }) => tokenId],
+  address: ['text', ({ address }) => address],
+  why: ['text', ({ code }) => code ?? 'allowed'],
+}
 
 export const accessCommands = [log]

@@ -2,7 +2,8 @@ import { ok } from '../base/result.ts'
 import { createAccount } from '../commands/accounts/accounts.ts'
 import { command } from './command.ts'
 import { required } from './flag.ts'
-import { isoDate, table } from './print.ts'
+import { CSV_FLAG, type Columns, listing } from './listing.ts'
+import { isoDate } from './print.ts'
 import { withApp } from './session.ts'
 
 const create = command({
@@ -21,14 +22,20 @@ const create = command({
 const list = command({
   path: ['account', 'list'],
   summary: 'List the accounts',
+  flags: CSV_FLAG,
   examples: ['sluice account list', 'sluice account list --json'],
   run: (call) =>
     withApp(call, async ({ ctx }) => {
       const accounts = (await ctx.store.read.accounts.list()).map(toJson)
-      const rows = accounts.map(({ id, name, createdAt }) => [id, name, createdAt])
-      return ok({ json: accounts, text: table(['id', 'name', 'created'], rows) })
+      return ok({ json: accounts, text: listing(COLUMNS, accounts) })
     }),
 })
+
+const COLUMNS: Columns<ReturnType<typeof toJson>> = {
+  id: ['key', ({ id }) => id],
+  name: ['text', ({ name }) => name],
+  created: ['text', ({ createdAt }) => createdAt],
+}
 
 const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAtMs: number }) => ({
   id,

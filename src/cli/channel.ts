@@ -2,14 +2,16 @@ import { err, ok, type Result } from '../base/result.ts'
 import { createChannel, deleteChannel, listChannels } from '../commands/channels/channels.ts'
 import { readChannelWith } from '../commands/channels/included.ts'
 import { startChannel, stopChannel } from '../commands/channels/runs/start.ts'
+import type { ChannelRecord } from '../core/channels/channelSchema.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
 import { required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
+import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
-import { fields, table } from './print.ts'
+import { fields } from './print.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
@@ -89,6 +91,7 @@ const list = command({
     status: textFlag('STATUS', 'Only channels with one of these statuses, separated by commas.'),
     'external-id': textFlag('ID', 'Only the channel with this external id.'),
     most: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
+    ...WATCH_FLAGS,
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
   run: (call) =>
@@ -97,10 +100,16 @@ const list = command({
       const query = given({ search, status, externalId })
       const found = await collectPages((page) => listChannels(ctx, accountId, page), query, most)
       if (!found.ok) return refused(found.error)
-      const rows = found.value.map((one) => [one.id, one.status, one.name, (one.externalIds ?? []).join(', ')])
-      return ok({ json: found.value, text: table(['id', 'status', 'name', 'external ids'], rows) })
+      return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),
 })
+
+const COLUMNS: Columns<ChannelRecord> = {
+  id: ['key', ({ id }) => id],
+  status: ['text', ({ status }) => status],
+  name: ['text', ({ name }) => name],
+  'external ids': ['text', ({ externalIds = [] }) => externalIds.join(', ')],
+}
 
 const EVERYTHING = { include: 'ingests,engines,distributions' }
 

@@ -3,8 +3,8 @@ import { listChannelEvents } from '../commands/channels/channelEvents.ts'
 import type { EventEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
 import { textFlag, wholeOr } from './flag.ts'
+import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
-import { table } from './print.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -16,6 +16,7 @@ export const channelEventsCommand = command({
     until: textFlag('DATE', 'Only events before this moment.'),
     type: textFlag('EVENT', 'Only these events, separated by commas.'),
     most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
+    ...WATCH_FLAGS,
   },
   examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --most 100 --json'],
   run: (call) =>
@@ -24,11 +25,17 @@ export const channelEventsCommand = command({
       const query = given({ startDate: since, endDate: until, type })
       const found = await collectPages((page) => listChannelEvents(ctx, accountId, page), query, most)
       if (!found.ok) return err(fromChannelFailure(found.error))
-      return ok({ json: found.value, text: table(['id', 'time', 'event', 'about', 'name'], found.value.map(rowOf)) })
+      return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),
 })
 
-function rowOf({ id, timestamp, type, requestData }: EventEntry): string[] {
-  const { object } = requestData as { object: { id: string; name: string } }
-  return [id, timestamp, type, object.id, object.name]
+const COLUMNS: Columns<EventEntry> = {
+  id: ['key', ({ id }) => id],
+  time: ['text', ({ timestamp }) => timestamp],
+  event: ['text', ({ type }) => type],
+  about: ['text', (entry) => objectOf(entry).id],
+  name: ['text', (entry) => objectOf(entry).name],
 }
+
+const objectOf = ({ requestData }: EventEntry): { id: string; name: string } =>
+  (requestData as { object: { id: string; name: string } }).object

@@ -10,7 +10,7 @@ import { RESOLUTIONS, type SeriesRecord, type UsageAmount } from '../core/channe
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { choiceFlag, required, textFlag } from './flag.ts'
-import { table } from './print.ts'
+import { type Columns, CSV_FLAG, type Listing, listing } from './listing.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
@@ -32,6 +32,7 @@ export const usageCommand = command({
     start: textFlag('TIME', 'The start: a day, or an ISO 8601 time with a zone.'),
     end: textFlag('TIME', 'The end, exclusive: a day or time.'),
     resolution: choiceFlag(RESOLUTIONS, 'day', 'The length of a step, for a channel or its distributions.'),
+    ...CSV_FLAG,
   },
   examples: [
     'sluice channel usage ch_1BvTL3PCGW4dXdKwCqFkRe --count minutes --by country',
@@ -78,14 +79,15 @@ interface Line extends UsageAmount {
 }
 
 /** Bytes of caches have a column if there are any. */
-function amounts(names: readonly string[], { counted }: Subject, lines: readonly Line[]): string {
+function amounts(names: readonly string[], { counted }: Subject, lines: readonly Line[]): Listing {
+  const kind = counted === 'bytes' ? 'bytes' : 'text'
+  const named: Columns<Line> = Object.fromEntries(
+    names.map((name, index) => [name, ['text', ({ names: cells }: Line) => cells[index]]] as const),
+  )
+  const amount: Columns<Line> = { [counted]: [kind, (line) => line.amount] }
+  const fromCaches: Columns<Line> = { 'from caches': [kind, ({ bytesFromCaches = 0 }) => bytesFromCaches] }
   const hasCaches = lines.some(({ bytesFromCaches }) => bytesFromCaches !== undefined)
-  const rows = lines.map(({ names: cells, amount, bytesFromCaches = 0 }) => [
-    ...cells,
-    String(amount),
-    ...(hasCaches ? [String(bytesFromCaches)] : []),
-  ])
-  return table([...names, counted, ...(hasCaches ? ['from caches'] : [])], rows)
+  return listing({ ...named, ...amount, ...(hasCaches ? fromCaches : {}) }, lines)
 }
 
 /** The table leaves out steps without any usage. */

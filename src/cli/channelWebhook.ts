@@ -5,8 +5,8 @@ import { listChannelWebhooks, rotateChannelWebhookSecret } from '../commands/cha
 import type { ChannelWebhookRecord, LogEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
 import { required, textFlag, wholeOr } from './flag.ts'
+import { CSV_FLAG, type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages } from './pages.ts'
-import { table } from './print.ts'
 import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -16,15 +16,23 @@ const EXAMPLE = 'wh_1BvTL3PCGW4dXdKwCqFkRe'
 const list = command({
   path: ['channel-webhook', 'list'],
   summary: 'List channel webhooks, newest first',
+  flags: CSV_FLAG,
   examples: ['sluice channel-webhook list', 'sluice channel-webhook list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, reader }) => {
       const found = await collectPages((page) => listChannelWebhooks(ctx, reader, page), {}, 1000)
       if (!found.ok) return err(fromChannelFailure(found.error))
-      const rows = found.value.map((one) => [one.id, stateOf(one), one.name, one.url, one.events.join(', ')])
-      return ok({ json: found.value, text: table(['id', 'state', 'name', 'url', 'events'], rows) })
+      return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),
 })
+
+const COLUMNS: Columns<ChannelWebhookRecord> = {
+  id: ['key', ({ id }) => id],
+  state: ['text', (webhook) => stateOf(webhook)],
+  name: ['text', ({ name }) => name],
+  url: ['text', ({ url }) => url],
+  events: ['text', ({ events }) => events.join(', ')],
+}
 
 function stateOf({ active, disabled }: ChannelWebhookRecord): string {
   if (!active) return 'inactive'
@@ -35,29 +43,27 @@ const log = command({
   path: ['channel-webhook', 'log'],
   summary: 'Show the sent and skipped events of a channel webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }) },
+  flags: { most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }), ...WATCH_FLAGS },
   examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --most 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { id } = call.args
       const found = await collectPages((page) => listWebhookLogs(ctx, accountId, id, page), {}, call.flags.most)
       if (!found.ok) return err(fromChannelFailure(found.error))
-      return ok({ json: found.value, text: table(LOG_HEADINGS, found.value.map(rowOf)) })
+      return ok({ json: found.value, text: listing(LOG_COLUMNS, found.value) })
     }),
 })
 
-const LOG_HEADINGS = ['id', 'time', 'event', 'attempt', 'state', 'status', 'ms', 'error']
-
-const rowOf = (entry: LogEntry): string[] => [
-  entry.id,
-  entry.timestamp,
-  entry.type,
-  entry.redeliveryOf === undefined ? String(entry.attempt) : 'again',
-  entry.state,
-  String(entry.statusCode),
-  String(entry.durationMs),
-  entry.error ?? '',
-]
+const LOG_COLUMNS: Columns<LogEntry> = {
+  id: ['key', ({ id }) => id],
+  time: ['text', ({ timestamp }) => timestamp],
+  event: ['text', ({ type }) => type],
+  attempt: ['text', ({ attempt, redeliveryOf }) => (redeliveryOf === undefined ? attempt : 'again')],
+  state: ['text', ({ state }) => state],
+  status: ['text', ({ statusCode }) => statusCode],
+  ms: ['text', ({ durationMs }) => durationMs],
+  error: ['text', ({ error }) => error],
+}
 
 const test = command({
   path: ['channel-webhook', 'test'],

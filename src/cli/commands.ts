@@ -18,6 +18,7 @@ import { reloadCommand } from './reload.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { sessionCommands } from './sessions.ts'
+import { streamCommands } from './streams.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: readonly CliCommand[] = [
   checkCommand,
   ...accessCommands,
   ...sessionCommands,
+  ...streamCommands,
   forgetCommand,
   ...webhookCommands,
   ...channelCommands,

@@ -7,7 +7,8 @@ import {
 } from '../commands/accounts/credentials.ts'
 import { command } from './command.ts'
 import { choiceFlag, id, required } from './flag.ts'
-import { isoDate, table } from './print.ts'
+import { CSV_FLAG, type Columns, listing } from './listing.ts'
+import { isoDate } from './print.ts'
 import { withAccount } from './session.ts'
 
 const create = command({
@@ -36,12 +37,12 @@ const create = command({
 const list = command({
   path: ['credential', 'list'],
   summary: 'List the Basic credentials, without their secrets',
+  flags: CSV_FLAG,
   examples: ['sluice credential list', 'sluice credential list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const credentials = (await listCredentials(ctx, accountId)).map(toJson)
-      const rows = credentials.map((c) => [String(c.id), c.name, c.key, c.scope, c.createdAt])
-      return ok({ json: credentials, text: table(['id', 'name', 'key', 'scope', 'created'], rows) })
+      return ok({ json: credentials, text: listing(COLUMNS, credentials) })
     }),
 })
 
@@ -56,6 +57,14 @@ const remove = command({
       return done.ok ? ok({ json: true, text: '', hint: `Credential ${call.args.id} was deleted.` }) : done
     }),
 })
+
+const COLUMNS: Columns<ReturnType<typeof toJson>> = {
+  id: ['key', ({ id }) => id],
+  name: ['text', ({ name }) => name],
+  key: ['key', ({ key }) => key],
+  scope: ['text', ({ scope }) => scope],
+  created: ['text', ({ createdAt }) => createdAt],
+}
 
 const toJson = (credential: FreshCredential['credential']) => ({
   id: credential.id,

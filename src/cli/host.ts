@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../base/clock.ts'
 import type { Logger, LogLevel } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import type { Context } from '../commands/context.ts'
@@ -100,13 +101,25 @@ export interface Serving {
   stop(): Promise<void>
 }
 
+/** The size of a terminal, in characters; infinite where it is not known. */
+export interface Terminal {
+  readonly columns: number
+  readonly rows: number
+}
+
 /** The environment of one command. `main.ts` makes the real one, tests make their own. */
 export interface Host {
   readonly version: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Its sleepers keep the process alive. */
+  readonly clock: Clock
   /** Writes text unchanged. */
   stdout(text: string): void
   stderr(text: string): void
+  /** Resolves when standard output takes more: at once, unless its reader is slow. */
+  stdoutDrained(): Promise<unknown>
+  /** The terminal that standard output is, as large as it is now; null: a pipe or a file. */
+  terminal(): Terminal | null
   /** Whether standard error is a terminal. */
   readonly stderrIsTerminal: boolean
   /** Reads all of standard input, at most `maxBytes`. Longer input is refused. */

@@ -1,16 +1,29 @@
-/** A table with headings. Columns are as wide as their content. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+import { fill, widthOf } from './width.ts'
+
+/**
+ * A table with headings. Columns are as wide as their content.
+ * @param fit narrower widths of the columns, whose texts are then cut
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  fit: (widths: readonly number[]) => readonly number[] = (widths) => widths,
+): string {
   const lines = [headings, ...rows.map((row) => row.map(printable))]
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
+  const widths = fit(headings.map((_, column) => widest(lines, column)))
   return lines
     .map((line) =>
       line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => fill(cell, widths[column] ?? 0))
         .join('  ')
         .trimEnd(),
     )
     .join('\n')
 }
+
+/** A loop, because a list may have a hundred thousand lines. */
+const widest = (lines: readonly (readonly string[])[], column: number): number =>
+  lines.reduce((most, line) => Math.max(most, widthOf(line[column] ?? '')), 0)
 
 /** A record as `name  value` lines, without empty values. */
 export function fields(record: object): string {

@@ -1,16 +1,25 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
+import { systemClock } from '../base/clock.ts'
 import { err, ok } from '../base/result.ts'
-import type { Host } from './host.ts'
+import type { Host, Terminal } from './host.ts'
 
-type World = Pick<Host, 'env' | 'stdout' | 'stderr' | 'stderrIsTerminal' | 'readStdin' | 'stopRequested'>
+type OfProcess = 'env' | 'clock' | 'stdout' | 'stderr' | 'stdoutDrained' | 'terminal' | 'stderrIsTerminal'
+type World = Pick<Host, OfProcess | 'readStdin' | 'stopRequested'>
 
 /** This process as the environment of a command. */
 export function processWorld(): World {
   exitOnClosedPipe()
   return {
     env: process.env,
+    clock: { ...systemClock, sleep: (ms, signal) => delay(ms, undefined, signal && { signal }) },
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
+    stdoutDrained: async () => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain')
+    },
+    terminal,
     stderrIsTerminal: process.stderr.isTTY,
     readStdin,
     stopRequested,
@@ -25,6 +34,12 @@ function exitOnClosedPipe(): void {
   })
   // The server goes on to its orderly stop when its terminal closes (EIO).
   process.stderr.on('error', () => undefined)
+}
+
+/** A terminal may say that it has no columns, as that of a container does until it is attached. */
+function terminal(): Terminal | null {
+  const { isTTY, columns, rows } = process.stdout
+  return isTTY ? { columns: columns || Number.POSITIVE_INFINITY, rows: rows || Number.POSITIVE_INFINITY } : null
 }
 
 const readStdin: Host['readStdin'] = async (maxBytes) => {

@@ -2,9 +2,11 @@ import { type CommandAnswer, type CliCommand, commandName } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { helpText } from './help.ts'
 import type { Host } from './host.ts'
+import { outputOf, type OutputForm } from './output.ts'
 import { parse, type Request } from './parse.ts'
-import { jsonText } from './print.ts'
 import { exitCodeOf, type CliRefusal, refusalJson, refusalText, usage } from './refusal.ts'
+import { watch } from './watch.ts'
+import { displayOf } from './watchDisplay.ts'
 
 /** Runs one command line. Returns the exit status: 0 done, 1 refused or failed, 2 wrong usage. Never rejects. */
 export async function runCli(
@@ -24,32 +26,43 @@ export async function runCli(
 async function answer(request: Request, host: Host, commands: readonly CliCommand[]): Promise<number> {
   if (request.kind === 'run') return runCommand(request, host)
   if (request.kind === 'version') {
-    return print(host, request.json, { json: { version: host.version }, text: host.version })
+    return print(host, jsonOrText(request.json), { json: { version: host.version }, text: host.version })
   }
   const help = helpText(commands, request.path)
-  if (request.asked) return print(host, request.json, { json: { help }, text: help })
+  if (request.asked) return print(host, jsonOrText(request.json), { json: { help }, text: help })
   const missing = usage('a command is missing')
   if (request.json) return refuse(host, true, missing)
   host.stderr(`${help}\n`)
   return exitCodeOf(missing)
 }
 
-async function runCommand(request: Extract<Request, { kind: 'run' }>, host: Host): Promise<number> {
-  const { command, globals } = request
+const jsonOrText = (json: boolean): OutputForm => (json ? 'json' : 'text')
+
+type CommandRequest = Extract<Request, { kind: 'run' }>
+
+async function runCommand(request: CommandRequest, host: Host): Promise<number> {
+  const { command, flags, globals } = request
+  const { json, verbose: isVerbose } = globals
+  const help = `sluice ${commandName(command)} --help`
+  if (json && flags['csv'] === true) return refuse(host, true, usage('--json and --csv exclude each other'))
+  const form = flags['csv'] === true ? 'csv' : jsonOrText(json)
+  const runIn = (world: Host) => command.run({ ...request, host: world })
   try {
-    const outcome = await command.run({ ...request, host })
-    if (outcome.ok) return print(host, globals.json, outcome.value)
-    return refuse(host, globals.json, outcome.error, `sluice ${commandName(command)} --help`)
+    if (flags['watch'] === true) {
+      const watched = await watch({ host, look: runIn, display: displayOf(host, form), isVerbose })
+      return watched.ok ? 0 : refuse(host, json, watched.error, help)
+    }
+    const outcome = await runIn(host)
+    return outcome.ok ? print(host, form, outcome.value) : refuse(host, json, outcome.error, help)
   } catch (error) {
     return fail(host, globals, error)
   }
 }
 
-function print(host: Host, json: boolean, answer: CommandAnswer): number {
-  // `serve` has no answer: it runs until it is stopped.
-  if (json) host.stdout(answer.json === null ? '' : `${jsonText(answer.json)}\n`)
-  else {
-    if (answer.text !== '') host.stdout(`${answer.text}\n`)
+function print(host: Host, form: OutputForm, answer: CommandAnswer): number {
+  const output = outputOf(answer, form, host)
+  if (output !== '') host.stdout(output)
+  if (form !== 'json') {
     if (answer.note !== undefined) host.stderr(`${answer.note}\n`)
     if (answer.hint !== undefined && host.stderrIsTerminal) host.stderr(`${answer.hint}\n`)
   }

@@ -8,7 +8,8 @@ import {
 } from '../commands/accounts/secrets.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { id, required } from './flag.ts'
-import { isoDate, table } from './print.ts'
+import { CSV_FLAG, type Columns, listing } from './listing.ts'
+import { isoDate } from './print.ts'
 import { withAccount } from './session.ts'
 
 const SECRET_ID = id('ID', 'The id of the secret, as `sluice secret list` shows it.')
@@ -29,12 +30,12 @@ const create = command({
 const list = command({
   path: ['secret', 'list'],
   summary: 'List the API secrets, without their values',
+  flags: CSV_FLAG,
   examples: ['sluice secret list', 'sluice secret list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const secrets = (await listSecrets(ctx, accountId)).map(toJson)
-      const rows = secrets.map((s) => [String(s.id), s.name, `…${s.hint}`, s.createdAt, s.refreshedAt ?? ''])
-      return ok({ json: secrets, text: table(['id', 'name', 'ends in', 'created', 'refreshed'], rows) })
+      return ok({ json: secrets, text: listing(COLUMNS, secrets) })
     }),
 })
 
@@ -62,6 +63,14 @@ const remove = command({
       return done.ok ? ok({ json: true, text: '', hint: `API secret ${call.args.id} was deleted.` }) : done
     }),
 })
+
+const COLUMNS: Columns<ReturnType<typeof toJson>> = {
+  id: ['key', ({ id }) => id],
+  name: ['text', ({ name }) => name],
+  'ends in': ['text', ({ hint }) => `…${hint}`],
+  created: ['text', ({ createdAt }) => createdAt],
+  refreshed: ['text', ({ refreshedAt }) => refreshedAt],
+}
 
 const toJson = (secret: FreshSecret['secret']) => ({
   id: secret.id,

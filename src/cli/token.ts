@@ -1,17 +1,19 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { createToken } from '../commands/tokens/createToken.ts'
 import { deleteToken } from '../commands/tokens/deleteToken.ts'
-import { listTokens, listTokensByName, readToken } from '../commands/tokens/readTokens.ts'
+import { listTokens, listTokensByName, noToken, readToken } from '../commands/tokens/readTokens.ts'
 import { revokeSelfSigned } from '../commands/tokens/revokeSelfSigned.ts'
+import { switchTokens } from '../commands/tokens/switchTokens.ts'
+import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
-import { ownFields } from '../core/tokens/rules.ts'
-import type { ListedTokenRecord } from '../core/tokens/rules.ts'
-import { command } from './command.ts'
+import { type ListedTokenRecord, ownFields } from '../core/tokens/rules.ts'
+import { type CliCommand, command } from './command.ts'
 import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
-import { fields, table } from './print.ts'
+import { type Columns, CSV_FLAG, listing } from './listing.ts'
+import { fields } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
-import { BODY_FLAGS, readBody } from './tokenBody.ts'
+import { CREATE_FLAGS, createBody, UPDATE_FLAGS, updateBody } from './tokenBody.ts'
 import { signCommand } from './tokenSign.ts'
 
 const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'The kind of token.')
@@ -22,14 +24,15 @@ type Kind = 'publish' | 'subscribe'
 const create = command({
   path: ['token', 'create'],
   summary: 'Create a token and print only its value',
-  detail: 'Its id goes to standard error; --json prints the whole record.',
-  flags: { kind: KIND, ...BODY_FLAGS },
+  detail:
+    'Its id goes to standard error; --json prints the whole record. It needs --label, and --stream or --regex; or --body.',
+  flags: { kind: KIND, ...CREATE_FLAGS },
   examples: [
     'sluice token create --label "Studio 1" --stream studio-1 --secure',
     "sluice token create --kind subscribe --label Guests --regex 'cam-[0-9]+' --origin '*.example.com' --expires 86400",
   ],
   run: async (call) => {
-    const body = await readBody(call, call.flags)
+    const body = await createBody(call)
     if (!body.ok) return body
     const { kind } = call.flags
     return withAccount(call, async ({ ctx, actor }) => {
@@ -47,6 +50,7 @@ const list = command({
     kind: KIND,
     name: textFlag('TEXT', 'Only tokens with this text in the label or in an exact stream name.'),
     page: wholeFlag('N', 'Only this page of 100; if omitted, all of them.', { min: 1, max: 2_147_483_647 }),
+    ...CSV_FLAG,
   },
   examples: ['sluice token list', 'sluice token list --kind subscribe --name studio --json'],
   run: (call) =>
@@ -54,7 +58,7 @@ const list = command({
       const { kind, name, page } = call.flags
       const found = page === undefined ? await everyPage(scope, kind, name) : await onePage(scope, kind, name, page)
       if (!found.ok) return found
-      return ok({ json: found.value, text: tokenTable(found.value) })
+      return ok({ json: found.value, text: listing(COLUMNS, found.value) })
     }),
 })
 
@@ -92,17 +96,16 @@ async function everyPage(
   )
 }
 
-const tokenTable = (records: readonly ListedTokenRecord[]): string =>
-  table(
-    ['id', 'label', 'active', 'expires', 'streams'],
-    records.map((record) => [
-      String(record.id),
-      record.label ?? '',
-      record.isActive ? 'yes' : 'no',
-      record.expiresOn ?? 'never',
-      record.streams.map(({ streamName, isRegex }) => (isRegex ? `/${streamName}/` : streamName)).join(', '),
-    ]),
-  )
+const COLUMNS: Columns<ListedTokenRecord> = {
+  id: ['key', ({ id }) => id],
+  label: ['text', ({ label }) => label],
+  active: ['text', ({ isActive }) => (isActive ? 'yes' : 'no')],
+  expires: ['text', ({ expiresOn }) => expiresOn ?? 'never'],
+  streams: [
+    'text',
+    ({ streams }) => streams.map(({ streamName, isRegex }) => (isRegex ? `/${streamName}/` : streamName)).join(', '),
+  ],
+}
 
 const show = command({
   path: ['token', 'show'],
@@ -116,6 +119,50 @@ const show = command({
       return found.ok ? ok({ json: found.value, text: fields(ownFields(found.value)) }) : found
     }),
 })
+
+const update = command({
+  path: ['token', 'update'],
+  summary: 'Change a token and show it',
+  detail:
+    'Omitted settings stay as they are. A list replaces the one before it. Sessions that the changed token would refuse ' +
+    'end, unless it has --no-end-sessions-on-update. Expiry and tracking id cannot change.',
+  args: { id: TOKEN_ID },
+  flags: { kind: KIND, ...UPDATE_FLAGS },
+  examples: [
+    'sluice token update 7 --secure --ip 203.0.113.7 --ip 198.51.100.0/24',
+    "sluice token update 8 --kind subscribe --add-regex 'cam-[0-9]+' --no-origin",
+  ],
+  run: async (call) => {
+    const body = await updateBody(call)
+    if (!body.ok) return body
+    return withAccount(call, async ({ ctx, actor }) => {
+      const changed = await updateToken(ctx, actor, call.flags.kind, call.args.id, body.value)
+      return changed.ok ? ok({ json: changed.value, text: fields(ownFields(changed.value)) }) : changed
+    })
+  },
+})
+
+/** `token enable` and `token disable`. */
+const switching = (verb: 'enable' | 'disable', summary: string): CliCommand =>
+  command({
+    path: ['token', verb],
+    summary,
+    args: { id: TOKEN_ID },
+    flags: { kind: KIND },
+    examples: [`sluice token ${verb} 7`, `sluice token ${verb} 8 --kind subscribe`],
+    run: (call) =>
+      withAccount(call, async ({ ctx, actor }) => {
+        const { kind } = call.flags
+        const { id: tokenId } = call.args
+        const done = await switchTokens(ctx, actor, { kind, isActive: verb === 'enable' }, { tokenIds: [tokenId] })
+        if (!done.ok) return done
+        if (done.value.failedTokens.length > 0) return err(noToken(kind, tokenId))
+        return ok({ json: true, text: '', hint: `The ${kind} token ${tokenId} is ${verb}d.` })
+      }),
+  })
+
+const enable = switching('enable', 'Let a disabled token admit clients again')
+const disable = switching('disable', 'Refuse new clients with a token until it is enabled; open sessions go on')
 
 const remove = command({
   path: ['token', 'delete'],
@@ -153,4 +200,4 @@ const revoke = command({
   },
 })
 
-export const tokenCommands = [create, list, show, remove, signCommand, revoke]
+export const tokenCommands = [create, list, show, update, enable, disable, remove, signCommand, revoke]

@@ -1,59 +1,137 @@
+import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { invalid } from '../core/errors.ts'
-import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS, TOKEN_FLAGS, type TokenFlags } from '../core/tokens/flags.ts'
+import { HLS_CODECS } from '../core/hls/feedRungs.ts'
+import { TOKEN_FLAGS, type TokenFlagFacts } from '../core/tokens/flags.ts'
 import { readJson } from '../core/validation/json.ts'
 import type { Call } from './command.ts'
-import { type CliFlag, textFlag, texts, toggleFlag, type ValuesOf, wholeFlag } from './flag.ts'
+import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-type OptionOf<T extends TokenFlags> = {
-  [F in keyof T]: T[F] extends { option: { name: infer N extends string } } ? N : never
-}[keyof T]
-
-/** The switches that make flags of a token true. */
-function switches<T extends TokenFlags>(flags: T): Record<OptionOf<T>, CliFlag<boolean>> {
-  const options = Object.values<TokenFlags[string]>(flags).flatMap(({ option }) => option ?? [])
-  const made = options.map(({ name, about }) => [name, toggleFlag(about)] as const)
-  return Object.fromEntries(made) as Record<OptionOf<T>, CliFlag<boolean>>
+interface Rendition {
+  readonly height: number
+  readonly bitrate: number
 }
 
-/** The flags of `token create`, each a field of the body of the HTTP API. */
-export const BODY_FLAGS = {
-  label: textFlag('LABEL', 'A display name; required without --body.'),
+/** `480:1200000`. */
+const RENDITION = /^(\d{1,9}):(\d{1,9})$/
+
+const renditions: CliFlag<readonly Rendition[]> = {
+  placeholder: 'HEIGHT:BITRATE',
+  about: 'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
+  required: false,
+  many: true,
+  read: (given) => {
+    const malformed = given.find((text) => !RENDITION.test(text))
+    if (malformed !== undefined) return err(`must be HEIGHT:BITRATE, such as 480:1200000, not ${quote(malformed)}`)
+    return ok(given.map(renditionOf))
+  },
+}
+
+function renditionOf(text: string): Rendition {
+  const [, height, bitrate] = RENDITION.exec(text) ?? []
+  return { height: Number(height), bitrate: Number(bitrate) }
+}
+
+interface BodyField {
+  /** The name of its flag. */
+  readonly name: string
+  readonly flag: CliFlag<unknown>
+}
+
+const LABEL = textFlag('LABEL', 'A display name.')
+
+/** The fields that creates and updates set, by their names in the HTTP API. `TOKEN_FLAGS` has those that are true or false. */
+const FIELDS: Readonly<Record<string, BodyField>> = {
+  label: { name: 'label', flag: LABEL },
+  allowedOrigins: {
+    name: 'origin',
+    flag: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
+  },
+  allowedIpAddresses: { name: 'ip', flag: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.') },
+  bindIpsOnUsage: {
+    name: 'bind',
+    flag: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others; 0: none.', {
+      max: 2_147_483_647,
+    }),
+  },
+  allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },
+  deniedCountries: { name: 'deny-country', flag: texts('CODE', 'A country that may not use it.') },
+  hlsRenditions: { name: 'rendition', flag: renditions },
+  hlsCodecs: {
+    name: 'hls-codecs',
+    flag: choiceOrNone(HLS_CODECS, 'The codecs of HLS: source keeps HEVC, AV1, VP9 and Opus (publish tokens).'),
+  },
+}
+
+const SWITCHES: readonly (readonly [string, TokenFlagFacts])[] = Object.entries(TOKEN_FLAGS)
+
+type Entries = readonly (readonly [string, CliFlag<unknown>])[]
+
+const fieldFlags: Entries = Object.values(FIELDS).map(({ name, flag }) => [name, flag])
+
+/** An update can empty each list. */
+const emptying: Entries = Object.values(FIELDS)
+  .filter(({ flag }) => flag.many)
+  .map(({ name }) => [`no-${name}`, toggleFlag(`Remove all that --${name} has set.`)])
+
+/** A new token needs only the switches that differ from its defaults. */
+const switches = (kinds: 'all' | 'changing'): Entries =>
+  SWITCHES.flatMap(([, { byDefault, option }]): Entries => {
+    const all: Entries = [
+      [option.name, toggleFlag(option.on)],
+      [`no-${option.name}`, toggleFlag(option.off)],
+    ]
+    return kinds === 'all' ? all : all.slice(byDefault ? 1 : 0, byDefault ? 2 : 1)
+  })
+
+const BODY = textFlag('JSON', 'The whole body as for the HTTP API, instead of the flags above; - reads standard input.')
+
+/** The flags of `token create` that make its body. */
+export const CREATE_FLAGS: Flags = {
+  label: LABEL,
   stream: texts('NAME', 'A stream that the token covers, by its exact name.'),
   regex: texts('PATTERN', 'Streams that the token covers, by an RE2 pattern that must match the whole name.'),
   expires: wholeFlag('SECONDS', 'Seconds until the token expires; if omitted, never.', {
     min: 1,
     max: 2_147_483_647,
   }),
-  ...switches(COMMON_FLAGS),
-  origin: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
-  ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.'),
-  bind: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others.', {
-    max: 2_147_483_647,
-  }),
-  country: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).'),
-  'deny-country': texts('CODE', 'A country that may not use it.'),
-  ...switches(PUBLISH_FLAGS),
-  rendition: texts(
-    'HEIGHT:BITRATE',
-    'A smaller rendition for HLS: 480:1200000 is 480p with at most 1.2 Mbit/s (publish tokens).',
-  ),
-  'hls-codecs': textFlag('h264|source', 'The codecs of HLS: source keeps HEVC, AV1, VP9 and Opus (publish tokens).'),
+  ...Object.fromEntries([...fieldFlags, ...switches('changing')]),
   'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
-  body: textFlag('JSON', 'The whole body as for the HTTP API, instead of the flags above; - reads standard input.'),
+  body: BODY,
 }
 
-type Values = ValuesOf<typeof BODY_FLAGS>
+/** The flags of `token update` that make its body. */
+export const UPDATE_FLAGS: Flags = {
+  ...Object.fromEntries([...fieldFlags, ...emptying, ...switches('all')]),
+  'add-stream': texts('NAME', 'A stream that the token covers from now on, by its exact name.'),
+  'add-regex': texts('PATTERN', 'Streams that the token covers from now on, by an RE2 pattern.'),
+  'remove-stream': texts('NAME', 'A name or pattern to take away.'),
+  refresh: toggleFlag('Give it a new value. Sluice refuses the old one at once and ends its sessions.'),
+  body: BODY,
+}
+
+type Values = Readonly<Record<string, unknown>>
+type Body = Promise<Result<unknown, CliRefusal>>
+
+/** The body of a create, from the flags or from `--body`. The command validates its content. */
+export const createBody = (call: Call): Body => readBody(call, CREATE_FLAGS, newToken)
+
+/** The same of an update. */
+export const updateBody = (call: Call): Body => readBody(call, UPDATE_FLAGS, changes)
 
 const BODY_MAX_BYTES = 1_048_576
 
-/** The body for `createToken`, from the flags or from `--body`. The command validates its content. */
-export async function readBody(call: Call, flags: Values): Promise<Result<unknown, CliRefusal>> {
-  if (flags.body === undefined) return fromFlags(flags)
-  const beside = givenBeside(flags)
+async function readBody(
+  { flags, host }: Call,
+  known: Flags,
+  fromFlags: (flags: Values) => Result<unknown, CliRefusal>,
+): Body {
+  const { body } = flags
+  if (typeof body !== 'string') return fromFlags(flags)
+  const beside = Object.keys(known).find((name) => name !== 'body' && isGiven(flags[name]))
   if (beside !== undefined) return err(usage(`--body is the whole body; leave out --${beside}`))
-  const given = flags.body === '-' ? await call.host.readStdin(BODY_MAX_BYTES) : ok(flags.body)
+  const given = body === '-' ? await host.readStdin(BODY_MAX_BYTES) : ok(body)
   if (!given.ok) return err(usage(`--body: ${given.error}`))
   const read = readJson(given.value)
   if (read.ok) return read
@@ -61,46 +139,52 @@ export async function readBody(call: Call, flags: Values): Promise<Result<unknow
   return err(errors ? invalid(errors) : usage(`--body ${message}`))
 }
 
-/** `480:1200000`. */
-const RENDITION = /^(\d{1,9}):(\d{1,9})$/
+function newToken(flags: Values): Result<unknown, CliRefusal> {
+  const streams = entriesOf(flags['stream'], flags['regex'])
+  if (!isGiven(flags['label'])) return err(usage('--label is required (or --body)'))
+  if (streams.length === 0) return err(usage('--stream or --regex is required (or --body)'))
+  const { expires, 'tracking-id': trackingId } = flags
+  const set = fieldsOf(flags)
+  if (!set.ok) return set
+  return ok({
+    ...set.value,
+    streams,
+    ...(isGiven(expires) ? { expires } : {}),
+    ...(isGiven(trackingId) ? { tracking: { trackingId } } : {}),
+  })
+}
 
-function fromFlags(flags: Values): Result<unknown, CliRefusal> {
-  if (flags.label === undefined) return err(usage('--label is required (or --body)'))
-  if (flags.stream.length + flags.regex.length === 0) return err(usage('--stream or --regex is required (or --body)'))
-  const malformed = flags.rendition.find((text) => !RENDITION.test(text))
-  if (malformed !== undefined) return err(usage(`--rendition ${malformed} must be HEIGHT:BITRATE, such as 480:1200000`))
-  const given: Readonly<Record<string, unknown>> = flags
+function changes(flags: Values): Result<unknown, CliRefusal> {
+  const added = entriesOf(flags['add-stream'], flags['add-regex'])
+  const { 'remove-stream': removed, refresh } = flags
+  const set = fieldsOf(flags)
+  if (!set.ok) return set
   const body = {
-    label: flags.label,
-    streams: [
-      ...flags.stream.map((streamName) => ({ streamName })),
-      ...flags.regex.map((streamName) => ({ streamName, isRegex: true })),
-    ],
-    expires: flags.expires,
-    allowedOrigins: filled(flags.origin),
-    allowedIpAddresses: filled(flags.ip),
-    bindIpsOnUsage: flags.bind,
-    allowedCountries: filled(flags.country),
-    deniedCountries: filled(flags['deny-country']),
-    ...mapFlags(TOKEN_FLAGS, (_name, { option }) => (option && given[option.name]) || undefined),
-    hlsRenditions: filled(flags.rendition)?.map(renditionOf),
-    hlsCodecs: flags['hls-codecs'],
-    tracking: flags['tracking-id'] === undefined ? undefined : { trackingId: flags['tracking-id'] },
+    ...set.value,
+    ...(added.length > 0 ? { addTokenStreams: added } : {}),
+    ...(isGiven(removed) ? { removeTokenStreams: removed } : {}),
+    ...(isGiven(refresh) ? { refreshToken: true } : {}),
   }
-  return ok(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)))
+  return Object.keys(body).length > 0 ? ok(body) : err(usage('there is nothing to change: set a flag, or --body'))
 }
 
-function renditionOf(text: string): { height: number; bitrate: number } {
-  const [, height, bitrate] = RENDITION.exec(text) ?? []
-  return { height: Number(height), bitrate: Number(bitrate) }
-}
+const entriesOf = (names: unknown, patterns: unknown): object[] => [
+  ...(names as readonly string[]).map((streamName) => ({ streamName })),
+  ...(patterns as readonly string[]).map((streamName) => ({ streamName, isRegex: true })),
+]
 
-const filled = (list: readonly string[]): readonly string[] | undefined => (list.length === 0 ? undefined : list)
-
-/** The first other flag of the body that was set. */
-function givenBeside(flags: Values): string | undefined {
-  const others = Object.keys(BODY_FLAGS).filter((name) => name !== 'body') as (keyof Values)[]
-  return others.find((name) => isGiven(flags[name]))
+/** The fields that flags set. `--no-NAME` empties a list and makes a switch false. */
+function fieldsOf(flags: Values): Result<Values, CliRefusal> {
+  const lists = Object.entries(FIELDS).map(([field, { name }]) => ({ field, name, none: [] }))
+  const booleans = SWITCHES.map(([field, { option }]) => ({ field, name: option.name, none: false }))
+  const body: Record<string, unknown> = {}
+  for (const { field, name, none } of [...lists, ...booleans]) {
+    const [given, isNone] = [isGiven(flags[name]), isGiven(flags[`no-${name}`])]
+    if (given && isNone) return err(usage(`--${name} and --no-${name} exclude each other`))
+    if (given) body[field] = flags[name]
+    if (isNone) body[field] = none
+  }
+  return ok(body)
 }
 
 const isGiven = (value: unknown): boolean =>

@@ -6,8 +6,9 @@ import { SETUP_MINUTES } from '../core/users/setup.ts'
 import { ROLES } from '../core/users/types.ts'
 import { type Call, command } from './command.ts'
 import { choiceFlag, id, required, toggleFlag } from './flag.ts'
+import { CSV_FLAG, type Columns, listing } from './listing.ts'
 import { serverUrl, setupLink } from './port.ts'
-import { isoDate, table } from './print.ts'
+import { isoDate } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { readConfig, withAccount } from './session.ts'
 
@@ -46,19 +47,25 @@ const create = command({
 const list = command({
   path: ['user', 'list'],
   summary: 'List the users who may sign in',
+  flags: CSV_FLAG,
   examples: ['sluice user list', 'sluice user list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const users = (await listUsers(ctx, accountId)).map((user) => ({
-        id: user.id,
-        email: user.email,
-        role: user.role,
-        createdAt: isoDate(user.createdAtMs),
-      }))
-      const rows = users.map((user) => [String(user.id), user.email, user.role, user.createdAt])
-      return ok({ json: users, text: table(['id', 'email', 'role', 'created'], rows) })
+      const users = (await listUsers(ctx, accountId)).map(toJson)
+      return ok({ json: users, text: listing(COLUMNS, users) })
     }),
 })
+
+type User = Awaited<ReturnType<typeof listUsers>>[number]
+
+const toJson = ({ id, email, role, createdAtMs }: User) => ({ id, email, role, createdAt: isoDate(createdAtMs) })
+
+const COLUMNS: Columns<ReturnType<typeof toJson>> = {
+  id: ['key', (user) => user.id],
+  email: ['text', ({ email }) => email],
+  role: ['text', ({ role }) => role],
+  created: ['text', ({ createdAt }) => createdAt],
+}
 
 const remove = command({
   path: ['user', 'delete'],

@@ -11,7 +11,8 @@ import { TEST_TYPES } from '../core/webhooks/examples.ts'
 import type { WebhookRecord } from '../core/webhooks/schema.ts'
 import { type CommandAnswer, command } from './command.ts'
 import { required, requiredChoice, textFlag, toggleFlag } from './flag.ts'
-import { fields, table } from './print.ts'
+import { CSV_FLAG, type Columns, listing } from './listing.ts'
+import { fields } from './print.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 import { EVENTS_FLAG, eventsOf, switchesFor } from './webhookEvents.ts'
@@ -52,6 +53,7 @@ const ITEMS_ON_PAGE = 100
 const list = command({
   path: ['webhook', 'list'],
   summary: 'List webhooks; their secrets are only in --json',
+  flags: CSV_FLAG,
   examples: ['sluice webhook list', 'sluice webhook list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
@@ -63,21 +65,17 @@ const list = command({
         all.push(...found.value)
         if (found.value.length < ITEMS_ON_PAGE) break
       }
-      return ok({ json: all, text: webhookTable(all) })
+      return ok({ json: all, text: listing(COLUMNS, all) })
     }),
 })
 
-const webhookTable = (webhooks: readonly WebhookRecord[]): string =>
-  table(
-    ['id', 'url', 'events', 'filter', 'paused until'],
-    webhooks.map((webhook) => [
-      String(webhook.id),
-      webhook.url,
-      eventsOf(webhook).join(', ') || 'none',
-      webhook.filter ?? '',
-      webhook.disabled?.until ?? '',
-    ]),
-  )
+const COLUMNS: Columns<WebhookRecord> = {
+  id: ['key', ({ id }) => id],
+  url: ['text', ({ url }) => url],
+  events: ['text', (webhook) => eventsOf(webhook).join(', ') || 'none'],
+  filter: ['text', ({ filter }) => filter],
+  'paused until': ['text', ({ disabled }) => disabled?.until],
+}
 
 const answerOf = (webhook: WebhookRecord): CommandAnswer => ({ json: webhook, text: fields(webhook) })
 const answered = <E>(found: Result<WebhookRecord, E>): Result<CommandAnswer, E> =>

@@ -2,7 +2,7 @@ import { ok } from '../base/result.ts'
 import { type DeliveryEntry, redeliver, recentDeliveries } from '../commands/webhooks/deliveries.ts'
 import { command } from './command.ts'
 import { id, required, wholeOr } from './flag.ts'
-import { table } from './print.ts'
+import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { withAccount } from './session.ts'
 
 export const WEBHOOK_ID = id('ID', 'The id of the webhook, as `sluice webhook list` shows it.')
@@ -11,29 +11,25 @@ export const deliveriesCommand = command({
   path: ['webhook', 'deliveries'],
   summary: 'Show the deliveries to a webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { limit: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 1000 }) },
+  flags: { limit: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 1000 }), ...WATCH_FLAGS },
   examples: ['sluice webhook deliveries 1', 'sluice webhook deliveries 1 --limit 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const found = await recentDeliveries(ctx, accountId, call.args.id, call.flags.limit)
-      return found.ok ? ok({ json: found.value, text: deliveryTable(found.value) }) : found
+      return found.ok ? ok({ json: found.value, text: listing(COLUMNS, found.value) }) : found
     }),
 })
 
-const deliveryTable = (deliveries: readonly DeliveryEntry[]): string =>
-  table(
-    ['id', 'made', 'event', 'about', 'state', 'status', 'ms', 'error'],
-    deliveries.map((delivery) => [
-      delivery.id,
-      delivery.createdOn,
-      `${delivery.type} ${delivery.event}`,
-      delivery.subject ?? '',
-      delivery.redeliveryOf === undefined ? delivery.state : `${delivery.state} (again)`,
-      String(delivery.statusCode ?? ''),
-      String(delivery.durationMs ?? ''),
-      delivery.error ?? '',
-    ]),
-  )
+const COLUMNS: Columns<DeliveryEntry> = {
+  id: ['key', ({ id: deliveryId }) => deliveryId],
+  made: ['text', ({ createdOn }) => createdOn],
+  event: ['text', ({ type, event }) => `${type} ${event}`],
+  about: ['text', ({ subject }) => subject],
+  state: ['text', ({ state, redeliveryOf }) => (redeliveryOf === undefined ? state : `${state} (again)`)],
+  status: ['text', ({ statusCode }) => statusCode],
+  ms: ['text', ({ durationMs }) => durationMs],
+  error: ['text', ({ error }) => error],
+}
 
 export const redeliverCommand = command({
   path: ['webhook', 'redeliver'],

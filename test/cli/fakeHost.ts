@@ -1,4 +1,6 @@
+import { ManualClock } from '../../src/base/clock.ts'
 import { err, ok } from '../../src/base/result.ts'
+import type { CliCommand } from '../../src/cli/command.ts'
 import type { Host, OpenedApp } from '../../src/cli/host.ts'
 import { runCli } from '../../src/cli/run.ts'
 
@@ -9,15 +11,22 @@ export interface Ran {
 }
 
 /** Runs a command line in this process, in a world without a store: opening one is an error. */
-export async function run(argv: readonly string[], world: Partial<Host> & { input?: string } = {}): Promise<Ran> {
+export async function run(
+  argv: readonly string[],
+  world: Partial<Host> & { input?: string } = {},
+  commands?: readonly CliCommand[],
+): Promise<Ran> {
   let stdout = ''
   let stderr = ''
   const { input = '', ...rest } = world
   const host: Host = {
     version: '1.2.3',
     env: {},
+    clock: new ManualClock(),
     stdout: (text) => void (stdout += text),
     stderr: (text) => void (stderr += text),
+    stdoutDrained: async () => undefined,
+    terminal: () => null,
     stderrIsTerminal: false,
     readStdin: async (maxBytes) => (input.length > maxBytes ? err(`longer than ${maxBytes} bytes`) : ok(input)),
     stopRequested: async () => 'SIGTERM',
@@ -32,6 +41,6 @@ export async function run(argv: readonly string[], world: Partial<Host> & { inpu
     verifyCallback: () => Promise.reject(new Error('no callbacks here')),
     ...rest,
   }
-  const status = await runCli(argv, host)
+  const status = await runCli(argv, host, commands)
   return { status, stdout, stderr }
 }

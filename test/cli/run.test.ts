@@ -90,7 +90,7 @@ describe('refusals', () => {
     [['token', 'create', '--label', 'A'], '--stream or --regex is required (or --body)'],
     [
       ['token', 'create', '--label', 'A', '--stream', 's', '--rendition', '480p'],
-      '--rendition 480p must be HEIGHT:BITRATE, such as 480:1200000',
+      '--rendition must be HEIGHT:BITRATE, such as 480:1200000, not "480p"',
     ],
     [['token', 'create', '--body', '{'], '--body is not valid JSON'],
     [['token', 'create', '--body', '{}', '--secure'], '--body is the whole body; leave out --secure'],

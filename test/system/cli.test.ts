@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { createServer, connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { command, endServers, newDirectory, serve, sluice, statusWith, type Served } from './cliProcess.ts'
+import { command, endServers, newDirectory, serve, sluice, statusWith, type Served, watching } from './cliProcess.ts'
 
 interface Listed {
   id: number
@@ -47,6 +47,17 @@ describe('beside a server', () => {
 
     expect(await at('secret', 'delete', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
     await expect.poll(() => statusWith(server.url, second)).toBe(401)
+  })
+
+  it('a list is watched until Ctrl+C, or until its reader is gone', async () => {
+    const watch = (form: string) => watching(['--data', dir, 'session', 'list', '--watch', form])
+    const [interrupted, unread] = await Promise.all([watch('--json'), watch('--csv')])
+    await expect.poll(() => interrupted.lines().slice(0, 2)).toEqual(['[]', '[]'])
+    const firstLines = [expect.stringMatching(/^time,id,/), expect.stringMatching(/^20.+Z,,/)]
+    await expect.poll(() => unread.lines().slice(0, 2)).toEqual(firstLines)
+    interrupted.signal('SIGINT')
+    unread.closePipe()
+    expect(await Promise.all([interrupted.ended, unread.ended])).toEqual([0, 0])
   })
 })
 
@@ -131,6 +142,42 @@ describe('a store of its own', () => {
       code: 'validation',
       errors: { 'allowedIpAddresses[0]': [expect.any(String)] },
     })
+  })
+
+  it('changes a token, refuses clients while it is disabled, and gives it a new value', async () => {
+    const own = newDirectory()
+    const at = (...argv: string[]) => command(['--data', own, ...argv])
+    const created = await at('token', 'create', '--label', 'Cam', '--stream', 'cam', '--ip', '192.0.2.7', '--json')
+    const { token } = parsed(created.stdout) as { token: string }
+    const check = (value = token) =>
+      at('check', '--action', 'publish', '--stream', 'cam', '--ip', '192.0.2.7', '--token', value)
+    expect((await check()).status).toBe(0)
+
+    const changed = await at('token', 'update', '1', '--no-ip', '--record', '--add-stream', 'cam-2', '--json')
+    expect(parsed(changed.stdout)).toMatchObject({
+      label: 'Cam',
+      allowedIpAddresses: [],
+      record: true,
+      streams: [{ streamName: 'cam' }, { streamName: 'cam-2' }],
+      token,
+    })
+    expect(await at('token', 'disable', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
+    expect(await check()).toMatchObject({ status: 1, stdout: expect.stringContaining('token_disabled') })
+    expect((await at('token', 'enable', '1', '--json')).stdout).toBe('true\n')
+    expect((await check()).status).toBe(0)
+
+    const fresh = parsed((await at('token', 'update', '1', '--refresh', '--json')).stdout) as { token: string }
+    expect([(await check()).status, (await check(fresh.token)).status]).toEqual([1, 0])
+
+    const unknown = { status: 1, stderr: 'sluice: No publish token with id: 9\n' }
+    for (const verb of ['enable', 'disable']) expect(await at('token', verb, '9')).toMatchObject(unknown)
+    expect(await at('token', 'update', '9', '--label', 'x')).toMatchObject(unknown)
+    const wrong = await at('token', 'update', '1', '--ip', 'nowhere', '--json')
+    expect([wrong.status, parsed(wrong.stderr)]).toMatchObject([
+      1,
+      { code: 'validation', errors: { 'allowedIpAddresses[0]': [expect.any(String)] } },
+    ])
+    rmSync(own, { recursive: true })
   })
 
   it('creates users and credentials, and prints each secret alone', async () => {

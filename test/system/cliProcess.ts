@@ -9,6 +9,7 @@ import { provisionFrom } from '../../src/app/provision.ts'
 import { rotateSealingKey } from '../../src/app/keyRotation.ts'
 import { askHealth } from '../../src/app/health.ts'
 import { tryVideoEncoder } from '../../src/app/videoEncoder.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { ok } from '../../src/base/result.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -85,8 +86,11 @@ async function inThisProcess(
   const status = await runCli(argv, {
     version: '0.0.0',
     env,
+    clock: systemClock,
     stdout: (text) => void (ran.stdout += text),
     stderr: (text) => void (ran.stderr += text),
+    stdoutDrained: async () => undefined,
+    terminal: () => null,
     stderrIsTerminal: false,
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),
@@ -146,6 +150,29 @@ export async function listen(secret: string): Promise<Listening> {
     void ended.then((status) => reject(new Error(`ended with ${status}: ${stdout.text}${stderr.text}`)))
   })
   return { url, lines: () => lines().slice(1), signal: (name) => void child.kill(name), ended }
+}
+
+export interface Watching {
+  /** The whole lines so far. */
+  lines(): string[]
+  signal(name: NodeJS.Signals): void
+  /** What reads standard output goes away. */
+  closePipe(): void
+  ended: Promise<number | null>
+}
+
+/** Starts a command that goes on until it is ended. */
+export async function watching(argv: readonly string[]): Promise<Watching> {
+  const child = await start(argv, {})
+  started.push(child)
+  const stdout = collect(child.stdout)
+  const ended = once(child, 'close').then(([status]) => status as number | null)
+  return {
+    lines: () => stdout.text.split('\n').slice(0, -1),
+    signal: (name) => void child.kill(name),
+    closePipe: () => void child.stdout?.destroy(),
+    ended,
+  }
 }
 
 /** Starts a server on a free loopback port and waits until it is ready. */

@@ -1,5 +1,6 @@
-import { err, type Result } from '../../base/result.ts'
-import { invalid, type Failure } from '../../core/errors.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { checkStreamName } from '../../core/access/streamName.ts'
+import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import {
   type FeedReading,
@@ -22,6 +23,8 @@ interface OnAir {
   /** At all nodes. */
   readonly viewing: StreamViewing
 }
+
+export const NOT_ON_AIR = 'No stream of this name is on the air'
 
 interface Read {
   /** Null: its node has not written one yet. */
@@ -56,6 +59,18 @@ export const firstStreamsOnAir = async (
   accountId: string,
   limit: number,
 ): Promise<StreamOnAir[]> => (await streamsOf(ctx, { accountId, limit })).map((stream) => toStreamOnAir(ctx, stream))
+
+/** One stream on the air. */
+export async function readStreamOnAir(
+  ctx: SessionContext,
+  accountId: string,
+  streamName: string,
+): Promise<Result<StreamOnAir, Failure>> {
+  const problem = checkStreamName(streamName)
+  if (problem !== null) return err(invalid({ streamName: [problem] }))
+  const [stream] = await streamsOf(ctx, { accountId, streamName, limit: 1 })
+  return stream ? ok(toStreamOnAir(ctx, stream)) : err(notFound('streamName', NOT_ON_AIR))
+}
 
 /** Viewers at this node as they are now, at other nodes as those wrote it a few seconds ago. */
 async function streamsOf({ store, sessions, streamMeter }: SessionContext, query: OnAirQuery): Promise<OnAir[]> {

@@ -7,6 +7,7 @@ import { type AccessAttempt, preview } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import { AT_ANOTHER_NODE } from '../sessions/admit.ts'
 import { remoteFeed } from '../sessions/revoke.ts'
+import { NOT_ON_AIR } from './streamsOnAir.ts'
 
 /** A thumbnail, with a tag that changes with it. */
 export interface TaggedThumbnail extends LatestThumbnail {
@@ -79,6 +80,6 @@ const NOT_ENABLED = 'The publish token of this stream does not enable thumbnails
 
 async function whyNotHere(ctx: SessionContext, accountId: string, streamName: string): Promise<string> {
   const there = await remoteFeed(ctx, { accountId, streamName }, null)
-  if (!there) return 'No stream of this name is on the air'
+  if (!there) return NOT_ON_AIR
   return `The stream is at another node, which has its thumbnail${there.url === null ? '' : `: ${there.url}`}`
 }

@@ -6,8 +6,8 @@ export interface TokenFlagFacts {
   readonly byDefault: boolean
   /** For the API documents. */
   readonly about: string
-  /** The switch of `sluice token create` that makes it true. */
-  readonly option?: { readonly name: string; readonly about: string }
+  /** The switches of the command line: `--NAME` makes it true, `--no-NAME` false. */
+  readonly option: { readonly name: string; readonly on: string; readonly off: string }
 }
 
 export type TokenFlags<F extends string = string> = Readonly<Record<F, TokenFlagFacts>>
@@ -22,13 +22,22 @@ export const COMMON_FLAGS = {
     byDefault: true,
     about:
       'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.',
+    option: {
+      name: 'end-sessions-on-update',
+      on: 'An edit ends the sessions that it no longer admits.',
+      off: 'Edits apply to new sessions only.',
+    },
   },
   endAtExpiry: {
     column: 'end_at_expiry',
     byDefault: false,
     about:
       'true: its sessions end when it expires, those of a self-signed token also at its own `exp`. false (the default): they go on.',
-    option: { name: 'end-at-expiry', about: 'Sessions end when the token expires; by default they go on.' },
+    option: {
+      name: 'end-at-expiry',
+      on: 'Sessions end when the token expires; by default they go on.',
+      off: 'Sessions go on when the token expires.',
+    },
   },
 } as const satisfies TokenFlags
 
@@ -38,24 +47,51 @@ export const PUBLISH_FLAGS = {
     column: 'subscribe_requires_auth',
     byDefault: false,
     about: 'Viewers of the streams need a subscribe token. Default false.',
-    option: { name: 'secure', about: 'Viewers of the streams need a subscribe token (publish tokens).' },
+    option: {
+      name: 'secure',
+      on: 'Viewers of the streams need a subscribe token (publish tokens).',
+      off: 'Viewers of the streams need no token (publish tokens).',
+    },
   },
-  record: { column: 'record', byDefault: false, about: 'Record what is published. Default false.' },
+  record: {
+    column: 'record',
+    byDefault: false,
+    about: 'Record what is published. Default false.',
+    option: {
+      name: 'record',
+      on: 'Record what is published (publish tokens).',
+      off: 'Record nothing (publish tokens).',
+    },
+  },
   enableThumbnails: {
     column: 'enable_thumbnails',
     byDefault: false,
     about: 'Take a thumbnail of the published video periodically. Default false.',
+    option: {
+      name: 'thumbnails',
+      on: 'Take thumbnails of the published video (publish tokens).',
+      off: 'Take no thumbnails (publish tokens).',
+    },
   },
   multisource: {
     column: 'multisource',
     byDefault: true,
     about: 'Several sources may publish under one stream name. Default true.',
+    option: {
+      name: 'multisource',
+      on: 'Several sources may publish under one stream name (publish tokens).',
+      off: 'One source may publish under a stream name; a new one replaces it (publish tokens).',
+    },
   },
   displaySrtPassphrase: {
     column: 'display_srt_passphrase',
     byDefault: false,
     about: 'Show `srtPassphrase`, with which publishers over SRT encrypt. Default false.',
-    option: { name: 'srt-passphrase', about: 'Show the passphrase for SRT with the token (publish tokens).' },
+    option: {
+      name: 'srt-passphrase',
+      on: 'Show the passphrase for SRT with the token (publish tokens).',
+      off: 'Do not show the passphrase for SRT (publish tokens).',
+    },
   },
 } as const satisfies TokenFlags
 

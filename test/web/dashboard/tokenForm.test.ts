@@ -274,7 +274,7 @@ describe('the body', () => {
 
 test('the switches are the flags of the server, with their kinds, defaults and options', () => {
   const ofServer = (flags: TokenFlags, kinds: readonly string[]) =>
-    mapFlags(flags, (_name, { byDefault, option }) => ({ kinds, byDefault, option: option?.name ?? null }))
+    mapFlags(flags, (_name, { byDefault, option }) => ({ kinds, byDefault, option: option.name }))
   expect(FLAGS).toEqual({
     ...ofServer(COMMON_FLAGS, ['publish', 'subscribe']),
     ...ofServer(PUBLISH_FLAGS, ['publish']),
@@ -317,6 +317,20 @@ test('the command quotes what a shell would read otherwise', () => {
   expect(createCommand('publish', { ...emptyForm, label: '$(rm) `x`', streams: [pattern('cam-[0-9]+')] }, NOW)).toBe(
     "sluice token create \\\n  --label '$(rm) `x`' \\\n  --regex 'cam-[0-9]+'",
   )
+})
+
+test('the command has a switch for each that differs from its default', () => {
+  const switched = Object.keys(FLAGS).map((name) => [name, !emptyForm[name as keyof typeof FLAGS]])
+  const command = createCommand('publish', { ...emptyForm, label: 'a', ...Object.fromEntries(switched) }, NOW)
+  expect(command.split(' \\\n  ').slice(2)).toEqual([
+    '--secure',
+    '--record',
+    '--thumbnails',
+    '--no-multisource',
+    '--srt-passphrase',
+    '--no-end-sessions-on-update',
+    '--end-at-expiry',
+  ])
 })
 
 test('addresses escape the names of streams, and the snippet escapes HTML', () => {

@@ -15,18 +15,18 @@ interface FlagFacts {
   readonly kinds: readonly TokenKind[]
   /** The value of a new token. */
   readonly byDefault: boolean
-  /** The switch of `sluice token create` that makes it true. */
-  readonly option: string | null
+  /** The switches of `sluice token create`: `--NAME` makes it true, `--no-NAME` false. */
+  readonly option: string
 }
 
 /** The switches of the form, in its order. Their words are in `words.tokens.form.switches`. */
 export const FLAGS = {
   subscribeRequiresAuth: { kinds: ['publish'], byDefault: false, option: 'secure' },
-  record: { kinds: ['publish'], byDefault: false, option: null },
-  enableThumbnails: { kinds: ['publish'], byDefault: false, option: null },
-  multisource: { kinds: ['publish'], byDefault: true, option: null },
+  record: { kinds: ['publish'], byDefault: false, option: 'record' },
+  enableThumbnails: { kinds: ['publish'], byDefault: false, option: 'thumbnails' },
+  multisource: { kinds: ['publish'], byDefault: true, option: 'multisource' },
   displaySrtPassphrase: { kinds: ['publish'], byDefault: false, option: 'srt-passphrase' },
-  endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: null },
+  endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: 'end-sessions-on-update' },
   endAtExpiry: { kinds: ['publish', 'subscribe'], byDefault: false, option: 'end-at-expiry' },
 } as const satisfies Readonly<Record<string, FlagFacts>>
 

@@ -69,8 +69,9 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
 }
 
 function optionOf(name: FormFlag, form: TokenForm): readonly string[] {
-  const { option } = FLAGS[name]
-  return option !== null && form[name] ? [`--${option}`] : []
+  const { option, byDefault } = FLAGS[name]
+  if (form[name] === byDefault) return []
+  return [form[name] ? `--${option}` : `--no-${option}`]
 }
 
 function renditionFlag(entry: string): string {

@@ -1,0 +1,24 @@
+const short = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: false })
+
+/** Bytes for people, in decimal units with three digits: `1.23 MB`. */
+export const bytesText = (bytes: number): string => scaled(bytes, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+
+/** Bits a second for people: `2.5 Mbit/s`. */
+export const bitrateText = (bitsPerSecond: number): string =>
+  scaled(bitsPerSecond, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
+
+/** Rounds first, so that 999,999 is 1 MB and not 1000 kB. */
+function scaled(value: number, units: readonly string[]): string {
+  const rounded = Number(value.toPrecision(3))
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, rounded)) / 3))
+  return `${short.format(rounded / 1000 ** power)} ${units[power]}`
+}
+
+/** A length of time as `1:42:08`, or in days and hours. Clocks of two machines may differ, so a negative one is 0. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24]
+  if (days > 0) return `${days} d ${hours} h`
+  const two = (part: number): string => String(part).padStart(2, '0')
+  return `${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+}

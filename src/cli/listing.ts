@@ -1,0 +1,97 @@
+import { csvRow } from '../core/audit/csv.ts'
+import { bitrateText, bytesText, durationText } from './figures.ts'
+import { toggleFlag } from './flag.ts'
+import type { Terminal } from './host.ts'
+import { fields, printable, table } from './print.ts'
+import { cut } from './width.ts'
+
+/**
+ * What the values of a column are. `key` is an id that people copy, so it is never cut. `bytes`, `bitrate` (bits a second)
+ * and `since` (ISO 8601) are shown for people on a terminal: 1.2 MB, 2.5 Mbit/s, 1:42:08.
+ */
+export type ColumnKind = 'key' | 'text' | 'bytes' | 'bitrate' | 'since'
+
+type Cell = string | number | null | undefined
+
+/** The columns of a list: their headings, and the value for a row. */
+export type Columns<R> = Readonly<Record<string, readonly [ColumnKind, (row: R) => Cell]>>
+
+/** A list before it is printed: as a table for people, or as comma-separated values. */
+export interface Listing {
+  readonly headings: readonly string[]
+  readonly kinds: readonly ColumnKind[]
+  readonly rows: readonly (readonly Cell[])[]
+  /** The only row is shown with one line for each column that has a value. */
+  readonly isRecord: boolean
+}
+
+export const CSV_FLAG = {
+  csv: toggleFlag('Print comma-separated values, with a line of headings. Sizes and times are exact.'),
+}
+
+/** The flags of a list that people follow. */
+export const WATCH_FLAGS = {
+  ...CSV_FLAG,
+  watch: toggleFlag('Show it again every two seconds, until Ctrl+C.'),
+}
+
+export function listing<R>(columns: Columns<R>, rows: readonly R[]): Listing {
+  const all = Object.values(columns)
+  return {
+    headings: Object.keys(columns),
+    kinds: all.map(([kind]) => kind),
+    rows: rows.map((row) => all.map(([, valueOf]) => valueOf(row))),
+    isRecord: false,
+  }
+}
+
+export const record = <R>(columns: Columns<R>, row: R): Listing => ({ ...listing(columns, [row]), isRecord: true })
+
+/** Comma-separated values as they are, with line ends. */
+export function csvText({ headings, rows }: Listing, terminal: Terminal | null): string {
+  const shown = terminal === null ? (text: string) => text : printable
+  return [headings, ...rows.map((row) => row.map((cell) => shown(plain(cell))))].map(csvRow).join('')
+}
+
+/**
+ * For people. In a pipe, columns are as wide as their content and values as they are.
+ * @param nowMs epoch milliseconds
+ */
+export function listingText(list: Listing, terminal: Terminal | null, nowMs: number): string {
+  const { headings, kinds, rows, isRecord } = list
+  const shown = terminal === null ? plain : (cell: Cell, kind?: ColumnKind) => forPeople(cell, kind, nowMs)
+  const cells = rows.map((row) => row.map((cell, column) => shown(cell, kinds[column])))
+  if (isRecord) return fields(Object.fromEntries(headings.map((heading, column) => [heading, cells[0]?.[column]])))
+  if (terminal === null) return table(headings, cells)
+  const { columns } = terminal
+  const lines = table(headings, cells, (widths) => fit(widths, kinds, columns)).split('\n')
+  return lines.map((line) => cut(line, columns)).join('\n')
+}
+
+const plain = (cell: Cell): string => String(cell ?? '')
+
+function forPeople(cell: Cell, kind: ColumnKind | undefined, nowMs: number): string {
+  if (kind === 'bytes' && typeof cell === 'number') return bytesText(cell)
+  if (kind === 'bitrate' && typeof cell === 'number') return bitrateText(cell)
+  if (kind === 'since' && typeof cell === 'string') return durationText(nowMs - Date.parse(cell))
+  return plain(cell)
+}
+
+/** Between two columns of a table. */
+const GAP = 2
+/** A text is not cut below this width: its beginning has to say which one it is. */
+const TEXT_MIN = 6
+
+/** Takes columns of text from the widest ones until the table fits, as far as that is possible. */
+function fit(widths: readonly number[], kinds: readonly ColumnKind[], columns: number): readonly number[] {
+  const fitted = [...widths]
+  let excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns
+  while (excess > 0) {
+    const texts = fitted.map((width, column) => (kinds[column] === 'text' ? width : 0))
+    const most = Math.max(...texts)
+    if (most <= TEXT_MIN) break
+    fitted[texts.indexOf(most)] = most - 1
+    excess -= 1
+  }
+  return fitted
+}

@@ -1,0 +1,17 @@
+import type { CommandAnswer } from './command.ts'
+import type { Host } from './host.ts'
+import { csvText, listingText } from './listing.ts'
+import { jsonText } from './print.ts'
+
+/** How an answer is printed. */
+export type OutputForm = 'text' | 'json' | 'csv'
+
+/** What standard output gets. */
+export function outputOf({ json, text }: CommandAnswer, form: OutputForm, host: Host): string {
+  // `serve` has no answer: it runs until it is stopped.
+  if (form === 'json') return json === null ? '' : `${jsonText(json)}\n`
+  if (text === '') return ''
+  if (typeof text === 'string') return `${text}\n`
+  const terminal = host.terminal()
+  return form === 'csv' ? csvText(text, terminal) : `${listingText(text, terminal, host.clock.now())}\n`
+}

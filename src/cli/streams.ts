@@ -1,0 +1,98 @@
+import { ok } from '../base/result.ts'
+import { stopStream } from '../commands/sessions/sessions.ts'
+import { firstStreamsOnAir, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
+import { PROTOCOLS_OF } from '../core/access/protocols.ts'
+import type { StreamOnAir } from '../core/streams/streamOnAir.ts'
+import { command } from './command.ts'
+import { required, wholeOr } from './flag.ts'
+import { type Columns, listing, record, WATCH_FLAGS } from './listing.ts'
+import { withAccount } from './session.ts'
+
+const STREAM = required('NAME', 'The name of the stream.')
+
+/** They fit into 80 columns. */
+const LISTED: Columns<StreamOnAir> = {
+  stream: ['text', ({ streamName }) => streamName],
+  health: ['text', ({ health }) => health],
+  over: ['text', ({ protocol }) => protocol],
+  viewers: ['text', ({ viewers }) => viewers],
+  in: ['bitrate', ({ bitrateIn }) => bitrateIn],
+  out: ['bitrate', ({ bitrateOut }) => bitrateOut],
+  size: ['text', ({ width, height }) => (width === undefined ? undefined : `${width}x${height}`)],
+  since: ['since', ({ startedOn }) => startedOn],
+}
+
+const viewersOver = PROTOCOLS_OF.view.map(
+  (protocol) =>
+    [`viewers over ${protocol}`, ['text', (stream: StreamOnAir) => stream.viewersByProtocol[protocol]]] as const,
+)
+
+const SHOWN: Columns<StreamOnAir> = {
+  ...LISTED,
+  'frames per second': ['text', ({ frameRate }) => frameRate],
+  video: ['text', ({ videoCodec }) => videoCodec],
+  audio: ['text', ({ audioCodec }) => audioCodec],
+  'lowest in': ['bitrate', ({ bitrateLowest }) => bitrateLowest],
+  'highest in': ['bitrate', ({ bitrateHighest }) => bitrateHighest],
+  ...Object.fromEntries(viewersOver),
+  'most viewers': ['text', ({ mostViewers }) => mostViewers],
+  secured: ['text', ({ secured }) => (secured ? 'yes' : 'no')],
+  token: ['text', ({ tokenId }) => tokenId],
+  'token label': ['text', ({ tokenLabel }) => tokenLabel],
+  sources: ['text', ({ sources }) => sources],
+  source: ['text', ({ sourceId }) => sourceId],
+  session: ['key', ({ sessionId }) => sessionId],
+  feed: ['key', ({ feedId }) => feedId],
+  node: ['text', ({ node }) => node],
+  'node url': ['text', ({ nodeUrl }) => nodeUrl],
+}
+
+const list = command({
+  path: ['stream', 'list'],
+  summary: 'List the streams on the air at all nodes, by name',
+  detail:
+    '`in` is what the publisher sends, `out` what all viewers get, in bits per second. docs/reference/sessions.md explains health.',
+  flags: { limit: wholeOr(100, 'N', 'The most streams to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
+  examples: ['sluice stream list --watch', 'sluice stream list --limit 1000 --csv'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const streams = await firstStreamsOnAir(ctx, accountId, call.flags.limit)
+      return ok({ json: streams, text: listing(LISTED, streams) })
+    }),
+})
+
+const show = command({
+  path: ['stream', 'show'],
+  summary: 'Show a stream on the air: its media, health, viewers, token and node',
+  detail:
+    'Of several sources it shows the one without a source id, or else the oldest. `lowest in` and `highest in` are of ' +
+    'averages over ten seconds, in the last five minutes.',
+  args: { stream: STREAM },
+  flags: WATCH_FLAGS,
+  examples: ['sluice stream show studio-1 --watch', 'sluice stream show studio-1 --json | jq -r .health'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readStreamOnAir(ctx, accountId, call.args.stream)
+      return found.ok ? ok({ json: found.value, text: record(SHOWN, found.value) }) : found
+    }),
+})
+
+const stop = command({
+  path: ['stream', 'stop'],
+  summary: 'End all publishers and viewers of a stream',
+  args: { stream: STREAM },
+  examples: ['sluice stream stop show', 'sluice stream stop show --account a1b2c3'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor, accountId }) => {
+      const done = await stopStream(ctx, actor, { streamId: `${accountId}/${call.args.stream}` })
+      if (!done.ok) return done
+      const wasIdle = done.value.stoppingLevel === 'None'
+      return ok({
+        json: done.value,
+        text: '',
+        hint: wasIdle ? 'The stream had no publishers or viewers.' : 'The stream is being stopped.',
+      })
+    }),
+})
+
+export const streamCommands = [list, show, stop]

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { bitrateText, bytesText, durationText } from '../../src/cli/figures.ts'
+
+it.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [1_234_567, '1.23 MB'],
+  [999_499, '999 kB'],
+  [999_999, '1 MB'],
+  [5e15, '5 PB'],
+  [5e18, '5000 PB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text)
+})
+
+it('bits a second have units of their own', () => {
+  expect([0, 64_000, 2_500_000, 12e9].map(bitrateText)).toEqual(['0 bit/s', '64 kbit/s', '2.5 Mbit/s', '12 Gbit/s'])
+})
+
+it.each([
+  [-500, '0:00:00'],
+  [59_999, '0:00:59'],
+  [6_128_000, '1:42:08'],
+  [86_399_000, '23:59:59'],
+  [266_400_000, '3 d 2 h'],
+])('%d ms are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
+})

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { run } from '../cli/fakeHost.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+
+let place: Place
+let clock: ManualClock
+let node: TestNode
+/** A process on the same database that serves nothing. */
+let beside: TestNode
+let publisher: Connection
+beforeEach(async () => {
+  place = await newPlace('SQLite')
+  clock = new ManualClock()
+  node = await startTestNode({ url: place.url, clock })
+  beside = await startTestNode({ url: place.url, clock })
+  const { token } = await makeToken(node, 'publish')
+  publisher = await publish(node, { presented: token })
+  await publish(node, { presented: token, streamName: '東京' })
+  for (const ip of ['192.0.2.7', '192.0.2.8']) await view(node, { ip, protocol: 'hls' })
+})
+afterEach(async () => {
+  await beside.close()
+  await node.close()
+  await place.remove()
+})
+
+const cli = (argv: string, columns?: number) =>
+  run(argv.split(' '), {
+    clock,
+    terminal: () => (columns === undefined ? null : { columns, rows: 24 }),
+    openApp: async () => ({ ...beside.app, close: async () => undefined }),
+  })
+
+/** The publisher sends, and its node measures and writes. */
+async function measure(): Promise<void> {
+  for (const bytesIn of [1_000_000, 2_000_000]) {
+    clock.advance(2000)
+    countBytes(node.ctx, publisher.session.id, { bytesIn, bytesOut: 0 })
+    node.ctx.streamMeter.sample()
+  }
+  await node.ctx.streamMeter.write(node.ctx.store)
+}
+
+describe('stream list', () => {
+  it('has the streams of all nodes by name, as JSON like the HTTP API', async () => {
+    await measure()
+    const listed = JSON.parse((await cli('stream list --json')).stdout) as object[]
+    expect(listed).toEqual((await beside.call('GET', '/api/streams/live')).json.data)
+    expect(listed).toMatchObject([
+      { streamName: 'show', viewers: 2, bitrateIn: expect.any(Number) },
+      { streamName: '東京' },
+    ])
+    expect(JSON.parse((await cli('stream list --limit 1 --json')).stdout)).toHaveLength(1)
+  })
+
+  it('fits a terminal of 80 columns with rates for people, and has exact ones as comma-separated values', async () => {
+    await measure()
+    const { stdout } = await cli('stream list', 80)
+    const [head, first] = stdout.split('\n')
+    expect(head).toMatch(/^stream +health +over +viewers +in +out +size +since$/)
+    expect(first).toMatch(/^show +steady +whip +2 +[\d.]+ Mbit\/s +0 bit\/s +0:00:04$/)
+    const csv = (await cli('stream list --csv', 80)).stdout.split('\r\n')
+    expect(csv[0]).toBe('stream,health,over,viewers,in,out,size,since')
+    expect(csv[1]).toMatch(/^show,steady,whip,2,\d{6,},0,,20.*Z$/)
+  })
+})
+
+describe('stream show', () => {
+  it('shows one stream, with what is known of it', async () => {
+    await measure()
+    const { status, stdout } = await cli('stream show show', 80)
+    expect(status).toBe(0)
+    for (const line of [/^viewers over hls +2$/m, /^token label +publish$/m, /^secured +no$/m, /^sources +1$/m])
+      expect(stdout).toMatch(line)
+    expect(stdout).not.toContain('lowest in')
+    const { data } = (await beside.call('GET', '/api/streams/live?streamName=show')).json
+    expect([JSON.parse((await cli('stream show show --json')).stdout)]).toEqual(data)
+  })
+
+  it('says that a stream is not on the air, and why a name is none', async () => {
+    expect(await cli('stream show nothing')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'sluice: No stream of this name is on the air\n',
+    })
+    const { status, stderr } = await cli('stream show .. --json')
+    expect(status).toBe(1)
+    expect(JSON.parse(stderr)).toMatchObject({
+      code: 'validation',
+      errors: { streamName: [expect.stringContaining('must not be . or ..')] },
+    })
+    expect(await cli('stream show')).toMatchObject({ status: 2, stderr: expect.stringContaining('NAME is required') })
+  })
+})
