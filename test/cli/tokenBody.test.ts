@@ -20,7 +20,9 @@ describe('token create', () => {
   it('sets each field of the body that has a flag', async () => {
     const body = await bodyOf(
       ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1'.split(' '),
-      ...'--bind 2 --country NL --rendition 480:1200000 --hls-codecs source --record --no-multisource --end-at-expiry'.split(' '),
+      ...'--bind 2 --country NL --rendition 480:1200000 --hls-codecs source --record --no-multisource --end-at-expiry'.split(
+        ' ',
+      ),
     )
     expect(body).toEqual({
       label: 'A',

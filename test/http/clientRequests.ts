@@ -342,6 +342,13 @@ const OTHERS: readonly ClientRequest[] = [
   report(`tracking/streams/total?${dates}&streamNames=mystream`),
   report(`tracking/streams/series?${dates}&resolution=Day&streamNames=mystream`),
   { what: 'the account', method: 'GET', path: '/api/v3/account/info' },
+  { what: 'the clusters', method: 'GET', path: '/api/cluster' },
+  { what: 'the default cluster', method: 'PUT', path: '/api/cluster', body: { defaultCluster: 'auto' } },
+  {
+    what: 'the tokens of a cluster',
+    method: 'GET',
+    path: '/api/publish_token/list_by_cluster?cluster=auto&page=1&itemsOnPage=10',
+  },
   { what: 'the end of a stream', method: 'POST', path: '/api/stream/stop', body: { streamId: 'ACCOUNT/lk80jny' } },
   { what: 'the end of all streams', method: 'POST', path: '/api/stream/stop/all' },
   { what: 'the end of all streams, with an empty object', method: 'POST', path: '/api/stream/stop/all', body: {} },

@@ -40,6 +40,40 @@ it('believes the headers of a trusted proxy only, and leaves out RTMP when it is
   expect(configured.data.addresses).toMatchObject({ base: 'https://tv.example.com/x', baseSource: 'publicUrl' })
 })
 
+it('is one cluster, which has all publish tokens', async () => {
+  const sluice = await runApp({ engine: new ScriptedEngine() })
+  onTestFinished(() => sluice.close())
+  const { json } = await sluice.call('GET', '/api/cluster')
+  expect(json.data).toEqual({
+    defaultCluster: 'auto',
+    availableClusters: [
+      {
+        id: 'auto',
+        name: 'auto',
+        rtmp: expect.stringMatching(/^127\.0\.0\.1(:\d+)?$/),
+        srt: expect.stringMatching(/^(127\.0\.0\.1:\d+)?$/),
+        location: { city: '', region: '', country: '' },
+        features: { transcoding: false },
+      },
+    ],
+  })
+  const choose = (defaultCluster: unknown) => sluice.call('PUT', '/api/cluster', { defaultCluster })
+  expect((await choose('auto')).json).toEqual(json)
+  for (const cluster of ['fra-1', null, 7]) {
+    const refused = await choose(cluster)
+    expect([refused.status, refused.json.data.errors]).toEqual([400, { defaultCluster: [expect.any(String)] }])
+  }
+
+  const { json: made } = await sluice.call('POST', '/api/publish_token', { label: 'a', streams: [{ streamName: 's' }] })
+  const tokensOf = (query: string) => sluice.call('GET', `/api/publish_token/list_by_cluster?${query}`)
+  expect((await tokensOf('cluster=auto&page=1&itemsOnPage=10')).json.data).toEqual([made.data])
+  for (const query of ['', 'cluster=fra-1']) {
+    const refused = await tokensOf(query)
+    expect([refused.status, refused.json.data.errors]).toEqual([400, { cluster: [expect.any(String)] }])
+  }
+  expect((await sluice.call('GET', '/api/subscribe_token/list_by_cluster?cluster=auto')).status).toBe(404)
+})
+
 it('a person at a wrong address gets a page that leads to the start, and a program gets JSON', async () => {
   const sluice = await runApp({ engine: new ScriptedEngine() })
   onTestFinished(() => sluice.close())

@@ -105,7 +105,7 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     }
   })
 
-  it.each(['list_by_cluster?cluster=x', 'x', '1e3', '1.0', '%31x', 'x/bound_ips', 'ab'.repeat(32)])(
+  it.each(['list_by_stream?stream=x', 'x', '1e3', '1.0', '%31x', 'x/bound_ips', 'ab'.repeat(32)])(
     'have nothing at a path whose word is no integer: %s',
     async (word) => {
       const path = `/api/${kind}_token/${word}`

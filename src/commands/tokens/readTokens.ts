@@ -2,6 +2,7 @@ import type { TokenKind } from '../../core/tokens/types.ts'
 import { compilePattern } from '../../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import {
+  readListByClusterQuery,
   readListByNameQuery,
   readListQuery,
   toListedRecord,
@@ -46,6 +47,16 @@ export async function listTokens(
 ): Promise<Result<TokenPage, Failure>> {
   const read = readListQuery(query)
   return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
+}
+
+/** As `listTokens`, for the publish tokens of a cluster: all, as there is one. */
+export async function listTokensByCluster(
+  ctx: AccessContext,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<TokenPage, Failure>> {
+  const read = readListByClusterQuery(query)
+  return read.ok ? ok(await page(ctx, accountId, 'publish', read.value)) : err(invalid(read.error))
 }
 
 /** As `listTokens`, for tokens whose label or exact stream name contains a text. */

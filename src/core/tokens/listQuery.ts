@@ -4,7 +4,7 @@ import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
 import { checkPlainText } from '../validation/text.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { parseDateTime } from './actions.ts'
-import { ListByNameQuery, ListQuery } from './requestSchema.ts'
+import { ListByClusterQuery, ListByNameQuery, ListQuery } from './requestSchema.ts'
 import type { TokenState } from './types.ts'
 import { allowed, readShape, type BodyReader } from '../validation/bodyReader.ts'
 
@@ -31,6 +31,14 @@ export interface ListByNameRequest extends ListRequest {
 export function readTokenListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
   const problems = new Problems()
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
+}
+
+/** The same with `cluster`, which selects nothing as there is one. */
+export function readListByClusterQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
+  const problems = new Problems()
+  const reader = readQuery(ListByClusterQuery, query, problems)
+  reader.value('cluster')
+  return problems.settle(readList(reader))
 }
 
 /** The same with `name` and `filterBy`. */

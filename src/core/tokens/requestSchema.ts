@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { CLUSTER } from '../clusters.ts'
 import { TOKEN_LIMITS as LIMITS, TOKEN_STATES } from './types.ts'
 
 /** Schemas of requests other than token bodies: list queries, revocation, disabling. */
@@ -52,6 +53,11 @@ export const ListByNameQuery = Type.Object(
     ...listFields(),
   },
   { $id: 'TokenListByNameQuery', ...closed },
+)
+
+export const ListByClusterQuery = Type.Object(
+  { cluster: Type.Enum([CLUSTER], { description: 'There is one cluster, which has all tokens.' }), ...listFields() },
+  { $id: 'TokenListByClusterQuery', ...closed },
 )
 
 export const RevokeSelfSigned = Type.Object(

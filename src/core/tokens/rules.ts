@@ -6,6 +6,7 @@ export { type NewToken, readTokenCreate } from './create.ts'
 export {
   type ListByNameRequest,
   type ListRequest,
+  readListByClusterQuery,
   readListByNameQuery,
   readTokenListQuery as readListQuery,
 } from './listQuery.ts'

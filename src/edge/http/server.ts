@@ -10,6 +10,7 @@ import type { Mac } from '../../core/pages/cursor.ts'
 import { attentionRoutes } from './about/attention.ts'
 import { nodeRoutes } from './about/nodes.ts'
 import { storageRoutes } from './about/storage.ts'
+import { clusterRoutes } from './about/clusters.ts'
 import { type ServerFacts, serverRoutes } from './about/server.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -213,6 +214,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   sessionRoutes(api, ctx, peerOf, sign)
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
+  clusterRoutes(api, ctx, options.facts)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)
   nodeRoutes(api, ctx, options.facts())

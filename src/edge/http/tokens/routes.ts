@@ -5,6 +5,7 @@ import { createToken } from '../../../commands/tokens/createToken.ts'
 import {
   readToken,
   listTokens,
+  listTokensByCluster,
   listTokensByName,
   activeTokenIds,
   usableTokenIds,
@@ -193,6 +194,17 @@ const BoundIp = Type.Object({
 
 function publishOnly(app: FastifyInstance, ctx: Context): void {
   const tag = 'publish tokens'
+  app.get<{ Querystring: Record<string, unknown> }>(
+    '/api/publish_token/list_by_cluster',
+    document(tag, 'List publish tokens of a cluster: all of them, as there is one', {
+      operationId: 'listPublishTokensByCluster',
+      querystring: requests.ListByClusterQuery,
+      data: Type.Array(SCHEMAS.publish.listed),
+      headers: LIST_HEADERS,
+    }),
+    async (request, reply) =>
+      sendPage(request, reply, await listTokensByCluster(ctx, accountOf(request), request.query)),
+  )
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
   const ofStream = (path: string, operationId: string, summary: string, idsOf: typeof usableTokenIds): void => {
     app.get<{ Querystring: Record<string, unknown> }>(

@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import type { Result } from '../base/result.ts'
+import { readShape } from './validation/bodyReader.ts'
+import { type FieldErrors, Problems } from './validation/problems.ts'
+
+/** An installation is one cluster, whatever its number of nodes: hosted services call "the nearest" `auto`. */
+export const CLUSTER = 'auto'
+
+/** What a client may choose as the default cluster. */
+export const DefaultCluster = Type.Object(
+  { defaultCluster: Type.Enum([CLUSTER], { description: 'There is one cluster.' }) },
+  { $id: 'DefaultCluster', additionalProperties: false, examples: [{ defaultCluster: CLUSTER }] },
+)
+
+/** Parses the choice of the default cluster. There is nothing else to choose, so it changes nothing. */
+export function readDefaultCluster(body: unknown): Result<null, FieldErrors> {
+  const problems = new Problems()
+  readShape(DefaultCluster, body, problems).value('defaultCluster')
+  return problems.settle(null)
+}
