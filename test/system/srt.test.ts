@@ -78,6 +78,25 @@ describe('an SRT publisher', () => {
     expect(caller.answer).toBe(1010)
   })
 
+  test('with keys that the decision has not opened is refused', async () => {
+    const listener = await listening({ opensNothing: true })
+    expect((await call(listener, { passphrase: PASSPHRASE })).answer).toBe(1010)
+    expect((await call(listener)).answer).toBe(0)
+  })
+
+  test('that encrypts cannot send packets in the clear', async () => {
+    const listener = await listening({ passphrase: PASSPHRASE })
+    const caller = await call(listener, { passphrase: PASSPHRASE })
+    const datagrams = audio(6)
+    caller.send(...datagrams.slice(0, 3))
+    caller.sendsClear = true
+    caller.send(...datagrams.slice(3, 4))
+    caller.sendsClear = false
+    caller.send(...datagrams.slice(4))
+    await until(() => received(listener).length === 5)
+    expect(received(listener)).toEqual([0, 1, 2, 4, 5])
+  })
+
   test('cannot change the keys to those of another passphrase', async () => {
     const listener = await listening({ passphrase: PASSPHRASE })
     const caller = await call(listener, { passphrase: PASSPHRASE })

@@ -169,6 +169,14 @@ describe('a caller is refused', () => {
   })
 })
 
+test('a server may demand encryption of all publishers, at run time', async () => {
+  await sluice.reload({ srt: { encryption: 'required' } })
+  ends.push(() => sluice.reload({}))
+  const streamId = `show?t=${short()}`
+  expect((await call({ streamId })).answer).toBe(1011)
+  expect((await call({ streamId, passphrase })).answer).toBe(0)
+})
+
 describe('ffmpeg as caller', () => {
   const SOURCE =
     '-f lavfi -i testsrc2=size=320x240:rate=25:duration=4 -f lavfi -i sine=frequency=440:sample_rate=48000:duration=4 ' +

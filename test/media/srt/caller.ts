@@ -114,6 +114,8 @@ export class SrtCaller {
   readonly #sent = new Map<number, { packet: Buffer; attempts: number }>()
   #which: 1 | 2 = 1
   #sequence: number
+  /** It sends in the clear, whatever its keys are. */
+  sendsClear = false
   /** What the listener knows it by. */
   listenerId = 0
 
@@ -226,7 +228,7 @@ export class SrtCaller {
     const head = Buffer.alloc(16)
     head.writeUInt32BE(sequence, 0)
     head.writeUInt32BE(this.listenerId, 12)
-    const keys = this.#keys
+    const keys = this.sendsClear ? null : this.#keys
     head.writeUInt32BE((0xe000_0000 | ((keys === null ? 0 : this.#which) << 27)) >>> 0, 4)
     if (keys === null) return Buffer.concat([head, body])
     const key = this.#which === 1 ? keys.even : keys.odd

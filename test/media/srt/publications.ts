@@ -61,6 +61,8 @@ interface Terms {
   readonly limits?: Partial<SrtLimits>
   /** Opens the keys of callers who have some. */
   readonly passphrase?: string
+  /** It admits callers whose keys it has not opened. */
+  readonly opensNothing?: boolean
   readonly refuse?: (request: SrtRequest) => SrtAnswer | null
   /** What the decision waits for. */
   readonly until?: Promise<void>
@@ -69,7 +71,7 @@ interface Terms {
 
 /** A listener that admits every publisher that `refuse` does not refuse. */
 export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
-  const { limits, passphrase = '', refuse, until, log = silentLog } = terms
+  const { limits, passphrase = '', opensNothing = false, refuse, until, log = silentLog } = terms
   const publications: Publication[] = []
   const listener = await startSrt({
     host: '127.0.0.1',
@@ -83,7 +85,7 @@ export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
       await until
       const refusal = refuse?.(request) ?? null
       if (refusal !== null) return refusal
-      if (request.unlock && !(await request.unlock(passphrase))) {
+      if (request.unlock && !opensNothing && !(await request.unlock(passphrase))) {
         return { ok: false, status: 'The passphrase is wrong', reason: 'passphrase' }
       }
       const publication = new Publication(request)
