@@ -72,3 +72,24 @@ export class RtmpHandshake {
     return Buffer.concat([Buffer.from([VERSION]), s1, this.#received.subarray(1, 1 + BLOCK_BYTES)])
   }
 }
+
+/** What a client sends and reads. The answer to C0 and C1 is S0, S1 and S2; C2 repeats S1. */
+export class ClientHandshake {
+  /** C0 and C1. */
+  readonly opening: Buffer
+  #received = Buffer.alloc(0)
+
+  constructor(random: Random) {
+    this.opening = Buffer.concat([Buffer.from([VERSION]), Buffer.alloc(8), random.bytes(BLOCK_BYTES - 8)])
+  }
+
+  /** C2, and the bytes after the handshake; null while it is incomplete. Refused with a sentence; do not push again then. */
+  push(data: Buffer): Result<{ readonly reply: Buffer; readonly rest: Buffer } | null, string> {
+    this.#received = Buffer.concat([this.#received, data])
+    const version = this.#received[0] ?? VERSION
+    if (version !== VERSION) return err(`The target does not speak RTMP: its answer begins with ${version}`)
+    const end = 1 + 2 * BLOCK_BYTES
+    if (this.#received.length < end) return ok(null)
+    return ok({ reply: this.#received.subarray(1, 1 + BLOCK_BYTES), rest: this.#received.subarray(end) })
+  }
+}

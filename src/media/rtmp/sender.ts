@@ -1,0 +1,327 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { amfObject, type AmfValue } from './amf0.ts'
+import { ChunkReader } from './chunkReader.ts'
+import { type RtmpCommand, readCommand } from './commands.ts'
+import { describeTracks, frameMessage, refuseTracks } from './flvWriter.ts'
+import { ClientHandshake } from './handshake.ts'
+import { MediaQueue } from './mediaQueue.ts'
+import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+
+/** From the connection to the permission to publish. */
+const OPENING_MS = 10_000
+/** How long a target may leave media unread. */
+const STUCK_MS = 10_000
+/** Answers are short. */
+const MAX_ANSWER_BYTES = 65_536
+const MAX_CHUNK_STREAMS = 32
+/** With the 128 bytes that RTMP begins with, headers would be 1% of the media. */
+const CHUNK_BYTES = 4096
+const CHUNK_STREAMS = { control: 2, command: 3, [MESSAGE.audio]: 4, [MESSAGE.video]: 6 } as const
+/** Acknowledgements are not sent more often. */
+const SMALLEST_WINDOW = 65_536
+const REASON_MAX = 200
+
+/** The transactions of the commands whose answers count. */
+const CONNECT = 1
+const CREATE_STREAM = 4
+const BAD_NAME = 'NetStream.Publish.BadName'
+const REFUSALS = new Set([BAD_NAME, 'NetStream.Publish.Denied', 'NetConnection.Connect.Rejected'])
+
+/** How it ended, unless by `end`. `message` is a sentence for people, without the key. */
+export type SenderEnd =
+  /** `isInUse`: perhaps another connection has the key. */
+  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
+  | { readonly kind: 'lost'; readonly message: string }
+  | { readonly kind: 'unsuitable'; readonly message: string }
+
+export interface SenderOptions {
+  /** Connected, and encrypted for `rtmps`. */
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly random: Random
+  /** Without a slash before or after it. */
+  readonly app: string
+  /** The address with the application. */
+  readonly url: string
+  readonly key: string
+  /** Subscribe it to the feed now. Called once at most. */
+  readonly ready: () => void
+  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
+  readonly accepted: () => void
+  /** Called once, and not after `end`. */
+  readonly ended: (how: SenderEnd) => void
+}
+
+type State = 'shaking' | 'opening' | 'publishing' | 'over'
+
+/**
+ * Publishes one feed to another server: our half of an RTMP client. It takes frames without ever waiting: what a slow target
+ * leaves unread waits in a queue, and when that is full it goes on with the next keyframe.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `shaking` | the handshake | `opening` when the target has answered it |
+ * | `opening` | connect, createStream and publish, each after the answer to the one before it | `publishing` |
+ * | `publishing` | frames are sent as they come | |
+ * | `over` | the socket is closed, or closes with its last byte | |
+ *
+ * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` lead to `over` from
+ * each. Frames before `publishing` are ignored.
+ */
+export class RtmpSender implements FrameSink {
+  readonly #options: SenderOptions
+  readonly #handshake: ClientHandshake
+  readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #queue = new MediaQueue()
+  #state: State = 'shaking'
+  #deadline: number
+  #streamId = 0
+  #window = SMALLEST_WINDOW
+  #acknowledged = 0
+  #tracks: readonly TrackInfo[] = []
+  /** What is sent next is described first: at the beginning, after a change, and after a gap. */
+  #isDescribed = false
+  /** The decode time that is 0 for the target. */
+  #beginUs: number | null = null
+  #isBlocked = false
+  /** Frames were dropped: it goes on with the next keyframe. */
+  #isSkipping = false
+  #dropped = 0
+
+  constructor(options: SenderOptions) {
+    const { socket, clock, random } = options
+    this.#options = options
+    this.#deadline = clock.monotonic() + OPENING_MS
+    this.#handshake = new ClientHandshake(random)
+    socket.on('data', (data: Buffer) => this.#received(data))
+    socket.on('drain', () => this.#drained())
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#lose('The target closed the connection'))
+    socket.write(this.#handshake.opening)
+  }
+
+  /** Of the connection, in both directions. */
+  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
+    const { bytesRead, bytesWritten } = this.#options.socket
+    return { bytesIn: bytesRead, bytesOut: bytesWritten }
+  }
+
+  /** What the target has not read, as far as we hold it. */
+  get waitingBytes(): number {
+    return this.#queue.bytes + this.#options.socket.writableLength
+  }
+
+  /** Messages that the target was too slow for. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Called every second: ends a connection that stands still. @param nowMs monotonic */
+  tick(nowMs: number): void {
+    if (this.#state === 'over') return
+    if (this.#state !== 'publishing' && nowMs >= this.#deadline) this.#lose('The target did not answer in time')
+    else if (this.#isBlocked && nowMs >= this.#deadline) this.#lose('The target does not read what it is sent')
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    if (this.#state !== 'publishing') return
+    const refusal = refuseTracks(tracks)
+    if (refusal !== null) return this.#over({ kind: 'unsuitable', message: refusal })
+    const isFirst = this.#tracks.length === 0
+    this.#tracks = tracks
+    this.#isDescribed = false
+    if (isFirst && tracks.length > 0) this.#options.accepted()
+  }
+
+  frame(frame: Frame): void {
+    if (this.#state !== 'publishing') return
+    if (this.#isSkipping && !this.#begins(frame)) {
+      this.#dropped++
+      return
+    }
+    this.#isSkipping = false
+    const timestamp = this.#timestampOf(frame)
+    if (!this.#isDescribed) {
+      this.#isDescribed = true
+      this.#push(...describeTracks(this.#tracks, this.#streamId, timestamp))
+    }
+    this.#push(frameMessage(frame, this.#streamId, timestamp))
+  }
+
+  /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
+  end(): void {
+    if (this.#state === 'over') return
+    const { socket, key } = this.#options
+    if (this.#state === 'publishing' && !this.#isBlocked) {
+      this.#send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, key))
+      this.#send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
+    }
+    this.#state = 'over'
+    this.#queue.clear()
+    if (this.#isBlocked) socket.destroy()
+    else socket.destroySoon()
+  }
+
+  #begins({ kind, key }: Frame): boolean {
+    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
+  }
+
+  /** Audio that is a little older than the keyframe is sent as if it came with it. */
+  #timestampOf({ decodeTimeUs }: Frame): number {
+    this.#beginUs ??= decodeTimeUs
+    return Math.max(0, Math.floor(decodeTimeUs / 1000) - Math.floor(this.#beginUs / 1000)) % 2 ** 32
+  }
+
+  #push(...messages: readonly Message[]): void {
+    for (const message of messages) {
+      if (!this.#isBlocked && this.#queue.length === 0) this.#send(message)
+      else if (!this.#queue.push(message)) return this.#skip()
+    }
+  }
+
+  #skip(): void {
+    this.#dropped += this.#queue.length + 1
+    this.#queue.clear()
+    this.#isSkipping = true
+    this.#isDescribed = false
+  }
+
+  #drained(): void {
+    this.#isBlocked = false
+    while (!this.#isBlocked && this.#state === 'publishing') {
+      const message = this.#queue.shift()
+      if (message === undefined) return
+      this.#send(message)
+    }
+  }
+
+  #send(message: Message): void {
+    const { socket, clock } = this.#options
+    if (!socket.writable) return
+    const chunkStreamId = chunkStreamOf(message.type)
+    if (socket.write(writeMessage(message, { chunkStreamId, chunkBytes: CHUNK_BYTES })) || this.#isBlocked) return
+    this.#isBlocked = true
+    if (this.#state === 'publishing') this.#deadline = clock.monotonic() + STUCK_MS
+  }
+
+  #received(data: Buffer): void {
+    if (this.#state === 'over') return
+    const rest = this.#state === 'shaking' ? this.#shakeHands(data) : data
+    if (rest === null) return
+    const messages = this.#reader.push(rest)
+    if (!messages.ok) return this.#lose(`The answer of the target is not RTMP: ${messages.error}`)
+    for (const message of messages.value) this.#obey(message)
+    this.#acknowledge()
+  }
+
+  #shakeHands(data: Buffer): Buffer | null {
+    const step = this.#handshake.push(data)
+    if (!step.ok) {
+      this.#lose(step.error)
+      return null
+    }
+    if (step.value === null) return null
+    this.#state = 'opening'
+    this.#options.socket.write(step.value.reply)
+    this.#connect()
+    return step.value.rest
+  }
+
+  #connect(): void {
+    const { app, url } = this.#options
+    this.#send(controlMessage(MESSAGE.setChunkSize, CHUNK_BYTES))
+    const facts = amfObject({ app, type: 'nonprivate', flashVer: 'FMLE/3.0 (compatible; Sluice)', tcUrl: url })
+    this.#send(commandMessage(0, 'connect', CONNECT, facts))
+  }
+
+  #obey(message: Message): void {
+    const { type, payload } = message
+    if (this.#state === 'over') return
+    if (type === MESSAGE.windowSize && payload.length >= 4) {
+      this.#window = Math.max(SMALLEST_WINDOW, payload.readUInt32BE(0))
+    }
+    if (type === MESSAGE.userControl && payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest) {
+      this.#send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
+    }
+    if (type !== MESSAGE.command && type !== MESSAGE.commandAmf3) return
+    const command = readCommand(message)
+    if (command.ok) this.#answered(command.value)
+  }
+
+  #acknowledge(): void {
+    const { bytesRead } = this.#options.socket
+    if (this.#state === 'over' || bytesRead - this.#acknowledged < this.#window) return
+    this.#acknowledged = bytesRead
+    this.#send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
+  }
+
+  #answered({ name, transaction, parameters }: RtmpCommand): void {
+    if (name === 'onStatus') return this.#status(parameters[0])
+    const isAwaited = transaction === CONNECT || transaction === CREATE_STREAM
+    // Some servers do not know releaseStream and FCPublish, and take the stream all the same.
+    if (name === '_error' && isAwaited) return this.#status(parameters[0])
+    if (name !== '_result' || this.#state !== 'opening') return
+    if (transaction === CONNECT) this.#createStream()
+    else if (transaction === CREATE_STREAM) this.#publish(parameters[0])
+  }
+
+  #createStream(): void {
+    const { key } = this.#options
+    this.#send(commandMessage(0, 'releaseStream', 2, null, key))
+    this.#send(commandMessage(0, 'FCPublish', 3, null, key))
+    this.#send(commandMessage(0, 'createStream', CREATE_STREAM, null))
+  }
+
+  #publish(streamId: AmfValue): void {
+    this.#streamId = typeof streamId === 'number' && Number.isInteger(streamId) ? streamId >>> 0 : 1
+    this.#send(commandMessage(this.#streamId, 'publish', 5, null, this.#options.key, 'live'))
+  }
+
+  #status(info: AmfValue): void {
+    const read = (name: string): string => {
+      const value = info instanceof Map ? (info as ReadonlyMap<string, AmfValue>).get(name) : undefined
+      return typeof value === 'string' ? value : ''
+    }
+    const [level, code] = [read('level'), read('code')]
+    if (code === 'NetStream.Publish.Start') return this.#begin()
+    if (level !== 'error' && !REFUSALS.has(code)) return
+    const message = `The target says: ${this.#withoutKey(read('description') || code || 'an error without a reason')}`
+    if (REFUSALS.has(code)) this.#over({ kind: 'refused', message, isInUse: code === BAD_NAME })
+    else this.#lose(message)
+  }
+
+  /** Targets repeat the key in their answers. */
+  #withoutKey(text: string): string {
+    const { key } = this.#options
+    const spellings = [key, encodeURIComponent(key), key.split('?', 1)[0] ?? key].filter((spelling) => spelling !== '')
+    const bare = spellings.reduce((left, spelling) => left.replaceAll(spelling, '••••'), text)
+    return bare.replaceAll(/\p{C}/gu, ' ').slice(0, REASON_MAX)
+  }
+
+  #begin(): void {
+    if (this.#state !== 'opening') return
+    this.#state = 'publishing'
+    this.#options.ready()
+  }
+
+  #lose(message: string): void {
+    this.#over({ kind: 'lost', message })
+  }
+
+  #over(how: SenderEnd): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#queue.clear()
+    this.#options.socket.destroy()
+    this.#options.ended(how)
+  }
+}
+
+/** Audio and video on chunk streams of their own, so that neither repeats the header of the other (RTMP 1.0 section 5.3). */
+const chunkStreamOf = (type: number): number => {
+  if (type === MESSAGE.audio || type === MESSAGE.video) return CHUNK_STREAMS[type]
+  return type < MESSAGE.audio ? CHUNK_STREAMS.control : CHUNK_STREAMS.command
+}

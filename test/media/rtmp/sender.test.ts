@@ -1,0 +1,298 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import { Hub } from '../../../src/media/hub.ts'
+import { amfObject } from '../../../src/media/rtmp/amf0.ts'
+import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
+import { commandMessage, writeMessage } from '../../../src/media/rtmp/messages.ts'
+import { RtmpSender, type SenderEnd } from '../../../src/media/rtmp/sender.ts'
+import { silentLog } from '../../support/log.ts'
+import { until } from '../../support/until.ts'
+import { AAC_CONFIG, AVC_CONFIG } from './media.ts'
+import { LIMITS, listenFor, type Place, Publication } from './publications.ts'
+
+const KEY = 'live_0123-secret'
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
+const AUDIO: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }
+
+/** One NAL unit with the number of the picture. @param bytes of it */
+function picture(timeUs: number, { key = false, bytes = 100, delayUs = 0 } = {}): Frame {
+  const data = Buffer.alloc(4 + bytes, key ? 0x65 : 0x41)
+  data.writeUInt32BE(bytes)
+  data.writeUInt32BE(timeUs / 40_000, 5)
+  return { kind: 'video', timeUs: timeUs + delayUs, decodeTimeUs: timeUs, key, data }
+}
+
+const sound = (timeUs: number): Frame => ({
+  kind: 'audio',
+  timeUs,
+  decodeTimeUs: timeUs,
+  key: true,
+  data: Buffer.alloc(50, 0x21),
+})
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function target(...given: Parameters<typeof listenFor>): Promise<Place> {
+  const place = await listenFor(...given)
+  closing.push(() => place.stop())
+  return place
+}
+
+/** A server of which the test decides what it answers. */
+async function foreign(serve: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+interface Sending {
+  readonly sender: RtmpSender
+  readonly hub: Hub
+  readonly ends: SenderEnd[]
+  readonly accepted: () => boolean
+}
+
+/** Sends a hub to a port. */
+async function send(port: number, clock = systemClock, key = KEY): Promise<Sending> {
+  const socket = connect(port, '127.0.0.1')
+  closing.push(() => socket.destroy())
+  await once(socket, 'connect')
+  const [hub, ends] = [new Hub(), [] as SenderEnd[]]
+  let isAccepted = false
+  const sender: RtmpSender = new RtmpSender({
+    socket,
+    clock,
+    random: systemRandom,
+    app: 'app',
+    url: `rtmp://127.0.0.1:${port}/app`,
+    key,
+    ready: () => {
+      isAccepted = true
+      hub.subscribe(sender)
+    },
+    accepted: () => undefined,
+    ended: (how) => ends.push(how),
+  })
+  return { sender, hub, ends, accepted: () => isAccepted }
+}
+
+describe('a sender', () => {
+  test('publishes a feed as it is: its tracks, and each frame with its times', async () => {
+    const { port, publications } = await target()
+    const { hub, accepted, sender, ends } = await send(port)
+    hub.tracks([VIDEO, AUDIO])
+    hub.frame(picture(5_000_000, { key: true, bytes: 20_000, delayUs: 80_000 }))
+    await until(accepted)
+    hub.frame(sound(5_010_000))
+    hub.frame(picture(5_040_000, { delayUs: 40_000 }))
+    hub.end()
+    const got = await until(() => publications[0]?.reason !== null && publications[0])
+    expect(got.request).toMatchObject({ app: 'app', name: KEY })
+    expect(got.trackLists.at(-1)).toMatchObject([
+      { codec: 'h264', width: 320, height: 240, config: AVC_CONFIG },
+      { codec: 'aac', sampleRate: 44_100, channels: 2, config: Uint8Array.from(AAC_CONFIG) },
+    ])
+    const facts = got.frames.map(({ kind, key, timeUs, decodeTimeUs, data }) => [
+      kind,
+      key,
+      decodeTimeUs,
+      timeUs,
+      data.length,
+    ])
+    expect(facts).toEqual([
+      ['video', true, 0, 80_000, 20_004],
+      ['audio', true, 10_000, 10_000, 50],
+      ['video', false, 40_000, 80_000, 104],
+    ])
+    expect([got.reason, ends]).toEqual(['left', []])
+    expect(sender.bytes.bytesOut).toBeGreaterThan(20_000)
+  })
+
+  test('begins again at 0, from a keyframe, however long the feed runs', async () => {
+    const { port, publications } = await target()
+    const first = await send(port)
+    first.hub.tracks([VIDEO])
+    first.hub.frame(picture(3_600_000_000, { key: true }))
+    await until(first.accepted)
+    const got = await until(() => publications[0]?.frames.length === 1 && publications[0])
+    expect(got.frames[0]).toMatchObject({ key: true, decodeTimeUs: 0 })
+  })
+
+  test('describes changed tracks before their first frame', async () => {
+    const { port, publications } = await target()
+    const { hub, accepted } = await send(port)
+    hub.tracks([VIDEO])
+    await until(accepted)
+    hub.frame(picture(0, { key: true }))
+    hub.tracks([VIDEO, AUDIO])
+    hub.frame(picture(40_000, { key: true }))
+    const got = await until(() => publications[0]?.frames.length === 2 && publications[0])
+    expect(got.trackLists.map((tracks) => tracks.map(({ codec }) => codec))).toEqual([['h264'], ['h264', 'aac']])
+  })
+
+  test('that is refused says why, without the key', async () => {
+    const { port } = await target({}, ({ name }) => `There is no stream ${name}, nor ${encodeURIComponent(name)}`)
+    const { ends, accepted } = await send(port, systemClock, 'a+key/with=signs')
+    expect(await until(() => ends[0])).toEqual({
+      kind: 'refused',
+      message: 'The target says: There is no stream ••••, nor ••••',
+      isInUse: false,
+    })
+    expect(accepted()).toBe(false)
+  })
+
+  test('is told that its name is in use', async () => {
+    const { port } = await scripted('NetStream.Publish.BadName')
+    const { ends } = await send(port)
+    expect(await until(() => ends[0])).toMatchObject({ kind: 'refused', isInUse: true })
+  })
+
+  test('loses a target that goes away, once', async () => {
+    const place = await target()
+    const { ends, accepted, sender } = await send(place.port)
+    await until(accepted)
+    await place.stop()
+    expect(await until(() => ends[0])).toEqual({ kind: 'lost', message: 'The target closed the connection' })
+    sender.end()
+    sender.frame(picture(0))
+    expect(ends).toHaveLength(1)
+  })
+
+  test('ends when media comes that RTMP cannot carry, and names the codec', async () => {
+    const { port } = await target()
+    const { hub, ends, accepted } = await send(port)
+    await until(accepted)
+    hub.tracks([{ ...VIDEO, codec: 'vp8' }])
+    expect(ends).toEqual([{ kind: 'unsuitable', message: 'The video is VP8, and RTMP takes H.264' }])
+  })
+
+  test.each([
+    ['HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'does not speak RTMP'],
+    ['nothing', '', 'closed the connection'],
+  ])('loses a server that answers with %s', async (_what, answer, reason) => {
+    const port = await foreign((socket) => socket.end(answer))
+    const { ends } = await send(port)
+    expect(await until(() => ends[0])).toMatchObject({
+      kind: 'lost',
+      message: expect.stringContaining(reason) as string,
+    })
+  })
+
+  test('gives up a server that does not answer', async () => {
+    const clock = new ManualClock()
+    const { sender, ends } = await send(await foreign(() => undefined), clock)
+    sender.tick(clock.monotonic() + 9999)
+    expect(ends).toEqual([])
+    sender.tick(clock.monotonic() + 10_000)
+    expect(ends).toEqual([{ kind: 'lost', message: 'The target did not answer in time' }])
+  })
+
+  test('never throws at what a server answers', async () => {
+    for (let round = 0; round < 200; round++) {
+      const port = await foreign((socket) => {
+        const head = Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])
+        socket.end(Buffer.concat([head, systemRandom.bytes(round * 3)]))
+      })
+      const { ends } = await send(port)
+      expect((await until(() => ends[0])).kind).toBe('lost')
+    }
+  })
+})
+
+describe('a target that does not read', () => {
+  test('holds two seconds of media at most, and gets the rest from a keyframe on', async () => {
+    const { port, got, pause, resume } = await pausing()
+    const { hub, sender, accepted } = await send(port)
+    hub.tracks([VIDEO])
+    await until(accepted)
+    hub.frame(picture(0, { key: true }))
+    await until(() => got().frames.length === 1)
+    pause()
+    // 40 s of 25 pictures a second, with a keyframe each second: 20 Mbit/s.
+    for (let at = 1; at < 1000; at++) hub.frame(picture(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
+    expect(sender.dropped).toBeGreaterThan(800)
+    const heldBytes = sender.waitingBytes
+    expect(heldBytes).toBeLessThan(10_000_000)
+    resume()
+    await until(() => sender.waitingBytes === 0)
+    for (let at = 1000; at < 1100; at++) {
+      hub.frame(picture(at * 40_000, { key: at % 25 === 0 }))
+      await until(() => sender.waitingBytes === 0)
+    }
+    hub.end()
+    await until(() => got().reason !== null)
+    const { frames } = got()
+    // The server takes such fast media for a clock that jumps, so the pictures are told apart by their numbers.
+    const numbers = frames.map(({ data }) => Buffer.from(data).readUInt32BE(5))
+    const afterGap = frames.filter((_, at) => at > 0 && numbers[at] !== (numbers[at - 1] ?? 0) + 1)
+    expect(afterGap.length).toBeGreaterThan(0)
+    expect(afterGap.map(({ key }) => key)).not.toContain(false)
+    expect(numbers.at(-1)).toBe(1099)
+  })
+
+  test('is given up after ten seconds', async () => {
+    const clock = new ManualClock()
+    const { port, pause } = await pausing()
+    const { hub, sender, accepted, ends } = await send(port, clock)
+    hub.tracks([VIDEO])
+    await until(accepted)
+    pause()
+    for (let at = 0; at < 400; at++) hub.frame(picture(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
+    sender.tick(clock.monotonic() + 10_000)
+    expect(ends).toEqual([{ kind: 'lost', message: 'The target does not read what it is sent' }])
+  })
+})
+
+/** A server of ours whose socket can be paused. */
+async function pausing() {
+  let held: Socket | null = null
+  let publication: Publication | null = null
+  const port = await foreign((socket) => {
+    held = socket
+    new RtmpConnection({
+      socket,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+      limits: LIMITS,
+      publish: (request) => {
+        publication = new Publication(request)
+        return Promise.resolve(publication.answer())
+      },
+    })
+  })
+  const got = (): Publication => {
+    if (publication === null) throw new Error('nothing is published yet')
+    return publication
+  }
+  return { port, got, pause: () => held?.pause(), resume: () => held?.resume() }
+}
+
+/** A server that answers every command with a result, and `publish` with this status. */
+async function scripted(code: string): Promise<{ port: number }> {
+  const status = amfObject({ level: 'error', code, description: 'no' })
+  const answers = [
+    Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]),
+    writeMessage(commandMessage(0, '_result', 1, null, null)),
+    writeMessage(commandMessage(0, '_result', 4, null, 7)),
+    writeMessage(commandMessage(7, 'onStatus', 0, null, status)),
+  ]
+  return { port: await foreign((socket) => socket.write(Buffer.concat(answers))) }
+}
