@@ -172,6 +172,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     priority: null,
     hlsRenditions: [],
     hlsCodecs: 'h264',
+    restream: [],
     trackingId: null,
     addedAtMs: Date.now(),
     expiresAtMs: null,

@@ -120,7 +120,7 @@ export const LANES = {
     seconds: 60,
     workers: 2,
   },
-  // Behind nginx, Caddy and HAProxy, coturn, and the rules for Prometheus.
+  // Behind nginx, Caddy and HAProxy, nginx-rtmp as a target, coturn, and the rules for Prometheus.
   proxies: {
     files: ['test/proxies/*.test.ts'],
     needs: 'test',

@@ -16,6 +16,7 @@ import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
 import { LastUses } from '../services/lastUses.ts'
+import { RestreamUsage } from '../services/restreamUsage.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
@@ -24,6 +25,7 @@ import { storageUrl } from '../config/paths.ts'
 import { ConfigHolder, liveView } from '../config/holder.ts'
 import type { Config } from '../config/schema.ts'
 import type { Mac } from '../core/pages/cursor.ts'
+import type { TargetPolicy } from '../core/restream/targets.ts'
 import { SessionSlots } from '../core/sessions/slots.ts'
 import { checkTarget } from '../core/webhooks/target.ts'
 import { serviceJobs } from '../jobs/retention.ts'
@@ -179,10 +181,14 @@ const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' |
 const metersOf = (
   clock: Clock,
   sessions: SessionRegistry,
-): Pick<Context, 'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'mediaProcesses' | 'runStarts'> => ({
+): Pick<
+  Context,
+  'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'restreamUsage' | 'mediaProcesses' | 'runStarts'
+> => ({
   streamMeter: new StreamMeter({ clock, sessions }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
+  restreamUsage: new RestreamUsage(clock),
   mediaProcesses: new MediaProcesses(clock),
   runStarts: new Starts(),
 })
@@ -196,9 +202,10 @@ const cacheOptions = (now: () => Config, sealer: Sealer) => ({
 /** What commands need of the configuration, as it is at each use. */
 function settingsOf(
   now: () => Config,
-): Pick<Context, 'policy' | 'isProxy' | 'slots' | 'checkTarget' | 'channelSettings'> {
+): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'checkTarget' | 'channelSettings'> {
   return {
     policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters })),
+    targetPolicy: liveView(() => targetPolicyOf(now())),
     isProxy: liveAddressList(() => now().server.trustedProxies),
     slots: new SessionSlots(liveView(() => now().sessions)),
     checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
@@ -295,6 +302,17 @@ function srtPassphrasesWith([sealing, ...others]: Keyring): Context['srtPassphra
 
 /** Shows servers that a request is from `sluice doctor` of their installation. */
 export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doctor')
+
+/** Only the names that the configuration has are known as ours; each dial checks the address that it leads to. */
+function targetPolicyOf(config: Config): TargetPolicy {
+  const urls = [config.server.publicUrl, config.server.nodeUrl, rtmpUrlOf(config)]
+  const hosts = new Set(urls.flatMap((url) => URL.parse(url)?.hostname.toLowerCase() ?? []))
+  const ports = new Set([config.rtmp.port, config.rtmp.tlsPort])
+  return {
+    allowPrivate: config.media.allowedNetworks.length > 0,
+    isOurs: (host, port) => hosts.has(host) && ports.has(port),
+  }
+}
 
 /** The address to which publishers push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>

@@ -38,6 +38,7 @@ import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
+import { startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
 import { useSplice } from './segmentMemory.ts'
@@ -83,6 +84,7 @@ const STOP_ORDER = [
   'reloads',
   ...([
     'sessions',
+    'restreams',
     'rtmp',
     'srt',
     'channels',
@@ -145,6 +147,9 @@ export async function startServing(
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const srt = await openSrt(app, ingest)
     if (srt) parts.add('srt', () => srt.stop())
+    const ownPorts = new Set([rtmp?.port, rtmp?.tlsPort].filter((port) => typeof port === 'number'))
+    const restreams = startRestreams(app, { ffmpeg, ownPorts })
+    parts.add('restreams', () => restreams.stop())
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready

@@ -15,6 +15,7 @@ import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
 import { provisionCommands } from './provision.ts'
 import { reloadCommand } from './reload.ts'
+import { restreamCommands } from './restream.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { sessionCommands } from './sessions.ts'
@@ -33,6 +34,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...credentialCommands,
   ...userCommands,
   ...tokenCommands,
+  ...restreamCommands,
   checkCommand,
   ...accessCommands,
   ...sessionCommands,

@@ -1,6 +1,7 @@
 import type { ActorIdentity } from '../core/actor.ts'
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
+import type { TargetPolicy } from '../core/restream/targets.ts'
 import type { Address } from '../core/access/address.ts'
 import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { ProbeSlate } from '../core/channels/slate.ts'
@@ -18,6 +19,7 @@ import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
+import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
@@ -59,6 +61,8 @@ export interface CommandContext {
 export interface AccessContext extends CommandContext {
   readonly cache: AccessCache
   readonly policy: AccessPolicy
+  /** Where publish tokens may send media on to. */
+  readonly targetPolicy: TargetPolicy
   /** ISO 3166-1 alpha-2 of an address; null when it is not known. */
   readonly countryOf: (address: Address) => string | null
   /** True when a country database is loaded; without one, country rules refuse or admit all addresses alike. */
@@ -90,6 +94,8 @@ export interface SessionContext extends AccessContext {
   readonly latestThumbnails: LatestThumbnails
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
+  /** What the targets of this node's feeds use. */
+  readonly restreamUsage: RestreamUsage
   /** What became of the media processes of this node. */
   readonly mediaProcesses: MediaProcesses
 }

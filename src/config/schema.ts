@@ -232,6 +232,16 @@ const schema = {
   },
   ...srt,
   ...packaging,
+  media: {
+    allowedNetworks: list({
+      live: true,
+      default: [],
+      allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
+      rule: addressOrNetwork,
+      about:
+        'Private networks in which publish tokens may have targets of `restream`; public addresses are always allowed.',
+    }),
+  },
   webrtc: {
     host: text({
       default: '',

@@ -1,6 +1,7 @@
 /** Every column with a sealed value. A value opens only in its own context. */
 export const SEALED_COLUMNS = {
   token: { table: 'tokens', column: 'value_sealed', context: 'token:value' },
+  restreamKey: { table: 'restream_keys', column: 'key_sealed', context: 'restream:key' },
   webhook: { table: 'webhooks', column: 'secret_sealed', context: 'webhook:secret' },
   ingest: { table: 'ingests', column: 'secret_sealed', context: 'ingest:secret' },
   distributionKey: { table: 'distribution_keys', column: 'key_sealed', context: 'distribution:key' },

@@ -33,6 +33,7 @@ export const sessionJobs = (
   { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
+  { name: 'write usage of restreams', everyMs: REPORT_MS, run: () => ctx.restreamUsage.write(ctx.store) },
   { name: 'report the load of this node', everyMs: FACTS_MS, run: () => node.report() },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {

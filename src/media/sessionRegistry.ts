@@ -17,6 +17,8 @@ export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
 export interface ActiveFeed extends FeedFacts {
   /** The publisher asks to be recorded, or else its token does. */
   readonly record: boolean
+  /** The publisher does not object to being sent on to the targets of its token. */
+  readonly restream: boolean
   /** The token asks for thumbnails. */
   readonly thumbnails: boolean
   /** Renditions that the token asks for in HLS, beside what the publisher sends. */
@@ -50,6 +52,8 @@ export interface ActiveSession {
   readonly slot: SessionSlot
   /** Whether the publisher asks to be recorded; null: its token says. */
   readonly record: boolean | null
+  /** The publisher asks not to be sent on to the targets of its token. */
+  readonly noRestream: boolean
   /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */

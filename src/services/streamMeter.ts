@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import type { FeedReading, StreamViewing } from '../core/streams/reading.ts'
-import type { ActiveFeed, SessionRegistry } from '../media/sessionRegistry.ts'
+import type { FeedReading, StreamViewing, TargetReading } from '../core/streams/reading.ts'
+import type { ActiveFeed, ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { FeedBytes, FeedReport, Store, Tx } from '../store/store.ts'
 import { FeedMeter } from './feedMeter.ts'
 import { ServedStream } from './servedStream.ts'
@@ -21,6 +21,8 @@ const WAITING_MAX = 10_000
  * sessions there are.
  */
 export class StreamMeter {
+  /** The targets of a feed. Set by what sends feeds on. */
+  targetsOf: (feedId: string) => readonly TargetReading[] = () => []
   readonly #clock: Clock
   readonly #sessions: SessionRegistry
   readonly #metered = new Map<string, Metered>()
@@ -59,7 +61,7 @@ export class StreamMeter {
     const metered = this.#metered.get(feedId)
     const entry = metered && this.#sessions.get(metered.feed.sessionId)
     if (!metered || !entry) return undefined
-    return { ...metered.meter.reading(entry), mostViewers: metered.meter.mostViewers }
+    return { ...this.#readingOf(metered, entry), mostViewers: metered.meter.mostViewers }
   }
 
   /** The viewers of a stream at this node, now. */
@@ -106,11 +108,17 @@ export class StreamMeter {
     return report === null || text === metered.written ? [] : [{ metered, report, text }]
   }
 
-  #reportOf({ feed, meter }: Metered): FeedReport | null {
+  #reportOf(metered: Metered): FeedReport | null {
+    const { feed, meter } = metered
     const entry = this.#sessions.get(feed.sessionId)
     if (!entry) return null
     const { mostViewers, bytesOut } = meter
-    return { feedId: feed.feedId, reading: JSON.stringify(meter.reading(entry)), mostViewers, bytesOut }
+    return { feedId: feed.feedId, reading: JSON.stringify(this.#readingOf(metered, entry)), mostViewers, bytesOut }
+  }
+
+  #readingOf({ feed, meter }: Metered, entry: ActiveSession): FeedReading {
+    const targets = this.targetsOf(feed.feedId)
+    return { ...meter.reading(entry), ...(targets.length === 0 ? {} : { targets }) }
   }
 
   /** A node that was given up has another id afterwards, and writes its rows again. */

@@ -25,6 +25,8 @@ import { OutboxReadVerbs } from './tables/outbox.ts'
 import { PasskeyReadVerbs } from './tables/passkeys.ts'
 import { RecordingReadVerbs } from './tables/recordings.ts'
 import { ReloadReadVerbs } from './tables/reloads.ts'
+import { RestreamHourReadVerbs } from './tables/restreamHours.ts'
+import { RestreamKeyReadVerbs } from './tables/restreamKeys.ts'
 import { RevocationReadVerbs } from './tables/revocations.ts'
 import { RunReadVerbs } from './tables/runs.ts'
 import { SchedulerReadVerbs } from './tables/schedulers.ts'
@@ -69,6 +71,8 @@ export const readsOf = nounsOf<Reads>({
   passkeys: PasskeyReadVerbs,
   recordings: RecordingReadVerbs,
   reloads: ReloadReadVerbs,
+  restreamHours: RestreamHourReadVerbs,
+  restreamKeys: RestreamKeyReadVerbs,
   revocations: RevocationReadVerbs,
   runs: RunReadVerbs,
   schedulers: SchedulerReadVerbs,

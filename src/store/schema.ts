@@ -66,6 +66,8 @@ const TABLES = {
     /** JSON: the renditions that a publish token asks for. */
     renditions: TEXT,
     hls_codecs: TEXT as HlsCodecs,
+    /** JSON: the targets of a publish token, without their keys. */
+    restream: TEXT,
     tracking_id: TEXT_OR_NULL,
     added_at_ms: NUMBER,
     expires_at_ms: NUMBER_OR_NULL,
@@ -81,6 +83,8 @@ const TABLES = {
   /** `ord` is dense: 1 to the number of bound addresses. */
   bindings: { token_id: NUMBER, ord: NUMBER, address: TEXT, first_used_at_ms: NUMBER, last_used_at_ms: NUMBER },
   revocations: { token_id: NUMBER, jti: TEXT, at_ms: NUMBER },
+  /** The keys of a token's targets. `ord` is their place in `restream` of the token, from 1. */
+  restream_keys: { id: SERIAL, token_id: NUMBER, ord: NUMBER, key_sealed: BYTES },
   /** One row for each token, which a trigger adds. 0: it was never used. */
   token_uses: { token_id: NUMBER, account_id: TEXT, kind: TEXT, last_used_at_ms: NUMBER },
   changes: {
@@ -248,6 +252,16 @@ const TABLES = {
     bytes_out: NUMBER,
     /** The part of `bytes_out` that caches sent. */
     cache_bytes: NUMBER,
+  },
+  /** By feed and hour: how long targets took media, and the bytes of their connections. */
+  restream_hourly: {
+    account_id: TEXT,
+    hour_ms: NUMBER,
+    stream_name: TEXT,
+    feed_id: TEXT,
+    live_ms: NUMBER,
+    bytes_in: NUMBER,
+    bytes_out: NUMBER,
   },
   /** How far each log of a cache is counted. */
   cache_logs: { id: TEXT, position: NUMBER, counted_at_ms: NUMBER },

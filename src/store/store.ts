@@ -25,7 +25,7 @@ import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
 import type { PeopleReads, PeopleTx } from './users.ts'
-import type { BindingReads, BindingTx, RevocationReads, RevocationTx, TokenReads, TokenTx } from './tokens.ts'
+import type { TokenNounReads, TokenNounTx } from './tokens.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -43,7 +43,16 @@ export type {
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
 export type { AcmeRenewal } from './acme.ts'
-export type { BoundAddress, StoredToken, TokenFilter, TokenListQuery } from './tokens.ts'
+export type {
+  BoundAddress,
+  RestreamHour,
+  RestreamHourQuery,
+  RestreamKeyReads,
+  RestreamSum,
+  StoredToken,
+  TokenFilter,
+  TokenListQuery,
+} from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './sessions.ts'
@@ -251,7 +260,7 @@ export interface SealedTx {
 }
 
 /** Reads return undefined for what does not exist; they do not throw for it. */
-export interface Reads extends ChannelReads, RunReads, PeopleReads {
+export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** Ordered by creation, then id. */
@@ -267,9 +276,6 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
   }
   attention: AttentionReads
   acme: AcmeReads
-  tokens: TokenReads
-  bindings: BindingReads
-  revocations: RevocationReads
   accessLog: AccessLogReads
   outbox: {
     /** Oldest first; for delivery and for tests. */
@@ -305,7 +311,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads {
 }
 
 /** The verbs in a transaction: they see what the transaction wrote. */
-export interface Tx extends ChannelTx, RunTx, PeopleTx {
+export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   acme: AcmeTx
   accounts: {
     insert(account: Account): Promise<void>
@@ -330,9 +336,6 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx {
     touch(id: number, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
-  tokens: TokenTx
-  bindings: BindingTx
-  revocations: RevocationTx
   changes: {
     /** Makes every node drop its cached entry after the commit. */
     append(change: Change & { atMs: number }): Promise<void>

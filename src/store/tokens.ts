@@ -1,4 +1,6 @@
+import type { Bytes } from '../core/sessions/types.ts'
 import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
+import type { UsageQuery } from './sessions.ts'
 
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {
@@ -33,7 +35,7 @@ export interface TokenFilter {
   expiresBeforeMs?: number
 }
 
-export interface TokenReads {
+interface TokenReads {
   get(id: number): Promise<StoredToken | undefined>
   findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
   /** One page by offset; ties are ordered by id. Costs the same near both ends. */
@@ -48,16 +50,61 @@ export interface TokenReads {
   ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
 }
 
-export interface BindingReads {
+interface BindingReads {
   /** In the order of binding. */
   list(tokenId: number): Promise<BoundAddress[]>
 }
 
-export interface RevocationReads {
+interface RevocationReads {
   list(tokenId: number): Promise<string[]>
 }
 
-export interface TokenTx {
+export interface RestreamKeyReads {
+  /** Sealed, in the order of the token's targets. */
+  list(tokenId: number): Promise<Uint8Array[]>
+}
+
+interface RestreamKeyTx extends RestreamKeyReads {
+  /** The token must be locked. */
+  replace(tokenId: number, keys: readonly Uint8Array[]): Promise<void>
+}
+
+/** What the targets of a feed used in an hour: the bytes of their connections. */
+export interface RestreamHour extends Bytes {
+  readonly accountId: string
+  readonly streamName: string
+  readonly feedId: string
+  readonly hourMs: number
+  /** How long they took media, added up. */
+  readonly liveMs: number
+}
+
+/** A query for sums of them. The time range is half open. */
+export interface RestreamHourQuery
+  extends Pick<UsageQuery, 'accountId' | 'fromMs' | 'untilMs' | 'slot' | 'streamNames' | 'limit'> {
+  readonly groupBy: readonly ('slotMs' | 'streamName')[]
+}
+
+/** A dimension that it was not grouped by is 0 or empty. */
+export interface RestreamSum extends Bytes {
+  readonly slotMs: number
+  readonly streamName: string
+  readonly liveMs: number
+}
+
+interface RestreamHourReads {
+  /** Sorted by `groupBy`. */
+  sum(query: RestreamHourQuery): Promise<RestreamSum[]>
+}
+
+interface RestreamHourTx extends RestreamHourReads {
+  /** Replaces the rows of these feeds and hours. */
+  put(hours: readonly RestreamHour[]): Promise<void>
+  /** Deletes at most `limit` rows of earlier hours; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
+}
+
+interface TokenTx {
   /** Gives the token this id or the next one, and version 1. Later tokens get larger ids. */
   insert(token: Omit<StoredToken, 'id' | 'version'>, id?: number): Promise<StoredToken>
   /** Reads and locks the row until the transaction ends. */
@@ -66,13 +113,13 @@ export interface TokenTx {
   lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
   /** Overwrites the whole row, `before`, which must be locked, and raises its version by one. */
   replace(token: StoredToken, before: Pick<StoredToken, 'streams'>): Promise<StoredToken>
-  /** Deletes the token with its streams, bindings and revocations. */
+  /** Deletes the token with its streams, targets, bindings and revocations. */
   delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
   /** Raises the last use of tokens that still exist; never lowers it. Their versions stay. */
   touch(uses: readonly { id: number; atMs: number }[]): Promise<void>
 }
 
-export interface BindingTx {
+interface BindingTx {
   /**
    * Binds `address` unless `limit` others are bound. Exact under any concurrency and with many nodes.
    * `changed`: the token has another version than the one that was evaluated, or is deleted: evaluate again.
@@ -91,9 +138,27 @@ export interface BindingTx {
   touch(uses: readonly { tokenId: number; address: string; atMs: number }[]): Promise<void>
 }
 
-export interface RevocationTx {
+interface RevocationTx {
   /** Idempotent. */
   add(tokenId: number, jti: string, atMs: number): Promise<void>
   count(tokenId: number): Promise<number>
   clear(tokenId: number): Promise<void>
+}
+
+/** Tokens and their parts. */
+export interface TokenNounReads {
+  tokens: TokenReads
+  bindings: BindingReads
+  restreamHours: RestreamHourReads
+  restreamKeys: RestreamKeyReads
+  revocations: RevocationReads
+}
+
+/** The same in a transaction. */
+export interface TokenNounTx {
+  tokens: TokenTx
+  bindings: BindingTx
+  restreamHours: RestreamHourTx
+  restreamKeys: RestreamKeyTx
+  revocations: RevocationTx
 }

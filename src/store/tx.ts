@@ -27,6 +27,8 @@ import { PasskeyTxVerbs } from './tables/passkeys.ts'
 import { ProvisionedTxVerbs } from './tables/provisioned.ts'
 import { RecordingTxVerbs } from './tables/recordings.ts'
 import { ReloadTxVerbs } from './tables/reloads.ts'
+import { RestreamHourTxVerbs } from './tables/restreamHours.ts'
+import { RestreamKeyTxVerbs } from './tables/restreamKeys.ts'
 import { RevocationTxVerbs } from './tables/revocations.ts'
 import { RunTxVerbs } from './tables/runs.ts'
 import { SchedulerTxVerbs } from './tables/schedulers.ts'
@@ -73,6 +75,8 @@ export const txOf = nounsOf<Tx>({
   provisioned: ProvisionedTxVerbs,
   recordings: RecordingTxVerbs,
   reloads: ReloadTxVerbs,
+  restreamHours: RestreamHourTxVerbs,
+  restreamKeys: RestreamKeyTxVerbs,
   revocations: RevocationTxVerbs,
   runs: RunTxVerbs,
   schedulers: SchedulerTxVerbs,

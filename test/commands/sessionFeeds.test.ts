@@ -109,6 +109,16 @@ describe.each(testedStores())('events of feeds and viewers on %s', (engine) => {
     },
   )
 
+  it.each([true, false])('are not sent on to targets if their publisher does not want it: %s', async (noRestream) => {
+    const { token } = await makeToken(at, 'publish')
+    const attempt = { ...attemptOf({ presented: token }), action: 'publish' as const }
+    const request = { sourceId: null, noRestream, cut: async () => undefined }
+    const admitted = await admitPublisher(at.ctx, attempt, request)
+    if (!admitted.ok) throw new Error(admitted.message)
+    expect((await goLive(at.ctx, admitted.session.id, silentMedia))?.restream).toBe(!noRestream)
+    await close(admitted.session)
+  })
+
   it('end a lost publisher at its last media, not when it was given up', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session } = await publish(at, { presented: token })

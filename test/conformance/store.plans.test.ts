@@ -31,7 +31,8 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     account_id: `'${accountId}'`,
     kind: `case when i % 2 = 0 then 'publish' else 'subscribe' end`,
     label: `'label-' || i`,
-    ...columns(`streams allowed_origins allowed_ip_addresses allowed_countries denied_countries renditions`, `'[]'`),
+    ...columns('streams allowed_origins allowed_ip_addresses renditions restream', `'[]'`),
+    ...columns('allowed_countries denied_countries', `'[]'`),
     hls_codecs: `'h264'`,
     ...columns(
       `has_patterns is_active bind_ips_on_usage end_sessions_on_update end_at_expiry subscribe_requires_auth record
@@ -116,6 +117,12 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     token_id: 'i',
     ...columns('tracking_id country', `''`),
     ...columns('bytes_in bytes_out cache_bytes', '1'),
+  },
+  restream_hourly: {
+    ...of,
+    hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000`,
+    feed_id: `'feed-' || i`,
+    ...columns('live_ms bytes_in bytes_out', '1'),
   },
   channels: {
     id: `'ch-' || i`,
@@ -228,6 +235,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['old deliveries', ({ tx }) => tx.deliveries.prune(NOW, 100)],
   ['old sessions and feeds', ({ tx }) => tx.sessions.prune(NOW, 100)],
   ['old usage', ({ tx }) => tx.usage.prune(NOW - 7_200_000, 100)],
+  ['old usage of restreams', ({ tx }) => tx.restreamHours.prune(NOW - 7_200_000, 100)],
   ['old runs', ({ tx }) => tx.runs.prune(NOW, 100)],
   ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],
 ]

@@ -138,6 +138,39 @@ export function streamsSuite(stores: Stores): void {
     expect(await sum()).toHaveLength(1)
   })
 
+  test('hours of restreams are replaced by feed, summed, and pruned', async () => {
+    const [accountId, theirs] = [newAccount(), newAccount()]
+    const hour = 3_600_000
+    const day = 24 * hour
+    const row = (over: object = {}) => ({
+      accountId,
+      streamName: 'a',
+      feedId: 'f1',
+      hourMs: day,
+      liveMs: 1000,
+      bytesIn: 2,
+      bytesOut: 3,
+      ...over,
+    })
+    const put = (...rows: ReturnType<typeof row>[]) => write((tx) => tx.restreamHours.put(rows))
+    const all = { accountId, fromMs: 0, untilMs: 9 * day, slot: 'hour' as const, groupBy: [] as const, limit: 100 }
+    const sum = (over: object = {}) => stores.other.read.restreamHours.sum({ ...all, ...over })
+    await put(row(), row({ feedId: 'f2', bytesOut: 6_000_000_000 }), row({ accountId: theirs }))
+    await put(row({ bytesOut: 5 }), row({ hourMs: day + hour, streamName: 'b' }))
+    await put()
+    expect(await sum()).toEqual([{ slotMs: 0, streamName: '', liveMs: 3000, bytesIn: 6, bytesOut: 6_000_000_008 }])
+    expect(await sum({ groupBy: ['streamName', 'slotMs'] })).toEqual([
+      { slotMs: day, streamName: 'a', liveMs: 2000, bytesIn: 4, bytesOut: 6_000_000_005 },
+      { slotMs: day + hour, streamName: 'b', liveMs: 1000, bytesIn: 2, bytesOut: 3 },
+    ])
+    expect(await sum({ groupBy: ['slotMs'], slot: 'day' })).toMatchObject([{ slotMs: day, bytesIn: 6 }])
+    expect(await sum({ streamNames: ['b'], groupBy: ['streamName'] })).toMatchObject([{ streamName: 'b', bytesIn: 2 }])
+    expect(await sum({ fromMs: day + 1 })).toMatchObject([{ bytesIn: 2 }])
+    expect(await sum({ untilMs: day })).toMatchObject([{ bytesIn: 0 }])
+    while ((await write((tx) => tx.restreamHours.prune(day + hour, 1))) > 0);
+    expect(await sum()).toMatchObject([{ bytesIn: 2 }])
+  })
+
   test('feeds that are over are paged, the last to end first, with what was counted of them', async () => {
     const accountId = newAccount()
     const sessionId = await publisher(accountId)

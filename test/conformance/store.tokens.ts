@@ -22,6 +22,10 @@ const anyToken = fc.record({
   ...mapFlags(TOKEN_FLAGS, () => fc.boolean()),
   hlsRenditions: fc.array(fc.record({ height: fc.nat(1080), bitrate: fc.nat(10_000_000) }), { maxLength: 4 }),
   hlsCodecs: fc.constantFrom('h264' as const, 'source' as const),
+  restream: fc.array(
+    fc.record({ url: text, label: text, enabled: fc.boolean(), transcode: fc.boolean(), shownKey: text }),
+    { maxLength: 4 },
+  ),
   priority: fc.option(fc.integer(), { nil: null }),
   trackingId: fc.option(text, { nil: null }),
   addedAtMs: time,
@@ -165,6 +169,24 @@ export function tokensSuite(stores: Stores): void {
         { id: both.id, secured: false, exact: true, patterns: ['cam-.*', 'mic-.*'] },
         { id: pattern.id, secured: false, exact: false, patterns: ['.*'] },
       ])
+    })
+  })
+
+  describe('keys of targets', () => {
+    test('are read in their order, replaced together, and deleted with their token', async () => {
+      const { id, ...token } = await insert(stores.store, same)
+      const other = await insert(stores.store, same)
+      const [a, b] = [Uint8Array.of(1, 2), Uint8Array.of(3)]
+      const keys = () => stores.other.read.restreamKeys.list(id)
+      await stores.store.transaction(async (tx) => {
+        await tx.restreamKeys.replace(other.id, [b])
+        await tx.restreamKeys.replace(id, [b, a, b])
+      })
+      expect(await keys()).toEqual([b, a, b])
+      await stores.store.transaction((tx) => tx.restreamKeys.replace(id, [a]))
+      expect(await keys()).toEqual([a])
+      await stores.store.transaction((tx) => tx.tokens.delete({ ...token, id }))
+      expect([await keys(), await stores.other.read.restreamKeys.list(other.id)]).toEqual([[], [b]])
     })
   })
 

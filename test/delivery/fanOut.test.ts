@@ -7,7 +7,14 @@ import { clock, outgoing, random } from './support/outgoing.ts'
 const { write, webhook, channelWebhook, store } = outgoing()
 const NOW = clock.now()
 const paused = { untilMs: NOW + 1000, reason: 'slow' }
-const hooks = { feeds: true, recording: false, thumbnail: false, transcoder: false, viewerConnection: false }
+const hooks = {
+  feeds: true,
+  recording: false,
+  thumbnail: false,
+  transcoder: false,
+  restream: false,
+  viewerConnection: false,
+}
 
 const turn = () => write((tx) => fanOut(tx, NOW, random))
 const append = (accountId: string, over: { type?: string; event?: string; data?: string; subject?: string } = {}) =>

@@ -148,7 +148,7 @@ describe('any JSON', () => {
   })
 })
 
-const noChange = { set: {}, addStreams: [], removeStreams: [], refreshToken: false }
+const noChange = { set: {}, restream: undefined, addStreams: [], removeStreams: [], refreshToken: false }
 
 describe('a valid body', () => {
   it('becomes rules whose record, sent again, gives the same rules', () => {

@@ -113,14 +113,20 @@ const PUBLISH: readonly ClientRequest[] = [
     method: 'POST',
     path: '/api/publish_token',
     body: { label: 'simple_token', streams: [stream('stream1', false)], geoCascade: cascade, restream },
-    refused: ['geoCascade', 'restream'],
+    refused: ['geoCascade'],
+  },
+  {
+    what: 'one stream, passed on to a platform',
+    method: 'POST',
+    path: '/api/publish_token',
+    body: { label: 'simple_token', streams: [stream('stream1', false)], restream },
   },
   {
     what: 'a pattern, passed on to regions and to a platform',
     method: 'POST',
     path: '/api/publish_token',
     body: { label: 'regex_token', streams: twoStreams, geoCascade: cascade, restream },
-    refused: ['geoCascade', 'restream'],
+    refused: ['geoCascade'],
   },
   {
     what: 'an hour, passed on to regions and to a platform',
@@ -133,7 +139,7 @@ const PUBLISH: readonly ClientRequest[] = [
       geoCascade: cascade,
       restream,
     },
-    refused: ['geoCascade', 'restream'],
+    refused: ['geoCascade'],
   },
   {
     what: 'a named cluster',
@@ -189,7 +195,6 @@ const PUBLISH: readonly ClientRequest[] = [
     method: 'PUT',
     path: '/api/publish_token/PUBLISH',
     body: { updateRestream: restream },
-    refused: ['updateRestream'],
   },
   {
     what: 'no address rules any more',

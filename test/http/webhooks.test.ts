@@ -16,6 +16,7 @@ const OFF = {
   isRecordingHooks: false,
   isThumbnailHooks: false,
   isTranscoderHooks: false,
+  isRestreamHooks: false,
   isViewerConnectionHooks: false,
   isClipHooks: false,
 }

@@ -30,6 +30,7 @@ const ALL = {
   isRecordingHooks: true,
   isThumbnailHooks: true,
   isTranscoderHooks: true,
+  isRestreamHooks: true,
   isViewerConnectionHooks: true,
 }
 
@@ -78,6 +79,7 @@ describe('a test event', () => {
     ['Media', 'recording', 'completed'],
     ['Recordings', 'recording', 'completed'],
     ['Transcoder', 'transcoder', 'started'],
+    ['Restream', 'restream', 'started'],
     ['ViewerConnection', 'viewerConnection', 'FirstViewerConnection'],
   ])('of type %s arrives, signed, and is in the log', async (testType, type, event) => {
     const webhook = await hook()
@@ -120,7 +122,9 @@ describe('a test event', () => {
   it('of an unknown type is a 404 that lists the types; an invalid body is a 400', async () => {
     const unknown = await test('Feed')
     expect(unknown.status).toBe(404)
-    expect(unknown.json.data.webhookType).toContain('Recordings, Thumbnail, Transcoder, Media, Feeds, ViewerConnection')
+    expect(unknown.json.data.webhookType).toContain(
+      'Recordings, Thumbnail, Transcoder, Media, Feeds, Restream, ViewerConnection',
+    )
     const wrong = await test('Feeds', { streamName: 7, stream: 'x' })
     expect(Object.keys(wrong.json.data.errors).sort()).toEqual(['stream', 'streamName'])
   })

@@ -26,6 +26,12 @@ export function findProgram(name: string, packages: readonly string[]): Program 
   return path === undefined ? null : { path, env: { ...process.env, LD_LIBRARY_PATH: libraries } }
 }
 
+/** The same for a file, such as a module of a program. @param path without the slash that it begins with */
+export function findFile(path: string, packages: readonly string[]): string | null {
+  const found = () => [`/${path}`, join(FOLDER, path)].find((one) => existsSync(one))
+  return found() ?? (unpack(packages) ? (found() ?? null) : null)
+}
+
 function unpack(packages: readonly string[]): boolean {
   mkdirSync(FOLDER, { recursive: true })
   const fetched = spawnSync('apt-get', ['download', '-qq', ...packages], { cwd: FOLDER, stdio: 'ignore' })

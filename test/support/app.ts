@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import type { LogLevel } from '../../src/base/log.ts'
+import type { Logger, LogLevel } from '../../src/base/log.ts'
 import type { PasswordCost } from '../../src/base/password.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
@@ -49,6 +49,8 @@ export interface AppSettings {
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
+  /** By default errors alone. */
+  log?: Logger
   setLogLevel?: (level: LogLevel) => void
   /** By default passwords are cheap. */
   passwordCost?: PasswordCost
@@ -56,7 +58,7 @@ export interface AppSettings {
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
 export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
-  const { flags = {}, clock, dataDir, engine, passwordCost = CHEAP_PASSWORDS } = settings
+  const { flags = {}, clock, dataDir, engine, log = silentLog, passwordCost = CHEAP_PASSWORDS } = settings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const load = (over: PartialConfig) =>
     loadConfig({
@@ -71,7 +73,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
     })
   const config = load(flags)
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: silentLog, passwordCost, ...(clock ? { clock } : {}) })
+  const app = await openApp({ config: config.value, log, passwordCost, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
   const actor = cliActor(account.id)

@@ -59,6 +59,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     bytes: { bytesIn: 0, bytesOut: 0 },
     written: { bytesIn: 0, bytesOut: 0 },
     record: null,
+    noRestream: false,
     ending: null,
   }
 }

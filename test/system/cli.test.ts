@@ -87,6 +87,29 @@ describe('a store of its own', () => {
     rmSync(own, { recursive: true })
   })
 
+  it('adds targets to a publish token and takes them away, and shows the end of their keys', async () => {
+    const own = newDirectory()
+    const within = (argv: string[], input = '') => command(['--data', own, ...argv], { input })
+    await within(['token', 'create', '--label', 'Studio', '--stream', 'studio'])
+    const youTube = 'rtmps://a.rtmps.youtube.com/live2'
+    const add = (url: string, key: string, ...more: string[]) =>
+      within(['restream', 'add', '1', url, ...more, '--json'], `${key}\n`)
+    await add(youTube, 'abcd-efgh-ijkl-mnop', '--label', 'YouTube')
+    const both = await add('rtmp://live.example.com/app', 'live_0123456789', '--transcode')
+    const shown = [
+      { url: youTube, key: '••••mnop', label: 'YouTube', enabled: true, transcode: false },
+      { url: 'rtmp://live.example.com/app', key: '••••789', label: '', enabled: true, transcode: true },
+    ]
+    expect(parsed(both.stdout)).toEqual(shown)
+    const refused = await add('srt://live.example.com:9000', 'live_0123456789')
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('srt:// is not built') })
+    expect(await within(['restream', 'sync', '1'])).toMatchObject({ status: 0, stdout: '' })
+    expect(parsed((await within(['restream', 'remove', '1', '1', '--json'])).stdout)).toEqual(shown.slice(1))
+    expect((await within(['restream', 'list', '1'])).stdout).toContain('••••789')
+    expect((await within(['restream', 'remove', '1', '2'])).status).toBe(1)
+    rmSync(own, { recursive: true })
+  })
+
   it('creates tokens, signs with them, checks them and revokes signed tokens', async () => {
     const hls = ['--rendition', '360:600000', '--rendition', '480:1200000', '--hls-codecs', 'source']
     const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure', ...hls)

@@ -62,6 +62,15 @@ const SAMPLES = {
     lowLatencyRtmp: true,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',
+    restream: [
+      {
+        url: 'rtmps://live.example.com/app',
+        key: 'live_0123456789',
+        label: 'Platform',
+        enabled: false,
+        transcode: true,
+      },
+    ],
   },
   subscribeTokens: {
     label: 'Guests',
@@ -74,6 +83,7 @@ const SAMPLES = {
     isFeedHooks: true,
     isMediaHooks: true,
     isRecordingHooks: true,
+    isRestreamHooks: true,
     isThumbnailHooks: true,
     isTranscoderHooks: true,
     isViewerConnectionHooks: true,

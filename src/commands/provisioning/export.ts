@@ -14,6 +14,7 @@ import type { Channel } from '../../core/channels/types.ts'
 import type { ChannelWebhook, Scheduler, StoredToken } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { schedulerRecord } from '../channels/schedules/schedulers.ts'
+import { openTargetKeys } from '../tokens/targetKeys.ts'
 import { shownToken } from '../tokens/tokenValue.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
 import { exportChannel } from './exportChannel.ts'
@@ -76,7 +77,8 @@ async function tokensOf(ctx: Context, accountId: string, kind: TokenKind): Promi
 }
 
 async function tokenThing(ctx: Context, token: StoredToken): Promise<Thing> {
-  const record = shownToken(ctx, token)
+  const keys = await openTargetKeys(ctx, ctx.store.read.restreamKeys, token.id)
+  const record = shownToken(ctx, token, keys)
   const { revokedBeforeMs } = token
   const jtis = await ctx.store.read.revocations.list(token.id)
   const bound = await ctx.store.read.bindings.list(token.id)

@@ -6,6 +6,7 @@ import type { TokenKind } from '../../core/tokens/types.ts'
 import { createToken } from '../tokens/createToken.ts'
 import { deleteToken } from '../tokens/deleteToken.ts'
 import { revokeSelfSigned } from '../tokens/revokeSelfSigned.ts'
+import { openTargetKeys } from '../tokens/targetKeys.ts'
 import { shownToken } from '../tokens/tokenValue.ts'
 import { updateToken } from '../tokens/updateToken.ts'
 import { chosenTokenId, isGone, type ItemProblems, problemsByPath, problemsOf, type ProvisionedKind } from './kind.ts'
@@ -24,7 +25,8 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
   async compare({ ctx, tx, actor }, id, { body, secret }) {
     const stored = await tx.tokens.lock(actor.accountId, kind, Number(id))
     if (stored === undefined) return null
-    const record = shownToken(ctx, stored)
+    const keys = await openTargetKeys(ctx, tx.restreamKeys, stored.id)
+    const record = shownToken(ctx, stored, keys)
     const changed = difference(without(body, TOKEN_CREATION), { ...LEFT_OUT, ...record })
     return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
   },

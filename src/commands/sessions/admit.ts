@@ -20,6 +20,8 @@ export interface SessionRequest {
   readonly sourceId: string | null
   /** Whether this broadcast is recorded; null or absent: as its token says. */
   readonly record?: boolean | null
+  /** True: this broadcast is not sent on to the targets of its token. */
+  readonly noRestream?: boolean
   /** True: another node redirected this client here, so this node does not redirect it again. */
   readonly isHandedOver?: boolean
   /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
@@ -271,6 +273,7 @@ function entryOf(
     session,
     cut: sessionRequest.cut,
     record: sessionRequest.record ?? null,
+    noRestream: sessionRequest.noRestream === true,
     slot,
     request,
     tokenHash: null,

@@ -33,6 +33,7 @@ export async function goLive(
   const feed: ActiveFeed = {
     ...facts,
     record: entry.record ?? token?.record === true,
+    restream: !entry.noRestream,
     thumbnails: token?.enableThumbnails === true,
     renditions: token?.hlsRenditions ?? [],
     hlsCodecs: token?.hlsCodecs ?? 'h264',

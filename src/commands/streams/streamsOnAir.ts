@@ -9,7 +9,7 @@ import {
   sumOfViewing,
   viewersOf,
 } from '../../core/streams/reading.ts'
-import type { StreamOnAir } from '../../core/streams/streamOnAir.ts'
+import { type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
@@ -92,6 +92,9 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
   const main = feeds.find(({ sourceId }) => sourceId === null) ?? feeds[0]
   const readings = new Map(feeds.map((feed) => [feed, readingOf(ctx, feed)]))
   const reading = readings.get(main)?.reading ?? null
+  const targets = [...readings].flatMap(([{ sourceId }, { reading: own }]) =>
+    (own?.targets ?? []).map((target) => targetOnAir(target, sourceId)),
+  )
   const { bitrateOut, ...viewersByProtocol } = viewing
   const viewers = viewersOf(viewing)
   return {
@@ -110,6 +113,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     secured: feeds.some(({ secured }) => secured),
     ...known(reading),
     health: reading?.health ?? ('steady' as const),
+    ...(targets.length === 0 ? {} : { restreams: targets }),
     viewers,
     viewersByProtocol,
     mostViewers: Math.max(viewers, ...[...readings.values()].map(({ mostViewers }) => mostViewers)),

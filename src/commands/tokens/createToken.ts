@@ -1,8 +1,9 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { readTokenCreate, type TokenRecord } from '../../core/tokens/rules.ts'
+import { readTokenCreate, refuseTargets, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
+import { sealTargetKeys } from './targetKeys.ts'
 import { newTokenValue, shownToken } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
@@ -26,7 +27,9 @@ export async function createToken(
 ): Promise<Result<TokenRecord, Failure>> {
   const read = readTokenCreate(kind, body)
   if (!read.ok) return err(invalid(read.error))
-  const { rules, expiresSeconds } = read.value
+  const { rules, restreamKeys, expiresSeconds } = read.value
+  const refused = refuseTargets(rules.restream, ctx.targetPolicy)
+  if (refused !== null) return err(invalid(refused))
   const nowMs = ctx.clock.now()
   const { valueHash, valueSealed } = newTokenValue(ctx, chosen.value ?? undefined)
   const draft = {
@@ -42,6 +45,7 @@ export async function createToken(
   }
   const token = await ctx.store.transaction(async (tx) => {
     const stored = await tx.tokens.insert(draft, chosen.id)
+    if (restreamKeys.length > 0) await tx.restreamKeys.replace(stored.id, sealTargetKeys(ctx, restreamKeys, []))
     await audit(tx, actor, nowMs, {
       action: `${kind}_token.create`,
       subject: String(stored.id),

@@ -24,9 +24,16 @@ export function openTokenValue(ctx: Pick<CommandContext, 'sealer'>, token: Pick<
   return opened.value.toString('ascii')
 }
 
-/** The record of a stored token, with its value. Throws as `openTokenValue` does. */
-export function shownToken(ctx: Pick<AccessContext, 'sealer' | 'srtPassphrases'>, token: StoredToken): TokenRecord {
+/**
+ * The record of a stored token, with its value. Throws as `openTokenValue` does.
+ * @param keys of its targets, which are shown in full then
+ */
+export function shownToken(
+  ctx: Pick<AccessContext, 'sealer' | 'srtPassphrases'>,
+  token: StoredToken,
+  keys?: readonly string[],
+): TokenRecord {
   const value = openTokenValue(ctx, token)
   const [passphrase] = token.displaySrtPassphrase ? ctx.srtPassphrases(value) : []
-  return toTokenRecord(token, value, passphrase)
+  return toTokenRecord(token, value, passphrase, keys)
 }

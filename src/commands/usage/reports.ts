@@ -3,7 +3,7 @@ import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { usageCsv } from '../../core/usage/csv.ts'
 import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../core/usage/query.ts'
 import * as report from '../../core/usage/report.ts'
-import type { UsageQuery } from '../../store/store.ts'
+import type { RestreamHourQuery, UsageQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { writeBytes } from '../sessions/count.ts'
 
@@ -13,6 +13,8 @@ const ROWS_MAX = 100_000
 /** A report: its parameters, the grouping of its sums, and the form of its rows. */
 export interface Report extends UsageParameters {
   readonly groupBy: UsageQuery['groupBy']
+  /** The grouping of what targets used. Absent: the report does not show it. */
+  readonly restreamsBy?: RestreamHourQuery['groupBy']
   readonly show: (rows: readonly report.UsageRow[], question: UsageQuestion) => unknown
 }
 
@@ -23,8 +25,13 @@ const streamNameOf = (row: report.UsageRow): string => row.streamName
 
 /** Every report under `/api/analytics`, by its path. */
 export const REPORTS = {
-  'account/total': { groupBy: [], show: (rows: Rows) => report.total(rows) },
-  'account/series': { groupBy: ['slot'], resolutions: ['Hour', 'Day', 'Month'], show: report.series },
+  'account/total': { groupBy: [], restreamsBy: [], show: (rows: Rows) => report.total(rows) },
+  'account/series': {
+    groupBy: ['slot'],
+    restreamsBy: ['slotMs'],
+    resolutions: ['Hour', 'Day', 'Month'],
+    show: report.series,
+  },
   'account/geo_total': { groupBy: ['country'], show: (rows: Rows) => ({ geo: report.byCountry(rows) }) },
   'account/geo_series': {
     resolutions: ['Hour', 'Day'],
@@ -36,12 +43,14 @@ export const REPORTS = {
   'streams/total': {
     names: 'streamNames',
     groupBy: ['streamName'],
+    restreamsBy: ['streamName'],
     show: (rows: Rows, { names }) => report.byName(rows, names, streamNameOf, report.total),
   },
   'streams/series': {
     names: 'streamNames',
     resolutions: ['Hour', 'Day'],
     groupBy: ['streamName', 'slot'],
+    restreamsBy: ['streamName', 'slotMs'],
     show: (rows: Rows, question) =>
       report.byName(rows, question.names, streamNameOf, (of) => report.series(of, question)),
   },
@@ -94,7 +103,10 @@ export async function analyse(
   query: Record<string, unknown>,
 ): Promise<Result<unknown, Failure>> {
   const found = await readRows(ctx, accountId, name, query)
-  return found.ok ? ok((REPORTS[name] as Report).show(found.value.rows, found.value.question)) : found
+  if (!found.ok) return found
+  const { rows, question } = found.value
+  const restreams = await readRestreams(ctx, accountId, REPORTS[name], question)
+  return ok((REPORTS[name] as Report).show([...rows, ...restreams], question))
 }
 
 /** The same as CSV. */
@@ -120,15 +132,35 @@ async function readRows(
   const question = read.value
   await writeBytes(ctx)
   const rows = await ctx.store.read.usage.sum({
-    accountId,
-    fromMs: question.fromMs,
-    untilMs: question.untilMs,
+    ...scopeOf(accountId, report, question),
     groupBy: report.groupBy,
-    slot: question.resolution === 'Hour' ? 'hour' : 'day',
-    ...(report.names ? { [report.names]: question.names } : {}),
     mediaOnly: question.mediaOnly,
-    limit: ROWS_MAX + 1,
   })
   if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))
   return ok({ rows, question })
 }
+
+/** What targets used, as rows beside those of publishers and viewers. They have feeds and hours, so there are fewer. */
+async function readRestreams(
+  ctx: SessionContext,
+  accountId: string,
+  shown: Report,
+  question: UsageQuestion,
+): Promise<report.UsageRow[]> {
+  const { restreamsBy: groupBy } = shown
+  if (groupBy === undefined) return []
+  await ctx.restreamUsage.write(ctx.store)
+  const sums = await ctx.store.read.restreamHours.sum({ ...scopeOf(accountId, shown, question), groupBy })
+  return sums.map(({ slotMs, streamName, ...restream }) => ({ ...BLANK, slotMs, streamName, restream }))
+}
+
+const BLANK = { trackingId: '', country: '', bytesIn: 0, bytesOut: 0 }
+
+const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, resolution }: UsageQuestion) => ({
+  accountId,
+  fromMs,
+  untilMs,
+  slot: resolution === 'Hour' ? ('hour' as const) : ('day' as const),
+  ...(shown.names ? { [shown.names]: names } : {}),
+  limit: ROWS_MAX + 1,
+})

@@ -27,8 +27,8 @@ export function refuseSource(type: IngestType, text: string, allowPrivate: boole
   return reason ?? (url.protocol === 'srt:' ? refuseSrt(url) : refuseRtmp(url))
 }
 
-/** The parser does not normalize hosts of unknown schemes, so unusual hosts are refused here. */
-function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
+/** As `refuseHost`. The parser does not normalize hosts of unknown schemes, so unusual ones are refused here. */
+export function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
   // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, but no user writes a host like that.
   if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'

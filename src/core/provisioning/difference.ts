@@ -1,8 +1,8 @@
 import type { ChangedSetting, ProvisionItem } from './types.ts'
 
 const HIDDEN = '(hidden)'
-/** A source may have a key in its address, and so may the target of a webhook. */
-const SECRET_SETTINGS: ReadonlySet<string> = new Set(['url', 'ingests', 'distributions'])
+/** A source may have a key in its address, and so may the target of a webhook. Targets of tokens have keys. */
+const SECRET_SETTINGS: ReadonlySet<string> = new Set(['url', 'ingests', 'distributions', 'restream'])
 
 /** The settings of `wanted` that the record has not, or not with this value. Settings that `wanted` lacks stay. */
 export function difference(wanted: Readonly<Record<string, unknown>>, record: object): ChangedSetting[] {

@@ -5,6 +5,8 @@ import { PROTOCOL_FACTS, type Protocol } from '../access/protocols.ts'
 export interface PublishingParameters {
   /** Whether this broadcast is recorded; null: as its token says. */
   readonly record: boolean | null
+  /** This broadcast is not sent on to the targets of its token. */
+  readonly noRestream: boolean
   /** The medium that is not taken of it; null: both are. */
   readonly without: 'audio' | 'video' | null
   /** The pictures of H.264 that get the time of their arrival; null: none. */
@@ -14,7 +16,13 @@ export interface PublishingParameters {
 }
 
 /** Of a publisher whose address has none. */
-export const NO_PARAMETERS: PublishingParameters = { record: null, without: null, utcTime: null, unknown: [] }
+export const NO_PARAMETERS: PublishingParameters = {
+  record: null,
+  noRestream: false,
+  without: null,
+  utcTime: null,
+  unknown: [],
+}
 
 interface Parameter {
   /** A switch may come without a value, a number of 0 asks for nothing, and a text is there with any value. */
@@ -38,8 +46,7 @@ const FRAMES: readonly Protocol[] = ['rtmp', 'srt']
 const PARAMETERS: Readonly<Record<string, Parameter>> = {
   record: { type: 'switch', effect: { record: true } },
   noRecord: { type: 'switch', effect: { record: false } },
-  // Nothing is sent on, so it asks for nothing.
-  noRestream: { type: 'switch', alias: 'norestream', effect: {} },
+  noRestream: { type: 'switch', alias: 'norestream', effect: { noRestream: true } },
   audioOnly: { type: 'switch', effect: { without: 'video' } },
   videoOnly: { type: 'switch', effect: { without: 'audio' } },
   noAudio: { type: 'switch', effect: { without: 'audio' } },

@@ -1,5 +1,21 @@
 import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
+import { type TargetStatus, TARGET_STATUSES } from '../restream/state.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
+
+/** A target of a feed, as the node of the feed sees it. */
+export interface TargetReading {
+  /** Its place in the list of the token, from 0. */
+  readonly index: number
+  readonly label: string
+  readonly url: string
+  readonly status: TargetStatus
+  /** Since when it has this status, epoch milliseconds. */
+  readonly sinceMs: number
+  /** When it is dialled again, epoch milliseconds; null: it is not. */
+  readonly retryAtMs: number | null
+  /** What is wrong, for people; null: nothing. */
+  readonly problem: string | null
+}
 
 /** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */
 export interface FeedReading {
@@ -16,6 +32,8 @@ export interface FeedReading {
   readonly bitrateLowest: number | null
   readonly bitrateHighest: number | null
   readonly health: StreamHealth
+  /** Absent: the feed has none. */
+  readonly targets?: readonly TargetReading[]
 }
 
 /** The viewers of a stream by protocol, at one node or at several. */
@@ -50,5 +68,12 @@ export function readStoredReading(text: string | null): FeedReading | null {
     bitrateLowest: figure('bitrateLowest'),
     bitrateHighest: figure('bitrateHighest'),
     health: STREAM_HEALTH.find((health) => health === part['health']) ?? 'steady',
+    ...(Array.isArray(part['targets']) ? { targets: part['targets'].filter(isTargetReading) } : {}),
   }
+}
+
+/** One with a status of a later version is left out. */
+function isTargetReading(stored: unknown): stored is TargetReading {
+  const statuses: readonly unknown[] = TARGET_STATUSES
+  return typeof stored === 'object' && stored !== null && 'status' in stored && statuses.includes(stored.status)
 }

@@ -1,7 +1,29 @@
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
-import type { FeedReading } from './reading.ts'
+import type { FeedReading, TargetReading } from './reading.ts'
 
 type Known = { readonly [K in keyof FeedReading]?: NonNullable<FeedReading[K]> }
+
+/** A target as the interface shows it. */
+export interface TargetOnAir extends Pick<TargetReading, 'index' | 'label' | 'url' | 'status'> {
+  readonly sourceId?: string
+  readonly since: string
+  readonly retryOn?: string
+  readonly problem?: string
+}
+
+export const targetOnAir = (
+  { index, label, url, status, sinceMs, retryAtMs, problem }: TargetReading,
+  sourceId: string | null,
+): TargetOnAir => ({
+  ...(sourceId === null ? {} : { sourceId }),
+  index,
+  label,
+  url,
+  status,
+  since: new Date(sinceMs).toISOString(),
+  ...(retryAtMs === null ? {} : { retryOn: new Date(retryAtMs).toISOString() }),
+  ...(problem === null ? {} : { problem }),
+})
 
 /** A stream on the air as the interface shows it. What is not known is absent. */
 export interface StreamOnAir
@@ -24,6 +46,8 @@ export interface StreamOnAir
   readonly tokenLabel?: string
   readonly secured: boolean
   readonly health: FeedReading['health']
+  /** Targets that its feeds are sent on to. Absent: none. */
+  readonly restreams?: readonly TargetOnAir[]
   readonly viewers: number
   readonly viewersByProtocol: Readonly<Record<ViewProtocol, number>>
   readonly mostViewers: number

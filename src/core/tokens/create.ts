@@ -5,10 +5,11 @@ import { canonicalList, canonicalStreams, checkCountries } from './canonical.ts'
 import { createHints } from './hints.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
+import { canonicalRestream, splitTargets } from './restream.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
-import type { TokenRules, TokenKind } from './types.ts'
+import type { TargetKeys, TokenRules, TokenKind } from './types.ts'
 
 const SCHEMAS = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
 
@@ -18,6 +19,7 @@ type CreateBody = Static<typeof CreatePublishToken> & Static<typeof CreateSubscr
 /** A token to be created. `expiresSeconds` counts from its creation; null: it never expires. */
 export interface NewToken {
   rules: TokenRules
+  restreamKeys: TargetKeys
   expiresSeconds: number | null
 }
 
@@ -25,13 +27,14 @@ export interface NewToken {
 export function readTokenCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
   const problems = new Problems()
   const reader = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as BodyReader<CreateBody>
-  const rules = readRules(kind, reader)
-  return problems.settle({ rules, expiresSeconds: reader.value('expires') ?? null })
+  const { restream, keys } = splitTargets(canonicalRestream(reader, 'restream') ?? [], [], problems)
+  const rules = { ...readRules(kind, reader), restream }
+  return problems.settle({ rules, restreamKeys: keys, expiresSeconds: reader.value('expires') ?? null })
 }
 
-function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
+function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRules, 'restream'> {
   const trackingId = body.value('tracking')?.trackingId ?? null
-  const rules: TokenRules = {
+  const rules: Omit<TokenRules, 'restream'> = {
     label: body.value('label') ?? '',
     streams: canonicalStreams(body, 'streams'),
     isActive: true,

@@ -2,7 +2,8 @@ import type { Result } from '../../base/result.ts'
 import type { StreamEntry } from '../access/streamName.ts'
 import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
 import { pickFlags, TOKEN_FLAGS } from './flags.ts'
-import { TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
+import { splitTargets } from './restream.ts'
+import { type TargetKeys, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
 /** What a new `bindIpsOnUsage` does to the addresses that are already bound. */
 export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; count: number }
@@ -10,6 +11,8 @@ export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; 
 /** The result of an update, to be written as a whole. */
 export interface PatchedToken {
   rules: TokenRules
+  /** Null: targets and keys stay. */
+  restreamKeys: TargetKeys | null
   refreshToken: boolean
   rebind: Rebind
 }
@@ -18,9 +21,12 @@ export interface PatchedToken {
 export function applyPatch(token: Token, patch: TokenPatch): Result<PatchedToken, FieldErrors> {
   const problems = new Problems()
   const streams = mergeStreams(token.streams, patch, problems)
-  const rules: TokenRules = { ...rulesOf(token), ...patch.set, streams }
+  const targets = patch.restream && splitTargets(patch.restream, token.restream, problems)
+  const restream = targets?.restream ?? token.restream
+  const rules: TokenRules = { ...rulesOf(token), ...patch.set, streams, restream }
   checkMergedCountries(rules, patch, problems)
-  return problems.settle({ rules, refreshToken: patch.refreshToken, rebind: rebindFor(token, patch) })
+  const restreamKeys = targets?.keys ?? null
+  return problems.settle({ rules, restreamKeys, refreshToken: patch.refreshToken, rebind: rebindFor(token, patch) })
 }
 
 /** Only the rules, listed one by one: the other stored fields (identity, dates, the sealed value) stay out. */
@@ -38,6 +44,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,
     hlsCodecs: token.hlsCodecs,
+    restream: token.restream,
     trackingId: token.trackingId,
   }
 }

@@ -6,17 +6,29 @@ import type { Token } from './types.ts'
  * A token as responses show it. Unset optional fields are absent.
  * @param value the credential itself, 64 lowercase hexadecimal characters
  * @param srtPassphrase if the token displays it
+ * @param keys of its targets, for files of provisioning; by default only their ends are shown
  */
-export function toTokenRecord(token: Token, value: string, srtPassphrase?: string): TokenRecord {
-  return token.kind === 'publish' ? toPublishRecord(token, value, srtPassphrase) : toSubscribeRecord(token, value)
+export function toTokenRecord(
+  token: Token,
+  value: string,
+  srtPassphrase?: string,
+  keys: readonly string[] = [],
+): TokenRecord {
+  return token.kind === 'publish' ? toPublishRecord(token, value, srtPassphrase, keys) : toSubscribeRecord(token, value)
 }
 
-function toPublishRecord(token: Token, value: string, srtPassphrase: string | undefined): PublishTokenRecord {
+function toPublishRecord(
+  token: Token,
+  value: string,
+  srtPassphrase: string | undefined,
+  keys: readonly string[],
+): PublishTokenRecord {
   return {
     ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: false as const }),
     ...pickFlags(PUBLISH_FLAGS, token),
     ...(srtPassphrase === undefined ? {} : { srtPassphrase }),
     ...NOT_BUILT,
+    restream: token.restream.map(({ shownKey, ...target }, at) => ({ ...target, key: keys[at] ?? shownKey })),
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
     ...(token.hlsCodecs === 'h264' ? {} : { hlsCodecs: token.hlsCodecs }),
@@ -42,7 +54,6 @@ const NOT_BUILT = {
   integrationId: 'None',
   drm: false,
   geoCascade: NO_CASCADE,
-  restream: [],
   encoderProfileId: null,
 } satisfies Partial<PublishTokenRecord>
 

@@ -13,6 +13,7 @@ export {
 export { applyPatch, type PatchedToken, type Rebind, rulesOf } from './patch.ts'
 export type { FieldErrors } from '../validation/problems.ts'
 export { type ListedTokenRecord, ownFields, toListedRecord, type TokenRecord, toTokenRecord } from './record.ts'
+export { refuseTargets } from './restream.ts'
 export { readSign, type SignRequest } from './sign.ts'
 export { readPatternTest, type PatternTest } from './patternTest.ts'
 export { readTokenUpdate } from './update.ts'

@@ -3,6 +3,8 @@ import { refTo } from '../validation/bodyReader.ts'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
+import { RESTREAM_TEXT, restreamBody, restreamRecord } from './restreamSchema.ts'
+import { flag, orNull } from './schemaParts.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -14,12 +16,6 @@ import { TOKEN_LIMITS as LIMITS } from './types.ts'
  */
 
 const closed = { additionalProperties: false } as const
-
-/** `null` means the default on create, and no change on update. */
-const nullable = <T extends TSchema>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
-
-const flag = (description: string) => Type.Optional(nullable(Type.Boolean(), description))
 
 const int32 = () => Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
 const streamName = () =>
@@ -88,16 +84,16 @@ const createCommon = () => ({
     description: 'What the token covers. Names are unique within a token.',
   }),
   expires: Type.Optional(
-    nullable(
+    orNull(
       Type.Integer({ minimum: 1, maximum: LIMITS.expiresMaxSeconds }),
       'Seconds from creation until the token expires; it cannot be changed later. Default: never.',
     ),
   ),
-  allowedOrigins: Type.Optional(nullable(origins(), ORIGINS_TEXT)),
-  allowedIpAddresses: Type.Optional(nullable(addresses(), ADDRESSES_TEXT)),
-  bindIpsOnUsage: Type.Optional(nullable(bindCount(), BIND_TEXT)),
-  allowedCountries: Type.Optional(nullable(countries(), ALLOWED_TEXT)),
-  deniedCountries: Type.Optional(nullable(countries(), DENIED_TEXT)),
+  allowedOrigins: Type.Optional(orNull(origins(), ORIGINS_TEXT)),
+  allowedIpAddresses: Type.Optional(orNull(addresses(), ADDRESSES_TEXT)),
+  bindIpsOnUsage: Type.Optional(orNull(bindCount(), BIND_TEXT)),
+  allowedCountries: Type.Optional(orNull(countries(), ALLOWED_TEXT)),
+  deniedCountries: Type.Optional(orNull(countries(), DENIED_TEXT)),
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 
@@ -138,23 +134,21 @@ const CODECS_TEXT =
 
 /** With its type, by which the reader of bodies tells it from null. */
 const hlsCodecs = () => Type.Enum([...HLS_CODECS], { type: 'string' })
-
 const publishFields = () => ({
   ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
   priority: notBuilt('a new publisher of a source replaces the one before it, whatever their priorities', [0]),
-  hlsRenditions: Type.Optional(nullable(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
-  hlsCodecs: Type.Optional(nullable(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
+  hlsRenditions: Type.Optional(orNull(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
+  hlsCodecs: Type.Optional(orNull(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
+  restream: Type.Optional(orNull(restreamBody(), RESTREAM_TEXT)),
 })
 
 const geoCascade = () => notBuilt('media stays at the node that it comes to')
-const restream = () => notBuilt('media is not sent on to other platforms')
 const originCluster = () => notBuilt('there is one cluster', ['', 'auto'])
 
 const publishNotBuilt = () => ({
   lowLatencyRtmp: flag('RTMP is never delayed: either value is taken, and changes nothing.'),
   clip: notBuilt('clips are not cut out of a broadcast; record all of it'),
   geoCascade: geoCascade(),
-  restream: restream(),
   drm: notBuilt('media is not encrypted for licences'),
   encoderProfileId: notBuilt('there are no encoder profiles', ['']),
   originCluster: originCluster(),
@@ -175,7 +169,7 @@ export const CreatePublishToken = Type.Object(
 const Tracking = Type.Object(
   {
     trackingId: Type.Optional(
-      nullable(
+      orNull(
         Type.String({ minLength: 1, maxLength: LIMITS.trackingIdMax }),
         'Bytes that viewers receive with this token are counted under this id.',
       ),
@@ -187,7 +181,7 @@ const Tracking = Type.Object(
 export const CreateSubscribeToken = Type.Object(
   {
     ...createCommon(),
-    tracking: Type.Optional(nullable(Tracking, 'It cannot be changed later. Default: none.')),
+    tracking: Type.Optional(orNull(Tracking, 'It cannot be changed later. Default: none.')),
     originCluster: originCluster(),
   },
   {
@@ -205,31 +199,32 @@ export const TWO_SPELLINGS = {
   bindIpsOnUsage: 'updateBindIpsOnUsage',
   allowedCountries: 'updateAllowedCountries',
   deniedCountries: 'updateDeniedCountries',
+  restream: 'updateRestream',
 } as const
 
 const updateCommon = () => ({
-  label: Type.Optional(nullable(label(), 'A name for people.')),
+  label: Type.Optional(orNull(label(), 'A name for people.')),
   isActive: flag('false refuses new use and leaves live sessions alone.'),
   refreshToken: flag('true: replace the value. The old one is refused at once and its sessions end.'),
   addTokenStreams: Type.Optional(
-    nullable(Type.Array(refTo(StreamEntryInput), streams(0)), 'Entries to add, after those to remove are gone.'),
+    orNull(Type.Array(refTo(StreamEntryInput), streams(0)), 'Entries to add, after those to remove are gone.'),
   ),
   removeTokenStreams: Type.Optional(
-    nullable(
+    orNull(
       Type.Array(Type.Union([streamName(), refTo(StreamEntryInput)]), streams(0)),
       'Names to take away. Entries are accepted too; only their name counts, as names are unique.',
     ),
   ),
-  allowedOrigins: Type.Optional(nullable(origins(), `Replaces the list; [] clears it. ${ORIGINS_TEXT}`)),
-  updateAllowedOrigins: Type.Optional(nullable(origins(), 'The same as `allowedOrigins`.')),
-  allowedIpAddresses: Type.Optional(nullable(addresses(), `Replaces the list; [] clears it. ${ADDRESSES_TEXT}`)),
-  updateAllowedIpAddresses: Type.Optional(nullable(addresses(), 'The same as `allowedIpAddresses`.')),
-  bindIpsOnUsage: Type.Optional(nullable(bindCount(), `${BIND_TEXT} Lowering it keeps the earliest bound.`)),
-  updateBindIpsOnUsage: Type.Optional(nullable(bindCount(), 'The same as `bindIpsOnUsage`.')),
-  allowedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${ALLOWED_TEXT}`)),
-  updateAllowedCountries: Type.Optional(nullable(countries(), 'The same as `allowedCountries`.')),
-  deniedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
-  updateDeniedCountries: Type.Optional(nullable(countries(), 'The same as `deniedCountries`.')),
+  allowedOrigins: Type.Optional(orNull(origins(), `Replaces the list; [] clears it. ${ORIGINS_TEXT}`)),
+  updateAllowedOrigins: Type.Optional(orNull(origins(), 'The same as `allowedOrigins`.')),
+  allowedIpAddresses: Type.Optional(orNull(addresses(), `Replaces the list; [] clears it. ${ADDRESSES_TEXT}`)),
+  updateAllowedIpAddresses: Type.Optional(orNull(addresses(), 'The same as `allowedIpAddresses`.')),
+  bindIpsOnUsage: Type.Optional(orNull(bindCount(), `${BIND_TEXT} Lowering it keeps the earliest bound.`)),
+  updateBindIpsOnUsage: Type.Optional(orNull(bindCount(), 'The same as `bindIpsOnUsage`.')),
+  allowedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${ALLOWED_TEXT}`)),
+  updateAllowedCountries: Type.Optional(orNull(countries(), 'The same as `allowedCountries`.')),
+  deniedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
+  updateDeniedCountries: Type.Optional(orNull(countries(), 'The same as `deniedCountries`.')),
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 
@@ -239,7 +234,7 @@ export const UpdatePublishToken = Type.Object(
     ...publishFields(),
     ...publishNotBuilt(),
     updateGeoCascade: geoCascade(),
-    updateRestream: restream(),
+    updateRestream: Type.Optional(orNull(restreamBody(), 'The same as `restream`.')),
     updateOriginCluster: originCluster(),
   },
   {
@@ -317,7 +312,7 @@ export const PublishTokenRecord = Type.Object(
     integrationId: always('None'),
     drm: always(false),
     geoCascade: GeoCascadeOff(),
-    restream: Type.Array(Type.Unknown(), { maxItems: 0, description: OFF }),
+    restream: restreamRecord(),
     encoderProfileId: always(null),
     priority: Type.Optional(int32()),
     hlsRenditions: Type.Optional(Type.Array(rendition(), { description: `${RENDITIONS_TEXT} Absent: none.` })),

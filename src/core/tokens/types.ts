@@ -7,6 +7,20 @@ import type { TokenFlag } from './flags.ts'
 /** `publish` or `subscribe`. */
 export type TokenKind = TokenSnapshot['kind']
 
+/** Another server that gets the media of a publish token. */
+export interface RestreamTarget {
+  readonly url: string
+  readonly label: string
+  readonly enabled: boolean
+  /** Video that the target's protocol does not carry is encoded again. */
+  readonly transcode: boolean
+  /** The end of its key, as records show it. */
+  readonly shownKey: string
+}
+
+/** The keys of the targets, in their order. `kept`: the place of the target that had it before the update. */
+export type TargetKeys = readonly ({ readonly key: string } | { readonly kept: number })[]
+
 /** The part of a token that creates and updates set. All lists are in canonical form. */
 export interface TokenRules extends Record<TokenFlag, boolean> {
   label: string
@@ -24,6 +38,8 @@ export interface TokenRules extends Record<TokenFlag, boolean> {
   hlsRenditions: readonly FeedRendition[]
   /** Of what the publisher sends; `h264` on subscribe tokens. */
   hlsCodecs: HlsCodecs
+  /** Publish tokens only. Their keys are stored beside the token. */
+  restream: readonly RestreamTarget[]
   /** Subscribe tokens only. */
   trackingId: string | null
 }
@@ -63,9 +79,16 @@ export const TOKEN_LIMITS = {
   revokedJtisMax: 10_000,
 } as const
 
+/** A target in a body. `key` is that of the target, or what a record shows of it. */
+export interface NewTarget extends Omit<RestreamTarget, 'shownKey'> {
+  readonly key: string
+}
+
 /** The content of an update, before it is merged into the stored token. Only the named fields change. */
 export interface TokenPatch {
-  set: Partial<Omit<TokenRules, 'streams' | 'trackingId'>>
+  set: Partial<Omit<TokenRules, 'streams' | 'trackingId' | 'restream'>>
+  /** The whole new list; undefined: it stays. */
+  restream: readonly NewTarget[] | undefined
   /** In the order of the body; names are distinct. */
   addStreams: StreamEntry[]
   /** In the order of the body; names are distinct. Removed before `addStreams` are added. */

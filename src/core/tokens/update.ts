@@ -5,6 +5,7 @@ import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from '
 import { updateHints } from './hints.ts'
 import { flagNames, TOKEN_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
+import { canonicalRestream } from './restream.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
 import { isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
@@ -28,6 +29,7 @@ export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPat
   const reader = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
   return problems.settle({
     set: readSet(reader, clearsPriority(kind, body)),
+    restream: agreed(reader, 'restream', (spelling) => canonicalRestream(reader, spelling)),
     addStreams: canonicalStreams(reader, 'addTokenStreams'),
     removeStreams: namesToRemove(reader),
     refreshToken: reader.value('refreshToken') ?? false,

@@ -16,6 +16,8 @@ export interface UsageRow extends Bytes {
   readonly tokenId?: number
   /** The part of `bytesOut` that caches sent. */
   readonly bytesFromCaches?: number
+  /** Of a sum of what targets used, which has no other bytes. `liveMs`: how long they took media, added up. */
+  readonly restream?: Bytes & { readonly liveMs: number }
 }
 
 type Rows = readonly UsageRow[]
@@ -23,23 +25,21 @@ type Rows = readonly UsageRow[]
 /** The country code of traffic whose country is unknown. ISO 3166 reserves it for such use. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
-/** All traffic is plain streaming: Sluice does not pass streams on to other platforms or between regions. */
+/** Sluice does not pass streams on between regions. */
 const NOTHING = { bytesOut: 0, bytesIn: 0 }
-const NO_RESTREAM = { secondsUsed: 0, ...NOTHING }
 
 export function total(rows: Rows) {
   const sum = sumOf(rows)
-  return { ...sum, standardStream: sum, restream: NO_RESTREAM, geoCascade: NOTHING }
+  return { ...sum, standardStream: sum, restream: restreamOf(rows), geoCascade: NOTHING }
 }
 
 export function series(rows: Rows, question: UsageQuestion) {
   const bandwidth = bySlot(rows, question, sumOf)
-  const none = <T>(value: T) => bySlot([], question, () => value)
   return {
     bandwidth,
     standardStream: bandwidth,
-    restream: none(NO_RESTREAM),
-    geoCascade: none(NOTHING),
+    restream: bySlot(rows, question, restreamOf),
+    geoCascade: bySlot([], question, () => NOTHING),
   }
 }
 
@@ -96,6 +96,18 @@ export const perToken = (rows: Rows) =>
     .map(([tokenId, of]) => ({ ...(tokenId === 0 ? {} : { tokenId }), ...sumOf(of) }))
     .toSorted((a, b) => b.bytesOut + b.bytesIn - a.bytesOut - a.bytesIn || (a.tokenId ?? 0) - (b.tokenId ?? 0))
     .slice(0, TOKENS_SHOWN)
+
+/** What was sent on to other servers, beside the bytes of publishers and viewers. */
+function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesIn: number } {
+  const sum = { liveMs: 0, ...NOTHING }
+  for (const { restream } of rows) {
+    sum.liveMs += restream?.liveMs ?? 0
+    sum.bytesIn += restream?.bytesIn ?? 0
+    sum.bytesOut += restream?.bytesOut ?? 0
+  }
+  const { liveMs, ...bytes } = sum
+  return { secondsUsed: Math.round(liveMs / 1000), ...bytes }
+}
 
 /** Without caches the sum has no field for them. */
 function sumOf(rows: Rows): { bytesOut: number; bytesIn: number; bytesFromCaches?: number } {

@@ -56,6 +56,16 @@ const Transcoder = Type.Object({
   created: moment('when it was made'),
 })
 
+const Restream = {
+  feedId: Feed.feedId,
+  accountId: Feed.accountId,
+  ...Stream,
+  tokenId: Feed.tokenId,
+  index: Type.Integer({ minimum: 0, description: 'place of the target in `restream` of the token, from 0' }),
+  label: text('label of the target'),
+  url: text('address of the target, without its key'),
+}
+
 const Viewing = Type.Object({ name: Stream.name, accountId: Feed.accountId, streamId: Stream.streamId })
 
 export interface EventDefinition {
@@ -85,6 +95,17 @@ export const EVENTS = {
     started: { when: 'A transcoder runs.', data: Transcoder },
     stopped: { when: 'A transcoder was stopped.', data: Transcoder },
     error: { when: 'A transcoder failed.', data: Transcoder },
+  },
+  restream: {
+    started: { when: 'A target takes the media of a stream.', data: Type.Object(Restream) },
+    ended: {
+      when: 'A target no longer gets media, because the stream or the target ended.',
+      data: Type.Object(Restream),
+    },
+    error: {
+      when: 'A target was lost, or takes no media. While it stays away, once.',
+      data: Type.Object({ ...Restream, problem: text('what is wrong, for people') }),
+    },
   },
   viewerConnection: {
     ViewerAttempt: {
@@ -131,6 +152,7 @@ export function subjectOf(event: WebhookEvent): string {
     case 'recording':
       return event.data.streamName
     case 'feeds':
+    case 'restream':
     case 'viewerConnection':
       return event.data.name
   }

@@ -1,7 +1,15 @@
 import type { WebhookEvent } from './events.ts'
 
 /** The types of `POST /api/webhooks/test/{webhookType}`. `Media` and `Recordings` are two names of one type. */
-export const TEST_TYPES = ['Recordings', 'Thumbnail', 'Transcoder', 'Media', 'Feeds', 'ViewerConnection'] as const
+export const TEST_TYPES = [
+  'Recordings',
+  'Thumbnail',
+  'Transcoder',
+  'Media',
+  'Feeds',
+  'Restream',
+  'ViewerConnection',
+] as const
 export type TestType = (typeof TEST_TYPES)[number]
 
 /** The content of a delivery: an event as JSON, or an image with headers. */
@@ -46,6 +54,8 @@ export function exampleEvent(type: TestType, about: ExampleSubject): Notificatio
       return event({ type: 'recording', event: 'completed', data: exampleRecording(about, stream) })
     case 'Transcoder':
       return event({ type: 'transcoder', event: 'started', data: exampleTranscoder(about) })
+    case 'Restream':
+      return event({ type: 'restream', event: 'started', data: exampleTarget(about, stream) })
     case 'ViewerConnection': {
       const data = { ...stream, accountId: about.accountId }
       return event({ type: 'viewerConnection', event: 'FirstViewerConnection', data })
@@ -68,6 +78,11 @@ interface ExampleStream {
 function exampleFeed(about: ExampleSubject, stream: ExampleStream) {
   const { accountId, nowMs: started } = about
   return { feedId: NO_FEED, accountId, ...stream, tokenId: NO_TOKEN, active: true, started }
+}
+
+function exampleTarget({ accountId }: ExampleSubject, stream: ExampleStream) {
+  const target = { index: 0, label: 'example', url: 'rtmps://live.example.com/app' }
+  return { feedId: NO_FEED, accountId, ...stream, tokenId: NO_TOKEN, ...target }
 }
 
 function exampleRecording(about: ExampleSubject, { name: streamName, streamId }: ExampleStream) {

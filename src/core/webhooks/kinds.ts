@@ -20,6 +20,7 @@ export const WEBHOOK_KINDS = {
   },
   thumbnail: { flag: 'isThumbnailHooks', about: 'Images of live streams.' },
   transcoder: { flag: 'isTranscoderHooks', about: 'Transcoders: started, stopped, failed.' },
+  restream: { flag: 'isRestreamHooks', about: 'Targets that media is sent on to: started, ended, failed.' },
   viewerConnection: {
     flag: 'isViewerConnectionHooks',
     about: 'Attempts to view, the first viewer, no more viewers.',

@@ -90,7 +90,7 @@ async function broadcast(
   const admitted = await admitPublisher(
     ctx,
     { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
-    { sourceId, record: parameters.record, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
+    { ...parameters, sourceId, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted

@@ -9,6 +9,7 @@ import { FlvFrames } from './flvFrames.ts'
 export interface FeedConverterOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
+  /** For the log: `hls abc123/lobby`. */
   readonly name: string
   /** Whether a track passes as it is. Others become H.264 and AAC. */
   readonly passes: (track: TrackInfo) => boolean
@@ -151,7 +152,7 @@ export class FeedConverter implements FrameSink {
     const frames = this.#reader(tracks)
     const earlier = this.#before
     const started = ffmpeg.run({
-      name: `hls ${name}`,
+      name,
       args: hlsArguments(tracks),
       stdin: true,
       stdout: (chunk) => void earlier.then(() => this.#read(frames, chunk)),

@@ -167,7 +167,7 @@ export class FeedStream {
     const converter: FeedConverter = new FeedConverter({
       ffmpeg,
       clock,
-      name,
+      name: `hls ${name}`,
       stallMs,
       passes: (track) => this.#passes(track),
       out: {

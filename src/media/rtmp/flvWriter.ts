@@ -16,7 +16,9 @@ const MEDIA = 1
 export function refuseTracks(tracks: readonly TrackInfo[]): string | null {
   const foreign = tracks.find(({ codec }) => codec !== 'h264' && codec !== 'aac')
   if (foreign === undefined) return null
-  return `The ${foreign.kind} is ${CODECS[foreign.codec].title}, and RTMP takes ${foreign.kind === 'video' ? 'H.264' : 'AAC'}`
+  const { title } = CODECS[foreign.codec]
+  if (foreign.kind === 'audio') return `The audio is ${title}, and RTMP takes AAC`
+  return `The video is ${title}, and RTMP takes H.264: \`transcode\` encodes it again`
 }
 
 /** The messages that describe tracks to a decoder, and to services that read metadata only. */

@@ -261,7 +261,7 @@ export class RtmpSender implements FrameSink {
   #answered({ name, transaction, parameters }: RtmpCommand): void {
     if (name === 'onStatus') return this.#status(parameters[0])
     const isAwaited = transaction === CONNECT || transaction === CREATE_STREAM
-    // Some servers do not know releaseStream and FCPublish, and take the stream all the same.
+    // Some servers do not know releaseStream and FCPublish, and still take the stream.
     if (name === '_error' && isAwaited) return this.#status(parameters[0])
     if (name !== '_result' || this.#state !== 'opening') return
     if (transaction === CONNECT) this.#createStream()

@@ -68,6 +68,12 @@ async function usage(make: Maker): Promise<void> {
     usage_stream: '1000000 1000000 1000 10',
   })
   await make.table(
+    'restream_hourly',
+    'account_id text, hour_ms big, stream_name text, feed_id text, live_ms big, bytes_in big, bytes_out big',
+    ['account_id', 'hour_ms', 'stream_name', 'feed_id'],
+  )
+  await make.index('restream_hourly_old', 'restream_hourly', ['hour_ms'])
+  await make.table(
     'account_minutes',
     'account_id text, minute_ms big, node text, viewers big, bytes_in big, bytes_out big',
     ['account_id', 'minute_ms', 'node'],

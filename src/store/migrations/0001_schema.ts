@@ -79,8 +79,8 @@ async function tokens(make: Maker): Promise<void> {
     allowed_origins text, allowed_ip_addresses text, bind_ips_on_usage big,
     allowed_countries text, denied_countries text, end_sessions_on_update flag, end_at_expiry flag,
     subscribe_requires_auth flag, record flag, enable_thumbnails flag, multisource flag, display_srt_passphrase flag,
-    priority big null, renditions text, hls_codecs text, tracking_id text null, added_at_ms big, expires_at_ms big null,
-    version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
+    priority big null, renditions text, hls_codecs text, restream text, tracking_id text null, added_at_ms big,
+    expires_at_ms big null, version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
   )
   await make.unique('tokens_value_hash', 'tokens', ['value_hash'])
   for (const [name, key] of Object.entries({ label: 'label', added: 'added_at_ms' }))
@@ -110,6 +110,9 @@ async function tokenParts(db: Kysely<unknown>, make: Maker): Promise<void> {
   ])
   await make.unique('bindings_ord', 'bindings', ['token_id', 'ord'])
   await make.table('revocations', 'token_id token, jti text, at_ms big', ['token_id', 'jti'])
+  // With ids, because the rotation of the sealing key goes through them in their order.
+  await make.table('restream_keys', 'id serial, token_id token, ord big, key_sealed bytes')
+  await make.unique('restream_keys_ord', 'restream_keys', ['token_id', 'ord'])
   await tokenUses(db, make)
 }
 

@@ -1,6 +1,7 @@
 import type { StreamEntry } from '../../core/access/streamName.ts'
 import type { FeedRendition } from '../../core/hls/feedRungs.ts'
 import { mapFlagColumns, mapFlags, TOKEN_FLAGS } from '../../core/tokens/flags.ts'
+import type { RestreamTarget } from '../../core/tokens/types.ts'
 import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 import type { RowOf, NewRowOf } from '../schema.ts'
@@ -30,6 +31,7 @@ export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
     priority: token.priority,
     renditions: JSON.stringify(token.hlsRenditions),
     hls_codecs: token.hlsCodecs,
+    restream: JSON.stringify(token.restream),
     tracking_id: token.trackingId,
     added_at_ms: token.addedAtMs,
     expires_at_ms: token.expiresAtMs,
@@ -57,6 +59,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
     priority: row.priority,
     hlsRenditions: list<FeedRendition>(row.renditions),
     hlsCodecs: row.hls_codecs,
+    restream: list<RestreamTarget>(row.restream),
     trackingId: row.tracking_id,
     addedAtMs: row.added_at_ms,
     expiresAtMs: row.expires_at_ms,

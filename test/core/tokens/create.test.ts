@@ -10,6 +10,7 @@ describe('defaults', () => {
   it('create a publish token that restricts nothing and never expires', () => {
     expect(value(readTokenCreate('publish', plainBody()))).toEqual({
       expiresSeconds: null,
+      restreamKeys: [],
       rules: {
         label: 'Studio',
         streams: [{ streamName: 'studio', isRegex: false }],
@@ -29,6 +30,7 @@ describe('defaults', () => {
         priority: null,
         hlsRenditions: [],
         hlsCodecs: 'h264',
+        restream: [],
         trackingId: null,
       },
     })
@@ -257,7 +259,6 @@ describe('features that are not built', () => {
       [{}, { isEnabled: false }, { isEnabled: null, clusters: null }, off],
       [true, 'all', { isEnabled: true }, { clusters: ['all'] }],
     ],
-    ['restream', [[]], [[{ url: 'rtmp://example.com/a', key: '12345' }], [{}], 'x', { enabled: true }]],
     ['encoderProfileId', [''], ['p1', 7]],
     ['originCluster', ['', 'auto'], ['fra-1', 'Auto ', 7]],
     ['integrationId', ['None'], ['Maestro', '']],

@@ -12,6 +12,7 @@ describe('merging', () => {
     const merged = value(apply(token, { label: 'New' }))
     expect(merged).toEqual({
       rules: { ...rulesOf(token), label: 'New' },
+      restreamKeys: null,
       refreshToken: false,
       rebind: { kind: 'keep' },
     })
@@ -19,7 +20,7 @@ describe('merging', () => {
 
   it('copies only rules into the rules, whatever else is stored', () => {
     const stored = { ...aToken(), valueSealed: new Uint8Array(3) }
-    expect(Object.keys(rulesOf(stored))).toHaveLength(19)
+    expect(Object.keys(rulesOf(stored))).toHaveLength(20)
     expect(rulesOf(stored)).not.toHaveProperty('valueSealed')
   })
 

@@ -62,6 +62,7 @@ describe('the table', () => {
       feeds: ['started', 'ended'],
       recording: ['started', 'completed', 'error', 'deleted'],
       transcoder: ['started', 'stopped', 'error'],
+      restream: ['started', 'ended', 'error'],
       viewerConnection: ['ViewerAttempt', 'FirstViewerConnection', 'NoActiveViewers'],
     })
   })
@@ -90,7 +91,7 @@ describe('a test event', () => {
       const made = exampleEvent(type, about)
       return made.kind === 'event' ? subjectOf(made.event) : made.subject
     })
-    expect(subjects).toEqual(['match-7', 'match-7', 'hd', 'match-7', 'match-7', 'match-7'])
+    expect(subjects).toEqual(['match-7', 'match-7', 'hd', 'match-7', 'match-7', 'match-7', 'match-7'])
   })
 
   test('of type Thumbnail is a JPEG', () => {

@@ -3,8 +3,15 @@ import type { HookType } from '../../../src/core/webhooks/events.ts'
 import { afterAttempt, routeTo, wants } from '../../../src/core/webhooks/route.ts'
 import type { Health, Webhook } from '../../../src/core/webhooks/types.ts'
 
-const TYPES: HookType[] = ['feeds', 'recording', 'thumbnail', 'transcoder', 'viewerConnection']
-const OFF = { feeds: false, recording: false, thumbnail: false, transcoder: false, viewerConnection: false }
+const TYPES: HookType[] = ['feeds', 'recording', 'thumbnail', 'transcoder', 'restream', 'viewerConnection']
+const OFF = {
+  feeds: false,
+  recording: false,
+  thumbnail: false,
+  transcoder: false,
+  restream: false,
+  viewerConnection: false,
+}
 const NOW = 1_750_000_000_000
 const HOUR = 3_600_000
 

@@ -10,7 +10,14 @@ const checkUrl = (url: string) => checkTarget(url, false)
 const create = (body: unknown) => readWebhookCreate(body, checkUrl)
 const update = (body: unknown) => readWebhookUpdate(body, checkUrl)
 
-const OFF = { feeds: false, recording: false, thumbnail: false, transcoder: false, viewerConnection: false }
+const OFF = {
+  feeds: false,
+  recording: false,
+  thumbnail: false,
+  transcoder: false,
+  restream: false,
+  viewerConnection: false,
+}
 const WEBHOOK: Webhook = {
   id: 7,
   accountId: 'a1b2c3',
@@ -35,6 +42,7 @@ describe('a create', () => {
       isMediaHooks: 'recording',
       isThumbnailHooks: 'thumbnail',
       isTranscoderHooks: 'transcoder',
+      isRestreamHooks: 'restream',
       isViewerConnectionHooks: 'viewerConnection',
     }
     for (const [flag, type] of Object.entries(names)) {
@@ -182,6 +190,7 @@ describe('a record', () => {
       isRecordingHooks: true,
       isThumbnailHooks: false,
       isTranscoderHooks: false,
+      isRestreamHooks: false,
       isViewerConnectionHooks: false,
       isClipHooks: false,
       filter: 'prod-.*',

@@ -65,6 +65,7 @@ test.each([0, HOUR_MS, -HOUR_MS])(
       secured: false,
       startedAtMs: clock.now(),
       record: true,
+      restream: true,
       thumbnails: false,
       renditions: [],
       media,

@@ -26,9 +26,9 @@ test('the token may be called t, in hexadecimal digits or as its bytes in base64
   const hex = 'f8'.repeat(31) + '3e'
   const short = Buffer.from(hex, 'hex').toString('base64url')
   for (const query of [`token=${hex}`, `t=${hex}`, `t=${short}`, `token=${hex}&t=other`])
-    expect(destinationOf('v2/pub', `show?${query}&noRecord&fps=3`)).toMatchObject({
+    expect(destinationOf('v2/pub', `show?${query}&noRecord&norestream&fps=3`)).toMatchObject({
       presented: hex,
-      parameters: { record: false, unknown: ['fps'] },
+      parameters: { record: false, noRestream: true, unknown: ['fps'] },
     })
 })
 

@@ -19,14 +19,14 @@ const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }
 
 /** One NAL unit with the number of the picture. @param bytes of it */
-function picture(timeUs: number, { key = false, bytes = 100, delayUs = 0 } = {}): Frame {
+function videoAt(timeUs: number, { key = false, bytes = 100, delayUs = 0 } = {}): Frame {
   const data = Buffer.alloc(4 + bytes, key ? 0x65 : 0x41)
   data.writeUInt32BE(bytes)
   data.writeUInt32BE(timeUs / 40_000, 5)
   return { kind: 'video', timeUs: timeUs + delayUs, decodeTimeUs: timeUs, key, data }
 }
 
-const sound = (timeUs: number): Frame => ({
+const audioAt = (timeUs: number): Frame => ({
   kind: 'audio',
   timeUs,
   decodeTimeUs: timeUs,
@@ -98,10 +98,10 @@ describe('a sender', () => {
     const { port, publications } = await target()
     const { hub, accepted, sender, ends } = await send(port)
     hub.tracks([VIDEO, AUDIO])
-    hub.frame(picture(5_000_000, { key: true, bytes: 20_000, delayUs: 80_000 }))
+    hub.frame(videoAt(5_000_000, { key: true, bytes: 20_000, delayUs: 80_000 }))
     await until(accepted)
-    hub.frame(sound(5_010_000))
-    hub.frame(picture(5_040_000, { delayUs: 40_000 }))
+    hub.frame(audioAt(5_010_000))
+    hub.frame(videoAt(5_040_000, { delayUs: 40_000 }))
     hub.end()
     const got = await until(() => publications[0]?.reason !== null && publications[0])
     expect(got.request).toMatchObject({ app: 'app', name: KEY })
@@ -129,7 +129,7 @@ describe('a sender', () => {
     const { port, publications } = await target()
     const first = await send(port)
     first.hub.tracks([VIDEO])
-    first.hub.frame(picture(3_600_000_000, { key: true }))
+    first.hub.frame(videoAt(3_600_000_000, { key: true }))
     await until(first.accepted)
     const got = await until(() => publications[0]?.frames.length === 1 && publications[0])
     expect(got.frames[0]).toMatchObject({ key: true, decodeTimeUs: 0 })
@@ -140,9 +140,9 @@ describe('a sender', () => {
     const { hub, accepted } = await send(port)
     hub.tracks([VIDEO])
     await until(accepted)
-    hub.frame(picture(0, { key: true }))
+    hub.frame(videoAt(0, { key: true }))
     hub.tracks([VIDEO, AUDIO])
-    hub.frame(picture(40_000, { key: true }))
+    hub.frame(videoAt(40_000, { key: true }))
     const got = await until(() => publications[0]?.frames.length === 2 && publications[0])
     expect(got.trackLists.map((tracks) => tracks.map(({ codec }) => codec))).toEqual([['h264'], ['h264', 'aac']])
   })
@@ -171,7 +171,7 @@ describe('a sender', () => {
     await place.stop()
     expect(await until(() => ends[0])).toEqual({ kind: 'lost', message: 'The target closed the connection' })
     sender.end()
-    sender.frame(picture(0))
+    sender.frame(videoAt(0))
     expect(ends).toHaveLength(1)
   })
 
@@ -180,7 +180,9 @@ describe('a sender', () => {
     const { hub, ends, accepted } = await send(port)
     await until(accepted)
     hub.tracks([{ ...VIDEO, codec: 'vp8' }])
-    expect(ends).toEqual([{ kind: 'unsuitable', message: 'The video is VP8, and RTMP takes H.264' }])
+    expect(ends).toEqual([
+      { kind: 'unsuitable', message: 'The video is VP8, and RTMP takes H.264: `transcode` encodes it again' },
+    ])
   })
 
   test.each([
@@ -222,18 +224,18 @@ describe('a target that does not read', () => {
     const { hub, sender, accepted } = await send(port)
     hub.tracks([VIDEO])
     await until(accepted)
-    hub.frame(picture(0, { key: true }))
+    hub.frame(videoAt(0, { key: true }))
     await until(() => got().frames.length === 1)
     pause()
     // 40 s of 25 pictures a second, with a keyframe each second: 20 Mbit/s.
-    for (let at = 1; at < 1000; at++) hub.frame(picture(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
+    for (let at = 1; at < 1000; at++) hub.frame(videoAt(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
     expect(sender.dropped).toBeGreaterThan(800)
     const heldBytes = sender.waitingBytes
     expect(heldBytes).toBeLessThan(10_000_000)
     resume()
     await until(() => sender.waitingBytes === 0)
     for (let at = 1000; at < 1100; at++) {
-      hub.frame(picture(at * 40_000, { key: at % 25 === 0 }))
+      hub.frame(videoAt(at * 40_000, { key: at % 25 === 0 }))
       await until(() => sender.waitingBytes === 0)
     }
     hub.end()
@@ -254,7 +256,7 @@ describe('a target that does not read', () => {
     hub.tracks([VIDEO])
     await until(accepted)
     pause()
-    for (let at = 0; at < 400; at++) hub.frame(picture(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
+    for (let at = 0; at < 400; at++) hub.frame(videoAt(at * 40_000, { key: at % 25 === 0, bytes: 100_000 }))
     sender.tick(clock.monotonic() + 10_000)
     expect(ends).toEqual([{ kind: 'lost', message: 'The target does not read what it is sent' }])
   })
@@ -266,7 +268,7 @@ async function pausing() {
   let publication: Publication | null = null
   const port = await foreign((socket) => {
     held = socket
-    new RtmpConnection({
+    const connection = new RtmpConnection({
       socket,
       clock: systemClock,
       random: systemRandom,
@@ -277,6 +279,7 @@ async function pausing() {
         return Promise.resolve(publication.answer())
       },
     })
+    closing.push(() => connection.end('stopped'))
   })
   const got = (): Publication => {
     if (publication === null) throw new Error('nothing is published yet')

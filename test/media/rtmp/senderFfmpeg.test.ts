@@ -15,7 +15,7 @@ import { ownPort } from '../../support/ownPort.ts'
 import { until } from '../../support/until.ts'
 
 const VIDEO = '-f lavfi -i testsrc2=s=320x240:r=25 -t 4 -c:v libx264 -pix_fmt yuv420p -g 25 -bf 2'
-const SOUND = '-f lavfi -i sine=r=48000:d=4'
+const AUDIO = '-f lavfi -i sine=r=48000:d=4'
 
 interface Clip {
   readonly tracks: readonly TrackInfo[]
@@ -101,7 +101,7 @@ const ofStream = (lines: readonly string[], index: number): string[] =>
   lines.filter((line) => line.startsWith(`${index},`))
 
 test('another server reads every frame that the sender sends, and can decode it', async () => {
-  const sent = read(clip(`${SOUND} ${VIDEO} -c:a aac`, 'flv'))
+  const sent = read(clip(`${AUDIO} ${VIDEO} -c:a aac`, 'flv'))
   const copied = await throughFfmpeg(sent, '-c', 'copy')
   const sizes = (kind: Frame['kind']) =>
     sent.frames.filter((frame) => frame.kind === kind).map(({ data }) => data.length)

@@ -6,7 +6,7 @@ import { AAC_CONFIG, AVC_CONFIG } from './media.ts'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }
 
-const picture = (timeUs: number): Frame => ({
+const videoAt = (timeUs: number): Frame => ({
   kind: 'video',
   timeUs,
   decodeTimeUs: timeUs,
@@ -31,20 +31,20 @@ function begin(...tracks: readonly TrackInfo[]) {
 describe('video without audio', () => {
   test('gets a track of silence, with frames up to each picture', () => {
     const { sink, lists, sounds } = begin(VIDEO)
-    for (const timeUs of [5_000_000, 5_040_000, 5_080_000]) sink.frame(picture(timeUs))
+    for (const timeUs of [5_000_000, 5_040_000, 5_080_000]) sink.frame(videoAt(timeUs))
     expect(lists).toEqual([['h264', 'aac']])
     expect(sounds()).toEqual([5_000_000, 5_023_220, 5_046_440, 5_069_660])
   })
 
   test('has as much silence as video after an hour', () => {
     const { sink, sounds } = begin(VIDEO)
-    for (let at = 0; at <= 90_000; at++) sink.frame(picture(at * 40_000))
+    for (let at = 0; at <= 90_000; at++) sink.frame(videoAt(at * 40_000))
     expect(sounds()).toHaveLength(Math.floor((3600 * 44_100) / 1024) + 1)
   })
 
   test('has no silence in a gap, nor after a jump back', () => {
     const { sink, sounds } = begin(VIDEO)
-    for (const timeUs of [0, 60_000_000, 1_000_000]) sink.frame(picture(timeUs))
+    for (const timeUs of [0, 60_000_000, 1_000_000]) sink.frame(videoAt(timeUs))
     expect(sounds()).toEqual([0, 60_000_000, 1_000_000])
   })
 })
@@ -52,8 +52,8 @@ describe('video without audio', () => {
 test('media with audio, and audio alone, pass as they are', () => {
   for (const tracks of [[VIDEO, AUDIO], [AUDIO]]) {
     const { sink, lists, sounds } = begin(...tracks)
-    sink.frame(picture(0))
-    sink.frame(picture(40_000))
+    sink.frame(videoAt(0))
+    sink.frame(videoAt(40_000))
     expect([lists, sounds()]).toEqual([[tracks.map(({ codec }) => codec)], []])
   }
 })

@@ -5,6 +5,7 @@ import { listStreamsOnAir } from '../../../commands/streams/streamsOnAir.ts'
 import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
+import { TARGET_STATUSES } from '../../../core/restream/state.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
 import { alternatives, AUDIO_CODECS, VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import { broadcastRoutes } from './broadcasts.ts'
@@ -65,6 +66,17 @@ const text = (description?: string) => Type.Optional(Type.String(description ===
 const figure = (description?: string) => Type.Optional(Type.Integer(description === undefined ? {} : { description }))
 const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) })
 
+const Target = Type.Object({
+  sourceId: text('Of the feed that is sent to it.'),
+  index: count('Its place in `restream` of the token, from 0.'),
+  label: Type.String(),
+  url: Type.String(),
+  status: Type.Enum([...TARGET_STATUSES]),
+  since: Type.String({ format: 'date-time', description: 'Since when it has this status.' }),
+  retryOn: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),
+  problem: text('What is wrong, for people.'),
+})
+
 /** A stream on the air. */
 const StreamOnAirSchema = Type.Object({
   streamName: Type.String(),
@@ -93,6 +105,7 @@ const StreamOnAirSchema = Type.Object({
       '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
       'minutes, so a constant bitrate is not set, or the network does not hold it.',
   }),
+  restreams: Type.Optional(Type.Array(Target, { description: 'Targets that it is sent on to; absent: none.' })),
   viewers: count('At all nodes.'),
   viewersByProtocol: Type.Object({ whep: count(), hls: count() } satisfies Record<ViewProtocol, TSchema>),
   mostViewers: count('At once, since it began.'),

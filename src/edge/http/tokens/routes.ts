@@ -13,6 +13,7 @@ import {
 } from '../../../commands/tokens/readTokens.ts'
 import { updateToken } from '../../../commands/tokens/updateToken.ts'
 import { deleteToken } from '../../../commands/tokens/deleteToken.ts'
+import { syncRestream } from '../../../commands/tokens/syncRestream.ts'
 import { clearBoundIps, listBoundIps } from '../../../commands/tokens/boundAddresses.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure, invalid, type Failure } from '../../../core/errors.ts'
@@ -54,6 +55,7 @@ export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf):
     boundIps(app, ctx, peerOf, kind)
   }
   publishOnly(app, ctx)
+  restreamRoutes(app, ctx, peerOf)
   switchRoutes(app, ctx, peerOf)
   selfSignedRoutes(app, ctx, peerOf)
   patternRoutes(app, ctx)
@@ -229,6 +231,17 @@ function publishOnly(app: FastifyInstance, ctx: Context): void {
     '/api/publish_token/active/all',
     document(tag, 'Ids of all tokens that publish now', { operationId: 'listAllActivePublishTokenIds', data }),
     async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
+  )
+}
+
+function restreamRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+  app.post<ByTokenId>(
+    '/api/publish_token/:tokenId/restream/sync',
+    document('publish tokens', 'Dial the targets of a token again that have refused it or failed', {
+      operationId: 'syncRestream',
+      data: Type.Boolean(),
+    }),
+    (request, reply) => withTokenId('publish', request, reply, (id) => syncRestream(ctx, actorOf(request, peerOf), id)),
   )
 }
 

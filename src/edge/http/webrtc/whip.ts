@@ -1,4 +1,5 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
+import type { Cut } from '../../../media/sessionRegistry.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
@@ -13,8 +14,9 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
     async admit(request, { sourceId, parameters }) {
       const { streamName } = request.params as { streamName: string }
       const attempt = attemptOf(request, peerOf, { action: 'publish', protocol: 'whip', accountId: null, streamName })
-      const { record } = parameters
-      const admitted = await admitPublisher(ctx, attempt, { sourceId, record, cut: ({ id }) => engine.end(id) })
+      const { record, noRestream } = parameters
+      const cut: Cut = ({ id }) => engine.end(id)
+      const admitted = await admitPublisher(ctx, attempt, { sourceId, record, noRestream, cut })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
       const { status, message: text, retryAfterSeconds } = admitted

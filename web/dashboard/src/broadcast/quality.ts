@@ -1,4 +1,4 @@
-import type { VideoCodec } from '../../../client/index.ts'
+import { sendableCodecs, type VideoCodec } from '../../../client/index.ts'
 
 export const RESOLUTIONS = ['1080p', '720p', '480p'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
@@ -20,6 +20,13 @@ export const FIRST_QUALITY: Quality = {
   codec: '',
   megabits: '2.5',
   simulcast: false,
+}
+
+/** H.264 where the codec is open and the stream goes on to servers that take no other. */
+export function qualityFor(quality: Quality, targets: readonly { readonly enabled: boolean }[]): Quality {
+  const isSentOn = targets.some(({ enabled }) => enabled)
+  if (quality.codec !== '' || !isSentOn || !sendableCodecs().includes('h264')) return quality
+  return { ...quality, codec: 'h264' }
 }
 
 const HEIGHTS: Readonly<Record<Resolution, number>> = { '1080p': 1080, '720p': 720, '480p': 480 }

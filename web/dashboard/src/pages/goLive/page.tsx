@@ -18,7 +18,7 @@ import {
 import { ProgramAddresses } from '../../broadcast/programAddresses.tsx'
 import { LastMinute, SendingFigures } from '../../broadcast/figures.tsx'
 import { Refusal } from '../../broadcast/problems.tsx'
-import { bitrateOf, FIRST_QUALITY } from '../../broadcast/quality.ts'
+import { bitrateOf, FIRST_QUALITY, qualityFor } from '../../broadcast/quality.ts'
 import { AirBadge, Screen } from '../../broadcast/screen.tsx'
 import type { SourceKind } from '../../broadcast/sources.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
@@ -222,8 +222,8 @@ interface ReadyProps {
 
 function Ready({ streamName, token, choices: { quality } }: ReadyProps) {
   const { isBusy, error, onSubmit } = useSubmit(async () => {
-    const { token: value } = await call(readPublishToken, { path: { tokenId: String(token.id) } })
-    await goLive({ streamName, token: value, quality })
+    const { token: value, restream } = await call(readPublishToken, { path: { tokenId: String(token.id) } })
+    await goLive({ streamName, token: value, quality: qualityFor(quality, restream) })
   })
   const isReady = preview.value.source !== null && bitrateOf(quality) !== null && streamName !== ''
   return (

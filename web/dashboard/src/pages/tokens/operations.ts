@@ -2,6 +2,15 @@ import * as api from '#api/tokens.ts'
 import { call, callRows, type Operation, type Rows } from '../../api/call.ts'
 import type { StoredToken, TokenKind } from './tokenForm.ts'
 
+/** Another server that gets what is published. Of its key the end alone, unless it is being set. */
+export interface RestreamTarget {
+  readonly url: string
+  readonly key: string
+  readonly label: string
+  readonly enabled: boolean
+  readonly transcode: boolean
+}
+
 /** A token as the pages use it, of either kind. */
 export interface TokenRecord extends StoredToken {
   readonly id: number
@@ -13,6 +22,8 @@ export interface TokenRecord extends StoredToken {
   readonly expiresOn?: string | undefined
   readonly lastUsedOn?: string | undefined
   readonly isActive: boolean
+  /** Of publish tokens. */
+  readonly restream?: readonly RestreamTarget[] | undefined
 }
 
 export type SortBy = 'Name' | 'AddedOn' | 'LastUsedOn'

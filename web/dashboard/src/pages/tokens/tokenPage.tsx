@@ -24,6 +24,7 @@ import { type Session, SessionCard } from './sessionCard.tsx'
 import { SignCard } from './signCard.tsx'
 import { expiresSoon, TokenStateMark, until } from './state.tsx'
 import { switchTokens } from './switching.ts'
+import { TargetsCard } from './targetsCard.tsx'
 import type { TokenKind } from './tokenForm.ts'
 import './tokens.css'
 
@@ -71,6 +72,7 @@ function TokenPage({ kind, id, rule }: TokenPageProps) {
         <div class="stack">
           <AddressCards kind={kind} token={token.data} />
           <RulesCard key={token.data.id} {...parts} rule={rule} onSaved={token.set} />
+          {kind === 'publish' && <TargetsCard token={token.data} onSaved={token.set} />}
           {kind === 'subscribe' && canChange() && <SignCard token={token.data} />}
         </div>
         <div class="stack">

@@ -9,6 +9,7 @@ export const KINDS = [
   { key: 'isMediaHooks', type: 'Media' },
   { key: 'isThumbnailHooks', type: 'Thumbnail' },
   { key: 'isTranscoderHooks', type: 'Transcoder' },
+  { key: 'isRestreamHooks', type: 'Restream' },
   { key: 'isViewerConnectionHooks', type: 'ViewerConnection' },
 ] as const
 

@@ -1,0 +1,230 @@
+import type { Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { App } from './app.ts'
+import { tellTarget } from '../commands/restream/tellTarget.ts'
+import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
+import { liveAddressList } from '../base/addressList.ts'
+import { isLoopback } from '../base/loopback.ts'
+import { repeat } from '../base/repeat.ts'
+import { parseAddress } from '../core/access/address.ts'
+import { targetPort } from '../core/restream/targets.ts'
+import type { TargetReading } from '../core/streams/reading.ts'
+import { isPublicAddress } from '../core/validation/publicAddress.ts'
+import { PlainMedia } from '../media/hls/plainMedia.ts'
+import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import type { FrameSink, FrameSource } from '../media/frame.ts'
+import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
+import { RtmpSender, type SenderEnd } from '../media/rtmp/sender.ts'
+import { WithSilence } from '../media/rtmp/silence.ts'
+import { dial, type Dialling } from '../net/dial.ts'
+import { egressFailureFrom } from '../net/failures.ts'
+import type { Stage } from '../net/outcome.ts'
+import { publicNames, systemNames } from '../net/resolve.ts'
+import {
+  type OpenTarget,
+  type TargetAttempt,
+  type AttemptEvent,
+  type RestreamedFeed,
+  Restreams,
+  type TargetReport,
+} from '../services/restreams.ts'
+
+/** Name, connection and TLS together. */
+const DIAL_MS = 5000
+const TICK_MS = 1000
+
+export interface RestreamParts {
+  /** Converts what targets do not take. */
+  readonly ffmpeg: Ffmpeg
+  /** The ports on which this node takes RTMP: a target there would get its own media. */
+  readonly ownPorts: ReadonlySet<number>
+}
+
+/** The media of a feed: as it is, and as targets take it. */
+interface FeedMedia {
+  readonly source: FrameSource
+  readonly plain: PlainMedia
+}
+
+/** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
+export function startRestreams(app: App, parts: RestreamParts): { restreams: Restreams; stop(): Promise<void> } {
+  const { ctx } = app
+  const allows = allowedAddresses(app, parts)
+  const how = (url: URL): Dialling => ({
+    clock: ctx.clock,
+    // A private network has names of its own.
+    resolve: app.config.media.allowedNetworks.length > 0 ? systemNames : publicNames(),
+    allows: (address) => allows(address, targetPort(url)),
+    timeoutMs: DIAL_MS,
+    trust: undefined,
+    protocols: [],
+  })
+  const media = new Map<string, FeedMedia>()
+  // One after the other: an end must not come before its start.
+  let told: Promise<void> = Promise.resolve()
+  const restreams = new Restreams({
+    ...ctx,
+    targetsOf: (feed) => targetsOf(app, feed),
+    open: (target, { feedId }, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
+    used: (feed, use) => ctx.restreamUsage.add(feed, use),
+    changed: (feed, target, news) => {
+      logTarget(app, feed, target)
+      if (news === null) return
+      const tell = () => tellTarget(ctx, feed, target, news)
+      told = told.then(tell).catch((error: unknown) => {
+        ctx.log.warn({ err: error, streamName: feed.streamName }, 'an event of a target is lost')
+      })
+    },
+  })
+  ctx.streamMeter.targetsOf = (feedId) => restreams.report(feedId).map(readingOf)
+  const start = (feed: ActiveFeed): void => {
+    if (!feed.restream) return
+    const name = `restream ${streamKey(feed.accountId, feed.streamName)}`
+    const plain = new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source: feed.media, name })
+    media.set(feed.feedId, { source: feed.media, plain })
+    void restreams.start(feed)
+  }
+  const unwatch = ctx.sessions.watchFeeds((feed, what) => {
+    if (what === 'started') return start(feed)
+    restreams.stop(feed.feedId)
+    media.delete(feed.feedId)
+  })
+  for (const feed of ctx.sessions.feeds()) start(feed)
+  const unfollow = ctx.cache.onChange((change) => {
+    if (change.kind === 'token') void restreams.sync(change.id)
+    else if (change.kind === 'all') void restreams.sync('all')
+  })
+  const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
+    restreams.tick()
+    for (const { plain } of media.values()) plain.checkProgress()
+  })
+  return {
+    restreams,
+    async stop() {
+      unwatch()
+      unfollow()
+      await ticking.stop()
+      restreams.stopAll()
+      await told
+    },
+  }
+}
+
+function logTarget({ ctx }: App, { streamName, tokenId }: RestreamedFeed, { url, index, state }: TargetReport): void {
+  const { status, message } = state
+  const facts = { streamName, tokenId, target: index, host: new URL(url).host, status }
+  ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a target of a publish token')
+}
+
+function readingOf({ index, label, url, state }: TargetReport): TargetReading {
+  const { status, sinceMs, retryAtMs, message } = state
+  return { index, label, url, status, sinceMs, retryAtMs, problem: message }
+}
+
+async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): Promise<OpenTarget[]> {
+  // Most tokens have none. A change that comes now is applied when it is read.
+  if ((await ctx.store.read.tokens.get(tokenId))?.restream.length === 0) return []
+  // Together, so that keys and targets are of one version of the token.
+  return ctx.store.transaction(async (tx) => {
+    const token = await tx.tokens.lock(accountId, 'publish', tokenId)
+    if (token === undefined || token.restream.length === 0) return []
+    const keys = await openTargetKeys(ctx, tx.restreamKeys, tokenId)
+    return token.restream.map(({ shownKey: _shownKey, ...target }, index) => ({
+      ...target,
+      index,
+      key: keys[index] ?? '',
+    }))
+  })
+}
+
+/** Public addresses, and those of allowed networks, but not the ports of this server on addresses of this machine. */
+function allowedAddresses(app: App, { ownPorts }: RestreamParts): (address: string, port: number) => boolean {
+  const isAllowedPrivate = liveAddressList(() => app.config.media.allowedNetworks)
+  return (text, port) => {
+    const address = parseAddress(text)
+    if (address === null || (ownPorts.has(port) && isOfThisMachine(address.text))) return false
+    return isPublicAddress(text) || isAllowedPrivate(address)
+  }
+}
+
+const NOT_ALLOWED =
+  'The host leads to an address that no target may have: of this server, or of a network that `media.allowedNetworks` lacks'
+
+const isOfThisMachine = (address: string): boolean =>
+  isLoopback(address) ||
+  Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address) === true)
+
+interface Sending {
+  /** Undefined: the feed is over. */
+  readonly media: FeedMedia | undefined
+  readonly report: (event: AttemptEvent) => void
+  readonly how: (url: URL) => Dialling
+}
+
+/** Dials a target, then sends to it. */
+function openAttempt({ ctx }: App, target: OpenTarget, { media, report, how }: Sending): TargetAttempt {
+  const stopping = new AbortController()
+  const url = new URL(target.url)
+  let sender: RtmpSender | null = null
+  let stage: Stage = 'resolve'
+  const ended = (end: SenderEnd): void => {
+    stopping.abort()
+    report(end)
+  }
+  const begin = (socket: Socket): void => {
+    const ready = (): void => {
+      if (sender === null || media === undefined) return
+      const failed = (message: string) => ended({ kind: 'lost', message: `The media cannot be converted: ${message}` })
+      if (!target.transcode) until(stopping.signal, media.source.subscribe(uncarriedVideo(sender)))
+      if (stopping.signal.aborted) return
+      until(stopping.signal, media.plain.subscribe(new WithSilence(sender), failed))
+    }
+    const accepted = () => report({ kind: 'accepted' })
+    sender = new RtmpSender({ ...ctx, socket, ...addressOf(url), key: target.key, ready, accepted, ended })
+  }
+  dial(dialledUrl(url), how(url), stopping.signal, (reached) => (stage = reached)).then(
+    (socket) => (stopping.signal.aborted ? socket.destroy() : begin(socket)),
+    (error: unknown) => {
+      const { code, message } = egressFailureFrom(stage, error)
+      const problem = code === 'target_not_allowed' ? NOT_ALLOWED : sentence(message)
+      if (!stopping.signal.aborted) ended({ kind: 'lost', message: problem })
+    },
+  )
+  return {
+    get bytes() {
+      return sender?.bytes ?? { bytesIn: 0, bytesOut: 0 }
+    },
+    tick: (nowMs) => sender?.tick(nowMs),
+    end() {
+      stopping.abort()
+      sender?.end()
+    },
+  }
+}
+
+/** Shows a sender the video that RTMP does not carry, which ends it before an encoder begins. */
+const uncarriedVideo = (sender: RtmpSender): FrameSink => ({
+  tracks(tracks) {
+    const foreign = tracks.filter(({ kind, codec }) => kind === 'video' && codec !== 'h264')
+    if (foreign.length > 0) sender.tracks(foreign)
+  },
+  frame: () => undefined,
+  end: () => undefined,
+})
+
+/** The feed may send tracks at once that end the attempt. */
+function until(signal: AbortSignal, unsubscribe: () => void): void {
+  if (signal.aborted) unsubscribe()
+  else signal.addEventListener('abort', unsubscribe, { once: true })
+}
+
+/** The same host and port under a scheme that `dial` knows: it encrypts https. */
+const dialledUrl = (url: URL): URL =>
+  new URL(`${url.protocol === 'rtmps:' ? 'https' : 'http'}://${url.hostname}:${targetPort(url)}`)
+
+const addressOf = (url: URL): { app: string; url: string } => ({
+  app: url.pathname.replaceAll(/^\/+|\/+$/g, '') + url.search,
+  url: url.href.replace(/\/+$/, ''),
+})
+
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,0 +1,131 @@
+import { err, ok, type Result } from '../base/result.ts'
+import { readToken } from '../commands/tokens/readTokens.ts'
+import { syncRestream } from '../commands/tokens/syncRestream.ts'
+import { updateToken } from '../commands/tokens/updateToken.ts'
+import { failure } from '../core/errors.ts'
+import { RESTREAM_LIMITS } from '../core/restream/targets.ts'
+import type { TokenRecord } from '../core/tokens/rules.ts'
+import type { PublishTokenRecord } from '../core/tokens/schema.ts'
+import { command } from './command.ts'
+import { id, required, textFlag, toggleFlag } from './flag.ts'
+import { CSV_FLAG, type Columns, type Listing, listing } from './listing.ts'
+import { type CliRefusal, usage } from './refusal.ts'
+import { type AccountScope, withAccount } from './session.ts'
+
+const TOKEN_ID = id('ID', 'The id of the publish token, as `sluice token list` shows it.')
+const NUMBER = id('N', 'The number of the target, as `sluice restream list` shows it.')
+
+type Targets = PublishTokenRecord['restream']
+
+const list = command({
+  path: ['restream', 'list'],
+  summary: 'List the targets of a publish token',
+  args: { id: TOKEN_ID },
+  flags: CSV_FLAG,
+  examples: ['sluice restream list 7', 'sluice restream list 7 --json'],
+  run: (call) =>
+    withAccount(call, async (scope) => {
+      const targets = await targetsOf(scope, call.args.id)
+      return targets.ok ? ok({ json: targets.value, text: targetTable(targets.value) }) : targets
+    }),
+})
+
+const add = command({
+  path: ['restream', 'add'],
+  summary: 'Send what is published with a token on to another server',
+  detail: 'Reads the stream key from standard input, so that it is in no list of processes.',
+  args: { id: TOKEN_ID, url: required('URL', 'rtmp:// or rtmps:// with the application, without the key.') },
+  flags: {
+    label: textFlag('LABEL', 'A name for people.'),
+    transcode: toggleFlag('Encode video other than H.264 again for it.'),
+  },
+  examples: [
+    'sluice restream add 7 rtmps://live.example.com/app < key.txt',
+    'sluice restream add 7 rtmp://203.0.113.7/live --label Archive < key.txt',
+  ],
+  run: async (call) => {
+    const input = await call.host.readStdin(RESTREAM_LIMITS.keyMax + 2)
+    if (!input.ok) return err(usage(`the key on standard input ${input.error}`))
+    const key = input.value.trim()
+    const { id: tokenId, url } = call.args
+    const { label = '', transcode } = call.flags
+    return withAccount(call, (scope) =>
+      change(scope, tokenId, (targets) => ok([...targets, { url, key, label, enabled: true, transcode }])),
+    )
+  },
+})
+
+const remove = command({
+  path: ['restream', 'remove'],
+  summary: 'Take a target away from a publish token',
+  args: { id: TOKEN_ID, n: NUMBER },
+  examples: ['sluice restream remove 7 1', 'sluice restream remove 7 2 --json'],
+  run: (call) =>
+    withAccount(call, (scope) =>
+      change(scope, call.args.id, (targets) => {
+        const { n } = call.args
+        if (n > targets.length) return err(failure('not_found', `The token has no target ${n}`))
+        return ok(targets.filter((_, at) => at !== n - 1))
+      }),
+    ),
+})
+
+const sync = command({
+  path: ['restream', 'sync'],
+  summary: 'Dial the targets of a publish token again that were refused or have failed',
+  args: { id: TOKEN_ID },
+  examples: ['sluice restream sync 7', 'sluice restream sync 7 --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const done = await syncRestream(ctx, actor, call.args.id)
+      return done.ok ? ok({ json: true, text: '', hint: 'The targets are dialled within some seconds.' }) : done
+    }),
+})
+
+async function targetsOf({ ctx, accountId }: AccountScope, tokenId: number): Promise<Result<Targets, CliRefusal>> {
+  const found = await readToken(ctx, accountId, 'publish', tokenId)
+  return found.ok ? ok(restreamOf(found.value)) : found
+}
+
+/** Keys are as records show them, which means to an update that they stay. */
+async function change(
+  scope: AccountScope,
+  tokenId: number,
+  to: (targets: Targets) => Result<Targets, CliRefusal>,
+): Promise<Result<{ json: Targets; text: Listing }, CliRefusal>> {
+  const before = await targetsOf(scope, tokenId)
+  if (!before.ok) return before
+  const restream = to(before.value)
+  if (!restream.ok) return restream
+  const { ctx, actor } = scope
+  const updated = await updateToken(ctx, actor, 'publish', tokenId, { restream: restream.value })
+  if (!updated.ok) return updated
+  const targets = restreamOf(updated.value)
+  return ok({ json: targets, text: targetTable(targets) })
+}
+
+const restreamOf = (record: TokenRecord): Targets => ('restream' in record ? record.restream : [])
+
+interface Row {
+  readonly n: number
+  readonly target: Targets[number]
+}
+
+const yesNo = (is: boolean): string => (is ? 'yes' : 'no')
+
+const COLUMNS: Columns<Row> = {
+  n: ['key', ({ n }) => n],
+  url: ['text', ({ target }) => target.url],
+  key: ['text', ({ target }) => target.key],
+  label: ['text', ({ target }) => target.label],
+  enabled: ['text', ({ target }) => yesNo(target.enabled)],
+  transcode: ['text', ({ target }) => yesNo(target.transcode)],
+}
+
+const targetTable = (targets: Targets): Listing =>
+  listing(
+    COLUMNS,
+    targets.map((target, at) => ({ n: at + 1, target })),
+  )
+
+export const restreamCommands = [list, add, remove, sync]

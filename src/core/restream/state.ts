@@ -1,0 +1,168 @@
+/**
+ * The state machine of one target of a restream, as a pure function: an event, its time and a random number in, the next
+ * state and its effects out.
+ *
+ * | Status | Means | Goes to |
+ * |---|---|---|
+ * | `off` | there is no feed, or the target is switched off | `connecting` with `start` |
+ * | `connecting` | the target is dialled | `live` when it accepts; `waiting`, `refused`, `failed` |
+ * | `live` | the target takes media | `off` with `stop`; `waiting`, `refused`, `failed` |
+ * | `waiting` | the next attempt is at `retryAtMs` | `connecting` then |
+ * | `refused` | the target has refused the key `REFUSALS_MAX` times | `off` with `stop`, `connecting` with `start` |
+ * | `failed` | the target cannot take this media at all | as `refused` |
+ *
+ * `stop` leads to `off` from each. A refusal may come when the target is live: some services accept each key at first.
+ */
+
+export const TARGET_STATUSES = ['off', 'connecting', 'live', 'waiting', 'refused', 'failed'] as const
+export type TargetStatus = (typeof TARGET_STATUSES)[number]
+
+export interface TargetState {
+  readonly status: TargetStatus
+  /** Since when, epoch milliseconds. */
+  readonly sinceMs: number
+  /** Failed attempts since it was last live for `STEADY_MS`. The pause grows with them. */
+  readonly failures: number
+  /** Those of them in which the target refused the key. */
+  readonly refusals: number
+  /** It has been live for `STEADY_MS` since it was started: its key is right. */
+  readonly isProved: boolean
+  /** Epoch milliseconds; null: no attempt is due. */
+  readonly retryAtMs: number | null
+  /** Why it is `waiting`, `refused` or `failed`; for people. */
+  readonly message: string | null
+}
+
+export type TargetEvent =
+  /** There is a feed for it. */
+  | { readonly kind: 'start' }
+  /** The feed or its token has ended, or the target is switched off. */
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'accepted' }
+  /** The target does not take the key. `isInUse`: perhaps because it has it already. */
+  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
+  /** There was no connection, or it ended. */
+  | { readonly kind: 'lost'; readonly message: string }
+  /** No attempt with this media can succeed: its codec is none of the protocol's. */
+  | { readonly kind: 'unsuitable'; readonly message: string }
+  /** Time passes: an attempt may be due. */
+  | { readonly kind: 'tick' }
+
+type Refused = Extract<TargetEvent, { kind: 'refused' }>
+
+/** What receivers of webhooks hear. Each `started` has one `ended` or one `error` after it. */
+export type TargetNews = 'started' | 'ended' | 'error'
+
+export type TargetEffect =
+  | { readonly do: 'dial' }
+  | { readonly do: 'hangUp' }
+  /** Write the new status; `news`: and tell receivers of webhooks. */
+  | { readonly do: 'record'; readonly news: TargetNews | null }
+
+export interface TargetStep {
+  readonly state: TargetState
+  readonly effects: readonly TargetEffect[]
+}
+
+export interface TargetMoment {
+  /** Epoch milliseconds. */
+  readonly nowMs: number
+  /** Of 0 to 1, random. Targets that failed together do not come back together. */
+  readonly fraction: number
+}
+
+export const REFUSALS_MAX = 3
+const PAUSE_MAX_MS = 30_000
+/** A target that ends sooner counts as one that failed again: it may accept and close each time. */
+const STEADY_MS = 10_000
+/** The share of a pause that the random number decides. It makes a pause shorter, so that the longest stays the longest. */
+const JITTER = 0.25
+
+export const offTarget = (nowMs: number): TargetState => ({
+  status: 'off',
+  sinceMs: nowMs,
+  failures: 0,
+  refusals: 0,
+  isProved: false,
+  retryAtMs: null,
+  message: null,
+})
+
+/** The next state. An event that does not fit the present one changes nothing: those of connections come late. */
+export function advanceTarget(state: TargetState, event: TargetEvent, moment: TargetMoment): TargetStep {
+  const { nowMs } = moment
+  switch (event.kind) {
+    case 'start':
+      return isAtRest(state) ? dialled(offTarget(nowMs)) : unchanged(state)
+    case 'stop':
+      return stopped(state, nowMs)
+    case 'tick':
+      return isDue(state, nowMs) ? dialled({ ...state, sinceMs: nowMs }) : unchanged(state)
+    case 'accepted':
+      return state.status === 'connecting' ? accepted(state, nowMs) : unchanged(state)
+    case 'refused':
+      return isConnected(state) ? refused(settled(state, nowMs), event, moment) : unchanged(state)
+    case 'lost':
+      return isConnected(state) ? lost(settled(state, nowMs), event.message, moment) : unchanged(state)
+    case 'unsuitable':
+      return isAtRest(state) ? unchanged(state) : rested(state, 'failed', event.message, nowMs)
+  }
+}
+
+const isAtRest = ({ status }: TargetState): boolean => status === 'off' || status === 'refused' || status === 'failed'
+const isConnected = ({ status }: TargetState): boolean => status === 'connecting' || status === 'live'
+
+/** Also if it is further away than any attempt: the clock was put back since. */
+const isDue = ({ retryAtMs }: TargetState, nowMs: number): boolean =>
+  retryAtMs !== null && (retryAtMs <= nowMs || retryAtMs > nowMs + PAUSE_MAX_MS)
+
+const unchanged = (state: TargetState): TargetStep => ({ state, effects: [] })
+
+const record = (news: TargetNews | null): TargetEffect => ({ do: 'record', news })
+
+function dialled(state: TargetState): TargetStep {
+  const next: TargetState = { ...state, status: 'connecting', retryAtMs: null, message: null }
+  return { state: next, effects: [record(null), { do: 'dial' }] }
+}
+
+function accepted(state: TargetState, nowMs: number): TargetStep {
+  return { state: { ...state, status: 'live', sinceMs: nowMs, message: null }, effects: [record('started')] }
+}
+
+function stopped(state: TargetState, nowMs: number): TargetStep {
+  if (state.status === 'off') return unchanged(state)
+  const news = record(state.status === 'live' ? 'ended' : null)
+  return { state: offTarget(nowMs), effects: isConnected(state) ? [news, { do: 'hangUp' }] : [news] }
+}
+
+/** What failed before a target was live for long enough no longer counts. */
+const settled = (state: TargetState, nowMs: number): TargetState =>
+  state.status === 'live' && nowMs - state.sinceMs >= STEADY_MS
+    ? { ...state, failures: 0, refusals: 0, isProved: true }
+    : state
+
+/** A service may hold the name of a connection that broke for a minute: that it is in use says nothing of a proved key. */
+function refused(state: TargetState, { message, isInUse }: Refused, moment: TargetMoment): TargetStep {
+  if (isInUse && state.isProved) return lost(state, message, moment)
+  const refusals = state.refusals + 1
+  const counted = { ...state, refusals }
+  return refusals < REFUSALS_MAX ? lost(counted, message, moment) : rested(counted, 'refused', message, moment.nowMs)
+}
+
+function lost(state: TargetState, message: string, { nowMs, fraction }: TargetMoment): TargetStep {
+  const failures = state.failures + 1
+  const retryAtMs = nowMs + pauseMs(failures, fraction)
+  // A target that stays away is news once, and not at each attempt.
+  const news = state.status === 'live' || failures === 1 ? 'error' : null
+  const next: TargetState = { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message }
+  return { state: next, effects: [record(news), { do: 'hangUp' }] }
+}
+
+function rested(state: TargetState, status: 'refused' | 'failed', message: string, nowMs: number): TargetStep {
+  const next: TargetState = { ...state, status, sinceMs: nowMs, retryAtMs: null, message }
+  return { state: next, effects: [record('error'), { do: 'hangUp' }] }
+}
+
+/** 1 s, 2 s, 4 s … 30 s, or up to a quarter less. */
+const pauseMs = (failures: number, fraction: number): number =>
+  Math.round(Math.min(PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 5)) * (1 - JITTER * fraction))

@@ -1,0 +1,253 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import {
+  advanceTarget,
+  offTarget,
+  type TargetEffect,
+  type TargetEvent,
+  type TargetNews,
+  type TargetState,
+} from '../core/restream/state.ts'
+
+/** A feed on the air at this node that is sent on. */
+export interface RestreamedFeed {
+  readonly feedId: string
+  readonly accountId: string
+  readonly streamName: string
+  readonly tokenId: number
+}
+
+/** A target with its key, which is in no report and no log. */
+export interface OpenTarget {
+  /** Its place in the list of the token, from 0. */
+  readonly index: number
+  readonly url: string
+  readonly key: string
+  readonly label: string
+  readonly enabled: boolean
+  /** Video that RTMP does not carry is encoded again for it. */
+  readonly transcode: boolean
+}
+
+interface Moved {
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** What a target used. `liveMs`: how long it took media. */
+export interface TargetUse extends Moved {
+  readonly liveMs: number
+}
+
+/** One attempt to send a feed to a target, from the dial on. */
+export interface TargetAttempt {
+  readonly bytes: Moved
+  /** Called every second. @param nowMs monotonic */
+  tick(nowMs: number): void
+  /** Closes it. It reports nothing any more. Idempotent. */
+  end(): void
+}
+
+/** What an attempt reports: `accepted` at most once, then how it ended, once. */
+export type AttemptEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'unsuitable' }>
+
+/** A target as reports show it, and what all of its attempts used. */
+export interface TargetReport extends Pick<OpenTarget, 'index' | 'url' | 'label'>, TargetUse {
+  readonly state: TargetState
+}
+
+export interface RestreamsOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Those of a publish token, as they are stored now. */
+  readonly targetsOf: (feed: RestreamedFeed) => Promise<readonly OpenTarget[]>
+  /** Must not report before it has returned. */
+  readonly open: (target: OpenTarget, feed: RestreamedFeed, report: (event: AttemptEvent) => void) => TargetAttempt
+  /** A target has another status. Must not throw. */
+  readonly changed: (feed: RestreamedFeed, target: TargetReport, news: TargetNews | null) => void
+  /** A target has used this since the last call. Must not throw. */
+  readonly used: (feed: RestreamedFeed, use: TargetUse) => void
+}
+
+interface Running {
+  readonly feed: RestreamedFeed
+  targets: RunningTarget[]
+  /** Loads its targets after the load before it. Never rejects. */
+  loading: Promise<void>
+}
+
+/**
+ * Sends the feeds of this node on to the targets of their tokens. Each target goes its own way: it holds up neither the
+ * publisher nor another target.
+ */
+export class Restreams {
+  readonly #options: RestreamsOptions
+  readonly #feeds = new Map<string, Running>()
+
+  constructor(options: RestreamsOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the targets of the feed are being dialled. */
+  start(feed: RestreamedFeed): Promise<void> {
+    const running: Running = { feed, targets: [], loading: Promise.resolve() }
+    this.#feeds.set(feed.feedId, running)
+    return this.#load(running)
+  }
+
+  /** The feed is over, or its token is gone. */
+  stop(feedId: string): void {
+    const running = this.#feeds.get(feedId)
+    this.#feeds.delete(feedId)
+    for (const target of running?.targets ?? []) target.handle({ kind: 'stop' })
+  }
+
+  /** The node stops. */
+  stopAll(): void {
+    for (const feedId of this.#feeds.keys()) this.stop(feedId)
+  }
+
+  /** Applies changed targets to the feeds of a token, or of all, and dials refused ones again. Those that stay the same go on. */
+  async sync(tokenId: number | 'all'): Promise<void> {
+    const feeds = [...this.#feeds.values()].filter(({ feed }) => tokenId === 'all' || feed.tokenId === tokenId)
+    await Promise.all(feeds.map((running) => this.#load(running)))
+  }
+
+  /** Call it every second. */
+  tick(): void {
+    for (const { targets } of this.#feeds.values()) for (const target of targets) target.tick()
+  }
+
+  report(feedId: string): TargetReport[] {
+    return (this.#feeds.get(feedId)?.targets ?? []).map((target) => target.report())
+  }
+
+  #load(running: Running): Promise<void> {
+    running.loading = running.loading
+      .then(() => this.#apply(running))
+      .catch((error: unknown) => {
+        const { streamName, tokenId } = running.feed
+        this.#options.log.error({ err: error, streamName, tokenId }, 'the targets of a token could not be read')
+      })
+    return running.loading
+  }
+
+  async #apply(running: Running): Promise<void> {
+    const wanted = await this.#options.targetsOf(running.feed)
+    if (this.#feeds.get(running.feed.feedId) !== running) return
+    const before = running.targets
+    running.targets = wanted.map(
+      (target) => before.find((one) => one.goesTo(target)) ?? new RunningTarget(this.#options, running.feed, target),
+    )
+    for (const gone of before) if (!running.targets.includes(gone)) gone.handle({ kind: 'stop' })
+    for (const [index, target] of wanted.entries()) running.targets[index]?.follow(target)
+  }
+}
+
+const NOTHING: TargetUse = { bytesIn: 0, bytesOut: 0, liveMs: 0 }
+
+/** Drives the state machine of one target. */
+class RunningTarget {
+  readonly #options: RestreamsOptions
+  readonly #feed: RestreamedFeed
+  #target: OpenTarget
+  #state: TargetState
+  #attempt: TargetAttempt | null = null
+  /** Of the attempts that are over. */
+  #before: TargetUse = NOTHING
+  /** What was passed on of its use. */
+  #counted: TargetUse = NOTHING
+  /** Monotonic milliseconds; null: it is not live. */
+  #liveSinceMs: number | null = null
+
+  constructor(options: RestreamsOptions, feed: RestreamedFeed, target: OpenTarget) {
+    this.#options = options
+    this.#feed = feed
+    this.#target = target
+    this.#state = offTarget(options.clock.now())
+  }
+
+  goesTo({ url, key, transcode }: OpenTarget): boolean {
+    return this.#target.url === url && this.#target.key === key && this.#target.transcode === transcode
+  }
+
+  /** Takes over what has changed of it. */
+  follow(target: OpenTarget): void {
+    this.#target = target
+    this.handle({ kind: target.enabled ? 'start' : 'stop' })
+  }
+
+  tick(): void {
+    this.handle({ kind: 'tick' })
+    this.#attempt?.tick(this.#options.clock.monotonic())
+  }
+
+  handle(event: TargetEvent): void {
+    const { clock, random } = this.#options
+    const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
+    const { state, effects } = advanceTarget(this.#state, event, moment)
+    this.#count(state)
+    this.#state = state
+    for (const effect of effects) this.#execute(effect)
+    this.#use()
+  }
+
+  report(): TargetReport {
+    const { url, label, index } = this.#target
+    const bytes = this.#attempt?.bytes ?? { bytesIn: 0, bytesOut: 0 }
+    const bytesIn = this.#before.bytesIn + bytes.bytesIn
+    const bytesOut = this.#before.bytesOut + bytes.bytesOut
+    const liveMs = this.#before.liveMs + this.#liveMs()
+    return { url, label, index, state: this.#state, bytesIn, bytesOut, liveMs }
+  }
+
+  #use(): void {
+    const { bytesIn, bytesOut, liveMs } = this.report()
+    const [before, now] = [this.#counted, { bytesIn, bytesOut, liveMs: Math.floor(liveMs) }]
+    this.#counted = now
+    const use = {
+      bytesIn: now.bytesIn - before.bytesIn,
+      bytesOut: now.bytesOut - before.bytesOut,
+      liveMs: now.liveMs - before.liveMs,
+    }
+    if (Object.values(use).some((figure) => figure > 0)) this.#options.used(this.#feed, use)
+  }
+
+  #liveMs(): number {
+    return this.#liveSinceMs === null ? 0 : this.#options.clock.monotonic() - this.#liveSinceMs
+  }
+
+  #count({ status }: TargetState): void {
+    if (status === 'live') {
+      this.#liveSinceMs ??= this.#options.clock.monotonic()
+      return
+    }
+    this.#before = { ...this.#before, liveMs: this.#before.liveMs + this.#liveMs() }
+    this.#liveSinceMs = null
+  }
+
+  #execute(effect: TargetEffect): void {
+    if (effect.do === 'dial') this.#dial()
+    else if (effect.do === 'hangUp') this.#hangUp()
+    else this.#options.changed(this.#feed, this.report(), effect.news)
+  }
+
+  #dial(): void {
+    const attempt: TargetAttempt = this.#options.open(this.#target, this.#feed, (event) => {
+      if (this.#attempt === attempt) this.handle(event)
+    })
+    this.#attempt = attempt
+  }
+
+  #hangUp(): void {
+    const attempt = this.#attempt
+    if (attempt === null) return
+    const { bytesIn, bytesOut, ...rest } = this.#before
+    this.#attempt = null
+    attempt.end()
+    const last = attempt.bytes
+    this.#before = { ...rest, bytesIn: bytesIn + last.bytesIn, bytesOut: bytesOut + last.bytesOut }
+  }
+}

@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import { inSlices, statement, Verbs } from '../executor.ts'
+import type { RestreamHour, RestreamHourQuery, RestreamSum } from '../store.ts'
+
+/** The SQL expression of each field. */
+const FIELDS = {
+  slotMs: (slot: RestreamHourQuery['slot']) => (slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % 86400000`),
+  streamName: () => sql`stream_name`,
+}
+
+/** The reads of restreamHours. */
+export class RestreamHourReadVerbs extends Verbs {
+  async sum(query: RestreamHourQuery): Promise<RestreamSum[]> {
+    const { accountId, fromMs, untilMs, groupBy, slot, streamNames, limit } = query
+    const fields = groupBy.map((name) => ({ name, value: FIELDS[name](slot) }))
+    const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
+    const answer = await this.executor.execute(
+      sql`select ${sql.join([
+        ...fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`),
+        sql`cast(coalesce(sum(live_ms), 0) as bigint) as "liveMs"`,
+        sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
+        sql`cast(coalesce(sum(bytes_out), 0) as bigint) as "bytesOut"`,
+      ])}
+      from restream_hourly
+      where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
+      ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
+      ${fields.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
+      limit ${limit}`.compile(this.executor.engine.db),
+    )
+    const blank = { slotMs: 0, streamName: '' }
+    const sums = { liveMs: 0, bytesIn: 0, bytesOut: 0 }
+    return (answer.rows as Partial<RestreamSum>[]).map((row) => ({ ...blank, ...sums, ...row }))
+  }
+}
+
+/** The verbs of restreamHours in a transaction. */
+export class RestreamHourTxVerbs extends RestreamHourReadVerbs {
+  /** Each feed has one node, so no order is needed against deadlocks. */
+  async put(hours: readonly RestreamHour[]): Promise<void> {
+    const rows = hours.map((hour) => ({
+      account_id: hour.accountId,
+      hour_ms: hour.hourMs,
+      stream_name: hour.streamName,
+      feed_id: hour.feedId,
+      live_ms: hour.liveMs,
+      bytes_in: hour.bytesIn,
+      bytes_out: hour.bytesOut,
+    }))
+    await inSlices(rows, (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('restream_hourly')
+          .values(slice)
+          .onConflict((c) =>
+            c.columns(['account_id', 'hour_ms', 'stream_name', 'feed_id']).doUpdateSet({
+              live_ms: sql`excluded.live_ms`,
+              bytes_in: sql`excluded.bytes_in`,
+              bytes_out: sql`excluded.bytes_out`,
+            }),
+          ),
+      ),
+    )
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
+}
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('restream_hourly')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'hour_ms', 'stream_name', 'feed_id'),
+        'in',
+        eb
+          .selectFrom('restream_hourly as old')
+          .select(['old.account_id', 'old.hour_ms', 'old.stream_name', 'old.feed_id'])
+          .where('old.hour_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('account_id', 'hour_ms', 'stream_name', 'feed_id'),
+      ),
+    ),
+)

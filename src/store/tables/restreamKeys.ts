@@ -1,0 +1,29 @@
+import { insertion, statement, Verbs } from '../executor.ts'
+
+const list = statement((db, p: { tokenId: number }) =>
+  db.selectFrom('restream_keys').select('key_sealed').where('token_id', '=', p.tokenId).orderBy('ord'),
+)
+
+const clear = statement((db, p: { tokenId: number }) =>
+  db.deleteFrom('restream_keys').where('token_id', '=', p.tokenId),
+)
+
+const insert = insertion('restream_keys', ['token_id', 'ord', 'key_sealed'])
+
+/** The reads of restreamKeys. */
+export class RestreamKeyReadVerbs extends Verbs {
+  async list(tokenId: number): Promise<Uint8Array[]> {
+    return (await this.executor.all(list, { tokenId })).map((row) => row.key_sealed)
+  }
+}
+
+/** The verbs of restreamKeys in a transaction. */
+export class RestreamKeyTxVerbs extends RestreamKeyReadVerbs {
+  async replace(tokenId: number, keys: readonly Uint8Array[]): Promise<void> {
+    await this.executor.run(clear, { tokenId })
+    await insert(
+      this.executor,
+      keys.map((key, at) => ({ token_id: tokenId, ord: at + 1, key_sealed: key })),
+    )
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import {
+  applyPatch,
+  readTokenCreate,
+  readTokenUpdate,
+  refuseTargets,
+  toTokenRecord,
+} from '../../../src/core/tokens/rules.ts'
+import type { RestreamTarget } from '../../../src/core/tokens/types.ts'
+import { aToken, error, plainBody, value } from './samples.ts'
+
+const target = { url: 'rtmps://live.example.com/app', key: 'live_0123456789' }
+const stored: RestreamTarget = { url: target.url, label: 'One', enabled: true, transcode: false, shownKey: '••••789' }
+
+const create = (restream: unknown) => readTokenCreate('publish', plainBody({ restream }))
+const update = (body: object, ...targets: RestreamTarget[]) =>
+  applyPatch(aToken({ restream: targets }), value(readTokenUpdate('publish', body)))
+
+describe('the targets of a new token', () => {
+  test('are stored without their keys, which are apart from them', () => {
+    const { rules, restreamKeys } = value(
+      create([target, { ...target, key: 'another-key', label: 'Two', enabled: false, transcode: true }]),
+    )
+    expect(rules.restream).toEqual([
+      { url: target.url, label: '', enabled: true, transcode: false, shownKey: '••••789' },
+      { url: target.url, label: 'Two', enabled: false, transcode: true, shownKey: '••••ey' },
+    ])
+    expect(restreamKeys).toEqual([{ key: target.key }, { key: 'another-key' }])
+    expect(JSON.stringify(rules)).not.toContain(target.key)
+  })
+
+  test('are none by default', () => {
+    for (const none of [{}, { restream: null }, { restream: [] }]) {
+      expect(value(readTokenCreate('publish', plainBody(none))).rules.restream).toEqual([])
+    }
+  })
+
+  test.each([
+    [[{ url: target.url }], 'restream[0].key'],
+    [[{ key: target.key }], 'restream[0].url'],
+    [[{ ...target, key: 'abcd' }], 'restream[0].key'],
+    [[{ ...target, key: 'a'.repeat(513) }], 'restream[0].key'],
+    [[{ ...target, key: 'with a blank' }], 'restream[0].key'],
+    [[{ ...target, key: '••••789' }], 'restream[0].key'],
+    [[{ ...target, url: 'srt://live.example.com:9000' }], 'restream[0].url'],
+    [[target, { ...target, url: 'ftp://live.example.com/app' }], 'restream[1].url'],
+    [[{ ...target, label: 'a\u0000b' }], 'restream[0].label'],
+    [[{ ...target, colour: 'red' }], 'restream[0].colour'],
+    [[target, target], 'restream[1]'],
+    [Array.from({ length: 11 }, (_, at) => ({ ...target, key: `${target.key}${at}` })), 'restream'],
+    ['all', 'restream'],
+  ])('are refused with the field and the reason: %j', (restream, field) => {
+    const problems = error(create(restream))
+    expect(Object.keys(problems)).toEqual([field])
+    expect(JSON.stringify(problems)).not.toContain(target.key)
+  })
+
+  test('belong to publish tokens', () => {
+    const problems = error(readTokenCreate('subscribe', plainBody({ restream: [] })))
+    expect(problems['restream']?.[0]).toContain('only publish tokens have it')
+  })
+})
+
+describe('an update', () => {
+  test('without targets leaves them and their keys', () => {
+    const { rules, restreamKeys } = value(update({ isActive: false }, stored))
+    expect([rules.restream, restreamKeys]).toEqual([[stored], null])
+  })
+
+  test('replaces the list, in either spelling', () => {
+    for (const name of ['restream', 'updateRestream']) {
+      const { rules, restreamKeys } = value(update({ [name]: [target] }, stored, stored))
+      expect(rules.restream).toEqual([{ ...stored, label: '' }])
+      expect(restreamKeys).toEqual([{ key: target.key }])
+      expect(value(update({ [name]: [] }, stored)).restreamKeys).toEqual([])
+    }
+  })
+
+  test('keeps the key of a target whose key it sends as the record shows it', () => {
+    const other = { ...stored, url: 'rtmp://other.example.com/app' }
+    const body = { restream: [target, { url: stored.url, key: stored.shownKey, enabled: false }] }
+    const { rules, restreamKeys } = value(update(body, other, stored))
+    expect(restreamKeys).toEqual([{ key: target.key }, { kept: 1 }])
+    expect(rules.restream[1]).toEqual({ ...stored, label: '', enabled: false })
+  })
+
+  test('cannot take the key of a target along to another URL', () => {
+    const body = { restream: [{ url: 'rtmp://elsewhere.example.net/app', key: stored.shownKey }] }
+    expect(Object.keys(error(update(body, stored)))).toEqual(['restream[0].key'])
+  })
+})
+
+test('a record shows the end of a key, and a file of provisioning all of it', () => {
+  const token = aToken({ restream: [stored] })
+  const shown = { url: stored.url, label: 'One', enabled: true, transcode: false }
+  expect(toTokenRecord(token, '')).toMatchObject({ restream: [{ ...shown, key: '••••789' }] })
+  expect(toTokenRecord(token, '', undefined, [target.key])).toMatchObject({ restream: [{ ...shown, key: target.key }] })
+})
+
+test('a host that this installation does not allow is refused with its place in the list', () => {
+  const policy = { allowPrivate: false, isOurs: (host: string) => host === 'own.example.com' }
+  const to = (url: string): RestreamTarget => ({ ...stored, url })
+  const problems = refuseTargets([to('rtmp://127.0.0.1/app'), stored, to('rtmp://own.example.com/app')], policy)
+  expect(Object.keys(problems ?? {})).toEqual(['restream[0].url', 'restream[2].url'])
+  expect(refuseTargets([to('rtmp://127.0.0.1/app')], { ...policy, allowPrivate: true })).toBeNull()
+})

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { axe, type Dashboard, openDashboard } from './dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+const SOON = { timeout: 60_000, interval: 100 }
+
+test('targets are added, changed, switched off and taken away, and only the end of their keys is shown', async () => {
+  const { id } = await dashboard.token('publish', { label: 'Everywhere', streams: [{ streamName: 'everywhere' }] })
+  const page = await dashboard.open(`/tokens/publish/${id}`)
+  onTestFinished(() => page.close())
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const targets = page.locator('section.card', { has: page.getByRole('heading', { name: 'Send on to' }) })
+  const dialog = page.getByRole('dialog')
+  const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
+  const stored = async () => (await dashboard.api('GET', `/api/publish_token/${id}`)).data['restream']
+  await button('Add a target').click()
+  await inDialog('Server').fill('srt://live.example.com:9000')
+  await inDialog('Stream key').fill('abcd-efgh-ijkl-mnop')
+  await inDialog('Name').fill('YouTube')
+  await dialog.getByRole('button', { name: 'Add a target' }).click()
+  await dialog.getByText('srt:// is not built').waitFor()
+  await inDialog('Server').fill('rtmps://a.rtmps.youtube.com/live2')
+  await dialog.getByRole('button', { name: 'Add a target' }).click()
+  await targets.getByText('••••mnop').waitFor()
+  const target = { url: 'rtmps://a.rtmps.youtube.com/live2', key: '••••mnop', label: 'YouTube', enabled: true }
+  expect(await stored()).toEqual([{ ...target, transcode: false }])
+  expect(await page.content()).not.toContain('abcd-efgh')
+  expect(await axe(page)).toEqual([])
+
+  const more = () => page.getByRole('button', { name: 'More for YouTube' }).click()
+  await more()
+  await page.getByRole('menuitem', { name: 'Change the target' }).click()
+  await dialog.getByText('Encode other video as H.264').click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(stored, SOON).toEqual([{ ...target, transcode: true }])
+  await targets.getByRole('switch').click()
+  await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false, transcode: true }])
+  await button('Sync').click()
+  await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()
+  await more()
+  await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await targets.getByText('can go on to YouTube').waitFor()
+  expect(await stored()).toEqual([])
+})
+
+test('no page broke its policy or its script', () => {
+  expect(dashboard.complaints).toEqual([])
+})
