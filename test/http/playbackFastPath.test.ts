@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { DistributionAdmissions } from '../../src/edge/http/channels/distributionAdmissions.ts'
 import type { Answer } from '../support/app.ts'
 import { playbackFolder } from '../support/playbackFolder.ts'
 import { servedBy } from '../support/served.ts'
@@ -147,13 +148,13 @@ describe.each([true, false])('with splice: %s,', (splice) => {
   })
 
   it('leaves a request to the framework when it fails, and the server goes on', async () => {
-    const { ctx } = small.client.running.app
-    // Memory knows the rules for a while.
-    await ask(small.at(names(small)[0]))
-    vi.spyOn(ctx, 'countryOf').mockImplementationOnce(() => {
-      throw new Error('a broken country file')
+    // Only the fast path peeks.
+    const peek = vi.spyOn(DistributionAdmissions.prototype, 'peek').mockImplementationOnce(() => {
+      throw new Error('a fault of the fast path')
     })
+    onTestFinished(() => peek.mockRestore())
     expect((await ask(small.at(names(small)[0]))).status).toBe(200)
+    expect(peek.mock.results[0]?.type).toBe('throw')
     expect((await ask(small.at(names(small)[0]))).status).toBe(200)
   })
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PemPair } from '../../src/tls/certificate.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
+import { endChildren, pushTo } from '../support/channels.ts'
 import { leafOf, serialAt, trustedAuthority, writePair } from '../support/certificates.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { makeToken } from '../support/testNode.ts'
@@ -25,7 +26,7 @@ beforeAll(async () => {
   sluice = await runApp({ flags: { webrtc, tls, rtmp: { tlsPort: await ownPort() } } })
 })
 afterAll(async () => {
-  publisher.kill()
+  endChildren()
   await sluice.close()
   rmSync(dir, { recursive: true })
 })
@@ -79,11 +80,7 @@ class HlsViewer {
 test('a replaced certificate drops no HLS viewer, no WHEP viewer and no RTMPS publisher', async () => {
   const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'show' }] })
   const url = `rtmps://127.0.0.1:${sluice.rtmpsPort}/v2/pub/show?token=${token}`
-  const source = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25', '-f', 'lavfi', '-i', 'sine']
-  const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '25', '-pix_fmt', 'yuv420p']
-  publisher = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...source, ...codecs, '-c:a', 'aac', '-f', 'flv', url], {
-    stdio: 'inherit',
-  })
+  publisher = pushTo(url)
   const live = sluice.app.ctx.sessions
   await until(() => live.feeds().length === 1)
   const [feed] = live.feeds()
