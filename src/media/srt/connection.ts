@@ -182,7 +182,7 @@ export class SrtConnection {
       sequence,
       latencyMs,
       deliver: (body) => this.#deliver(body),
-      gap: () => ingest.gap(),
+      gap: () => this.#gap(ingest),
     })
     this.#state = 'publishing'
     this.#heardAtMs = clock.monotonic()
@@ -299,6 +299,11 @@ export class SrtConnection {
     }
     this.#acknowledged = -1
     this.#publication?.reportBytes(this.#bytesIn)
+  }
+
+  #gap(ingest: TsIngest): void {
+    this.#leftOut('Packets were lost and did not come again within the latency; a longer one may help')
+    ingest.gap()
   }
 
   /** Once in the log for each sentence. */
