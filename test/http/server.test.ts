@@ -44,14 +44,15 @@ it('is one cluster, which has all publish tokens', async () => {
   const sluice = await runApp({ engine: new ScriptedEngine() })
   onTestFinished(() => sluice.close())
   const { json } = await sluice.call('GET', '/api/cluster')
+  const { rtmp, srt } = (await sluice.call('GET', '/api/server')).json.data.addresses
   expect(json.data).toEqual({
     defaultCluster: 'auto',
     availableClusters: [
       {
         id: 'auto',
         name: 'auto',
-        rtmp: expect.stringMatching(/^127\.0\.0\.1(:\d+)?$/),
-        srt: expect.stringMatching(/^(127\.0\.0\.1:\d+)?$/),
+        rtmp: new URL(rtmp).host,
+        srt: new URL(srt).host,
         location: { city: '', region: '', country: '' },
         features: { transcoding: false },
       },
@@ -72,6 +73,14 @@ it('is one cluster, which has all publish tokens', async () => {
     expect([refused.status, refused.json.data.errors]).toEqual([400, { cluster: [expect.any(String)] }])
   }
   expect((await sluice.call('GET', '/api/subscribe_token/list_by_cluster?cluster=auto')).status).toBe(404)
+})
+
+it('has a cluster without hosts for the protocols that are off', async () => {
+  const flags = { rtmp: { enabled: false }, srt: { enabled: false } }
+  const sluice = await runApp({ flags, engine: new ScriptedEngine() })
+  onTestFinished(() => sluice.close())
+  const { json } = await sluice.call('GET', '/api/cluster')
+  expect(json.data.availableClusters).toMatchObject([{ rtmp: '', srt: '' }])
 })
 
 it('a person at a wrong address gets a page that leads to the start, and a program gets JSON', async () => {
