@@ -41,6 +41,7 @@ const parent: TokenSnapshot = {
   trackingId: 'customer-1',
   revokedBeforeMs: null,
   multisource: true,
+  priority: null,
   record: false,
   enableThumbnails: false,
   hlsRenditions: [],

@@ -20,6 +20,7 @@ import { RestreamUsage } from '../services/restreamUsage.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
+import { settleSpares } from '../commands/sessions/spares.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { storageUrl } from '../config/paths.ts'
 import { ConfigHolder, liveView } from '../config/holder.ts'
@@ -138,7 +139,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
   await ensureAccount(ctx)
   await cache.start()
-  const unfollow = followChanges(ctx)
+  const unfollow = followChanges(ctx, () => settleSpares(ctx))
   await refreshRemoteFeeds(ctx)
   const jobs = startJobs(clock, log, [
     ...serviceJobs(ctx, jobSettings(now)),

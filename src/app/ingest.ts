@@ -38,6 +38,8 @@ export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measure
       meter: measured,
       take: (ingestId, cut) => sources.publish(ingestId, cut),
     }),
-    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
+    feed: (feed, media, priority) =>
+      // Not the id of the session, which may have another feed before the engine has ended this one.
+      show({ ...feed, sessionId: feed.feedId, priority, room: streamKey(feed.accountId, feed.streamName) }, media),
   }
 }

@@ -29,8 +29,12 @@ export interface MediaEngine {
     readonly sessionId: string
     readonly room: string
     readonly sourceId: string | null
+    /** As in `PublishOffer`. */
+    readonly priority?: number | null
     readonly source: RestingSource
   }): Promise<void>
+  /** Whether viewers get every other publisher of its source rather than this one. */
+  setAside(sessionId: string, isAside: boolean): void
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource
   /** Calls `listener` with every event. Returns the function that unsubscribes. */
@@ -40,7 +44,10 @@ export interface MediaEngine {
 export interface PublishOffer {
   /** Unique; the caller creates it. */
   readonly sessionId: string
-  /** `accountId/streamName`. A room holds one source per `sourceId`; a second publisher replaces the first when it is connected. */
+  /**
+   * `accountId/streamName`. A room shows one publisher of each `sourceId`: the one of the highest priority that is not set aside.
+   * A second one of the same priority replaces the first when it is connected.
+   */
   readonly room: string
   readonly sourceId: string | null
   /** SDP. */
@@ -49,6 +56,8 @@ export interface PublishOffer {
   readonly codec: string | null
   /** The medium that is not taken: its m-line gets `inactive`. Null or absent: both are. */
   readonly without?: 'audio' | 'video' | null
+  /** Null or absent: the lowest. */
+  readonly priority?: number | null
 }
 
 export interface ViewOffer {
@@ -92,6 +101,8 @@ export type MediaEngineEvent =
       readonly silentMs: number
       readonly frames?: number
     }
+  /** A publisher sends nothing, or something again. */
+  | { readonly kind: 'silent'; readonly sessionId: string; readonly isSilent: boolean }
   /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
   /** How long datagrams waited before a process read them, in the last second, and media packets that were too late. */

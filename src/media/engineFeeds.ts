@@ -10,6 +10,8 @@ export interface ForeignFeed {
   /** `accountId/streamName`. */
   readonly room: string
   readonly sourceId: string | null
+  /** Of its publisher among those of the source; null or absent: the lowest. */
+  readonly priority?: number | null
 }
 
 /** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */
@@ -25,19 +27,22 @@ export interface EngineFeedsOptions {
 const RETRY_MS = 2000
 
 /**
- * Offers feeds of other protocols to the engine's viewers until their media ends, and again after a process of the engine
- * died. In the engine a feed has an id of its own, because its session belongs to its own connection. The engine is the
+ * Offers feeds of other protocols to the engine's viewers until their media ends or the result is called, and again after a
+ * process of the engine died. In the engine a feed has an id of its own, because its session belongs to its own connection. The engine is the
  * only subscriber of the converted media, so the converter rests while the engine has no viewers.
  */
 export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions) {
-  return ({ sessionId: publisher, room, sourceId }: ForeignFeed, source: FrameSource): void => {
+  return (
+    { sessionId: publisher, room, sourceId, priority = null }: ForeignFeed,
+    source: FrameSource,
+  ): (() => void) => {
     const sessionId = `feed-${publisher}`
     const converted = convert(source, room)
     const over = new AbortController()
     const options = { clock, log: log.child({ room }), name: 'show a feed over WebRTC', everyMs: RETRY_MS }
     const show = (): void => {
       repeat({ ...options, signal: over.signal }, async () => {
-        await engine.feed({ sessionId, room, sourceId, source: converted.media })
+        await engine.feed({ sessionId, room, sourceId, priority, source: converted.media })
         return 'done'
       })
     }
@@ -45,12 +50,17 @@ export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions)
       if (event.kind === 'ended' && event.sessionId === sessionId && event.reason === 'engine_died') show()
     })
     const end = (): void => {
+      if (over.signal.aborted) return
       over.abort()
       unwatch()
       void converted.stop()
       void engine.end(sessionId)
     }
     show()
-    source.subscribe({ tracks: () => undefined, frame: () => undefined, end })
+    const unsubscribe = source.subscribe({ tracks: () => undefined, frame: () => undefined, end })
+    return () => {
+      unsubscribe()
+      end()
+    }
   }
 }

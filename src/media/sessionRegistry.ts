@@ -31,6 +31,8 @@ export interface ActiveFeed extends FeedFacts {
 
 /** A feed on the air at another node. */
 export interface RemoteFeedRef extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
+  /** Of its publisher; null: the lowest. */
+  readonly priority: number | null
   /** Where clients reach that node; null when it is not known. */
   readonly url: string | null
 }
@@ -44,6 +46,26 @@ export interface PublishedMedia {
   countedAtMs: number | null
 }
 
+/** Which of several publishers of one source is on the air; the others are spares. */
+export interface PublisherStanding {
+  /** Of its address, or else of its token; null: the lowest. */
+  readonly priority: number | null
+  /** Its media is late, so that every other publisher is better. */
+  isStalled: boolean
+  /** Since when late media is in time again, monotonic milliseconds; null: it is not. */
+  inTimeSinceMs: number | null
+  /** How late its media is, milliseconds. */
+  readonly lateMs: (nowMs: number) => number
+  /** The media engine reports that nothing comes. */
+  isSilent: boolean
+  /** Its media; null until it begins. */
+  media: FrameSource | null
+  /** Offers a feed of it to viewers of the media engine. Returns what takes it back. */
+  readonly show: (feed: ActiveFeed) => () => void
+  /** Takes its feed back from the media engine; null: it has none there. */
+  hide: (() => void) | null
+}
+
 /** A publisher or viewer connected to this node. */
 export interface ActiveSession {
   readonly session: Session
@@ -54,6 +76,8 @@ export interface ActiveSession {
   readonly record: boolean | null
   /** The publisher asks not to be sent on to the targets of its token. */
   readonly noRestream: boolean
+  /** Publishers: the rank among those of its source. */
+  readonly standing: PublisherStanding | null
   /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
@@ -97,6 +121,8 @@ export class SessionRegistry {
   node = ''
   /** Sessions that ended here and whose end is not in the store yet, by session id. */
   readonly leaving = new Map<string, ClosingSession>()
+  /** Publishers whose media has begun, and that are not on the air. */
+  readonly spares = new Set<ActiveSession>()
   /** Tokens that changed while the store was unavailable: their sessions still need an evaluation. */
   readonly unchecked = new Set<number>()
   /** When an attempt to view a stream that is off the air was last emitted, by `streamKey`; monotonic milliseconds. */
@@ -119,8 +145,10 @@ export class SessionRegistry {
   #nextEndMs = Number.POSITIVE_INFINITY
   readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
   readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
+  readonly #writtenListeners = new Set<() => void>()
   #remote: ReadonlyMap<string, readonly RemoteFeedRef[]> = new Map()
   #knowsAll = true
+  #hasPeers = false
 
   get size(): number {
     return this.#entries.size
@@ -138,6 +166,12 @@ export class SessionRegistry {
   /** All sessions in the order of admission, as a copy. */
   all(): ActiveSession[] {
     return [...this.#entries.values()]
+  }
+
+  /** The session has media, and another publisher of its source is on the air. */
+  isSpare(sessionId: string): boolean {
+    const entry = this.#entries.get(sessionId)
+    return entry !== undefined && this.spares.has(entry)
   }
 
   ofToken(tokenId: number): ActiveSession[] {
@@ -185,6 +219,8 @@ export class SessionRegistry {
     entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
+    this.spares.delete(entry)
+    entry.standing?.hide?.()
     this.#timed.delete(entry)
     this.streams.change(entry.session, -1)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
@@ -236,6 +272,17 @@ export class SessionRegistry {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Calls `listener` when the store has ends of feeds of this node; it must not throw. Returns the function that unsubscribes. */
+  watchWrittenEnds(listener: () => void): () => void {
+    this.#writtenListeners.add(listener)
+    return () => this.#writtenListeners.delete(listener)
+  }
+
+  /** The store has ends of feeds of this node. */
+  endsAreWritten(): void {
+    for (const listener of this.#writtenListeners) listener()
+  }
+
   /** The stream, if it is on the air at any node. With several sources it is secured when one of them is. */
   onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
     const key = streamKey(accountId, streamName)
@@ -259,10 +306,16 @@ export class SessionRegistry {
     return this.#knowsAll
   }
 
+  /** Other nodes have had feeds. */
+  get hasPeers(): boolean {
+    return this.#hasPeers
+  }
+
   /** Replaces the list of feeds at other nodes. */
   setRemote(feeds: readonly RemoteFeedRef[], knowsAll: boolean): void {
     this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
     this.#knowsAll = knowsAll
+    this.#hasPeers ||= feeds.length > 0
   }
 
   #notify(feed: ActiveFeed, what: 'started' | 'ended'): void {

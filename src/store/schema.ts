@@ -215,6 +215,8 @@ const TABLES = {
     source: TEXT,
     token_id: NUMBER,
     secured: FLAG,
+    /** Of its publisher; null: the lowest. */
+    priority: NUMBER_OR_NULL,
     node: TEXT,
     started_at_ms: NUMBER,
     ended_at_ms: NUMBER_OR_NULL,

@@ -1,7 +1,7 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { AccountMinute } from '../core/streams/seriesQuery.ts'
 import type { UsageRow } from '../core/usage/report.ts'
-import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
+import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
 
 // The store's interface for sessions. Import it from `store.ts`.
@@ -34,6 +34,8 @@ export interface CacheLogRange {
 }
 
 export interface StoredFeed extends FeedFacts {
+  /** Of its publisher among those of one source; null: the lowest. */
+  readonly priority: number | null
   readonly node: string
 }
 
@@ -175,12 +177,6 @@ export interface Node extends NewNode {
   readonly isExpired: boolean
 }
 
-/** Sessions of a stream, or without its name of the whole account. */
-export interface SessionScope {
-  readonly accountId: string
-  readonly streamName?: string
-}
-
 /** The end of a session: its last totals, the time and the reason. */
 export interface SessionEnd extends Bytes {
   readonly id: string
@@ -272,6 +268,8 @@ export interface FeedReads {
   recentNames(accountId: string, limit: number): Promise<string[]>
   /** Feeds on the air at all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
+  /** Ids of the feeds on the air at a node. */
+  openIds(node: string): Promise<string[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */
   remote(node: string, limit: number): Promise<RemoteFeed[]>
   /** The feeds of a page of streams at all nodes: by name, then the oldest first. */

@@ -162,7 +162,16 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     add: async ({ store, accountId }, atMs) => {
       const feedId = sortedId(atMs)
       const stream = { accountId, streamName: feedId, sourceId: null }
-      const open = { ...stream, feedId, sessionId: feedId, tokenId: 1, secured: false, startedAtMs: 0, node: 'n' }
+      const open = {
+        ...stream,
+        feedId,
+        sessionId: feedId,
+        tokenId: 1,
+        secured: false,
+        priority: null,
+        startedAtMs: 0,
+        node: 'n',
+      }
       await store.transaction(async (tx) => {
         await tx.feeds.insert(open)
         await tx.feeds.end(feedId, atMs)
@@ -177,7 +186,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     add: async ({ store, accountId }, atMs) => {
       const streamName = `${nameOf(atMs)}${randomBytes(6).toString('hex')}`
       const feed = { feedId: streamName, sessionId: streamName, accountId, streamName, sourceId: null, tokenId: 1 }
-      const open = { ...feed, secured: false, startedAtMs: atMs, node: 'another node' }
+      const open = { ...feed, secured: false, priority: null, startedAtMs: atMs, node: 'another node' }
       await store.transaction((tx) => tx.feeds.insert(open))
       return { id: streamName, key: [streamName] }
     },

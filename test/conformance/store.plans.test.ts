@@ -193,6 +193,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-0', { atMs: NOW, reason: 'lost', limit: 100 })],
   ['the usage of sessions', ({ tx }) => tx.sessions.count([{ id: 's-100', bytesIn: 1, bytesOut: 1 }], NOW)],
   ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],
+  ['the feeds of a node', ({ reads }) => reads.feeds.openIds('n-1')],
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
   [
     'the reports of feeds',

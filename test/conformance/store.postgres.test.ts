@@ -242,7 +242,15 @@ describe.skipIf(!findBinaries())('with a server', () => {
       ['the end of a node', (tx) => tx.feeds.endOfNode('n', 2)],
     ])('of feeds, %s lock rows in one order, so that they never deadlock', async (_, lockBoth) => {
       const store = await openStore({ url: database.url, log: quiet })
-      const feed = { accountId: 'a', sourceId: null, tokenId: 1, secured: false, node: 'n', startedAtMs: 1 }
+      const feed = {
+        accountId: 'a',
+        sourceId: null,
+        tokenId: 1,
+        secured: false,
+        priority: null,
+        node: 'n',
+        startedAtMs: 1,
+      }
       // Last first, because scans of the table and of its indexes would find them in this order.
       for (const [id, name] of [
         ['b', '1'],

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Session } from '../../src/core/sessions/types.ts'
 import { mapFlags, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
 import type { StoreLog } from '../../src/store/log.ts'
@@ -9,8 +9,10 @@ import type {
   Scheduler,
   SessionEnd,
   Store,
+  StoredFeed,
   StoredToken,
   StoredWebhook,
+  Stream,
 } from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -173,5 +175,18 @@ export const newSession = (over: Partial<Session> = {}): Session => ({
   origin: null,
   country: null,
   startedAtMs: 1000,
+  ...over,
+})
+
+/** A feed on the air at the node `n`. */
+export const openFeed = (over: Partial<StoredFeed> & Stream): StoredFeed => ({
+  feedId: randomUUID(),
+  sessionId: randomBytes(11).toString('hex'),
+  sourceId: null,
+  tokenId: 1,
+  secured: false,
+  priority: null,
+  startedAtMs: 1000,
+  node: 'n',
   ...over,
 })

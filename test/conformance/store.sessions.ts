@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/core/sessions/types.ts'
 import { Conflict, type NewNode, type SessionEnd, type StoredFeed } from '../../src/store/store.ts'
-import { ending, insert, newAccount } from './store.samples.ts'
+import { ending, insert, newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
@@ -25,17 +25,7 @@ export function sessionsSuite(stores: Stores): void {
     startedAtMs: 1000,
     ...over,
   })
-  const feed = (over: Partial<StoredFeed> = {}): StoredFeed => ({
-    feedId: randomUUID(),
-    sessionId: randomBytes(11).toString('hex'),
-    ...stream(),
-    sourceId: null,
-    tokenId: 1,
-    secured: false,
-    startedAtMs: 1000,
-    node: 'n',
-    ...over,
-  })
+  const feed = (over: Partial<StoredFeed> = {}): StoredFeed => openFeed({ ...stream(), ...over })
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
   const get = (id: string) => stores.other.read.sessions.get(id)
 
@@ -234,7 +224,9 @@ export function sessionsSuite(stores: Stores): void {
       expect([await lastEnd(), await lastEnd(2000), await lastEnd(1999)]).toEqual([2000, 2000, 1500])
       const open = await stores.other.read.feeds.open(10_000)
       expect(open.filter((one) => one.streamName === streamName)).toHaveLength(2)
+      expect(await stores.other.read.feeds.openIds('n')).toContain(second.feedId)
       expect(await endOf(second.sessionId, 4000)).toEqual([{ ...second, endedAtMs: 4000 }])
+      expect(await stores.other.read.feeds.openIds('n')).not.toContain(second.feedId)
     })
 
     test('on the air return their tokens, each once, for a stream or for the whole account', async () => {

@@ -2,23 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { StoredFeed } from '../../src/store/store.ts'
 import { newRecording } from './store.recordings.ts'
-import { insert, newAccount } from './store.samples.ts'
+import { insert, newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 /** What nodes store about streams, and what needs attention. */
 export function streamsSuite(stores: Stores): void {
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
-  const feed = (over: Partial<StoredFeed> & { accountId: string }): StoredFeed => ({
-    feedId: randomUUID(),
-    sessionId: randomBytes(11).toString('hex'),
-    streamName: 'show',
-    sourceId: null,
-    tokenId: 0,
-    secured: false,
-    startedAtMs: 1000,
-    node: 'n',
-    ...over,
-  })
+  const feed = (over: Partial<StoredFeed> & { accountId: string }): StoredFeed =>
+    openFeed({ streamName: 'show', tokenId: 0, ...over })
   const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
   async function publisher(accountId: string): Promise<string> {
     const id = randomBytes(11).toString('hex')

@@ -208,6 +208,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     trackingId: parent.rules.trackingId,
     revokedBeforeMs: null,
     multisource: true,
+    priority: null,
     record: false,
     enableThumbnails: false,
     hlsRenditions: [],

@@ -72,7 +72,7 @@ const common = {
   ...mapFlags(COMMON_FLAGS, () => fc.boolean()),
 }
 const publishBodies = fc.record(
-  { ...common, ...mapFlags(PUBLISH_FLAGS, () => fc.boolean()), priority: fc.constantFrom(0, null) },
+  { ...common, ...mapFlags(PUBLISH_FLAGS, () => fc.boolean()), priority: fc.constantFrom(0, 5, -1, null) },
   { requiredKeys: ['label', 'streams'] },
 )
 const subscribeBodies = fc.record(

@@ -60,6 +60,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     written: { bytesIn: 0, bytesOut: 0 },
     record: null,
     noRestream: false,
+    standing: null,
     ending: null,
   }
 }

@@ -12,6 +12,7 @@ export class ScriptedEngine implements MediaEngine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
   readonly feeds: Parameters<MediaEngine['feed']>[0][] = []
   readonly ended: string[] = []
+  readonly aside: { sessionId: string; isAside: boolean }[] = []
   readonly patches: { sessionId: string; fragment: string; mayRestart: boolean }[] = []
   negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
   patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
@@ -42,6 +43,10 @@ export class ScriptedEngine implements MediaEngine {
   async end(sessionId: string): Promise<void> {
     this.ended.push(sessionId)
     this.emit({ kind: 'ended', sessionId, reason: 'kicked' })
+  }
+
+  setAside(sessionId: string, isAside: boolean): void {
+    this.aside.push({ sessionId, isAside })
   }
 
   tap() {

@@ -99,7 +99,7 @@ describe('a publisher over RTMP', () => {
   test.each([
     ['simulcastId=high', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
     ['audioOnly&noAudio', 'audioOnly and noAudio exclude each other'],
-    ['priority=2', 'priority is not supported: a new publisher of a source replaces the one before it'],
+    ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
   ])('with %s reads why it is refused', async (parameters, why) => {
     const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
     clients.push(client)
@@ -125,7 +125,7 @@ describe('a publisher of whose media nothing is taken', () => {
     const parts = {
       ctx,
       makeHub: () => new Hub(),
-      feed: () => undefined,
+      feed: () => () => undefined,
       streamKeys: async () => ({ ok: false as const, status: '', reason: 'address' as const }),
     }
     const connection = { peer: '127.0.0.1', cut: async (why: string) => void cuts.push(why) }

@@ -5,6 +5,7 @@ import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnds, writeLateEnds } from '../sessions/close.ts'
 import { writeTotals } from '../sessions/count.ts'
 import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
+import { settleSpares } from '../sessions/spares.ts'
 
 export interface NodeOptions {
   /** Host key: the same at each start on this machine with this data directory, and unique to them. */
@@ -82,6 +83,7 @@ class HoldingNode implements ServingNode {
     await recheckLate(this.#ctx)
     await endKicked(this.#ctx)
     await refreshRemoteFeeds(this.#ctx)
+    await settleSpares(this.#ctx)
   }
 
   async report(): Promise<void> {

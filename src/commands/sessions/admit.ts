@@ -5,7 +5,14 @@ import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionSlot } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
-import type { Cut, RemoteFeedRef, ActiveSession, ActiveFeed, Session } from '../../media/sessionRegistry.ts'
+import type {
+  Cut,
+  RemoteFeedRef,
+  ActiveSession,
+  ActiveFeed,
+  PublisherStanding,
+  Session,
+} from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type AccessAttempt, type Evaluation, preview, recordLimit } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
@@ -18,6 +25,12 @@ import { noteViewAttempt, noteViewer } from './viewing.ts'
 export interface SessionRequest {
   /** The source of the stream; null: the source without a name. */
   readonly sourceId: string | null
+  /** The rank of a publisher among those of its source; null or absent: as its token says. */
+  readonly priority?: number | null
+  /** How late the media of the publisher is, milliseconds; absent: the media engine reports silence. */
+  readonly lateMs?: (nowMs: number) => number
+  /** Offers a feed of the publisher to viewers of the media engine. Returns what takes it back. */
+  readonly show?: (feed: ActiveFeed) => () => void
   /** Whether this broadcast is recorded; null or absent: as its token says. */
   readonly record?: boolean | null
   /** True: this broadcast is not sent on to the targets of its token. */
@@ -274,6 +287,7 @@ function entryOf(
     cut: sessionRequest.cut,
     record: sessionRequest.record ?? null,
     noRestream: sessionRequest.noRestream === true,
+    standing: request.action === 'publish' ? standingOf(sessionRequest, token) : null,
     slot,
     request,
     tokenHash: null,
@@ -287,6 +301,20 @@ function entryOf(
     ending: null,
   }
 }
+
+const standingOf = (
+  { priority, lateMs = () => 0, show = () => () => undefined }: SessionRequest,
+  token: TokenSnapshot | null,
+): PublisherStanding => ({
+  priority: priority ?? token?.priority ?? null,
+  isStalled: false,
+  inTimeSinceMs: null,
+  lateMs,
+  isSilent: false,
+  media: null,
+  show,
+  hide: null,
+})
 
 /** The presented token, or the parent of a self-signed one. */
 export function tokenOf(credential: Evaluation['request']['credential']): TokenSnapshot | null {

@@ -97,6 +97,7 @@ async function writeEnds(ctx: SessionContext, batch: readonly ClosingSession[]):
     return writeApart(ctx, batch, error)
   }
   for (const closing of batch) noteEnd(ctx, closing)
+  if (batch.some(isPublisher)) ctx.sessions.endsAreWritten()
 }
 
 /** Once for each session, when its end is on record. */

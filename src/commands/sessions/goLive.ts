@@ -1,16 +1,20 @@
 import { uuid } from '../../base/ids.ts'
+import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
 import type { FrameSource } from '../../media/frame.ts'
-import type { ActiveSession, ActiveFeed } from '../../media/sessionRegistry.ts'
+import type { ActiveSession, ActiveFeed, PublisherStanding } from '../../media/sessionRegistry.ts'
 import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { tokenOf } from './admit.ts'
 import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
+import { holdEnd, isSameSource } from './heldEnd.ts'
 
 /**
- * Puts the feed of a publisher on the air, when its media begins. It replaces a feed of the same source: the old feed
- * ends before the new one starts, also in the events and their times, and its session is cut. A token without
- * `multisource` replaces every feed of the stream. Undefined if the session is over; then drop its media.
+ * Puts the feed of a publisher on the air, when its media begins, or when it is the best of the spares. It takes the place of a
+ * feed of the same source: the old feed ends before the new one starts, also in the events and their times. A publisher of the
+ * same priority is replaced, so its session is cut; one of a lower priority becomes a spare. While one of a higher priority
+ * is on the air, this one is a spare itself (`SessionRegistry.spares`) and the answer is undefined. A token without
+ * `multisource` has one source for the stream. Undefined too if the session is over; then drop its media.
  * @throws StoreUnavailable if the feed cannot be recorded: it is not on the air then
  */
 export async function goLive(
@@ -19,18 +23,34 @@ export async function goLive(
   media: FrameSource,
 ): Promise<ActiveFeed | undefined> {
   const entry = ctx.sessions.get(sessionId)
-  if (!entry || entry.ending) return undefined
-  const { accountId, streamName } = entry.session
-  const current = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
+  if (!entry || entry.ending || entry.standing === null) return undefined
+  const current = feedOfSession(ctx, entry)
   if (current) return current
-  const begun = await ctx.store.transaction((tx) => replace(ctx, tx, entry))
-  if (!begun) return undefined
+  entry.standing.media = media
+  const begun = await ctx.store.transaction((tx) => begin(ctx, tx, entry, entry.standing as PublisherStanding))
+  if (begun === undefined) return undefined
+  if (begun === 'spare') {
+    if (ctx.sessions.has(sessionId)) ctx.sessions.spares.add(entry)
+    dropEqualSpares(ctx, entry)
+    return undefined
+  }
+  const feed = activeFeed(entry, begun.feed, holdEnd(ctx, entry, media))
   for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
   // Cut or replaced between the commit and this line. Then its end in the store is written already, or will be.
-  if (isOver(ctx, sessionId)) return undefined
+  const isHere = !isOver(ctx, sessionId)
+  if (isHere) putOnAir(ctx, entry, feed)
+  for (const { sessionId: outranked } of begun.outranked) makeSpare(ctx, outranked)
+  dropEqualSpares(ctx, entry)
+  return isHere ? feed : undefined
+}
+
+function activeFeed(
+  entry: ActiveSession,
+  { node: _node, priority: _priority, ...facts }: StoredFeed,
+  media: FrameSource,
+): ActiveFeed {
   const token = tokenOf(entry.request.credential)
-  const { node: _node, ...facts } = begun.feed
-  const feed: ActiveFeed = {
+  return {
     ...facts,
     record: entry.record ?? token?.record === true,
     restream: !entry.noRestream,
@@ -39,19 +59,43 @@ export async function goLive(
     hlsCodecs: token?.hlsCodecs ?? 'h264',
     media,
   }
+}
+
+function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): void {
+  ctx.sessions.spares.delete(entry)
   ctx.sessions.addFeed(feed)
-  return feed
+  if (entry.standing) entry.standing.hide = entry.standing.show(feed)
+  if (feed.secured) dropAnonymous(ctx, feed)
+}
+
+/** Those who came without a token, to an open feed that this one follows. */
+function dropAnonymous(ctx: SessionContext, feed: ActiveFeed): void {
+  const isMain = ctx.sessions.feed(feed.accountId, feed.streamName, null) === feed
+  for (const entry of ctx.sessions.all()) {
+    const { action, tokenId, accountId, streamName, sourceId } = entry.session
+    const watched = isMain ? (sourceId ?? feed.sourceId) : sourceId
+    const watches = isSameSource({ accountId, streamName, sourceId: watched }, feed)
+    if (action === 'view' && tokenId === null && watches) void endSession(ctx, entry, 'source_gone')
+  }
 }
 
 interface Begun {
   readonly feed: StoredFeed
+  /** Their publishers are cut. */
   readonly replaced: readonly StoredFeed[]
+  /** Their publishers become spares. */
+  readonly outranked: readonly StoredFeed[]
 }
 
 /** A clock of another node may be this much ahead, so that its ends are later than now. */
 const AHEAD_MS = 5_000
 
-async function replace(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promise<Begun | undefined> {
+async function begin(
+  ctx: SessionContext,
+  tx: Tx,
+  entry: ActiveSession,
+  standing: PublisherStanding,
+): Promise<Begun | 'spare' | undefined> {
   const { session, request } = entry
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
@@ -60,10 +104,15 @@ async function replace(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promi
   const open = await tx.feeds.lockOpen(session)
   // A concurrent call for the same session puts it on the air.
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
+  const rivals = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
+  const against = (feed: StoredFeed): number => compareStandings(standing, standingOf(ctx, feed))
+  if (rivals.some((feed) => against(feed) < 0)) return 'spare'
   const feedId = uuid(ctx.random)
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
-  const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
-  for (const old of replaced) await drop(tx, old, endOfReplaced(ctx, old))
+  const replaced = rivals.filter((feed) => against(feed) === 0)
+  const outranked = rivals.filter((feed) => against(feed) > 0)
+  for (const old of rivals) await endFeed(tx, old, endOfReplaced(ctx, old))
+  for (const old of replaced) await kick(tx, old, ctx.clock.now())
   const nowMs = sessionDate(entry, ctx.clock)
   const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
   const feed: StoredFeed = {
@@ -74,13 +123,18 @@ async function replace(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promi
     sourceId: session.sourceId,
     tokenId: session.tokenId,
     secured: token.subscribeRequiresAuth,
+    priority: standing.priority,
     startedAtMs: Math.max(nowMs, session.startedAtMs, (lastEnd ?? 0) + 1),
     node: ctx.sessions.node,
   }
   await tx.feeds.insert(feed)
   await emitStart(tx, feed)
-  return { feed, replaced }
+  return { feed, replaced, outranked }
 }
+
+/** Whether the media of a feed is late is known at its node only. */
+const standingOf = ({ sessions }: SessionContext, { sessionId, priority }: StoredFeed): Standing =>
+  sessions.get(sessionId)?.standing ?? { priority }
 
 /** A replaced feed ended when its media stopped. Only the node that had it knows this time. */
 function endOfReplaced(ctx: SessionContext, { sessionId, startedAtMs }: StoredFeed): number {
@@ -88,12 +142,15 @@ function endOfReplaced(ctx: SessionContext, { sessionId, startedAtMs }: StoredFe
   return Math.max(entry === undefined ? ctx.clock.now() : endedAtMs(entry, ctx.clock), startedAtMs)
 }
 
-/** Ends a replaced feed. The node with its session ends that session, with its last bytes. */
-async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
+async function endFeed(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
   await tx.feeds.end(old.feedId, atMs)
   await emitEnds(tx, { ...old, endedAtMs: atMs })
-  await tx.sessions.kick({ accountId: old.accountId, id: old.sessionId }, 'replaced')
-  await tx.changes.append({ kind: 'kick', accountId: old.accountId, id: 0, atMs })
+}
+
+/** The node with a replaced session ends it, with its last bytes. */
+async function kick(tx: Tx, { accountId, sessionId: id }: StoredFeed, atMs: number): Promise<void> {
+  await tx.sessions.kick({ accountId, id }, 'replaced')
+  await tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
 }
 
 async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
@@ -104,11 +161,34 @@ async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
 
 const isOver = ({ sessions }: SessionContext, sessionId: string): boolean => sessions.get(sessionId)?.ending !== null
 
+/** The feed on the air of a publisher of this node. */
+export function feedOfSession({ sessions }: SessionContext, { session }: ActiveSession): ActiveFeed | undefined {
+  return sessions.feedsOf(session.accountId, session.streamName).find((feed) => feed.sessionId === session.id)
+}
+
+/** Takes the feed of a publisher of this node off the air; the publisher stays connected. */
+export function makeSpare(ctx: SessionContext, sessionId: string): void {
+  const entry = ctx.sessions.get(sessionId)
+  if (!entry?.standing) return
+  const feed = feedOfSession(ctx, entry)
+  if (feed) ctx.sessions.removeFeed(feed)
+  entry.standing.hide?.()
+  entry.standing.hide = null
+  if (entry.standing.media !== null) ctx.sessions.spares.add(entry)
+}
+
 function dropReplaced(ctx: SessionContext, sessionId: string): void {
   const entry = ctx.sessions.get(sessionId)
   if (!entry) return
-  const { accountId, streamName } = entry.session
-  const feed = ctx.sessions.feedsOf(accountId, streamName).find((one) => one.sessionId === sessionId)
+  const feed = feedOfSession(ctx, entry)
   if (feed) ctx.sessions.removeFeed(feed)
   void endSession(ctx, entry, 'replaced')
+}
+
+/** A source has one publisher of each priority: the newest. */
+function dropEqualSpares(ctx: SessionContext, entry: ActiveSession): void {
+  for (const spare of ctx.sessions.spares) {
+    const isEqual = spare !== entry && spare.standing?.priority === entry.standing?.priority
+    if (isEqual && isSameSource(spare.session, entry.session)) void endSession(ctx, spare, 'replaced')
+  }
 }

@@ -19,6 +19,8 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
         return countBytes(ctx, event.sessionId, event)
       case 'ended':
         return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
+      case 'silent':
+        return heard(ctx, event)
       case 'waits':
         return ctx.mediaProcesses.waited(event)
       case 'died':
@@ -27,6 +29,11 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
         return noteTracks(ctx, event.sessionId, event.tracks)
     }
   })
+}
+
+function heard({ sessions }: SessionContext, { sessionId, isSilent }: { sessionId: string; isSilent: boolean }): void {
+  const standing = sessions.get(sessionId)?.standing
+  if (standing) standing.isSilent = isSilent
 }
 
 function died(ctx: SessionContext, event: Extract<MediaEngineEvent, { kind: 'died' }>): void {

@@ -13,10 +13,17 @@ const FEEDS_MAX = 10_000
 
 type Refusal = Extract<Decision, { allowed: false }>
 
-/** Follows changes, here and on other nodes, until the returned function is called. */
-export function followChanges(ctx: SessionContext): () => void {
+/**
+ * Follows changes, here and on other nodes, until the returned function is called.
+ *
+ * @param feedsChanged called when the feeds of other nodes are known
+ */
+export function followChanges(ctx: SessionContext, feedsChanged: () => Promise<void>): () => void {
   const kick = oneAtATime(() => endKicked(ctx))
-  const look = oneAtATime(() => refreshRemoteFeeds(ctx))
+  const look = oneAtATime(async () => {
+    await refreshRemoteFeeds(ctx)
+    await feedsChanged()
+  })
   const recheck = oneAtATime(() => recheckAll(ctx))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return recheckToken(ctx, changed.id)
@@ -24,12 +31,21 @@ export function followChanges(ctx: SessionContext): () => void {
     if (changed.kind === 'feed') return look()
     await Promise.all([kick(), look(), recheck()])
   }
-  return ctx.cache.onChange((changed) => {
+  const apply = (changed: Changed): void => {
     follow(changed).catch((error: unknown) => {
       // The timers repeat this work, so a failure only delays it.
       ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
     })
+  }
+  const unfollow = ctx.cache.onChange(apply)
+  // Changes of this process are read with those of others, which may take a second.
+  const unwatch = ctx.sessions.watchWrittenEnds(() => {
+    if (ctx.sessions.spares.size > 0) apply({ kind: 'feed' })
   })
+  return () => {
+    unfollow()
+    unwatch()
+  }
 }
 
 /**

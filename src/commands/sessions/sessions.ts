@@ -1,10 +1,13 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
-import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
-import type { SessionScope, StoredSession, Tx } from '../../store/store.ts'
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
+import type { SessionScope } from '../../core/sessions/types.ts'
+import { readReprioritize, readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
+import type { StoredSession, Tx } from '../../store/store.ts'
 import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
+import { updateToken } from '../tokens/updateToken.ts'
 import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
 
@@ -65,9 +68,9 @@ export async function kickSession(ctx: SessionContext, actor: Actor, id: string)
   return ok(true)
 }
 
-/** What ended: a stream or all streams of the account; or nothing, because no session was open. */
+/** What ended: a stream, all streams of the account or those of a token; or nothing, because no session was open. */
 export interface StopAnswer {
-  stoppingLevel: 'Account' | 'Stream' | 'None'
+  stoppingLevel: 'Account' | 'Stream' | 'Token' | 'None'
 }
 
 /** Asks all sessions of a stream to end, publishers and viewers, on all nodes. */
@@ -91,9 +94,30 @@ export async function stopAllStreams(ctx: SessionContext, actor: Actor): Promise
   return ok({ stoppingLevel: stopped ? 'Account' : 'None' })
 }
 
+/**
+ * Gives the publishers of a token another priority: writes it, then asks their sessions to end on all nodes, because the
+ * priority of a session never changes. Encoders come back with the new one.
+ */
+export async function reprioritize(
+  ctx: SessionContext,
+  actor: Actor,
+  body: unknown,
+): Promise<Result<StopAnswer, Failure>> {
+  const read = readReprioritize(body)
+  if (!read.ok) return err(invalid(read.error))
+  const { tokenId, priority } = read.value
+  const updated = await updateToken(ctx, actor, 'publish', tokenId, { priority })
+  if (!updated.ok) return updated
+  const scope = { accountId: actor.accountId, tokenId }
+  const stopped = await stopAll(ctx, actor, { action: 'stream.reprioritize', scope, reason: 'reprioritized' })
+  return ok({ stoppingLevel: stopped ? 'Token' : 'None' })
+}
+
 interface Stopping {
   readonly action: string
   readonly scope: SessionScope
+  /** Of the sessions that end. Absent: `stopped`. */
+  readonly reason?: SessionEndReason
 }
 
 /**
@@ -105,7 +129,7 @@ async function stopAll(ctx: SessionContext, actor: Actor, stopping: Stopping): P
   let asked = 0
   for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
     const count = await ctx.store.transaction(async (tx) => {
-      const kicked = await tx.sessions.kickAll(stopping.scope, 'stopped', KICKED_AT_ONCE)
+      const kicked = await tx.sessions.kickAll(stopping.scope, stopping.reason ?? 'stopped', KICKED_AT_ONCE)
       if (kicked === 0) return 0
       await notifyNodes(ctx, tx, actor.accountId)
       if (batch === 0) await noteStop(ctx, tx, actor, stopping, Math.max(sessions, kicked))
@@ -126,8 +150,8 @@ function noteStop(
   { action, scope }: Stopping,
   sessions: number,
 ): Promise<void> {
-  const { accountId, streamName } = scope
-  const subject = streamName === undefined ? accountId : `${accountId}/${streamName}`
+  const { accountId, streamName, tokenId } = scope
+  const subject = tokenId?.toString() ?? (streamName === undefined ? accountId : `${accountId}/${streamName}`)
   return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
 }
 

@@ -42,6 +42,8 @@ export interface TokenSnapshot {
   readonly subscribeRequiresAuth: boolean
   /** Publish tokens: several sources may publish under one name. */
   readonly multisource: boolean
+  /** Publish tokens: the rank of its publishers among those of one source; null: the lowest. */
+  readonly priority: number | null
   /** Publish tokens: record the stream; take thumbnails of it. */
   readonly record: boolean
   readonly enableThumbnails: boolean

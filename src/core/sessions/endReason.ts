@@ -8,6 +8,7 @@ export const SESSION_END_REASONS = [
   'replaced', // another publisher took its place
   'source_gone', // what it was watching ended, and no publisher followed in time
   'kicked', // ended through the API
+  'reprioritized', // its token got another priority
   'stopped', // its stream or its whole account was stopped
   'token_deleted',
   'token_refreshed',

@@ -11,6 +11,8 @@ export interface PublishingParameters {
   readonly without: 'audio' | 'video' | null
   /** The pictures of H.264 that get the time of their arrival; null: none. */
   readonly utcTime: 'all' | 'keyframes' | null
+  /** The rank among the publishers of a source, in place of the token's; null: not given. */
+  readonly priority: number | null
   /** The names of those that have no effect, for the log; some of them, without what is no name. */
   readonly unknown: readonly string[]
 }
@@ -21,6 +23,7 @@ export const NO_PARAMETERS: PublishingParameters = {
   noRestream: false,
   without: null,
   utcTime: null,
+  priority: null,
   unknown: [],
 }
 
@@ -53,7 +56,6 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
   enableUTCInsertion: { type: 'switch', ways: FRAMES, effect: { utcTime: 'all' } },
   seiKeyFrameOnly: { type: 'switch', with: 'enableUTCInsertion', effect: { utcTime: 'keyframes' } },
   simulcastId: { type: 'text', effect: NO_LAYERS },
-  priority: { type: 'number', effect: 'a new publisher of a source replaces the one before it' },
   intraOnlyForwarding: { type: 'switch', effect: 'viewers get every picture' },
   extraLatency: { type: 'number', effect: 'media is passed on as it arrives' },
 }
@@ -84,11 +86,27 @@ export function readPublishing(
   const given = givenOf(all)
   const problem = problemOf(given, protocol)
   if (problem !== null) return err(problem)
-  const unknown = someOf(all.map(([name]) => name).filter((name) => !NAMES.has(name)))
+  const priority = readPriority(all)
+  if (!priority.ok) return priority
+  const unknown = someOf(all.map(([name]) => name).filter((name) => name !== PRIORITY && !NAMES.has(name)))
   const effects = Object.entries(PARAMETERS).flatMap(([name, { effect }]) =>
     typeof effect === 'string' || !given.has(name) ? [] : [effect],
   )
-  return ok(effects.reduce<PublishingParameters>((set, more) => ({ ...set, ...more }), { ...NO_PARAMETERS, unknown }))
+  const set = effects.reduce<PublishingParameters>((before, more) => ({ ...before, ...more }), NO_PARAMETERS)
+  return ok({ ...set, priority: priority.value, unknown })
+}
+
+const PRIORITY = 'priority'
+const INTEGER = /^[+-]?\d{1,10}$/
+const INT32_MAX = 2_147_483_647
+
+/** 32 bits, as the field of tokens. Without a value it is not given. */
+function readPriority(query: readonly (readonly [string, string])[]): Result<number | null, string> {
+  const text = query.find(([name]) => name === PRIORITY)?.[1] ?? ''
+  const value = Number(text)
+  if (text === '') return ok(null)
+  const isInteger = INTEGER.test(text) && value <= INT32_MAX && value >= -INT32_MAX - 1
+  return isInteger ? ok(value) : err(`${PRIORITY} must be a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}`)
 }
 
 /** Those that ask for something. The first value counts. */

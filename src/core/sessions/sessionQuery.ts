@@ -44,6 +44,27 @@ export function readStreamStop(body: unknown): Result<{ accountId: string; strea
   return stream.ok && unknown.length === 0 ? stream : err(errors)
 }
 
+/** Parses `{tokenId, updatePriority}`; both are required, and null is the lowest priority. */
+export function readReprioritize(body: unknown): Result<{ tokenId: number; priority: number | null }, FieldErrors> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return err({ body: ['must be a JSON object with tokenId and updatePriority'] })
+  const { tokenId, updatePriority: priority, ...unknown }: Record<string, unknown> = { ...body }
+  const errors: FieldErrors = {}
+  for (const name of Object.keys(unknown))
+    errors[name.slice(0, 64)] = ['is not a property of this request; allowed: tokenId, updatePriority']
+  if (!isInteger(tokenId, 1)) errors['tokenId'] = ['is required, as a whole number']
+  if (priority !== null && !isInteger(priority, -INT32_MAX - 1))
+    errors['updatePriority'] = [`is required, as null or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}`]
+  return Object.keys(errors).length > 0
+    ? err(errors)
+    : ok({ tokenId, priority } as { tokenId: number; priority: number | null })
+}
+
+const INT32_MAX = 2_147_483_647
+
+const isInteger = (value: unknown, least: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= INT32_MAX
+
 /** Parses `?streamId=accountId/streamName`. */
 export function readStreamQuery(
   query: Record<string, unknown>,

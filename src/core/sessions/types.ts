@@ -45,3 +45,10 @@ export interface Bytes {
   readonly bytesIn: number
   readonly bytesOut: number
 }
+
+/** Sessions of a stream, of a token, or without both of the whole account. */
+export interface SessionScope {
+  readonly accountId: string
+  readonly streamName?: string
+  readonly tokenId?: number
+}

@@ -45,7 +45,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
     deniedCountries: canonicalList(body, 'deniedCountries') ?? [],
     ...mapFlags(COMMON_FLAGS, (name, { byDefault }) => body.value(name) ?? byDefault),
     ...mapFlags(PUBLISH_FLAGS, (name, { byDefault }) => body.value(name) ?? (byDefault && kind === 'publish')),
-    priority: null,
+    priority: body.value('priority') ?? null,
     hlsRenditions: canonicalRenditions(body) ?? [],
     hlsCodecs: body.value('hlsCodecs') ?? 'h264',
     trackingId,

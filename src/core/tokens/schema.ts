@@ -134,9 +134,14 @@ const CODECS_TEXT =
 
 /** With its type, by which the reader of bodies tells it from null. */
 const hlsCodecs = () => Type.Enum([...HLS_CODECS], { type: 'string' })
+
+const PRIORITY_TEXT =
+  'Which of several publishers of one source is shown: the one with the highest. The others stay connected as spares. ' +
+  'Default null, the lowest. `priority` in the address of a publisher wins.'
+
 const publishFields = () => ({
   ...mapFlags(PUBLISH_FLAGS, (_name, { about }) => flag(about)),
-  priority: notBuilt('a new publisher of a source replaces the one before it, whatever their priorities', [0]),
+  priority: Type.Optional(orNull(int32(), PRIORITY_TEXT)),
   hlsRenditions: Type.Optional(orNull(renditions(), `${RENDITIONS_TEXT} Default: [], none.`)),
   hlsCodecs: Type.Optional(orNull(hlsCodecs(), `${CODECS_TEXT} Default: h264.`)),
   restream: Type.Optional(orNull(restreamBody(), RESTREAM_TEXT)),

@@ -30,6 +30,7 @@ export function compileSnapshot(
     allowedCountries: new Set(token.allowedCountries),
     deniedCountries: new Set(token.deniedCountries),
     ...pickFlags(TOKEN_FLAGS, token),
+    priority: token.priority,
     hlsRenditions: token.hlsRenditions,
     hlsCodecs: token.hlsCodecs,
     trackingId: token.trackingId,

@@ -49,13 +49,14 @@ function clearsPriority(kind: TokenKind, body: unknown): boolean {
 }
 
 function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes {
-  const label = body.value('label')
+  const [label, priority] = [body.value('label'), body.value('priority')]
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
   const hlsCodecs = body.value('hlsCodecs')
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
     ...(clearPriority ? { priority: null } : {}),
+    ...(priority === undefined ? {} : { priority }),
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
     ...(hlsCodecs === undefined ? {} : { hlsCodecs }),

@@ -5,6 +5,7 @@ import { countBytes, noteTracks } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
+import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
@@ -15,8 +16,8 @@ export interface IngestParts {
   readonly ctx: Context
   /** Makes the hub that distributes the media of a publication, and writes times into its pictures. */
   readonly makeHub: (utcTime: PublishingParameters['utcTime']) => FrameSink & FrameSource
-  /** Passes a feed on the air to the media engine for its viewers. It ends with its media. */
-  readonly feed: (feed: ActiveFeed, media: FrameSource) => void
+  /** Passes a feed on the air to the media engine for its viewers. It ends with its media, or when the result is called. */
+  readonly feed: (feed: ActiveFeed, media: FrameSource, priority: number | null) => () => void
   /** Decides on the key of a push ingest. */
   readonly streamKeys: (key: string, connection: PublisherConnection) => Promise<PublishAnswer>
 }
@@ -53,6 +54,7 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   replaced: 'Replaced by another publisher of the same stream',
   kicked: `${CUT}: its session was ended through the API`,
   stopped: `${CUT}: the stream was stopped`,
+  reprioritized: `${CUT}: its token got another priority; connect again`,
   shutdown: 'The server is stopping; connect again',
   lost: 'The server lost track of this broadcast; connect again',
 }
@@ -87,15 +89,23 @@ async function broadcast(
 ): Promise<PublishAnswer> {
   const { ctx } = parts
   const address = parseAddress(connection.peer) ?? UNKNOWN
+  const hub = parts.makeHub(parameters.utcTime)
+  const pace = new MediaPace()
   const admitted = await admitPublisher(
     ctx,
     { action: 'publish', protocol, streamName, presented, address, accountId: null, origin: null },
-    { ...parameters, sourceId, cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT) },
+    {
+      ...parameters,
+      sourceId,
+      lateMs: (nowMs) => pace.lateMs(nowMs),
+      show: (feed) => parts.feed(feed, hub, ctx.sessions.get(feed.sessionId)?.standing?.priority ?? null),
+      cut: (_, reason) => connection.cut(CUT_TEXTS[reason] ?? CUT),
+    },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted
   noteUnknownParameters(ctx, session, parameters)
-  const sink = new Broadcast(parts, session, connection, parameters)
+  const sink = new Broadcast(parts, { session, connection, hub, pace, without: parameters.without })
   return {
     ok: true,
     sink,
@@ -113,45 +123,46 @@ function reasonOf({ status, code }: Extract<PublisherAdmission, { ok: false }>):
 /** A publisher of which nothing is taken for this long is told so. Microseconds of its own clock. */
 const NOTHING_TAKEN_US = 5_000_000
 
+interface BroadcastOptions {
+  readonly session: Session
+  readonly connection: PublisherConnection
+  readonly hub: FrameSink & FrameSource
+  /** Tells when its media is late. */
+  readonly pace: MediaPace
+  readonly without: PublishingParameters['without']
+}
+
 /** The media of a session that is taken. The feed goes on the air with its first tracks. */
 class Broadcast implements FrameSink {
   /** Video frames so far. */
   frames = 0
   readonly #parts: IngestParts
-  readonly #session: Session
-  readonly #connection: PublisherConnection
-  readonly #hub: FrameSink & FrameSource
-  readonly #without: PublishingParameters['without']
+  readonly #of: BroadcastOptions
   #began = false
   #leftOutSinceUs: number | null = null
 
-  constructor(
-    parts: IngestParts,
-    session: Session,
-    connection: PublisherConnection,
-    { without, utcTime }: PublishingParameters,
-  ) {
+  constructor(parts: IngestParts, options: BroadcastOptions) {
     this.#parts = parts
-    this.#session = session
-    this.#connection = connection
-    this.#without = without
-    this.#hub = parts.makeHub(utcTime)
+    this.#of = options
   }
 
   tracks(all: Parameters<FrameSink['tracks']>[0]): void {
-    const tracks = all.filter(({ kind }) => kind !== this.#without)
+    const { without, hub, session } = this.#of
+    const tracks = all.filter(({ kind }) => kind !== without)
     if (tracks.length === 0) return
-    this.#hub.tracks(tracks)
-    noteTracks(this.#parts.ctx, this.#session.id, tracks)
+    hub.tracks(tracks)
+    noteTracks(this.#parts.ctx, session.id, tracks)
     if (this.#began) return
     this.#began = true
     void this.#goLive()
   }
 
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
-    if (frame.kind === this.#without) return this.#leftOut(frame.timeUs)
+    const { without, hub, pace } = this.#of
+    if (frame.kind === without) return this.#leftOut(frame.timeUs)
     if (frame.kind === 'video') this.frames += 1
-    this.#hub.frame(frame)
+    pace.came(frame.decodeTimeUs / 1000, this.#parts.ctx.clock.monotonic())
+    hub.frame(frame)
   }
 
   /** Ends a broadcast that has nothing else. */
@@ -159,23 +170,25 @@ class Broadcast implements FrameSink {
     if (this.#began) return
     this.#leftOutSinceUs ??= timeUs
     if (timeUs - this.#leftOutSinceUs < NOTHING_TAKEN_US) return
-    const [left, missing] = this.#without === 'video' ? ['video', 'audio'] : ['audio', 'video']
-    void this.#connection.cut(`No ${missing} came, and the address asks to leave the ${left} out`)
+    const { without, connection } = this.#of
+    const [left, missing] = without === 'video' ? ['video', 'audio'] : ['audio', 'video']
+    void connection.cut(`No ${missing} came, and the address asks to leave the ${left} out`)
   }
 
   end(): void {
-    this.#hub.end()
+    this.#of.hub.end()
   }
 
   /** A feed that the store cannot record is not on the air: Sluice disconnects its publisher, which will reconnect. */
   async #goLive(): Promise<void> {
-    const { ctx, feed } = this.#parts
-    const { id: sessionId, protocol } = this.#session
-    const active = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
+    const { ctx } = this.#parts
+    const { session, hub, connection } = this.#of
+    const { id: sessionId, protocol } = session
+    const active = await goLive(ctx, sessionId, hub).catch((error: unknown) => {
       ctx.log.warn({ sessionId, protocol, err: error }, 'a feed could not go on the air')
       return undefined
     })
-    if (active) feed(active, this.#hub)
-    else await this.#connection.cut('Service unavailable: try again later')
+    if (active === undefined && !ctx.sessions.isSpare(sessionId))
+      await connection.cut('Service unavailable: try again later')
   }
 }

@@ -31,6 +31,10 @@ export interface RelayOptions extends WebRtcServerOptions {
   want(sessionId: string, isWanted: boolean): void
 }
 
+export interface FeedRequest extends Omit<ViewOffer, 'offer'> {
+  readonly priority?: number | null
+}
+
 /** How often to call `tick`. */
 export const TICK_MS = 20
 
@@ -64,7 +68,8 @@ export class Relay {
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
-  publish({ sessionId, room, sourceId, offer: text, codec, without = null }: PublishOffer): Negotiated {
+  publish(request: PublishOffer): Negotiated {
+    const { sessionId, room, sourceId, offer: text, codec, without = null, priority = null } = request
     const agreed = negotiatePublish(text, codec, without)
     if (!agreed.ok) return agreed.error
     if (this.#isFull) return FULL
@@ -73,7 +78,7 @@ export class Relay {
     const transport = this.#server.open(offer, now())
     const tracks = (all: readonly TrackInfo[]): void => emit({ kind: 'tracks', sessionId, tracks: all })
     const publisher = new Publisher(
-      { sessionId, sourceId, transport, lines, createFanout: this.#createFanout, maxBitrate, tracks },
+      { sessionId, sourceId, priority, transport, lines, createFanout: this.#createFanout, maxBitrate, tracks },
       now(),
     )
     return this.#begin(
@@ -150,7 +155,7 @@ export class Relay {
   }
 
   /** Adds a source whose frames come from another protocol. `end` of the returned sink ends it. */
-  feed({ sessionId, room, sourceId }: Omit<ViewOffer, 'offer'>): FrameFeed {
+  feed({ sessionId, room, sourceId, priority = null }: FeedRequest): FrameFeed {
     const { now, emit } = this.#options
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       emit({ kind: 'tracks', sessionId, tracks })
@@ -158,10 +163,16 @@ export class Relay {
       this.#reconcileFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')
-    const feed = new FrameFeed({ sessionId, sourceId, createFanout: this.#createFanout, ready, ended, now })
+    const feed = new FrameFeed({ sessionId, sourceId, priority, createFanout: this.#createFanout, ready, ended, now })
     this.#feeds.add(sessionId, room, feed)
     emit({ kind: 'connected', sessionId, address: '' })
     return feed
+  }
+
+  /** See `MediaEngine.setAside`. */
+  setAside(sessionId: string, isAside: boolean): void {
+    const room = this.#sessions.get(sessionId)?.room
+    if (room !== undefined) this.#rooms.at(room)?.setAside(sessionId, isAside, this.#options.now())
   }
 
   /** Sends the frames of a publisher to `sink`; ends it at once without such a publisher. Returns a function that stops it. */
@@ -193,6 +204,8 @@ export class Relay {
     this.#looks.look(nowMs)
     for (const session of this.#sessions.values()) {
       session.tick(nowMs)
+      const silence = session.silence(nowMs, this.#looks)
+      if (silence !== null) this.#options.emit(silence)
       const reason = session.timedOut(nowMs, this.#looks)
       if (reason !== null) this.#endSession(session.id, reason)
     }

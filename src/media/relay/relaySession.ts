@@ -10,6 +10,8 @@ import type { SdpOffer } from './wire/sdp/offer.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 /** The answer is with the main process, which may be busy. It ends what it does not answer. */
 const ANSWER_TIMEOUT_MS = 60_000
+/** A publisher that sends nothing for this long is reported as silent. */
+const SILENT_MS = 400
 /** A viewer that is silent for this long is gone: its consent to receive anything lasts no longer (RFC 7675 section 5.1). */
 const VIEWER_TIMEOUT_MS = 30_000
 
@@ -42,6 +44,7 @@ export class RelaySession {
   #answeredAtMs: number | null = null
   readonly #silenceTimeoutMs: number
   #reported = { bytesIn: 0, bytesOut: 0 }
+  #isSilent = false
 
   constructor(options: RelaySessionOptions, nowMs: number) {
     const { id, room, transport, role, offer, answers, publisherTimeoutMs } = options
@@ -81,6 +84,15 @@ export class RelaySession {
     const [sinceMs, mostMs] =
       this.#answeredAtMs === null ? [this.#begunAtMs, ANSWER_TIMEOUT_MS] : [this.#answeredAtMs, CONNECT_TIMEOUT_MS]
     return looks.lastedMs(sinceMs, nowMs) > mostMs ? 'never_connected' : null
+  }
+
+  /** Whether a publisher has fallen silent, or is heard again; null: neither. */
+  silence(nowMs: number, looks: LateLooks): MediaEngineEvent | null {
+    const { isConnected, mediaAtMs } = this.transport
+    const isSilent = isConnected && this.publisher !== null && looks.lastedMs(mediaAtMs, nowMs) > SILENT_MS
+    if (isSilent === this.#isSilent) return null
+    this.#isSilent = isSilent
+    return { kind: 'silent', sessionId: this.id, isSilent }
   }
 
   /** The bytes so far; null when there are no more than in the last report. */

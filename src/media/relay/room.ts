@@ -5,6 +5,10 @@ import type { Viewer } from './outbound/viewer.ts'
 /** How long viewers wait for another publisher after theirs has gone. */
 const SOURCE_TIMEOUT_MS = 10_000
 
+/** Priorities have 32 bits. */
+const NO_PRIORITY = -1e10
+const ASIDE = -1e11
+
 interface Subscription {
   readonly viewer: Pick<Viewer, 'show'>
   /** Null: the main source of the room. */
@@ -18,7 +22,10 @@ interface Subscription {
 
 /** The sources that are published under one name, and their viewers. */
 export class Room {
-  readonly #sources = new Map<string | null, Source>()
+  /** Those of one id in the order in which they are shown: the first one is. */
+  readonly #sources = new Map<string | null, readonly Source[]>()
+  /** Sessions whose sources come last. */
+  readonly #aside = new Set<string>()
   readonly #subscriptions = new Map<string, Subscription>()
 
   get isEmpty(): boolean {
@@ -28,23 +35,52 @@ export class Room {
   /** The source with this id. Null: the source without an id, else the first. */
   source(sourceId: string | null): Source | undefined {
     const [first] = this.#sources.values()
-    return this.#sources.get(sourceId) ?? (sourceId === null ? first : undefined)
+    return (this.#sources.get(sourceId) ?? (sourceId === null ? first : undefined))?.[0]
   }
 
-  /** Adds a source. Returns the source of another session with the same id, which it replaces; viewers follow. */
+  /**
+   * Adds a source. Returns the source of another session with the same id and priority, which it replaces; viewers follow. Those
+   * of other priorities stay, and viewers get the best.
+   */
   addSource(source: Source, nowMs: number): Source | undefined {
-    const replaced = this.#sources.get(source.sourceId)
-    this.#sources.set(source.sourceId, source)
+    const others = this.#othersOf(source.sourceId, source.sessionId)
+    const replaced = others.find((other) => (other.priority ?? null) === (source.priority ?? null))
+    this.#set(source.sourceId, [source, ...others.filter((other) => other !== replaced)])
     this.#refresh(nowMs)
-    return replaced?.sessionId === source.sessionId ? undefined : replaced
+    return replaced
   }
 
   /** Removes the source of a session, unless another session has replaced it. */
   removeSource(sessionId: string, nowMs: number): void {
-    for (const [sourceId, source] of this.#sources) {
-      if (source.sessionId === sessionId) this.#sources.delete(sourceId)
-    }
+    for (const sourceId of this.#sources.keys()) this.#set(sourceId, this.#othersOf(sourceId, sessionId))
+    this.#aside.delete(sessionId)
     this.#refresh(nowMs)
+  }
+
+  /** Whether every other source of its id is shown rather than that of this session. */
+  setAside(sessionId: string, isAside: boolean, nowMs: number): void {
+    if (isAside) this.#aside.add(sessionId)
+    else this.#aside.delete(sessionId)
+    for (const [sourceId, sources] of this.#sources) this.#set(sourceId, sources)
+    this.#refresh(nowMs)
+  }
+
+  #othersOf(sourceId: string | null, sessionId: string): Source[] {
+    return (this.#sources.get(sourceId) ?? []).filter((source) => source.sessionId !== sessionId)
+  }
+
+  /** The order of equal ones stays: the newest is the first. */
+  #set(sourceId: string | null, sources: readonly Source[]): void {
+    if (sources.length === 0) this.#sources.delete(sourceId)
+    else
+      this.#sources.set(
+        sourceId,
+        sources.toSorted((a, b) => this.#rankOf(b) - this.#rankOf(a)),
+      )
+  }
+
+  #rankOf({ sessionId, priority = null }: Source): number {
+    return this.#aside.has(sessionId) ? ASIDE : (priority ?? NO_PRIORITY)
   }
 
   join(sessionId: string, viewer: Pick<Viewer, 'show'>, sourceId: string | null, nowMs: number): void {

@@ -29,7 +29,7 @@ async function feeds(make: Maker): Promise<void> {
   await make.table(
     'feeds',
     `id text key, session_id text, account_id text, stream_name text, source text, token_id big, secured flag,
-    node text, started_at_ms big, ended_at_ms big null, reading text null, most_viewers big, bytes_out big`,
+    priority big null, node text, started_at_ms big, ended_at_ms big null, reading text null, most_viewers big, bytes_out big`,
   )
   const open = 'ended_at_ms is null'
   // One feed per source over all nodes.

@@ -10,6 +10,7 @@ export const FEED_COLUMNS = [
   'feeds.source',
   'feeds.token_id',
   'feeds.secured',
+  'feeds.priority',
   'feeds.node',
   'feeds.started_at_ms',
   'feeds.ended_at_ms',
@@ -25,6 +26,7 @@ export const feedFromRow = (row: FeedRow): StoredFeed => ({
   sourceId: row.source === '' ? null : row.source,
   tokenId: row.token_id,
   secured: row.secured === 1,
+  priority: row.priority,
   node: row.node,
   startedAtMs: row.started_at_ms,
 })

@@ -27,6 +27,7 @@ const insert = statement((db, p: FeedRow) =>
     source: p.source,
     token_id: p.token_id,
     secured: p.secured,
+    priority: p.priority,
     node: p.node,
     started_at_ms: p.started_at_ms,
     most_viewers: sql.lit(0),
@@ -36,6 +37,10 @@ const insert = statement((db, p: FeedRow) =>
 
 const open = statement((db, p: { limit: number }) =>
   db.selectFrom('feeds').select(FEED_COLUMNS).where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
+)
+
+const openIds = statement((db, p: { node: string }) =>
+  db.selectFrom('feeds').select('id').where('node', '=', p.node).where('ended_at_ms', 'is', null),
 )
 
 const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
@@ -167,6 +172,10 @@ export class FeedReadVerbs extends Verbs {
     return (await this.executor.all(open, { limit })).map(feedFromRow)
   }
 
+  async openIds(node: string): Promise<string[]> {
+    return (await this.executor.all(openIds, { node })).map(({ id }) => id)
+  }
+
   async remote(node: string, limit: number): Promise<RemoteFeed[]> {
     return (await this.executor.all(remote, { node, limit })).map((row) => ({ ...feedFromRow(row), url: row.url }))
   }
@@ -199,6 +208,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
       source: feed.sourceId ?? '',
       token_id: feed.tokenId,
       secured: feed.secured ? 1 : 0,
+      priority: feed.priority,
       node: feed.node,
       started_at_ms: feed.startedAtMs,
       ended_at_ms: null,

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
-import type { Session } from '../../core/sessions/types.ts'
+import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
-import type { SessionEnd, SessionQuery, SessionScope, StoredSession } from '../store.ts'
+import type { SessionEnd, SessionQuery, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { countUsage, endSessions, type Total } from './usage.ts'
 
@@ -130,14 +130,15 @@ export class SessionReadVerbs extends Verbs {
     return rows.map(fromRow)
   }
 
-  async count({ accountId, streamName }: SessionScope): Promise<number> {
+  async count({ accountId, streamName, tokenId }: SessionScope): Promise<number> {
     const [row] = await this.executor.ask((db) => {
       const open = db
         .selectFrom('sessions')
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('account_id', '=', accountId)
         .where('ended_at_ms', 'is', null)
-      return streamName === undefined ? open : open.where('stream_name', '=', streamName)
+      const named = streamName === undefined ? open : open.where('stream_name', '=', streamName)
+      return tokenId === undefined ? named : named.where('token_id', '=', tokenId)
     })
     return row?.n ?? 0
   }
@@ -190,7 +191,7 @@ export class SessionTxVerbs extends Verbs {
     return row && fromRow(row)
   }
 
-  kickAll({ accountId, streamName }: SessionScope, reason: SessionEndReason, limit: number): Promise<number> {
+  kickAll({ accountId, streamName, tokenId }: SessionScope, reason: SessionEndReason, limit: number): Promise<number> {
     return this.executor.change((db, engine) => {
       const open = db
         .selectFrom('sessions as open')
@@ -201,7 +202,8 @@ export class SessionTxVerbs extends Verbs {
         // The order of every lock on several sessions.
         .orderBy('open.id')
         .limit(limit)
-      const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
+      const named = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
+      const some = tokenId === undefined ? named : named.where('open.token_id', '=', tokenId)
       return db
         .updateTable('sessions')
         .set({ kick: reason })

@@ -26,6 +26,7 @@ const token: TokenSnapshot = {
   trackingId: null,
   revokedBeforeMs: null,
   multisource: true,
+  priority: null,
   record: false,
   enableThumbnails: false,
   hlsRenditions: [],

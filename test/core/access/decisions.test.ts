@@ -131,6 +131,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     trackingId: token.tracking?.trackingId ?? null,
     revokedBeforeMs: inSeconds(revoked.issuedBeforeInSeconds),
     multisource: true,
+    priority: null,
     record: false,
     enableThumbnails: false,
     hlsRenditions: [],

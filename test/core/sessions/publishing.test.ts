@@ -31,7 +31,9 @@ describe('a parameter of a publisher', () => {
     ['enableUTCInsertion', { utcTime: 'all' }],
     ['seiKeyFrameOnly&enableUTCInsertion', { utcTime: 'keyframes' }],
     ['seiKeyFrameOnly=false&enableUTCInsertion=true', { utcTime: 'all' }],
-    ['priority=0&priority=4&priority', {}],
+    ['priority=0&priority=4&priority', { priority: 0 }],
+    ['priority=-2147483648', { priority: -2_147_483_648 }],
+    ['priority', {}],
     ['extraLatency=0&intraOnlyForwarding=false&enableUTCInsertion=0', {}],
     ['fps=3&AudioOnly&fps=4', { unknown: ['fps', 'AudioOnly'] }],
   ])('%s', (query, set) => {
@@ -44,8 +46,9 @@ describe('a parameter of a publisher', () => {
     ['seiKeyFrameOnly', 'seiKeyFrameOnly needs enableUTCInsertion'],
     ['simulcastId', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
     ['simulcastId=high', 'simulcastId is not supported: send the layers of a picture as simulcast over WHIP'],
-    ['priority=-1', 'priority is not supported: a new publisher of a source replaces the one before it'],
-    ['priority=high', 'priority is not supported: a new publisher of a source replaces the one before it'],
+    ['priority=high', 'priority must be a whole number from -2147483648 to 2147483647'],
+    ['priority=2147483648', 'priority must be a whole number from -2147483648 to 2147483647'],
+    ['priority=1.5', 'priority must be a whole number from -2147483648 to 2147483647'],
     ['intraOnlyForwarding', 'intraOnlyForwarding is not supported: viewers get every picture'],
     ['extraLatency=300', 'extraLatency is not supported: media is passed on as it arrives'],
   ])('that cannot be had is refused by name: %s', (query, error) => {

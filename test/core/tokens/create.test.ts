@@ -79,7 +79,8 @@ describe('accepted values', () => {
     ['label', '🎥'.repeat(128), 'label', '🎥'.repeat(128)],
     ['bindIpsOnUsage', 0, 'bindIpsOnUsage', 0],
     ['bindIpsOnUsage', 2_147_483_647, 'bindIpsOnUsage', 2_147_483_647],
-    ['priority', 0, 'priority', null],
+    ['priority', 0, 'priority', 0],
+    ['priority', -2_147_483_648, 'priority', -2_147_483_648],
     ['record', true, 'record', true],
     ['multisource', false, 'multisource', false],
     ['displaySrtPassphrase', true, 'displaySrtPassphrase', true],
@@ -134,7 +135,8 @@ describe('refused values, each named by its field', () => {
     ['expires', '60', 'expires'],
     ['bindIpsOnUsage', -1, 'bindIpsOnUsage'],
     ['bindIpsOnUsage', 2_147_483_648, 'bindIpsOnUsage'],
-    ['priority', 1, 'priority'],
+    ['priority', 2_147_483_648, 'priority'],
+    ['priority', '0', 'priority'],
     ['record', 'true', 'record'],
     ['record', 0, 'record'],
     ['allowedOrigins', 'example.com', 'allowedOrigins'],
@@ -252,7 +254,6 @@ describe('features that are not built', () => {
   test.each<[name: string, nothing: unknown[], something: unknown[]]>([
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
-    ['priority', [0], [1, -1, '0', true]],
     ['enableUTCInsertion', [], [true]],
     [
       'geoCascade',

@@ -84,7 +84,8 @@ describe('an update', () => {
     expect(set({ isActive: true, hlsRenditions: null })).toEqual({ isActive: true })
   })
 
-  it('clears priority with null, which counts as a change', () => {
+  it('sets priority, and clears it with null, which counts as a change', () => {
+    expect(set({ priority: 5 })).toEqual({ priority: 5 })
     expect(set({ priority: null })).toEqual({ priority: null })
   })
 
@@ -154,7 +155,7 @@ describe('an update', () => {
     })
   })
 
-  test.each([{ updateGeoCascade: { isEnabled: true } }, { updateOriginCluster: 'x' }, { priority: 5 }])(
+  test.each([{ updateGeoCascade: { isEnabled: true } }, { updateOriginCluster: 'x' }])(
     'refuses %j by name, because it is not built',
     (body) => {
       const [name = ''] = Object.keys(body)

@@ -265,7 +265,7 @@ test('a feed is announced to its process, and subscribed to while that wants its
   const [process] = started
   const want = (isWanted: boolean) => process?.options.received({ kind: 'want', sessionId: 'f1', isWanted })
   const kinds = () => process?.posted.splice(0).map(({ kind }) => kind)
-  expect(process?.posted[0]).toEqual({ kind: 'feed', sessionId: 'f1', room: 'a', sourceId: 's' })
+  expect(process?.posted[0]).toEqual({ kind: 'feed', sessionId: 'f1', room: 'a', sourceId: 's', priority: null })
   expect([kinds(), state.announce, state.subscriptions]).toEqual([['feed', 'tracks'], 1, 0])
   want(false)
   expect(kinds()).toEqual([])

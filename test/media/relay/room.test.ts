@@ -7,9 +7,10 @@ import { Rooms } from '../../../src/media/relay/rooms.ts'
 /** No look was late. */
 const IN_TIME = new LateLooks(0, 0)
 
-const sourceOf = (sessionId: string, sourceId: string | null = null): Source => ({
+const sourceOf = (sessionId: string, sourceId: string | null = null, priority: number | null = null): Source => ({
   sessionId,
   sourceId,
+  priority,
   audio: null,
   layers: [],
   profileLevelId: null,
@@ -44,6 +45,30 @@ describe('a room', () => {
     expect(viewer.shown.slice(0, 2)).toEqual(['first', 'second'])
     room.removeSource('first', 30)
     expect([room.isWatched('first'), room.isWatched('second')]).toEqual([false, true])
+  })
+
+  it('shows the source of the highest priority, and the next one when it goes or is set aside', () => {
+    const [room, viewer] = [new Room(), viewerOf()]
+    room.addSource(sourceOf('none'), 0)
+    room.join('v', viewer, null, 0)
+    for (const [sessionId, priority] of [
+      ['low', -3],
+      ['high', 7],
+      ['middle', 0],
+    ] as const)
+      expect(room.addSource(sourceOf(sessionId, null, priority), 0)).toBeUndefined()
+    expect(viewer.shown).toEqual(['none', 'low', 'high'])
+    room.setAside('high', true, 10)
+    room.addSource(sourceOf('high', null, 7), 10)
+    room.setAside('high', false, 20)
+    room.removeSource('high', 30)
+    room.removeSource('low', 30)
+    expect(viewer.shown.slice(3)).toEqual(['middle', 'high', 'middle'])
+    expect(room.addSource(sourceOf('newer', null, 0), 40)?.sessionId).toBe('middle')
+    room.setAside('newer', true, 50)
+    expect(viewer.shown.slice(6)).toEqual(['newer', 'none'])
+    room.removeSource('none', 60)
+    expect(viewer.shown.slice(8)).toEqual(['newer'])
   })
 
   it('lets viewers wait ten seconds for another publisher, and no longer', () => {

@@ -1,6 +1,12 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import { kickSession, listSessions, stopAllStreams, stopStream } from '../../../commands/sessions/sessions.ts'
+import {
+  kickSession,
+  listSessions,
+  reprioritize,
+  stopAllStreams,
+  stopStream,
+} from '../../../commands/sessions/sessions.ts'
 import type { Context } from '../../../commands/context.ts'
 import { ok } from '../../../base/result.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
@@ -50,6 +56,15 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
     }),
     async (request, reply) => sendResult(reply, await stopAllStreams(ctx, actorOf(request, peerOf))),
   )
+  app.post(
+    '/api/stream/reprioritize',
+    document(TAG, 'Give the publishers of a token another priority', {
+      operationId: 'reprioritizeStream',
+      body: ReprioritizeBody,
+      data: StopData,
+    }),
+    async (request, reply) => sendResult(reply, await reprioritize(ctx, actorOf(request, peerOf), request.body)),
+  )
   app.get(
     '/api/v3/account/info',
     document(TAG, 'Whose API secret this is', { operationId: 'readAccountInfo', data: AccountInfo }),
@@ -66,8 +81,20 @@ const StopBody = Type.Object(
   { additionalProperties: false },
 )
 
+const ReprioritizeBody = Type.Object(
+  {
+    tokenId: Type.Integer({ description: 'A publish token.' }),
+    updatePriority: Type.Union([Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 }), Type.Null()], {
+      description: 'The highest is shown; null is the lowest. Its publishers are disconnected, and come back with it.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
 const StopData = Type.Object({
-  stoppingLevel: Type.Enum(['Account', 'Stream', 'None'], { description: '`None`: there was no session to end.' }),
+  stoppingLevel: Type.Enum(['Account', 'Stream', 'Token', 'None'], {
+    description: '`None`: there was no session to end.',
+  }),
 })
 
 const SessionQuery = Type.Object({

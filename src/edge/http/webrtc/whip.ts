@@ -1,5 +1,4 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
-import type { Cut } from '../../../media/sessionRegistry.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
@@ -14,9 +13,18 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
     async admit(request, { sourceId, parameters }) {
       const { streamName } = request.params as { streamName: string }
       const attempt = attemptOf(request, peerOf, { action: 'publish', protocol: 'whip', accountId: null, streamName })
-      const { record, noRestream } = parameters
-      const cut: Cut = ({ id }) => engine.end(id)
-      const admitted = await admitPublisher(ctx, attempt, { sourceId, record, noRestream, cut })
+      const { record, noRestream, priority } = parameters
+      const admitted = await admitPublisher(ctx, attempt, {
+        sourceId,
+        record,
+        noRestream,
+        priority,
+        show({ sessionId }) {
+          engine.setAside(sessionId, false)
+          return () => engine.setAside(sessionId, true)
+        },
+        cut: ({ id }) => engine.end(id),
+      })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
       const { status, message: text, retryAfterSeconds } = admitted
@@ -24,7 +32,8 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
     },
     negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
       const room = `${accountId}/${streamName}`
-      return engine.publish({ sessionId: id, room, sourceId, offer: sdp, codec, without })
+      const { priority = null } = ctx.sessions.get(id)?.standing ?? {}
+      return engine.publish({ sessionId: id, room, sourceId, offer: sdp, codec, without, priority })
     },
   }
 }

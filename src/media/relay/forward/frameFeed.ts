@@ -18,6 +18,7 @@ const PACED_MS = 1000
 export interface FrameFeedOptions {
   readonly sessionId: string
   readonly sourceId: string | null
+  readonly priority?: number | null
   readonly createFanout: () => Fanout
   /** The source is ready with these tracks, or has changed. */
   readonly ready: (source: Source, tracks: readonly TrackInfo[]) => void
@@ -53,7 +54,7 @@ export class FrameFeed implements FrameSink {
     const audio = tracks.find(({ kind, codec }) => kind === 'audio' && codec === 'opus')
     const sets = video === undefined ? null : readAvcConfig(Buffer.from(video.config))
     this.#config = sets === null ? [] : [...sets.sps, ...sets.pps]
-    const { createFanout, now, sessionId, sourceId } = this.#options
+    const { createFanout, now, sessionId, sourceId, priority = null } = this.#options
     this.#video = video
       ? (this.#video ?? new RtpTrack({ kind: 'video', codec: 'h264', rate: 90_000 }, null, createFanout()))
       : null
@@ -61,7 +62,7 @@ export class FrameFeed implements FrameSink {
       ? (this.#audio ?? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
       : null
     const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new BitrateMeter(now()) }]
-    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers, profileLevelId: null }, [
+    this.#options.ready({ sessionId, sourceId, priority, audio: this.#audio, layers, profileLevelId: null }, [
       ...(video ? [video] : []),
       ...(audio ? [audio] : []),
     ])

@@ -12,6 +12,8 @@ export interface Layer {
 export interface Source {
   readonly sessionId: string
   readonly sourceId: string | null
+  /** Among the sources with this id; null or absent: the lowest. */
+  readonly priority?: number | null
   readonly audio: RtpTrack | null
   readonly layers: readonly Layer[]
   /** H.264: the negotiated `profile-level-id`, 6 hex digits; null for other codecs, and where it is not known. */

@@ -40,6 +40,7 @@ interface Line extends PublisherLine {
 export interface PublisherOptions {
   readonly sessionId: string
   readonly sourceId: string | null
+  readonly priority?: number | null
   readonly transport: Pick<WebRtcTransport, 'sendRtcp'>
   readonly lines: readonly PublisherLine[]
   readonly createFanout: () => Fanout
@@ -77,6 +78,7 @@ export class Publisher {
     this.source = {
       sessionId: options.sessionId,
       sourceId: options.sourceId,
+      priority: options.priority ?? null,
       audio: ofKind('audio')?.layers[0]?.track ?? null,
       layers: ofKind('video')?.layers ?? [],
       profileLevelId: profileOf(ofKind('video')?.chosen),

@@ -194,15 +194,19 @@ class RelayEngine implements MediaEngine {
     await slot.worker?.call('end', { sessionIds })
   }
 
-  async feed({ sessionId, room, sourceId, source }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
+  async feed({ sessionId, room, sourceId, priority, source }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
     const slot = this.#slotOf(room)
     const worker = this.#workerOf(slot)
     if (worker === null) throw new Error('the media process is not there')
     const pipe = new FeedPipe({ sessionId, source, post: (message, sent) => worker.post(message, sent) })
     this.#sessions.set(sessionId, { room, slot, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
-    worker.post({ kind: 'feed', sessionId, room, sourceId })
+    worker.post({ kind: 'feed', sessionId, room, sourceId, priority: priority ?? null })
     pipe.open()
+  }
+
+  setAside(sessionId: string, isAside: boolean): void {
+    this.#sessions.get(sessionId)?.slot.worker?.post({ kind: 'aside', sessionId, isAside })
   }
 
   tap(sessionId: string): FrameSource {

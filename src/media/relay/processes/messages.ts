@@ -1,5 +1,6 @@
 import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
+import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
 
 /** The settings of a relay process. */
@@ -59,7 +60,8 @@ export type ToRelay =
   | { readonly kind: 'start'; readonly settings: RelaySettings }
   | RelayCall
   | RelayHosts
-  | { readonly kind: 'feed'; readonly sessionId: string; readonly room: string; readonly sourceId: string | null }
+  | ({ readonly kind: 'feed' } & FeedRequest)
+  | { readonly kind: 'aside'; readonly sessionId: string; readonly isAside: boolean }
   /** The frames of a feed stop until it is wanted again. Cached frames are outdated then. */
   | { readonly kind: 'rest'; readonly sessionId: string }
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }

@@ -126,6 +126,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'feed':
         feeds.set(message.sessionId, relay.feed(message))
         return
+      case 'aside':
+        relay.setAside(message.sessionId, message.isAside)
+        return
       case 'rest':
         feeds.get(message.sessionId)?.rest()
         return

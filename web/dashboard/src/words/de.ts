@@ -373,6 +373,7 @@ export const de: Sentences = {
       token_edited: 'der Token wurde geändert',
       token_revoked: 'der Token wurde widerrufen',
       token_expired: 'der Token ist abgelaufen',
+      reprioritized: 'der Token bekam einen anderen Vorrang',
       ticket_shared: 'seine Adresse wurde geteilt',
       engine_died: 'der Medienprozess ist ausgefallen',
       shutdown: 'der Server wurde angehalten',

@@ -370,6 +370,7 @@ export const en = {
       token_edited: 'its token was edited',
       token_revoked: 'its token was revoked',
       token_expired: 'its token expired',
+      reprioritized: 'its token got another priority',
       ticket_shared: 'its address was shared',
       engine_died: 'the media process failed',
       shutdown: 'the server stopped',

@@ -1,0 +1,49 @@
+import type { FrameSource } from '../../media/frame.ts'
+import type { ActiveSession, Session } from '../../media/sessionRegistry.ts'
+import type { SessionContext } from '../context.ts'
+
+/** A spare is on the air long before; if its node cannot write, viewers learn the end. */
+const HELD_MS = 5_000
+
+type SourceName = Pick<Session, 'accountId' | 'streamName' | 'sourceId'>
+
+/** Whether two sessions or feeds are of one source. */
+export const isSameSource = (a: SourceName, b: SourceName): boolean =>
+  a.accountId === b.accountId && a.streamName === b.streamName && a.sourceId === b.sourceId
+
+/**
+ * The media of a feed, whose end waits until a spare of the source is on the air: HLS then goes on with the spare, instead of
+ * telling players that the stream is over.
+ */
+export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSource): FrameSource => ({
+  subscribe(sink) {
+    let isOver = false
+    const end = (): void => {
+      if (!isOver) sink.end()
+    }
+    const unsubscribe = media.subscribe({
+      tracks: (tracks) => sink.tracks(tracks),
+      frame: (frame) => sink.frame(frame),
+      end: () => whenFollowed(ctx, of, end),
+    })
+    return () => {
+      isOver = true
+      unsubscribe()
+    }
+  },
+})
+
+function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, then: () => void): void {
+  if (![...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))) return then()
+  const over = new AbortController()
+  const end = (): void => {
+    if (over.signal.aborted) return
+    over.abort()
+    unwatch()
+    then()
+  }
+  const unwatch = sessions.watchFeeds((feed, what) => {
+    if (what === 'started' && isSameSource(feed, of.session)) end()
+  })
+  void clock.sleep(HELD_MS, over.signal).then(end, () => undefined)
+}

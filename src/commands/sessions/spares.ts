@@ -1,0 +1,117 @@
+import { compareStandings, nextStall, type Standing } from '../../core/sessions/rank.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import type { SessionContext } from '../context.ts'
+import { feedOfSession, goLive, makeSpare } from './goLive.ts'
+import { isSameSource } from './heldEnd.ts'
+
+/**
+ * Lets each source have its best publisher on the air, as far as this node can: it takes feeds off the air that a publisher at
+ * another node has outranked, and puts the best spare of a source on the air that has nothing better. Call it when feeds
+ * have begun or ended anywhere, and when a publisher stalls or has recovered; one call at a time.
+ */
+export async function settleSpares(ctx: SessionContext): Promise<void> {
+  await dropOutranked(ctx)
+  for (const spare of bestSpares(ctx)) await take(ctx, spare)
+}
+
+async function take(ctx: SessionContext, { session, standing }: ActiveSession): Promise<void> {
+  const media = standing?.media ?? null
+  if (standing === null || media === null) return
+  const feed = await goLive(ctx, session.id, media)
+  if (feed === undefined) return
+  const { id: sessionId, accountId, streamName, sourceId } = session
+  ctx.log.info({ sessionId, accountId, streamName, sourceId, priority: standing.priority }, 'a spare is on the air')
+}
+
+/** Another node may have ended feeds of this one in the store, because its publishers have a higher priority. */
+async function dropOutranked(ctx: SessionContext): Promise<void> {
+  const feeds = ctx.sessions.hasPeers ? ctx.sessions.feeds() : []
+  if (feeds.length === 0) return
+  const open = new Set(await ctx.store.read.feeds.openIds(ctx.sessions.node))
+  for (const { feedId, sessionId } of feeds) {
+    const entry = ctx.sessions.get(sessionId)
+    if (open.has(feedId) || entry?.ending !== null || feedOfSession(ctx, entry)?.feedId !== feedId) continue
+    makeSpare(ctx, sessionId)
+  }
+}
+
+/** The best spare of each source, if nothing better is on the air. */
+function bestSpares(ctx: SessionContext): ActiveSession[] {
+  const best: ActiveSession[] = []
+  for (const spare of ctx.sessions.spares) {
+    if (spare.ending !== null || isOutranked(ctx, spare)) continue
+    const at = best.findIndex((one) => isSameSource(one.session, spare.session))
+    const rival = best[at]
+    if (rival === undefined) best.push(spare)
+    else if (compareStandings(standingOf(spare), standingOf(rival)) > 0) best[at] = spare
+  }
+  return best
+}
+
+const standingOf = ({ standing }: ActiveSession): Standing => standing ?? { priority: null }
+
+/** By what this node knows. `goLive` asks the store. */
+function isOutranked({ sessions }: SessionContext, spare: ActiveSession): boolean {
+  const { accountId, streamName, sourceId } = spare.session
+  const local = sessions.feedsOf(accountId, streamName).find((feed) => feed.sourceId === sourceId)
+  const onAir = local && sessions.get(local.sessionId)
+  if (onAir) return compareStandings(standingOf(spare), standingOf(onAir)) <= 0
+  const remote = sessions.remotesOf(accountId, streamName).find((feed) => feed.sourceId === sourceId)
+  return remote !== undefined && compareStandings(standingOf(spare), remote) <= 0
+}
+
+/** After a look that is later than this, media waits in sockets, so all of it seems late. */
+const LATE_LOOK_MS = 300
+
+/**
+ * Judges the publishers of sources with spares: one whose media is late is worse than all others until it is in time again.
+ * Costs nothing where there are no spares.
+ */
+export class SpareWatch {
+  readonly #ctx: SessionContext
+  #lookedMs = Number.NEGATIVE_INFINITY
+  #judged: ReadonlySet<ActiveSession> = new Set()
+
+  constructor(ctx: SessionContext) {
+    this.#ctx = ctx
+  }
+
+  /** Call it ten times a second. */
+  async look(): Promise<void> {
+    const nowMs = this.#ctx.clock.monotonic()
+    const isLate = nowMs - this.#lookedMs > LATE_LOOK_MS
+    this.#lookedMs = nowMs
+    if (isLate) return
+    const rivals = rivalsOf(this.#ctx)
+    for (const entry of this.#judged) if (!rivals.has(entry)) acquit(entry)
+    this.#judged = rivals
+    const changed = [...rivals].filter((entry) => judge(entry, nowMs))
+    if (changed.length > 0) await settleSpares(this.#ctx)
+  }
+}
+
+/** The spares of this node, and the publishers on the air that they wait for. */
+function rivalsOf({ sessions }: SessionContext): Set<ActiveSession> {
+  const rivals = new Set(sessions.spares)
+  for (const { session } of sessions.spares) {
+    for (const { sessionId, sourceId } of sessions.feedsOf(session.accountId, session.streamName)) {
+      const entry = sessions.get(sessionId)
+      if (entry && sourceId === session.sourceId) rivals.add(entry)
+    }
+  }
+  return rivals
+}
+
+/** A publisher without rivals is not judged, so it counts as in time. */
+function acquit({ standing }: ActiveSession): void {
+  if (standing) Object.assign(standing, { isStalled: false, inTimeSinceMs: null })
+}
+
+/** True: it was in time and is late now, or the other way round. */
+function judge({ standing }: ActiveSession, nowMs: number): boolean {
+  if (standing === null) return false
+  const before = standing.isStalled
+  const lateMs = standing.isSilent ? Number.POSITIVE_INFINITY : standing.lateMs(nowMs)
+  Object.assign(standing, nextStall(standing, lateMs, nowMs))
+  return standing.isStalled !== before
+}

@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { readMediaPlaylist } from '../hls/playlist.ts'
+import { recordingOf } from '../hls/sources.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+let sluice: RunningApp
+let token: string
+const open: { close(): unknown }[] = []
+
+beforeAll(async () => {
+  sluice = await runApp({ flags: { webrtc: { host: '127.0.0.1', port: 0 } } })
+  token = (await makeToken(sluice, 'publish')).token
+})
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+  await sluice.call('POST', '/api/stream/stop/all')
+  await until(() => sessions().size === 0)
+})
+afterAll(() => sluice.close())
+
+const sessions = () => sluice.app.ctx.sessions
+const addressOf = (priority: number) =>
+  `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${token}&priority=${priority}`
+
+/** The priority of the publisher on the air; null: there is none. */
+function shown(): number | null {
+  const [feed] = sessions().feeds()
+  return feed === undefined ? null : (sessions().get(feed.sessionId)?.standing?.priority ?? null)
+}
+
+/** How many publishers are connected and send media. */
+const publishing = () => sessions().feeds().length + sessions().spares.size
+
+/** ffmpeg, with a keyframe each half second. */
+function ffmpeg(priority: number): ChildProcess {
+  const source = ['-re', '-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25']
+  const codec = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '12', '-threads', '1']
+  const argv = ['-v', 'error', '-nostdin', ...source, ...codec, '-f', 'flv', addressOf(priority)]
+  const child = spawn('ffmpeg', argv, { stdio: 'ignore' })
+  open.push({
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  })
+  return child
+}
+
+/** A viewer over WHEP that has got packets. */
+async function watch(codec: 'vp8' | 'h264'): Promise<TestViewer> {
+  const viewer = new TestViewer(codec)
+  open.push(viewer)
+  const body = await viewer.offer()
+  const headers = { 'content-type': 'application/sdp' }
+  const path = `${sluice.base}/api/whep/${sluice.accountId}/show`
+  const answer = await fetch(path, { method: 'POST', headers, body })
+  expect(answer.status).toBe(201)
+  await viewer.accept(await answer.text())
+  await goesOn(viewer)
+  return viewer
+}
+
+async function goesOn(viewer: TestViewer): Promise<void> {
+  const enough = viewer.packets.length + 20
+  await until(() => viewer.packets.length >= enough)
+}
+
+/** How many discontinuities the HLS of the stream has had; null while it has no segment. */
+async function discontinuities(): Promise<number | null> {
+  const url = `${sluice.base}/hls/${sluice.accountId}/show/index.m3u8`
+  const master = await fetch(url)
+  if (!master.ok) return null
+  const [media = ''] = /^[^#\s]+$/m.exec(await master.text()) ?? []
+  const { discontinuitySequence, segments } = readMediaPlaylist(await (await fetch(new URL(media, url))).text())
+  return segments.length === 0 ? null : (segments.at(-1)?.discontinuityNumber ?? discontinuitySequence)
+}
+
+/** The number of the first segment's period: streams do not begin to count at 0. */
+const begunPeriod = () => until(discontinuities)
+const untilPeriod = (number: number) => until(async () => (await discontinuities()) === number)
+
+describe('a spare takes over, and viewers go on, from a publisher', () => {
+  test('that is killed, and gives the air back when it returns', async () => {
+    const main = ffmpeg(2)
+    await until(() => shown() === 2)
+    ffmpeg(1)
+    await until(() => publishing() === 2)
+    const viewer = await watch('h264')
+    const period = await begunPeriod()
+    main.kill('SIGKILL')
+    await until(() => shown() === 1)
+    await goesOn(viewer)
+    await untilPeriod(period + 1)
+    ffmpeg(2)
+    await until(() => shown() === 2)
+    await goesOn(viewer)
+    await untilPeriod(period + 2)
+    expect(publishing()).toBe(2)
+  })
+
+  test('that is silent on an open connection', async () => {
+    const main = ffmpeg(2)
+    await until(() => shown() === 2)
+    ffmpeg(1)
+    await until(() => publishing() === 2)
+    const viewer = await watch('h264')
+    const period = await begunPeriod()
+    main.kill('SIGSTOP')
+    await until(() => shown() === 1)
+    await goesOn(viewer)
+    await untilPeriod(period + 1)
+    main.kill('SIGCONT')
+    await until(() => shown() === 2)
+    await goesOn(viewer)
+    await untilPeriod(period + 2)
+  })
+
+  test('whose media comes slower than it plays', async () => {
+    // From then on its clock has half the speed.
+    let slowSinceMs: number | null = null
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      monotonic() {
+        const nowMs = systemClock.monotonic()
+        return slowSinceMs === null ? nowMs : slowSinceMs + (nowMs - slowSinceMs) / 2
+      },
+      sleep: (ms, signal) => systemClock.sleep(slowSinceMs === null ? ms : ms * 2, signal),
+    }
+    const main = await RtmpPublisher.start(addressOf(2), clock, await recordingOf('video-only'))
+    open.push({ close: () => main.end() })
+    await until(() => shown() === 2)
+    ffmpeg(1)
+    await until(() => publishing() === 2)
+    slowSinceMs = systemClock.monotonic()
+    await until(() => shown() === 1)
+    expect(publishing()).toBe(2)
+  })
+
+  test('over WHIP that loses its network', async () => {
+    const main = await whip(2)
+    await until(() => shown() === 2)
+    await whip(1)
+    await until(() => publishing() === 2)
+    const viewer = await watch('vp8')
+    expect(shown()).toBe(2)
+    await main.vanish()
+    await until(() => shown() === 1)
+    await goesOn(viewer)
+  })
+})
+
+async function whip(priority: number): Promise<TestPublisher> {
+  const publisher = new TestPublisher('vp8')
+  open.push(publisher)
+  const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}` }
+  const path = `${sluice.base}/api/whip/show?priority=${priority}`
+  const answer = await fetch(path, { method: 'POST', headers, body: await publisher.offer() })
+  expect(answer.status).toBe(201)
+  await publisher.accept(await answer.text())
+  publisher.play()
+  return publisher
+}
+
+test('reprioritize disconnects the publishers of a token, and the new priority counts when they come back', async () => {
+  const spare = await makeToken(sluice, 'publish', { priority: 1 })
+  ffmpeg(2)
+  await until(() => shown() === 2)
+  const url = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${spare.token}`
+  const publish = async () => {
+    const publisher = await RtmpPublisher.start(url, systemClock, await recordingOf('video-only'))
+    open.push({ close: () => publisher.end() })
+    return publisher
+  }
+  const before = await publish()
+  await until(() => publishing() === 2)
+  const body = { tokenId: spare.id, updatePriority: 3 }
+  const asked = await sluice.call('POST', '/api/stream/reprioritize', body)
+  expect([asked.status, asked.json.data]).toEqual([200, { stoppingLevel: 'Token' }])
+  await before.ended
+  await publish()
+  await until(() => shown() === 3)
+})
