@@ -54,13 +54,13 @@ describe('a stream id', () => {
   })
 
   test('has publishing parameters, and is refused for those that Sluice does not have', () => {
-    expect(readStreamId(`show?t=${SHORT}&audioOnly&noRecord`)).toMatchObject({
+    expect(readStreamId(`show?t=${SHORT}&audioOnly&noRecord&priority=3`)).toMatchObject({
       ok: true,
-      value: { destination: { parameters: { without: 'video', record: false } } },
+      value: { destination: { parameters: { without: 'video', record: false, priority: 3 } } },
     })
-    expect(read(`#!::r=show,s=${TOKEN},priority=3`)).toEqual({
+    expect(read(`#!::r=show,s=${TOKEN},extraLatency=200`)).toEqual({
       kind: 'none',
-      why: 'priority is not supported: a new publisher of a source replaces the one before it',
+      why: 'extraLatency is not supported: media is passed on as it arrives',
     })
   })
 
