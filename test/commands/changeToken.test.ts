@@ -155,9 +155,11 @@ describe('a change of a token', () => {
     const own = sources.filter(({ text }) => CHANGES.test(text) && /\.transaction\(/.test(text))
     expect(own.map(({ path }) => path)).toEqual([])
     const locking = sources.filter(({ text }) => text.includes('.tokens.lock('))
+    // Targets are read with their keys, which a change would part.
+    const reading = 'src/app/restream.ts'
     // Files are compared with the token in the transaction that then changes it by the verbs above.
     const comparing = 'src/commands/provisioning/tokens.ts'
-    expect(locking.map(({ path }) => path)).toEqual([comparing, 'src/commands/tokens/changeToken.ts'])
+    expect(locking.map(({ path }) => path)).toEqual([reading, comparing, 'src/commands/tokens/changeToken.ts'])
   })
 
   it('that is none, because the token is switched off already, is not recorded', async () => {
