@@ -60,6 +60,7 @@ const SAMPLES = {
     multisource: false,
     displaySrtPassphrase: true,
     lowLatencyRtmp: true,
+    priority: 5,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',
     restream: [

@@ -1,3 +1,4 @@
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { uuid } from '../../base/ids.ts'
 import { compareStandings, type Standing } from '../../core/sessions/rank.ts'
 import type { FrameSource } from '../../media/frame.ts'
@@ -68,14 +69,15 @@ function putOnAir(ctx: SessionContext, entry: ActiveSession, feed: ActiveFeed): 
   if (feed.secured) dropAnonymous(ctx, feed)
 }
 
-/** Those who came without a token, to an open feed that this one follows. */
+/** Those who came without a token, to an open feed that this one follows. Players of HLS get the end of the stream. */
 function dropAnonymous(ctx: SessionContext, feed: ActiveFeed): void {
   const isMain = ctx.sessions.feed(feed.accountId, feed.streamName, null) === feed
   for (const entry of ctx.sessions.all()) {
-    const { action, tokenId, accountId, streamName, sourceId } = entry.session
+    const { action, protocol, tokenId, accountId, streamName, sourceId } = entry.session
+    if (action !== 'view' || tokenId !== null || !PROTOCOL_FACTS[protocol].connectsLater) continue
     const watched = isMain ? (sourceId ?? feed.sourceId) : sourceId
     const watches = isSameSource({ accountId, streamName, sourceId: watched }, feed)
-    if (action === 'view' && tokenId === null && watches) void endSession(ctx, entry, 'source_gone')
+    if (watches) void endSession(ctx, entry, 'source_gone')
   }
 }
 

@@ -51,6 +51,7 @@ const TOKENS: readonly Call[] = [
   call('signSubscribeToken', { tokenId: '$Subscribe', body: { streamName: 'show', jti: 'guest' } }),
   call('revokeSelfSignedTokens', { tokenId: '$Subscribe', body: { jti: 'guest' } }),
   call('syncRestream', { tokenId: '$Publish' }),
+  call('reprioritizeStream', { body: { tokenId: '$Publish', updatePriority: 3 } }),
   call('testPattern', { body: { pattern: 's.*', streamNames: ['show', 'other'] } }),
   call('checkAccess', {
     body: { action: 'publish', protocol: 'whip', streamName: 'other', ip: '192.0.2.1', tokenId: '$Publish' },
