@@ -8,7 +8,7 @@ import { command, serve, type Served } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { type BuiltProgram, builtProgram } from '../support/program.ts'
-import { pace } from '../support/until.ts'
+import { pace, until } from '../support/until.ts'
 
 /** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
 const TIMEOUT_MS = 30_000
@@ -209,6 +209,16 @@ class PageRun {
       stopGroup(child)
       await closed
     }
+    // Over SRT a publisher that was killed is gone only after its silence, and the next page lists what is on the air.
+    if (this.#background.length > 0) await until(() => this.#isQuiet())
+  }
+
+  /** True when no publisher is connected to the server. */
+  async #isQuiet(): Promise<boolean> {
+    const headers = { Authorization: `Bearer ${this.#server.env['SECRET']}` }
+    const response = await fetch(this.#server.here('http://localhost:8080/api/sessions?action=publish'), { headers })
+    const { data } = (await response.json()) as { data: unknown[] }
+    return data.length === 0
   }
 }
 
