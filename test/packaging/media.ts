@@ -15,19 +15,21 @@ export interface Installed {
 export interface Ports {
   readonly http: number
   readonly rtmp: number
+  readonly srt: number
   readonly webrtc: number
 }
 
 export const ownPorts = async (): Promise<Ports> => ({
   http: await ownPort(),
   rtmp: await ownPort(),
+  srt: await ownPort(),
   webrtc: await ownPort(),
 })
 
-export const settingsOf = ({ http, rtmp, webrtc }: Ports): Record<string, string> => ({
+export const settingsOf = ({ http, rtmp, srt, webrtc }: Ports): Record<string, string> => ({
   SLUICE_SERVER_PORT: String(http),
   SLUICE_RTMP_PORT: String(rtmp),
-  SLUICE_SRT_PORT: '0',
+  SLUICE_SRT_PORT: String(srt),
   SLUICE_WEBRTC_PORT: String(webrtc),
 })
 

@@ -62,7 +62,15 @@ export function podOf(image: string, ports: Ports): Pod {
   return { name, manifest: stringify(pod), probes: probes.map(({ httpGet }) => httpGet.path) }
 }
 
-function hostPortOf(name: string, { http, rtmp, webrtc }: Ports): number {
-  if (name === 'http') return http
-  return name === 'rtmp' ? rtmp : webrtc
+function hostPortOf(name: string, { http, rtmp, srt, webrtc }: Ports): number {
+  const known = new Map([
+    ['http', http],
+    ['rtmp', rtmp],
+    ['srt', srt],
+    ['media-udp', webrtc],
+    ['media-tcp', webrtc],
+  ])
+  const port = known.get(name)
+  if (port === undefined) throw new Error(`the manifest has a port ${name}, which the test does not know`)
+  return port
 }
