@@ -7,12 +7,17 @@ const LATE_MS = 1000
  */
 export class LateLooks {
   readonly #everyMs: number
+  readonly #lateMs: number
   #latestMs: number
   #resumedMs = Number.NEGATIVE_INFINITY
 
-  /** @param everyMs from one look to the next @param nowMs monotonic, as all times here */
-  constructor(everyMs: number, nowMs: number) {
+  /**
+   * @param everyMs from one look to the next @param nowMs monotonic, as all times here
+   * @param lateMs a look is late that comes later by more than this
+   */
+  constructor(everyMs: number, nowMs: number, lateMs = LATE_MS) {
     this.#everyMs = everyMs
+    this.#lateMs = lateMs
     this.#latestMs = nowMs
   }
 
@@ -20,7 +25,7 @@ export class LateLooks {
   look(nowMs: number): number {
     const lateMs = nowMs - this.#latestMs - this.#everyMs
     this.#latestMs = nowMs
-    if (lateMs <= LATE_MS) return 0
+    if (lateMs <= this.#lateMs) return 0
     this.#resumedMs = nowMs
     return lateMs
   }

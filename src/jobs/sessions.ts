@@ -2,15 +2,13 @@ import type { Context } from '../commands/context.ts'
 import type { ServingNode } from '../commands/nodes/servingNode.ts'
 import { endStalePreviews } from '../commands/sessions/previews.ts'
 import { endExpired } from '../commands/sessions/revoke.ts'
-import { SpareWatch } from '../commands/sessions/spares.ts'
+import { SPARES_LOOK_MS, SpareWatch } from '../commands/sessions/spares.ts'
 import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
 /** Sessions end within a second of the expiry. */
 const EXPIRY_MS = 250
-/** A spare takes over within a second of the last picture. */
-const SPARES_MS = 100
 const PREVIEWS_MS = 3_000
 const MEASURE_MS = 2_000
 const REPORT_MS = 5_000
@@ -33,7 +31,7 @@ export const sessionJobs = (
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
   { name: 'end sessions of expired tokens', everyMs: EXPIRY_MS, run: async () => endExpired(ctx) },
-  { name: 'watch publishers with spares', everyMs: SPARES_MS, run: () => spares.look() },
+  { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },
   { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },
   { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },

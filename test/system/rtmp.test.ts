@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Frame } from '../../src/media/frame.ts'
 import { RtmpClient, opening } from '../media/rtmp/client.ts'
-import { listenFor, type Place, type Publication } from '../media/rtmp/publications.ts'
+import { listenFor, type Place, type RtmpPublication } from '../media/rtmp/publications.ts'
 import { until } from '../support/until.ts'
 
 let place: Place
@@ -20,7 +20,7 @@ describe('ffmpeg pushes', () => {
     expect(await push('v2/pub/studio?token=good&sourceId=a', ['-bf', '0'])).toMatchObject({ status: 0 })
     const [publication] = place.publications
     await until(() => publication?.ends === 1)
-    const { request, trackLists, frames, reason, bytesIn } = publication as Publication
+    const { request, trackLists, frames, reason, bytesIn } = publication as RtmpPublication
     expect([request.app, request.name, request.peer]).toEqual(['v2/pub', 'studio', '127.0.0.1'])
     expect([...request.query]).toEqual([
       ['token', 'good'],
@@ -37,7 +37,7 @@ describe('ffmpeg pushes', () => {
     expect(video[0]?.key).toBe(true)
     expect(video.every(({ timeUs, decodeTimeUs }) => timeUs === decodeTimeUs)).toBe(true)
     expect(bytesIn).toBeGreaterThan(frames.reduce((sum, { data }) => sum + data.length, 0))
-    expect(await decodedFrames(publication as Publication, video)).toBe(60)
+    expect(await decodedFrames(publication as RtmpPublication, video)).toBe(60)
     const last = frames.filter(({ kind }) => kind === 'audio').at(-1)
     expect(Math.abs((last?.timeUs ?? 0) - (video.at(-1)?.timeUs ?? 0))).toBeLessThan(100_000)
   })
@@ -50,7 +50,7 @@ describe('ffmpeg pushes', () => {
     const shown = video.map(({ timeUs }) => timeUs)
     expect(shown).not.toEqual(shown.toSorted((a, b) => a - b))
     expect(video.every(({ timeUs, decodeTimeUs }) => timeUs >= decodeTimeUs)).toBe(true)
-    expect(await decodedFrames(publication as Publication, video)).toBe(60)
+    expect(await decodedFrames(publication as RtmpPublication, video)).toBe(60)
   })
 
   test('the text of a refusal reaches the user of the publisher', async () => {
@@ -72,13 +72,13 @@ describe('ffmpeg pushes', () => {
     await until(() => publication?.ends === 1)
     expect(publication?.trackLists.at(-1)?.map(({ codec }) => codec)).toEqual(['h264', 'aac'])
     const video = publication?.frames.filter(({ kind }) => kind === 'video') ?? []
-    expect(await decodedFrames(publication as Publication, video)).toBeGreaterThan(50)
+    expect(await decodedFrames(publication as RtmpPublication, video)).toBeGreaterThan(50)
   })
 
   test('a publication that is cut ends at once, and the publisher shows the reason', async () => {
     const pushing = push('v2/pub/studio', ['-bf', '0'], ['-t', '60'])
     await until(() => (place.publications[0]?.frames.length ?? 0) > 10)
-    const publication = place.publications[0] as Publication
+    const publication = place.publications[0] as RtmpPublication
     await publication.request.cut('Unauthorized: Invalid token')
     const atTheEnd = publication.frames.length
     expect([publication.ends, publication.reason]).toEqual([1, 'cut'])
@@ -146,7 +146,7 @@ async function ffmpeg(argv: readonly string[]): Promise<{ status: number; errors
 }
 
 /** The number of frames that a decoder makes of the video, without an error. */
-async function decodedFrames({ trackLists }: Publication, frames: readonly Frame[]): Promise<number> {
+async function decodedFrames({ trackLists }: RtmpPublication, frames: readonly Frame[]): Promise<number> {
   const argv = ['-v', 'error', '-f', 'h264', '-i', 'pipe:0', '-f', 'framecrc', '-vsync', 'passthrough', 'pipe:1']
   const child = spawn('ffmpeg', argv, { stdio: ['pipe', 'pipe', 'pipe'] })
   let out = ''

@@ -15,10 +15,11 @@ import {
 } from '../../src/media/rtmp/messages.ts'
 import { connectMessage, handshake, opening, publishMessage, RtmpClient } from '../media/rtmp/client.ts'
 import { audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
-import { LIMITS, listenFor, type Place, Publication } from '../media/rtmp/publications.ts'
+import { LIMITS, listenFor, type Place, type RtmpPublication } from '../media/rtmp/publications.ts'
 import { until } from '../support/until.ts'
 import type { RtmpLimits } from '../../src/media/rtmp/types.ts'
 import { silentLog } from '../support/log.ts'
+import { Publication } from '../support/publication.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -218,7 +219,7 @@ describe('a refused publisher that stays connected', () => {
 describe('a slow decision', () => {
   test('holds back all media, and the end of a publisher that gave up meanwhile is still reported', async () => {
     const decision = Promise.withResolvers<void>()
-    const publications: Publication[] = []
+    const publications: RtmpPublication[] = []
     const listener = await startRtmp({
       ...LOCAL,
       clock: new ManualClock(),
@@ -252,7 +253,7 @@ describe('a slow decision', () => {
 describe('a slow client', () => {
   const slow = async (limits: Partial<RtmpLimits> = {}) => {
     const clock = new ManualClock()
-    const publications: Publication[] = []
+    const publications: RtmpPublication[] = []
     const listener = await startRtmp({
       ...LOCAL,
       limits: { ...LIMITS, ...limits },

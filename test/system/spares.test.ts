@@ -87,40 +87,39 @@ async function discontinuities(): Promise<number | null> {
 const begunPeriod = () => until(discontinuities)
 const untilPeriod = (number: number) => until(async () => (await discontinuities()) === number)
 
+/** A publisher on the air, a spare of it, and a viewer. */
+async function beginWithSpare() {
+  const main = ffmpeg(2)
+  await until(() => shown() === 2)
+  ffmpeg(1)
+  await until(() => publishing() === 2)
+  const viewer = await watch('h264')
+  return { main, viewer, period: await begunPeriod() }
+}
+
+/** The publisher of this priority is on the air, and viewers go on over WHEP and HLS. */
+async function takesOver(priority: number, viewer: TestViewer, period: number): Promise<void> {
+  await until(() => shown() === priority)
+  await goesOn(viewer)
+  await untilPeriod(period)
+}
+
 describe('a spare takes over, and viewers go on, from a publisher', () => {
   test('that is killed, and gives the air back when it returns', async () => {
-    const main = ffmpeg(2)
-    await until(() => shown() === 2)
-    ffmpeg(1)
-    await until(() => publishing() === 2)
-    const viewer = await watch('h264')
-    const period = await begunPeriod()
+    const { main, viewer, period } = await beginWithSpare()
     main.kill('SIGKILL')
-    await until(() => shown() === 1)
-    await goesOn(viewer)
-    await untilPeriod(period + 1)
+    await takesOver(1, viewer, period + 1)
     ffmpeg(2)
-    await until(() => shown() === 2)
-    await goesOn(viewer)
-    await untilPeriod(period + 2)
+    await takesOver(2, viewer, period + 2)
     expect(publishing()).toBe(2)
   })
 
   test('that is silent on an open connection', async () => {
-    const main = ffmpeg(2)
-    await until(() => shown() === 2)
-    ffmpeg(1)
-    await until(() => publishing() === 2)
-    const viewer = await watch('h264')
-    const period = await begunPeriod()
+    const { main, viewer, period } = await beginWithSpare()
     main.kill('SIGSTOP')
-    await until(() => shown() === 1)
-    await goesOn(viewer)
-    await untilPeriod(period + 1)
+    await takesOver(1, viewer, period + 1)
     main.kill('SIGCONT')
-    await until(() => shown() === 2)
-    await goesOn(viewer)
-    await untilPeriod(period + 2)
+    await takesOver(2, viewer, period + 2)
   })
 
   test('whose media comes slower than it plays', async () => {

@@ -1,3 +1,4 @@
+import { LateLooks } from '../../base/lateLooks.ts'
 import { compareStandings, nextStall, type Standing } from '../../core/sessions/rank.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
@@ -60,8 +61,10 @@ function isOutranked({ sessions }: SessionContext, spare: ActiveSession): boolea
   return remote !== undefined && compareStandings(standingOf(spare), remote) <= 0
 }
 
-/** After a look that is later than this, media waits in sockets, so all of it seems late. */
-const LATE_LOOK_MS = 300
+/** From one look to the next. A spare takes over within a second of the last picture. */
+export const SPARES_LOOK_MS = 100
+/** After a look that is late by more, all media seems late. */
+const LATE_LOOK_MS = 200
 
 /**
  * Judges the publishers of sources with spares: one whose media is late is worse than all others until it is in time again.
@@ -69,19 +72,18 @@ const LATE_LOOK_MS = 300
  */
 export class SpareWatch {
   readonly #ctx: SessionContext
-  #lookedMs = Number.NEGATIVE_INFINITY
+  readonly #looks: LateLooks
   #judged: ReadonlySet<ActiveSession> = new Set()
 
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
+    this.#looks = new LateLooks(SPARES_LOOK_MS, ctx.clock.monotonic(), LATE_LOOK_MS)
   }
 
-  /** Call it ten times a second. */
+  /** Call it every `SPARES_LOOK_MS`. */
   async look(): Promise<void> {
     const nowMs = this.#ctx.clock.monotonic()
-    const isLate = nowMs - this.#lookedMs > LATE_LOOK_MS
-    this.#lookedMs = nowMs
-    if (isLate) return
+    if (this.#looks.look(nowMs) > 0) return
     const rivals = rivalsOf(this.#ctx)
     for (const entry of this.#judged) if (!rivals.has(entry)) acquit(entry)
     this.#judged = rivals

@@ -1,12 +1,11 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { readPublishing, sourceIdProblem } from '../../core/sessions/publishing.ts'
 import type { Destination } from '../ingest/broadcast.ts'
-import { presentedToken } from '../ingest/token.ts'
+import { decodedOnce, streamDestination } from '../ingest/destination.ts'
 
 /** What a caller writes into its stream id. */
 export interface StreamIdTarget {
   readonly destination: Destination
-  /** `e` is there: the caller is to be refused without encryption. */
+  /** `e` is there: a caller without encryption is refused. */
   readonly demandsEncryption: boolean
   /** It was percent-encoded twice, which some addresses are by mistake. */
   readonly isEncodedTwice: boolean
@@ -54,15 +53,6 @@ function decoded(written: string): [string, number] {
   return [text, times]
 }
 
-/** Text that is not valid percent-encoding is taken literally. */
-function decodedOnce(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 function plain(text: string): Parts {
   const [name = '', ...rest] = text.split('?')
   return { name: decodedOnce(name), query: new URLSearchParams(rest.join('?')), mode: 'publish' }
@@ -91,15 +81,7 @@ function standard(text: string): Parts {
   return { name, query, mode }
 }
 
-const READ_HERE = ['token', 't', 'sourceId', 'e', '']
-
 function destinationOf(streamName: string, query: URLSearchParams): Destination {
   if (streamName === '') return { kind: 'none', why: `The stream name is missing; ${EXAMPLE}` }
-  const sourceId = query.get('sourceId') ?? ''
-  const problem = sourceIdProblem(sourceId)
-  if (problem !== null) return { kind: 'none', why: problem }
-  const parameters = readPublishing(query, 'srt', READ_HERE)
-  if (!parameters.ok) return { kind: 'none', why: parameters.error }
-  const presented = presentedToken(query)
-  return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
+  return streamDestination(streamName, query, 'srt', ['e', ''])
 }

@@ -7,7 +7,7 @@ import { SectionReader } from './sections.ts'
 export type TsProblem = 'damaged' | 'scrambled' | 'programs'
 
 export interface TsHandler {
-  /** What the program has; again when that changes. Returns what is to be read. */
+  /** Called with the streams of the program, and again when they change. Returns those to read. */
   choose(streams: readonly TsStream[]): readonly TsStream[]
   /** Of a chosen stream. */
   packet(stream: TsStream, packet: PesPacket): void

@@ -1,11 +1,10 @@
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { Logger } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
-import type { PublishAnswer, PublishEnd } from '../../../src/media/publishing.ts'
 import type { PublishRequest, RtmpLimits } from '../../../src/media/rtmp/types.ts'
 import { silentLog } from '../../support/log.ts'
+import { Publication } from '../../support/publication.ts'
 
 export const LIMITS: RtmpLimits = {
   maxMessageBytes: 8 * 1024 * 1024,
@@ -14,47 +13,10 @@ export const LIMITS: RtmpLimits = {
   idleMs: 10_000,
 }
 
-/** One publication, as the server saw it. */
-export class Publication implements FrameSink {
-  readonly request: PublishRequest
-  readonly trackLists: (readonly TrackInfo[])[] = []
-  readonly frames: Frame[] = []
-  ends = 0
-  bytesIn = 0
-  reason: PublishEnd | null = null
-
-  constructor(request: PublishRequest) {
-    this.request = request
-  }
-
-  tracks(tracks: readonly TrackInfo[]): void {
-    this.trackLists.push(tracks)
-  }
-
-  frame(frame: Frame): void {
-    this.frames.push(frame)
-  }
-
-  end(): void {
-    this.ends++
-  }
-
-  answer(): PublishAnswer {
-    return {
-      ok: true,
-      sink: this,
-      bytes: (bytesIn) => {
-        this.bytesIn = bytesIn
-      },
-      ended: (reason) => {
-        this.reason = reason
-      },
-    }
-  }
-}
+export type RtmpPublication = Publication<PublishRequest>
 
 export interface Place extends RtmpListener {
-  readonly publications: Publication[]
+  readonly publications: RtmpPublication[]
 }
 
 /** A listener that admits every publisher that `refuse` does not refuse. */
@@ -64,7 +26,7 @@ export async function listenFor(
   log: Logger = silentLog,
   clock: Clock = systemClock,
 ): Promise<Place> {
-  const publications: Publication[] = []
+  const publications: RtmpPublication[] = []
   const listener = await startRtmp({
     host: '127.0.0.1',
     port: 0,

@@ -11,8 +11,9 @@ import { commandMessage, writeMessage } from '../../../src/media/rtmp/messages.t
 import { RtmpSender, type SenderEnd } from '../../../src/media/rtmp/sender.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
+import { Publication } from '../../support/publication.ts'
 import { AAC_CONFIG, AVC_CONFIG } from './media.ts'
-import { LIMITS, listenFor, type Place, Publication } from './publications.ts'
+import { LIMITS, listenFor, type Place, type RtmpPublication } from './publications.ts'
 
 const KEY = 'live_0123-secret'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
@@ -265,7 +266,7 @@ describe('a target that does not read', () => {
 /** A server of ours whose socket can be paused. */
 async function pausing() {
   let held: Socket | null = null
-  let publication: Publication | null = null
+  let publication: RtmpPublication | null = null
   const port = await foreign((socket) => {
     held = socket
     const connection = new RtmpConnection({
@@ -281,7 +282,7 @@ async function pausing() {
     })
     closing.push(() => connection.end('stopped'))
   })
-  const got = (): Publication => {
+  const got = (): RtmpPublication => {
     if (publication === null) throw new Error('nothing is published yet')
     return publication
   }

@@ -1,11 +1,10 @@
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Logger } from '../../../src/base/log.ts'
-import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
-import type { PublishEnd } from '../../../src/media/publishing.ts'
 import { type SrtListener, startSrt } from '../../../src/media/srt/listener.ts'
 import type { SrtAnswer, SrtLimits, SrtRequest } from '../../../src/media/srt/types.ts'
 import { silentLog } from '../../support/log.ts'
+import { Publication } from '../../support/publication.ts'
 
 const LIMITS: SrtLimits = {
   latencyMs: 120,
@@ -16,45 +15,8 @@ const LIMITS: SrtLimits = {
   idleMs: 10_000,
 }
 
-/** One publication, as the server saw it. */
-export class Publication implements FrameSink {
-  readonly request: SrtRequest
-  readonly trackLists: (readonly TrackInfo[])[] = []
-  readonly frames: Frame[] = []
-  ends = 0
-  bytesIn = 0
-  readonly reasons: PublishEnd[] = []
-
-  constructor(request: SrtRequest) {
-    this.request = request
-  }
-
-  tracks(tracks: readonly TrackInfo[]): void {
-    this.trackLists.push(tracks)
-  }
-
-  frame(frame: Frame): void {
-    this.frames.push(frame)
-  }
-
-  end(): void {
-    this.ends += 1
-  }
-
-  answer(): SrtAnswer {
-    return {
-      ok: true,
-      sink: this,
-      bytes: (bytesIn) => {
-        this.bytesIn = bytesIn
-      },
-      ended: (reason) => void this.reasons.push(reason),
-    }
-  }
-}
-
 export interface Listening extends SrtListener {
-  readonly publications: Publication[]
+  readonly publications: Publication<SrtRequest>[]
 }
 
 interface Terms {
@@ -72,7 +34,7 @@ interface Terms {
 /** A listener that admits every publisher that `refuse` does not refuse. */
 export async function listenForSrt(terms: Terms = {}): Promise<Listening> {
   const { limits, passphrase = '', opensNothing = false, refuse, until, log = silentLog } = terms
-  const publications: Publication[] = []
+  const publications: Publication<SrtRequest>[] = []
   const listener = await startSrt({
     host: '127.0.0.1',
     port: 0,

@@ -1,0 +1,43 @@
+import type { Protocol } from '../../core/access/protocols.ts'
+import { readPublishing, sourceIdProblem } from '../../core/sessions/publishing.ts'
+import type { Destination } from './broadcast.ts'
+
+/** 32 bytes in base64url (RFC 4648 section 5) without padding. */
+const SHORT_TOKEN = /^[\w-]{43}$/
+
+/** The token in the query of an address: `token`, or else `t`: the same value, or its bytes in base64url. */
+function presentedToken(query: URLSearchParams): string | null {
+  const token = query.get('token')
+  const short = query.get('t')
+  if (token !== null || short === null) return token
+  return SHORT_TOKEN.test(short) ? Buffer.from(short, 'base64url').toString('hex') : short
+}
+
+/**
+ * The stream that the query of an address publishes to.
+ *
+ * @param others names that the protocol reads itself
+ */
+export function streamDestination(
+  streamName: string,
+  query: URLSearchParams,
+  protocol: Protocol,
+  others: readonly string[] = [],
+): Destination {
+  const sourceId = query.get('sourceId') ?? ''
+  const problem = sourceIdProblem(sourceId)
+  if (problem !== null) return { kind: 'none', why: problem }
+  const parameters = readPublishing(query, protocol, ['token', 't', 'sourceId', ...others])
+  if (!parameters.ok) return { kind: 'none', why: parameters.error }
+  const presented = presentedToken(query)
+  return { kind: 'stream', streamName, presented, sourceId: sourceId || null, parameters: parameters.value }
+}
+
+/** Decodes percent-encoding as in a URL. Text that is not valid percent-encoding is taken literally. */
+export function decodedOnce(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

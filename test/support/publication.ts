@@ -1,0 +1,44 @@
+import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
+import type { PublishAnswer, PublishEnd } from '../../src/media/publishing.ts'
+
+/** One publication, as the server saw it. */
+export class Publication<Request> implements FrameSink {
+  readonly request: Request
+  readonly trackLists: (readonly TrackInfo[])[] = []
+  readonly frames: Frame[] = []
+  ends = 0
+  bytesIn = 0
+  readonly reasons: PublishEnd[] = []
+
+  constructor(request: Request) {
+    this.request = request
+  }
+
+  /** Why it ended; null: it goes on. */
+  get reason(): PublishEnd | null {
+    return this.reasons.at(-1) ?? null
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    this.trackLists.push(tracks)
+  }
+
+  frame(frame: Frame): void {
+    this.frames.push(frame)
+  }
+
+  end(): void {
+    this.ends += 1
+  }
+
+  answer(): Extract<PublishAnswer, { ok: true }> {
+    return {
+      ok: true,
+      sink: this,
+      bytes: (bytesIn) => {
+        this.bytesIn = bytesIn
+      },
+      ended: (reason) => void this.reasons.push(reason),
+    }
+  }
+}
