@@ -88,8 +88,10 @@ export class RelaySession {
 
   /** Whether a publisher has fallen silent, or is heard again; null: neither. */
   silence(nowMs: number, looks: LateLooks): MediaEngineEvent | null {
+    // Most sessions are of viewers, and each tick asks all of them.
+    if (this.publisher === null) return null
     const { isConnected, mediaAtMs } = this.transport
-    const isSilent = isConnected && this.publisher !== null && looks.lastedMs(mediaAtMs, nowMs) > SILENT_MS
+    const isSilent = isConnected && looks.lastedMs(mediaAtMs, nowMs) > SILENT_MS
     if (isSilent === this.#isSilent) return null
     this.#isSilent = isSilent
     return { kind: 'silent', sessionId: this.id, isSilent }
