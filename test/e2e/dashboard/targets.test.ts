@@ -38,7 +38,7 @@ test('targets are added, changed, switched off and taken away, and only the end 
   await dialog.getByText('Encode other video as H.264').click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, transcode: true }])
-  await targets.getByRole('switch').click()
+  await targets.getByRole('switch', { name: 'On', exact: true }).click()
   await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false, transcode: true }])
   await button('Sync').click()
   await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()

@@ -26,9 +26,14 @@ interface ViewerTokenProps {
 export function ViewerToken({ streamName, onValue }: ViewerTokenProps) {
   const [chosen, setChosen] = useState<TokenRecord | null>(null)
   if (!canChange()) return null
+  // At once and not by an effect, so that the code never has the value of one token beside what is said of another.
+  const choose = (token: TokenRecord): void => {
+    onValue('')
+    setChosen(token)
+  }
   return (
     <>
-      <TokenChoice kind="subscribe" label={text.viewerToken} chosen={chosen} onToken={setChosen} />
+      <TokenChoice kind="subscribe" label={text.viewerToken} chosen={chosen} onToken={choose} />
       <a href={linkTo('/tokens/subscribe/new', { stream: streamName })}>{words.tokens.addresses.makeOne(streamName)}</a>
       {chosen && <Chosen key={chosen.id} token={chosen} streamName={streamName} onValue={onValue} />}
     </>
@@ -49,6 +54,10 @@ function Chosen({ token, streamName, onValue }: ChosenProps) {
   const [how, setHow] = useState<'asItIs' | 'signed'>('asItIs')
   const covered = covers(token, streamName)
   if (covered === 'no') return <Notice kind="error">{text.otherStreams}</Notice>
+  const use = (other: typeof how): void => {
+    onValue('')
+    setHow(other)
+  }
   return (
     <>
       <Segment
@@ -59,7 +68,7 @@ function Chosen({ token, streamName, onValue }: ChosenProps) {
         ]}
         value={how}
         isWide
-        onChange={setHow}
+        onChange={use}
       />
       {how === 'asItIs' && <AsItIs token={token} onValue={onValue} />}
       {how === 'signed' && <Signed token={token} streamName={streamName} onValue={onValue} />}
