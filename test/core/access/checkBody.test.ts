@@ -73,3 +73,16 @@ test.each([
 ])('%s cannot be %j', (field, value) => {
   expect(Object.keys(errorsOf({ ...least, [field]: value }))).toEqual([field])
 })
+
+test('a token is named by its value or by its id, not by both', () => {
+  expect(readCheck({ ...least, tokenId: 1 })).toMatchObject({ ok: true, value: { tokenId: 1 } })
+  expect(readCheck({ ...least, tokenId: null, token: 'x' })).toMatchObject({ ok: true, value: { token: 'x' } })
+  for (const tokenId of [0, 1.5, '1', 2 ** 53]) {
+    expect(errorsOf({ ...least, tokenId })).toEqual({
+      tokenId: ['must be the id of a token, a whole number from 1 on'],
+    })
+  }
+  expect(errorsOf({ ...least, tokenId: 1, token: 'x' })).toEqual({
+    tokenId: [expect.stringContaining('must not be sent beside token')],
+  })
+})

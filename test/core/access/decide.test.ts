@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
 import { decide } from '../../../src/core/access/decide.ts'
 import { REFUSALS } from '../../../src/core/access/refusals.ts'
-import type { AccessRequest, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
+import { sessionEndOf } from '../../../src/core/access/rules/expiry.ts'
+import type { AccessRequest, Credential, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
 import { MESSAGES } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
@@ -96,6 +97,27 @@ describe('decide', () => {
     expect(ask(open)).toMatchObject({ allowed: false, code: 'token_missing' })
   })
 
+  it('lets a pass of the dashboard see its stream, whatever its viewers need, and nothing else', () => {
+    const pass = { kind: 'preview', accountId: 'abc123', streamName: 'lobby', sessionValue: 's' } as const
+    const preview = { credential: pass, action: 'preview' } as const
+    expect(ask(preview)).toMatchObject({ allowed: true, accountId: 'abc123', tokenId: null, effects: { bind: null } })
+    const refused = [
+      { action: 'publish' },
+      { accountId: 'other' },
+      { accountId: null },
+      { streamName: 'hall' },
+    ] as const
+    for (const change of refused) {
+      expect(ask({ ...preview, ...change })).toMatchObject({ allowed: false, code: 'invalid_token' })
+    }
+  })
+
+  it('says of a token of another account that there is none, as of a token that does not exist', () => {
+    const says = (credential: AccessRequest['credential']) => ask({ credential, accountId: 'other' }).trace
+    expect(says({ kind: 'token', token })).toMatchObject([{ detail: 'no token has this value' }])
+    expect(says({ kind: 'selfSigned', token, claims })).toMatchObject([{ detail: 'the parent token does not exist' }])
+  })
+
   it('explains in the trace what was wrong with an unknown token', () => {
     expect(ask({ credential: { kind: 'unknown', why: 'wrongly signed' } })).toMatchObject({
       tokenId: null,
@@ -120,6 +142,22 @@ describe('decide', () => {
     const credential = { kind: 'selfSigned', token: { ...token, bindLimit: 0 }, claims } as const
     expect(ask({ credential, protocol: 'rtmp' })).toMatchObject({ allowed: true })
   })
+})
+
+test.each([
+  ['never, without an end of its token', null, null, null],
+  ['with its token', NOW_MS + 5, null, NOW_MS + 5],
+  ['with what was signed', NOW_MS + 5, NOW_MS + 1, NOW_MS + 1],
+  ['with the parent, if that ends first', NOW_MS, NOW_MS + 1, NOW_MS],
+  ['with what was signed, if the parent has no end', null, NOW_MS + 1, NOW_MS + 1],
+])('a session ends %s', (_when, expiresAtMs, signedUntilMs, endsAtMs) => {
+  const one = { ...token, expiresAtMs, endAtExpiry: true }
+  const credential: Credential =
+    signedUntilMs === null
+      ? { kind: 'token', token: one }
+      : { kind: 'selfSigned', token: one, claims: { ...claims, expiresAtMs: signedUntilMs } }
+  expect(sessionEndOf(one, credential)).toBe(endsAtMs)
+  expect(sessionEndOf({ ...one, endAtExpiry: false }, credential)).toBeNull()
 })
 
 describe('refusals', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAccessLogQuery } from '../../../src/core/access/logQuery.ts'
+import { readAccessLogQuery, readAccessSummaryQuery } from '../../../src/core/access/logQuery.ts'
 
 const read = (query: Record<string, string>) => {
   const result = readAccessLogQuery(query)
@@ -34,4 +34,28 @@ test.each([
   ['until', '2026-01-31x'],
 ])('%s cannot be %s', (name, text) => {
   expect(Object.keys(read({ [name]: text }))).toEqual([name])
+})
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.UTC(2026, 0, 31)
+
+const summary = (query: Record<string, string>) => {
+  const result = readAccessSummaryQuery(query, NOW_MS)
+  return result.ok ? result.value : result.error
+}
+
+test('a summary covers the last day, or up to 31 days that are named', () => {
+  const untilMs = NOW_MS + 1
+  expect(summary({})).toEqual({ fromMs: untilMs - DAY_MS, untilMs })
+  expect(summary({ source: 'check', cursor: 'x' })).toEqual({ fromMs: untilMs - DAY_MS, untilMs, source: 'check' })
+  const month = { from: '2026-01-01', until: '2026-02-01' }
+  expect(summary(month)).toEqual({ fromMs: Date.UTC(2026, 0, 1), untilMs: Date.UTC(2026, 1, 1) })
+  expect(summary({ ...month, until: '2026-02-01T00:00:00.001Z' })).toEqual({
+    from: ['must be at most 31 days before until'],
+  })
+  expect(summary({ from: '2026-01-02', until: '2026-01-01' })).toEqual({ from: ['must not be after until'] })
+  expect(summary({ source: 'any', from: 'soon' })).toMatchObject({
+    from: [expect.any(String)],
+    source: ['must be admission or check'],
+  })
 })
