@@ -27,6 +27,8 @@ const COLUMNS: Columns<SessionEntry> = {
   in: ['bytes', ({ bytesIn }) => bytesIn],
   out: ['bytes', ({ bytesOut }) => bytesOut],
   token: ['text', ({ tokenId }) => tokenId],
+  priority: ['text', ({ priority }) => priority],
+  shown: ['text', ({ shown }) => (shown === undefined ? undefined : shown ? 'yes' : 'spare')],
 }
 
 const end = command({

@@ -33,6 +33,22 @@ function renditionOf(text: string): Rendition {
   return { height: Number(height), bitrate: Number(bitrate) }
 }
 
+const INT32_MAX = 2_147_483_647
+
+const priority: CliFlag<number | null | undefined> = {
+  placeholder: 'N|none',
+  about:
+    'The rank of its publishers among those of one source: the highest is shown, none is the lowest (publish tokens).',
+  required: false,
+  many: false,
+  read: ([given]) => {
+    if (given === undefined || given === 'none') return ok(given && null)
+    const value = /^-?\d{1,10}$/.test(given) ? Number(given) : Number.NaN
+    if (value <= INT32_MAX && value >= -INT32_MAX - 1) return ok(value)
+    return err(`must be none or a whole number from ${-INT32_MAX - 1} to ${INT32_MAX}, not ${quote(given)}`)
+  },
+}
+
 interface BodyField {
   /** The name of its flag. */
   readonly name: string
@@ -52,11 +68,12 @@ const FIELDS: Readonly<Record<string, BodyField>> = {
   bindIpsOnUsage: {
     name: 'bind',
     flag: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others; 0: none.', {
-      max: 2_147_483_647,
+      max: INT32_MAX,
     }),
   },
   allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },
   deniedCountries: { name: 'deny-country', flag: texts('CODE', 'A country that may not use it.') },
+  priority: { name: 'priority', flag: priority },
   hlsRenditions: { name: 'rendition', flag: renditions },
   hlsCodecs: {
     name: 'hls-codecs',
@@ -94,7 +111,7 @@ export const CREATE_FLAGS: Flags = {
   regex: texts('PATTERN', 'Streams that the token covers, by an RE2 pattern that must match the whole name.'),
   expires: wholeFlag('SECONDS', 'Seconds until the token expires; if omitted, never.', {
     min: 1,
-    max: 2_147_483_647,
+    max: INT32_MAX,
   }),
   ...Object.fromEntries([...fieldFlags, ...switches('changing')]),
   'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),

@@ -194,6 +194,8 @@ const TABLES = {
     address: TEXT,
     origin: TEXT_OR_NULL,
     country: TEXT_OR_NULL,
+    priority: NUMBER_OR_NULL,
+    spare: FLAG,
     node: TEXT,
     feed_id: TEXT_OR_NULL,
     started_at_ms: NUMBER,

@@ -1,5 +1,4 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
-import type { AccountMinute } from '../core/streams/seriesQuery.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
@@ -10,8 +9,12 @@ import type { StreamViewing } from '../core/streams/reading.ts'
 export interface StoredSession extends Session, Bytes {
   /** The node that has the connection. */
   readonly node: string
-  /** The feed of a publisher whose media has begun. */
+  /** The feed of a publisher whose media has begun; of a spare the one that it had last. */
   readonly feedId: string | null
+  /** Of a publisher among those of its source; null: the lowest. */
+  readonly priority: number | null
+  /** A publisher whose media has begun, while another one of its source is on the air. */
+  readonly isSpare: boolean
   readonly endedAtMs: number | null
   readonly endReason: SessionEndReason | null
   /** Why it must end; its node ends it. */
@@ -70,6 +73,8 @@ export interface OnAirFeed extends StoredFeed {
   /** Null: its token was deleted. */
   readonly tokenLabel: string | null
   readonly protocol: Session['protocol']
+  /** How many publishers of its source are spares. */
+  readonly spares: number
   readonly reading: string | null
   readonly mostViewers: number
 }
@@ -105,31 +110,6 @@ export interface OnAirQuery {
   readonly after?: string
   /** The most streams; a stream may have several feeds. */
   readonly limit: number
-}
-
-/** What a node counted of an account in one minute. */
-export interface StoredMinute extends AccountMinute {
-  readonly accountId: string
-  readonly node: string
-}
-
-/** A time range, half open. */
-export interface MinuteQuery {
-  readonly accountId: string
-  readonly fromMs: number
-  readonly untilMs: number
-}
-
-export interface MinuteReads {
-  /** The sums of all nodes, by minute; minutes without a row are left out. */
-  sum(query: MinuteQuery): Promise<AccountMinute[]>
-}
-
-export interface MinuteTx {
-  /** Replaces the rows of these accounts, minutes and nodes. */
-  put(minutes: readonly StoredMinute[]): Promise<void>
-  /** Deletes at most `limit` earlier rows; returns how many. */
-  prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface EndedFeed extends StoredFeed {
@@ -332,9 +312,11 @@ export interface NodeTx {
 }
 
 export interface SessionTx {
-  insert(session: Session, node: string): Promise<void>
+  insert(session: Session, node: string, priority?: number | null): Promise<void>
   /** Sets the session's feed when its media begins. Undefined: the session has ended. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
+  /** The publisher has media and is not on the air, until its next `attach`. */
+  makeSpare(id: string): Promise<void>
   /** Ends those of the sessions that are active, and counts their last totals as `count` does. */
   end(ends: readonly SessionEnd[]): Promise<void>
   /** Ends at most `limit` sessions of a node, publishers first; returns how many. No session ends before it began. */
@@ -362,6 +344,8 @@ export interface FeedTx {
    * `latestMs`, by a clock that was wrong, are moved to end at `atMs`, and keep their lengths.
    */
   settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null>
+  /** The feed of the source that ended last; null: none is stored. */
+  latest(source: Stream & { sourceId: string | null }): Promise<string | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
   /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
   report(reports: readonly FeedReport[]): Promise<void>

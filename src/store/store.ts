@@ -7,8 +7,6 @@ import type {
   CacheLogTx,
   FeedReads,
   FeedTx,
-  MinuteReads,
-  MinuteTx,
   NodeReads,
   NodeTx,
   SessionReads,
@@ -20,6 +18,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { MinuteReads, MinuteTx } from './minutes.ts'
 import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
@@ -55,6 +54,7 @@ export type {
 } from './tokens.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
+export type * from './minutes.ts'
 export type * from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {

@@ -20,7 +20,7 @@ describe('token create', () => {
   it('sets each field of the body that has a flag', async () => {
     const body = await bodyOf(
       ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1'.split(' '),
-      ...'--bind 2 --country NL --rendition 480:1200000 --hls-codecs source --record --no-multisource --end-at-expiry'.split(
+      ...'--bind 2 --country NL --rendition 480:1200000 --priority=-7 --hls-codecs source --record --no-multisource --end-at-expiry'.split(
         ' ',
       ),
     )
@@ -33,6 +33,7 @@ describe('token create', () => {
       bindIpsOnUsage: 2,
       allowedCountries: ['NL'],
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
+      priority: -7,
       hlsCodecs: 'source',
       record: true,
       multisource: false,
@@ -55,6 +56,7 @@ describe('token update', () => {
   it('sends nothing but what its flags name', async () => {
     expect(await update('--label', 'B')).toEqual({ label: 'B' })
     expect(await update('--bind', '0', '--deny-country', 'NL')).toEqual({ bindIpsOnUsage: 0, deniedCountries: ['NL'] })
+    expect(await update('--priority', 'none')).toEqual({ priority: null })
     expect(await update('--refresh', '--hls-codecs', 'h264')).toEqual({ refreshToken: true, hlsCodecs: 'h264' })
   })
 

@@ -89,10 +89,48 @@ describe.each(testedStores())('publishers of one source on %s', (engine) => {
     expect([none.cuts, high.cuts, low.cuts]).toEqual([[], [], []])
     await close(none)
     const events = (await eventsOf(at)).slice(first)
+    const started = events.filter(({ name }) => name === 'feeds started').map(({ data }) => data)
+    const [one, two, three] = started.map(({ feedId }) => feedId)
+    expect(started.map(({ priority, previousFeedId }) => [priority, previousFeedId])).toEqual([
+      [undefined, undefined],
+      [5, one],
+      [-1, two],
+      [undefined, three],
+    ])
     // One feed after the other, each with one start and one end.
     expect(events.map(({ name }) => name)).toEqual(
       Array.from({ length: 4 }, () => ['feeds started', 'feeds ended']).flat(),
     )
+  })
+
+  it('lists say which one is shown, which ones wait, and with what priority', async () => {
+    const { token } = await makeToken(at, 'publish', { priority: 3 })
+    const [main, spare] = [await begin({ presented: token }), await begin({ presented: token }, 1)]
+    const published = async () => {
+      const { data } = (await at.call('GET', '/api/sessions?action=publish')).json as {
+        data: Record<string, unknown>[]
+      }
+      return new Map(data.map((one) => [one['id'], one]))
+    }
+    const onAirNow = async () => ((await at.call('GET', '/api/streams/live')).json as { data: object[] }).data[0]
+    const listed = await published()
+    expect(listed.get(main.session.id)).toMatchObject({
+      shown: true,
+      priority: 3,
+      feedId: expect.any(String) as string,
+    })
+    expect(listed.get(spare.session.id)).toMatchObject({ shown: false, priority: 1 })
+    expect(listed.get(spare.session.id)).not.toHaveProperty('feedId')
+    expect(await onAirNow()).toMatchObject({ sessionId: main.session.id, priority: 3, spares: 1 })
+    const better = await begin({ presented: token }, 4)
+    expect((await published()).get(main.session.id)).toMatchObject({ shown: false })
+    expect((await published()).get(main.session.id)).not.toHaveProperty('feedId')
+    await close(better)
+    await isOnAir(main)
+    await close(spare)
+    await until(() => at.ctx.sessions.leaving.size === 0)
+    expect((await published()).get(main.session.id)).toMatchObject({ shown: true })
+    expect(await onAirNow()).not.toHaveProperty('spares')
   })
 
   it('one of the same priority replaces the other, also among spares', async () => {

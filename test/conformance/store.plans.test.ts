@@ -54,7 +54,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     node: `'n-' || i % 4`,
     started_at_ms: `${NOW} + i`,
     ended_at_ms: ended,
-    ...columns('bytes_in bytes_out cache_bytes', '0'),
+    ...columns('spare bytes_in bytes_out cache_bytes', '0'),
   },
   feeds: {
     id: `'f-' || i`,

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { StoredFeed } from '../../src/store/store.ts'
 import { newRecording } from './store.recordings.ts'
-import { insert, newAccount, openFeed } from './store.samples.ts'
+import { ending, insert, newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 /** What nodes store about streams, and what needs attention. */
@@ -11,11 +11,16 @@ export function streamsSuite(stores: Stores): void {
   const feed = (over: Partial<StoredFeed> & { accountId: string }): StoredFeed =>
     openFeed({ streamName: 'show', tokenId: 0, ...over })
   const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
-  async function publisher(accountId: string): Promise<string> {
+  async function publisher(
+    accountId: string,
+    streamName = 'a',
+    sourceId: string | null = null,
+    priority: number | null = null,
+  ): Promise<string> {
     const id = randomBytes(11).toString('hex')
-    const at = { accountId, streamName: 'a', address: '192.0.2.1', startedAtMs: 1000 }
+    const at = { accountId, streamName, sourceId, address: '192.0.2.1', startedAtMs: 1000 }
     const session = { ...UNKNOWN, ...at, id, action: 'publish', protocol: 'rtmp' } as const
-    await write((tx) => tx.sessions.insert(session, 'n'))
+    await write((tx) => tx.sessions.insert(session, 'n', priority))
     return id
   }
 
@@ -37,7 +42,7 @@ export function streamsSuite(stores: Stores): void {
     ]
     await write((tx) => tx.feeds.report(reports))
     const onAir = (query: object = {}) => stores.other.read.feeds.onAir({ ...of, limit: 10, ...query })
-    const bare = { url: null, tokenLabel: null, protocol: 'whip', reading: null, mostViewers: 0 }
+    const bare = { url: null, tokenLabel: null, protocol: 'whip', spares: 0, reading: null, mostViewers: 0 }
     expect(await onAir()).toEqual([
       { ...older, ...bare },
       { ...a, ...bare, tokenLabel: 'Crew', protocol: 'rtmp', reading: '{"whep":2}', mostViewers: 7 },
@@ -48,6 +53,49 @@ export function streamsSuite(stores: Stores): void {
     expect(await ids({ after: 'a' })).toEqual([b.feedId])
     expect(await ids({ streamName: 'b' })).toEqual([b.feedId])
     await write((tx) => tx.feeds.report([]))
+  })
+
+  test('a publisher is a spare until it gets a feed', async () => {
+    const id = await publisher(newAccount(), 'a', null, -5)
+    const stored = () => stores.other.read.sessions.get(id)
+    expect(await stored()).toMatchObject({ priority: -5, isSpare: false, feedId: null })
+    await write((tx) => tx.sessions.makeSpare(id))
+    expect(await stored()).toMatchObject({ isSpare: true, feedId: null })
+    await write((tx) => tx.sessions.attach(id, 'f'))
+    expect(await stored()).toMatchObject({ isSpare: false, feedId: 'f' })
+  })
+
+  test('spares are counted by source while they are connected, and the feed of a source that ended last is found', async () => {
+    const of = { accountId: newAccount(), streamName: 'b' }
+    const [plain, left] = [feed({ ...of, startedAtMs: 900 }), feed({ ...of, sourceId: 'left', startedAtMs: 800 })]
+    for (const one of [plain, left]) await write((tx) => tx.feeds.insert(one))
+    const spares: string[] = []
+    for (const source of [null, null, 'left', 'right']) spares.push(await publisher(of.accountId, 'b', source))
+    for (const id of spares) await write((tx) => tx.sessions.makeSpare(id))
+    // Neither those that are not spares count, nor those of another stream.
+    await publisher(of.accountId, 'b')
+    const other = await publisher(of.accountId, 'c')
+    await write((tx) => tx.sessions.makeSpare(other))
+    const counts = async () =>
+      (await stores.other.read.feeds.onAir({ ...of, limit: 10 })).map((one) => [one.sourceId, one.spares])
+    expect(await counts()).toEqual([
+      ['left', 1],
+      [null, 2],
+    ])
+    await write((tx) => tx.sessions.end([ending(spares[0] ?? '', 2000, 'left')]))
+    await write((tx) => tx.sessions.attach(spares[1] ?? '', 'f'))
+    expect(await counts()).toEqual([
+      ['left', 1],
+      [null, 0],
+    ])
+    const latest = (sourceId: string | null) => write((tx) => tx.feeds.latest({ ...of, sourceId }))
+    expect(await latest(null)).toBeNull()
+    await write((tx) => tx.feeds.end(plain.feedId, 2000))
+    const newer = feed({ ...of, startedAtMs: 2000 })
+    await write((tx) => tx.feeds.insert(newer))
+    expect([await latest(null), await latest('left')]).toEqual([plain.feedId, null])
+    await write((tx) => tx.feeds.end(newer.feedId, 3000))
+    expect(await latest(null)).toBe(newer.feedId)
   })
 
   test('viewers of a stream are rows of the nodes that serve it, summed without one of them, and go with their node', async () => {

@@ -53,6 +53,7 @@ it('GET /api/sessions lists open sessions with all their known fields, newest fi
       protocol: 'whip',
       sourceId: 'main',
       feedId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      shown: true,
       tokenId: broadcast.id,
       address: '192.0.2.1',
       country: 'NZ',

@@ -237,9 +237,9 @@ const underWay = (webhookId: number): string => {
     ${delivery('old-1', 'pending', 'null')} ${delivery('old-2', 'waiting', '2')} ${delivery('old-3', 'started', '1')}
     insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
     insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n1', 'elsewhere', 1, 1, 1);
-    insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, bytes_in, bytes_out,
+    insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, spare, bytes_in, bytes_out,
         cache_bytes)
-      select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0 from accounts;
+      select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0, 0 from accounts;
     insert into feeds (id, session_id, account_id, stream_name, source, token_id, secured, node, started_at_ms,
         most_viewers, bytes_out)
       select 'f1', 's1', id, 'show', '', 1, 0, 'n1', 1, 0, 0 from accounts;

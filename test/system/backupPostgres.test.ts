@@ -57,9 +57,9 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     await query(
       url,
       `insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
-      insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, bytes_in, bytes_out,
-          cache_bytes)
-        select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0 from accounts`,
+      insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, spare, bytes_in,
+          bytes_out, cache_bytes)
+        select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0, 0 from accounts`,
     )
     expect(await at(source, url, 'backup', file)).toMatchObject({ status: 0 })
   })

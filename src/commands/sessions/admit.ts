@@ -253,7 +253,7 @@ async function insert(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promis
     if (token?.version !== entry.tokenVersion) return false
     entry.tokenHash = Buffer.from(token.valueHash).toString('hex')
   }
-  await tx.sessions.insert(session, ctx.sessions.node)
+  await tx.sessions.insert(session, ctx.sessions.node, entry.standing?.priority)
   if (session.action === 'view') await noteViewer(tx, session)
   return true
 }

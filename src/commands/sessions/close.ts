@@ -160,6 +160,7 @@ export const feedData = (feed: StoredFeed) => ({
   name: feed.streamName,
   streamId: streamKey(feed.accountId, feed.streamName),
   ...(feed.sourceId === null ? {} : { sourceId: feed.sourceId }),
+  ...(feed.priority === null ? {} : { priority: feed.priority }),
   tokenId: feed.tokenId,
   started: feed.startedAtMs,
 })

@@ -108,13 +108,17 @@ async function begin(
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const rivals = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   const against = (feed: StoredFeed): number => compareStandings(standing, standingOf(ctx, feed))
-  if (rivals.some((feed) => against(feed) < 0)) return 'spare'
+  if (rivals.some((feed) => against(feed) < 0)) {
+    await tx.sessions.makeSpare(session.id)
+    return 'spare'
+  }
   const feedId = uuid(ctx.random)
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
   const replaced = rivals.filter((feed) => against(feed) === 0)
   const outranked = rivals.filter((feed) => against(feed) > 0)
   for (const old of rivals) await endFeed(tx, old, endOfReplaced(ctx, old))
   for (const old of replaced) await kick(tx, old, ctx.clock.now())
+  for (const old of outranked) await tx.sessions.makeSpare(old.sessionId)
   const nowMs = sessionDate(entry, ctx.clock)
   const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
   const feed: StoredFeed = {
@@ -129,8 +133,9 @@ async function begin(
     startedAtMs: Math.max(nowMs, session.startedAtMs, (lastEnd ?? 0) + 1),
     node: ctx.sessions.node,
   }
+  const previous = rivals[0]?.feedId ?? (ctx.sessions.spares.has(entry) ? await tx.feeds.latest(session) : null)
   await tx.feeds.insert(feed)
-  await emitStart(tx, feed)
+  await emitStart(tx, feed, previous)
   return { feed, replaced, outranked }
 }
 
@@ -155,9 +160,11 @@ async function kick(tx: Tx, { accountId, sessionId: id }: StoredFeed, atMs: numb
   await tx.changes.append({ kind: 'kick', accountId, id: 0, atMs })
 }
 
-async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
+/** @param previousFeedId the feed that this one takes over from */
+async function emitStart(tx: Tx, feed: StoredFeed, previousFeedId: string | null): Promise<void> {
   const on = { accountId: feed.accountId, atMs: feed.startedAtMs }
-  await emitStreamEvent(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
+  const data = { ...feedData(feed), active: true, ...(previousFeedId === null ? {} : { previousFeedId }) }
+  await emitStreamEvent(tx, on, { type: 'feeds', event: 'started', data })
   await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
 }
 

@@ -97,6 +97,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
   )
   const { bitrateOut, ...viewersByProtocol } = viewing
   const viewers = viewersOf(viewing)
+  const spares = feeds.reduce((sum, feed) => sum + feed.spares, 0)
   return {
     streamName: main.streamName,
     streamId: streamKey(main.accountId, main.streamName),
@@ -105,6 +106,8 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     feedId: main.feedId,
     sessionId: main.sessionId,
     ...(main.sourceId === null ? {} : { sourceId: main.sourceId }),
+    ...(main.priority === null ? {} : { priority: main.priority }),
+    ...(spares === 0 ? {} : { spares }),
     protocol: main.protocol,
     node: main.node,
     ...(main.url === null ? {} : { nodeUrl: main.url }),

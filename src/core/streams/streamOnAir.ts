@@ -39,6 +39,10 @@ export interface StreamOnAir
   readonly feedId: string
   readonly sessionId: string
   readonly sourceId?: string
+  /** Of its publisher. Absent: the lowest. */
+  readonly priority?: number
+  /** Publishers that wait to take over, of all sources. Absent: none. */
+  readonly spares?: number
   readonly protocol: Protocol
   readonly node: string
   readonly nodeUrl?: string

@@ -18,6 +18,7 @@ const Feed = {
   accountId: text('owner of the stream'),
   ...Stream,
   sourceId: Type.Optional(text('the source, when several publish under one name')),
+  priority: Type.Optional(Type.Integer({ description: 'rank of its publisher among those of the source' })),
   tokenId: Type.Integer({ description: 'publish token of the stream' }),
   active: Type.Boolean({ description: 'whether the feed is live' }),
   started: moment('when it began'),
@@ -76,7 +77,13 @@ export interface EventDefinition {
 
 export const EVENTS = {
   feeds: {
-    started: { when: 'A stream began to be published.', data: Type.Object(Feed) },
+    started: {
+      when: 'A stream began to be published, or another publisher of it took over.',
+      data: Type.Object({
+        ...Feed,
+        previousFeedId: Type.Optional(text('the feed of the same source that this one takes over from')),
+      }),
+    },
     ended: {
       when: 'A stream is no longer published, or its feed was replaced.',
       data: Type.Object({ ...Feed, ended: moment('when it ended') }),

@@ -13,7 +13,7 @@ async function sessions(make: Maker): Promise<void> {
     'sessions',
     `id text key, action text, protocol text, account_id text, stream_name text, source_id text null,
     token_id big null, jti text null, tracking_id text null, address text, origin text null, country text null,
-    node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
+    priority big null, spare flag, node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
     bytes_in big, bytes_out big, cache_bytes big`,
   )
   const open = 'ended_at_ms is null'

@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { type Executor, inSlices } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import { columnsOf, type DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
 import { feedFromRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
@@ -38,6 +38,17 @@ export async function countFeedBytes(executor: Executor, totals: readonly FeedBy
   })
 }
 
+const sparesOf = (eb: ExpressionBuilder<DB, 'feeds'>) =>
+  eb
+    .selectFrom('sessions as spare')
+    .select((of) => of.fn.countAll<number>().as('n'))
+    .whereRef('spare.account_id', '=', 'feeds.account_id')
+    .whereRef('spare.stream_name', '=', 'feeds.stream_name')
+    .where('spare.action', '=', 'publish')
+    .where('spare.ended_at_ms', 'is', null)
+    .where('spare.spare', '=', 1)
+    .where(sql<string>`coalesce(spare.source_id, '')`, '=', eb.ref('feeds.source'))
+
 export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promise<OnAirFeed[]> {
   const { accountId, streamName, after, limit } = query
   const rows = await executor.ask((db) => {
@@ -58,6 +69,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
       .select(columnsOf('feeds'))
       .select(['nodes.url', 'tokens.label', 'sessions.protocol'])
+      .select((eb) => sparesOf(eb).as('spares'))
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is', null)
       .where('feeds.stream_name', 'in', names.orderBy('named.stream_name').limit(limit))
@@ -71,6 +83,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     tokenLabel: row.label,
     // A feed without its session is about to end.
     protocol: (row.protocol ?? 'whip') as Protocol,
+    spares: row.spares ?? 0,
     reading: row.reading,
     mostViewers: row.most_viewers,
   }))

@@ -115,6 +115,18 @@ const lastEnd = statement((db, p: Stream) =>
     .where('stream_name', '=', p.streamName),
 )
 
+const latest = statement((db, p: Stream & { source: string }) =>
+  db
+    .selectFrom('feeds')
+    .select('id')
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('source', '=', p.source)
+    .where('ended_at_ms', 'is not', null)
+    .orderBy('ended_at_ms', 'desc')
+    .limit(1),
+)
+
 const settle = statement((db, p: Stream & { latestMs: number; atMs: number }) =>
   db
     .updateTable('feeds')
@@ -220,6 +232,10 @@ export class FeedTxVerbs extends FeedReadVerbs {
     if (this.executor.engine.name === 'postgres')
       await this.executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
     return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
+  }
+
+  async latest({ sourceId, ...stream }: Stream & { sourceId: string | null }): Promise<string | null> {
+    return (await this.executor.first(latest, { ...stream, source: sourceId ?? '' }))?.id ?? null
   }
 
   async settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null> {

@@ -21,6 +21,8 @@ const insert = statement((db, p: NewRowOf<'sessions'>) =>
     address: p.address,
     origin: p.origin,
     country: p.country,
+    priority: p.priority,
+    spare: sql.lit(0),
     node: p.node,
     started_at_ms: p.started_at_ms,
     bytes_in: sql.lit(0),
@@ -46,10 +48,14 @@ const kicked = statement((db, p: { node: string; limit: number }) =>
 const attach = statement((db, p: { id: string; feedId: string }) =>
   db
     .updateTable('sessions')
-    .set({ feed_id: p.feedId })
+    .set({ feed_id: p.feedId, spare: 0 })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null)
     .returning(columnsOf('sessions')),
+)
+
+const makeSpare = statement((db, p: { id: string }) =>
+  db.updateTable('sessions').set({ spare: 1 }).where('id', '=', p.id),
 )
 
 const endOfNode = statement(
@@ -151,7 +157,7 @@ export class SessionReadVerbs extends Verbs {
 
 /** The verbs of sessions in a transaction. */
 export class SessionTxVerbs extends Verbs {
-  async insert(live: Session, node: string): Promise<void> {
+  async insert(live: Session, node: string, priority: number | null = null): Promise<void> {
     await this.executor.run(insert, {
       id: live.id,
       action: live.action,
@@ -165,6 +171,8 @@ export class SessionTxVerbs extends Verbs {
       address: live.address,
       origin: live.origin,
       country: live.country,
+      priority,
+      spare: 0,
       node,
       started_at_ms: live.startedAtMs,
       bytes_in: 0,
@@ -176,6 +184,10 @@ export class SessionTxVerbs extends Verbs {
   async attach(id: string, feedId: string): Promise<StoredSession | undefined> {
     const row = await this.executor.first(attach, { id, feedId })
     return row && fromRow(row)
+  }
+
+  async makeSpare(id: string): Promise<void> {
+    await this.executor.run(makeSpare, { id })
   }
 
   end(ends: readonly SessionEnd[]): Promise<void> {
@@ -237,6 +249,8 @@ const fromRow = (row: RowOf<'sessions'>): StoredSession => ({
   startedAtMs: row.started_at_ms,
   node: row.node,
   feedId: row.feed_id,
+  priority: row.priority,
+  isSpare: row.spare === 1,
   endedAtMs: row.ended_at_ms,
   endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
   kick: row.kick === null ? null : readEndReason(row.kick),

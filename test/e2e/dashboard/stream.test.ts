@@ -125,6 +125,45 @@ test('every source has a player, which takes HLS when that is chosen, and anothe
   expect(new Set(peers)).toEqual(new Set(['closed']))
 })
 
+test('it shows which publisher is shown and which one waits, and changes their priorities', async () => {
+  const [main, spare] = [
+    await dashboard.token('publish', { label: 'Main', streams, priority: 2 }),
+    await dashboard.token('publish', { label: 'Spare', streams, priority: 1 }),
+  ]
+  onTestFinished(async () => void (await Promise.all([publisher.stop(), viewer.stop()])))
+  const request = { url: dashboard.whip('talk'), codec: 'vp8', scale: 0.25 } as const
+  expect(await publisher.publish({ ...request, token: main.token })).toBe('ok')
+  await page.waitForSelector('.page-head .st[data-s=live]')
+  const card = page.locator('section', { has: page.locator('h2:text-is("Publishers")') })
+  expect(await card.count()).toBe(0)
+  expect(await viewer.publish({ ...request, token: spare.token })).toBe('ok')
+  const rows = () => card.locator('li').allTextContents()
+  await expect.poll(rows, SOON).toHaveLength(2)
+  expect(await rows()).toEqual([
+    expect.stringMatching(/^Shown.*priority 2 · WHIP/) as string,
+    expect.stringMatching(/^Waiting.*priority 1 · WHIP/) as string,
+  ])
+  expect(await axe(page)).toEqual([])
+  await card.locator('li').nth(1).getByRole('button', { name: 'Change priority' }).click()
+  await page.locator('dialog').getByLabel('Priority').fill('3.5')
+  await page.click('dialog button:has-text("Change priority")')
+  await page.waitForSelector('dialog .err')
+  await page.locator('dialog').getByLabel('Priority').fill('3')
+  expect(await axe(page)).toEqual([])
+  await page.click('dialog button:has-text("Change priority")')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  // Its publisher was disconnected, and the other one is alone.
+  await card.waitFor({ state: 'detached' })
+  expect((await dashboard.api('GET', `/api/publish_token/${spare.id}`)).data).toMatchObject({ priority: 3 })
+  expect(await viewer.publish({ ...request, token: spare.token })).toBe('ok')
+  await expect
+    .poll(rows, SOON)
+    .toEqual([
+      expect.stringMatching(/^Shown.*priority 3 · WHIP/) as string,
+      expect.stringMatching(/^Waiting.*priority 2 · WHIP/) as string,
+    ])
+})
+
 /** A page of another site whose body is this code, and whether its player plays. */
 async function playsAt(host: string, code: string): Promise<void> {
   const foreign = await dashboard.browser.newPage()

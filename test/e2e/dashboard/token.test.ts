@@ -69,6 +69,7 @@ test('a publish token is made with every rule, through the page alone', async ()
   await page.getByText('Thumbnails', { exact: true }).click()
   await page.getByText('End sessions on change').click()
   await page.getByText('End sessions at the expiry').click()
+  await field('Priority').locator('input').fill('-2')
   await page.getByText('Keep codecs over HLS').click()
   await add('Smaller renditions', '480p:1200')
   await page.getByText('A client with this token may broadcast as').waitFor()
@@ -94,6 +95,7 @@ test('a publish token is made with every rule, through the page alone', async ()
     enableThumbnails: true,
     endSessionsOnUpdate: false,
     endAtExpiry: true,
+    priority: -2,
     hlsCodecs: 'source',
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
   })

@@ -181,6 +181,7 @@ const FULL: TokenForm = {
   enableThumbnails: true,
   multisource: false,
   displaySrtPassphrase: true,
+  priority: '-3',
   hlsRenditions: ['480p:1200', '360p:600'],
   hlsCodecs: 'source',
   trackingId: 'site 7',
@@ -207,6 +208,7 @@ describe('the body', () => {
           enableThumbnails: true,
           multisource: false,
           displaySrtPassphrase: true,
+          priority: -3,
           hlsRenditions: [
             { height: 480, bitrate: 1_200_000 },
             { height: 360, bitrate: 600_000 },
@@ -241,6 +243,7 @@ describe('the body', () => {
       endSessionsOnUpdate: true,
       endAtExpiry: false,
       multisource: true,
+      priority: 7,
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     })
     expect(changesBody('publish', before, before)).toEqual({})
@@ -249,6 +252,7 @@ describe('the body', () => {
       streams: [name('a'), name('b')],
       bindIpsOnUsage: '',
       countryRule: 'denied',
+      priority: '',
       hlsRenditions: [],
       hlsCodecs: 'source',
       record: true,
@@ -259,6 +263,7 @@ describe('the body', () => {
       bindIpsOnUsage: 0,
       allowedCountries: [],
       deniedCountries: ['DE'],
+      priority: null,
       hlsRenditions: [],
       hlsCodecs: 'source',
       record: true,

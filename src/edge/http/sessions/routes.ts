@@ -119,7 +119,15 @@ const SessionAnswer = Type.Object({
       streamName: Type.String(),
       streamId: Type.String({ description: '`accountId/streamName`' }),
       sourceId: optional(),
-      feedId: Type.Optional(Type.String({ format: 'uuid', description: 'Of a publisher whose media has begun.' })),
+      feedId: Type.Optional(Type.String({ format: 'uuid', description: 'Of a publisher on the air.' })),
+      shown: Type.Optional(
+        Type.Boolean({
+          description: 'Of a publisher whose media has begun. false: a spare, which waits for the one on the air.',
+        }),
+      ),
+      priority: Type.Optional(
+        Type.Integer({ description: 'Of a publisher among those of its source; absent: the lowest.' }),
+      ),
       tokenId: Type.Optional(Type.Integer({ description: 'Absent for anonymous viewers of open streams.' })),
       jti: optional(),
       trackingId: optional(),

@@ -86,6 +86,8 @@ const StreamOnAirSchema = Type.Object({
   feedId: Type.String({ format: 'uuid' }),
   sessionId: Type.String({ description: 'Of the publisher.' }),
   sourceId: text(),
+  priority: figure('Of the publisher among those of its source; absent: the lowest.'),
+  spares: Type.Optional(count('Publishers that wait to take over, of all sources; absent: none.')),
   protocol: Type.Enum([...PROTOCOLS]),
   node: Type.String({ description: 'The node that it is published to.' }),
   nodeUrl: text('Where clients reach that node (`server.nodeUrl`).'),

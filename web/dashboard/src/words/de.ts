@@ -295,6 +295,19 @@ export const de: Sentences = {
       refused: 'Schlüssel abgelehnt',
       failed: 'Nicht möglich',
     },
+    spares: {
+      title: 'Sender',
+      shown: 'Wird gezeigt',
+      waits: 'Wartet',
+      priority: (priority) => (priority === undefined ? 'ohne Priorität' : `Priorität ${priority}`),
+      change: 'Priorität ändern',
+      changeTitle: 'Priorität ändern?',
+      changeText:
+        'Der Token bekommt diese Zahl, und seine Sender verbinden sich damit neu. Eine Priorität in der Adresse eines Senders geht vor.',
+      toToken: 'Token öffnen',
+      hint: 'Die höchste wird gezeigt. Leer ist die niedrigste.',
+      changed: (stream) => `Priorität geändert. ${stream} läuft weiter.`,
+    },
     end: 'Für alle beenden',
     endTitle: (stream) => `${stream} beenden?`,
     endText: (viewers) =>
@@ -719,6 +732,9 @@ export const de: Sentences = {
           },
         },
       },
+      priority: 'Priorität',
+      priorityHint:
+        'Von mehreren Quellen eines Streams wird die mit der höchsten Zahl gezeigt. Die anderen warten und springen ein, wenn sie ausfällt.',
       hlsCodecs: 'Codecs über HLS behalten',
       hlsCodecsHint:
         'HEVC, AV1, VP9 und Opus bleiben, wie sie sind, für Player, die sie können. Aus: H.264 und AAC für alle.',

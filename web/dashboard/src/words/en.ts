@@ -290,6 +290,19 @@ export const en = {
       refused: 'Key refused',
       failed: 'Not possible',
     },
+    spares: {
+      title: 'Publishers',
+      shown: 'Shown',
+      waits: 'Waiting',
+      priority: (priority: number | undefined) => (priority === undefined ? 'no priority' : `priority ${priority}`),
+      change: 'Change priority',
+      changeTitle: 'Change priority?',
+      changeText:
+        'The token gets this number, and its publishers connect again with it. A priority in the address of a publisher wins.',
+      toToken: 'Open the token',
+      hint: 'The highest is shown. Empty is the lowest.',
+      changed: (stream: string) => `Priority changed. ${stream} goes on.`,
+    },
     end: 'End for all viewers',
     endTitle: (stream: string) => `End ${stream}?`,
     endText: (viewers: number) =>
@@ -709,6 +722,9 @@ export const en = {
           },
         },
       },
+      priority: 'Priority',
+      priorityHint:
+        'Of several publishers of one stream the one with the highest number is shown. The others wait, and take over when it is gone.',
       hlsCodecs: 'Keep codecs over HLS',
       hlsCodecsHint:
         'HEVC, AV1, VP9 and Opus stay as they are, for players that have them. Off: H.264 and AAC for all.',

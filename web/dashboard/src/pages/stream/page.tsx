@@ -15,6 +15,7 @@ import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
 import { Players } from './player.tsx'
 import { Publisher, RecentRefusals, Recordings } from './side.tsx'
+import { Spares } from './spares.tsx'
 import { Targets } from './targets.tsx'
 import { Watching } from './watching.tsx'
 import './stream.css'
@@ -50,6 +51,7 @@ export function StreamPage({ values }: PageArgs) {
         <div class="stack">
           <Embed accountId={accountId} streamName={streamName} stream={stream} />
           {stream && <Publisher stream={stream} />}
+          {stream?.spares !== undefined && <Spares stream={stream} />}
           {stream?.restreams && <Targets targets={stream.restreams} />}
           <Recordings streamName={streamName} />
           <PastBroadcasts streamName={streamName} isLive={stream !== undefined} />

@@ -130,3 +130,6 @@ export function checkWhole(entry: string, least: number, most: number): string |
   const value = Number(entry)
   return /^-?\d+$/.test(entry.trim()) && value >= least && value <= most ? null : text.whole(least, most)
 }
+
+/** Checks the priority of a publisher. Empty is the lowest. */
+export const checkPriority = (entry: string): string | null => checkWhole(entry, -2_147_483_648, 2_147_483_647)

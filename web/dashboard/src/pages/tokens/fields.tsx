@@ -1,7 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { ChipsField, Field, Segment, TextField, Toggle } from '../../parts/form.tsx'
 import { words } from '../../words/words.ts'
-import { checkAddress, checkCountry, checkRendition, checkSite, checkStream, checkWhole } from './checks.ts'
+import {
+  checkAddress,
+  checkCountry,
+  checkPriority,
+  checkRendition,
+  checkSite,
+  checkStream,
+  checkWhole,
+} from './checks.ts'
 import { StreamsField } from './streamsField.tsx'
 import { type CountryRule, errorOf, flagsOf, type FormFlag, type TokenForm, type TokenKind } from './tokenForm.ts'
 
@@ -44,6 +52,7 @@ export function countWrong(form: TokenForm): number {
     form.countries.some((entry) => checkCountry(entry) !== null),
     form.hlsRenditions.some((entry) => checkRendition(entry) !== null),
     checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
+    checkPriority(form.priority) !== null,
   ]
   return checks.filter(Boolean).length
 }
@@ -226,6 +235,7 @@ export function SwitchFields(props: FieldsProps) {
           <FlagSwitch key={name} name={name} {...props} />
         ))}
       </div>
+      {props.kind === 'publish' && <PriorityField {...props} />}
       {props.kind === 'publish' && <CodecsSwitch {...props} />}
       {props.kind === 'publish' && <RenditionsField {...props} />}
     </>
@@ -245,6 +255,18 @@ function FlagSwitch({ name, ...props }: FieldsProps & { readonly name: FormFlag 
     />
   )
 }
+
+const PriorityField = (props: FieldsProps) => (
+  <TextField
+    label={text.priority}
+    isOptional
+    hint={text.priorityHint}
+    problem={checkPriority(props.form.priority)}
+    error={errorOf(props.errors, 'priority')}
+    value={props.form.priority}
+    onValue={setter(props)('priority')}
+  />
+)
 
 const CodecsSwitch = (props: FieldsProps) => (
   <Toggle

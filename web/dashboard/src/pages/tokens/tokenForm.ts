@@ -50,6 +50,7 @@ export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly bindIpsOnUsage: string
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
+  readonly priority: string
   /** Renditions as they are typed: `480p:1200`, in kilobits a second. */
   readonly hlsRenditions: readonly string[]
   readonly hlsCodecs: HlsCodecs
@@ -68,6 +69,7 @@ export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean |
   readonly bindIpsOnUsage?: number | undefined
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
+  readonly priority?: number | undefined
   readonly hlsRenditions?: readonly FeedRendition[] | undefined
   readonly hlsCodecs?: 'source' | undefined
   readonly tracking?: { readonly trackingId?: string | undefined } | undefined
@@ -82,6 +84,7 @@ export const emptyForm: TokenForm = {
   countries: [],
   countryRule: 'allowed',
   ...eachFlag((name) => FLAGS[name].byDefault),
+  priority: '',
   hlsRenditions: [],
   hlsCodecs: 'h264',
   trackingId: '',
@@ -102,6 +105,7 @@ export function formOf(token: StoredToken): TokenForm {
     countries: isDenied ? token.deniedCountries : token.allowedCountries,
     countryRule: isDenied ? 'denied' : 'allowed',
     ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
+    priority: String(token.priority ?? ''),
     hlsRenditions: (token.hlsRenditions ?? []).map(shownRendition),
     hlsCodecs: token.hlsCodecs ?? 'h264',
     trackingId: token.tracking?.trackingId ?? '',
@@ -131,7 +135,7 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
     bindIpsOnUsage: whole(form.bindIpsOnUsage),
     [`${form.countryRule}Countries`]: filled(form.countries),
     ...changedFlags(kind, emptyForm, form),
-    ...(kind === 'publish' ? hlsBody(form) : trackingBody(form)),
+    ...(kind === 'publish' ? publishBody(form) : trackingBody(form)),
   }
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
@@ -139,7 +143,8 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
 const changedFlags = (kind: TokenKind, before: TokenForm, now: TokenForm) =>
   Object.fromEntries(flagsOf(kind).map((name) => [name, changed(before[name], now[name])]))
 
-const hlsBody = ({ hlsRenditions, hlsCodecs }: TokenForm) => ({
+const publishBody = ({ priority, hlsRenditions, hlsCodecs }: TokenForm) => ({
+  priority: whole(priority),
   hlsRenditions: filled(hlsRenditions)?.map(renditionOf),
   hlsCodecs: changed(emptyForm.hlsCodecs, hlsCodecs),
 })
@@ -165,6 +170,7 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     ...changedFlags(kind, before, now),
     ...(kind === 'publish'
       ? {
+          priority: changed(whole(before.priority) ?? null, whole(now.priority) ?? null),
           hlsRenditions: changed(before.hlsRenditions.map(renditionOf), now.hlsRenditions.map(renditionOf)),
           hlsCodecs: changed(before.hlsCodecs, now.hlsCodecs),
         }
@@ -229,6 +235,7 @@ const FIELDS = [
   'bindIpsOnUsage',
   'allowedCountries',
   'deniedCountries',
+  'priority',
   'hlsRenditions',
   'hlsCodecs',
   'tracking',

@@ -61,6 +61,7 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     ...(form.bindIpsOnUsage === '' ? [] : [flag('bind', form.bindIpsOnUsage)]),
     ...form.countries.map((country) => flag(countryFlag, country)),
     ...flagsOf(kind).flatMap((name) => optionOf(name, form)),
+    ...(kind === 'publish' && form.priority !== '' ? [`--priority=${form.priority}`] : []),
     ...(kind === 'publish' ? form.hlsRenditions.map(renditionFlag) : []),
     ...(kind === 'publish' && form.hlsCodecs !== 'h264' ? [flag('hls-codecs', form.hlsCodecs)] : []),
     ...(kind === 'subscribe' && form.trackingId !== '' ? [flag('tracking-id', form.trackingId)] : []),
