@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { RtpVideoCodec } from '../../src/media/codecs/codecs.ts'
+import { VIDEO_CODECS } from '../../src/media/codecs/codecs.ts'
 import { addressBytes } from '../../src/media/relay/wire/address.ts'
 import { FrameAssembler } from '../../src/media/codecs/assembler.ts'
 import { videoReader } from '../../src/media/codecs/videoReader.ts'
-import { packetizeH264, splitNals } from '../../src/media/codecs/h264.ts'
+import { splitNals } from '../../src/media/codecs/nalUnits.ts'
+import { packetizer } from '../../src/media/codecs/packetizer.ts'
 import { readAvcConfig, readSps } from '../../src/media/codecs/h264Config.ts'
 import { opusSamples } from '../../src/media/codecs/opus.ts'
 import * as rtcp from '../../src/media/relay/wire/rtcp/rtcp.ts'
@@ -92,8 +93,8 @@ describe('no bytes from the network make it throw:', () => {
     )
   })
 
-  it.each(['h264', 'vp8', 'vp9', 'av1'] as const)('%s', (codec: RtpVideoCodec) => {
-    const good = packetsOf(codec === 'av1' ? 'vp9' : codec).map(({ payload }) => payload)
+  it.each(VIDEO_CODECS)('%s', (codec) => {
+    const good = packetsOf(codec === 'av1' || codec === 'hevc' ? 'vp9' : codec).map(({ payload }) => payload)
     const payloads = fc.array(fc.tuple(fc.oneof(bytes, mutated(...good)), fc.nat(40), fc.nat(5), fc.boolean()), {
       maxLength: 30,
     })
@@ -107,6 +108,7 @@ describe('no bytes from the network make it throw:', () => {
           assembler.push({ index, timestamp, marker, payload }, index)
         }
         for (const [payload] of packets) videoReader(codec).join([payload, payload])
+        for (const [payload, , , key] of packets) packetizer(codec, payload, 100)(payload, key)
       }),
       cases(300),
     )
@@ -119,7 +121,6 @@ describe('no bytes from the network make it throw:', () => {
         readAvcConfig(data)
         readSps(data)
         splitNals(data)
-        packetizeH264(data, 100)
         opusSamples(data)
       }),
       RUNS,
@@ -174,7 +175,7 @@ describe('no text makes it throw:', () => {
           expect(offer.error.problem).toMatch(/^[A-Z].*\.$/s)
           return
         }
-        planView(offer.value, { video: { codec: 'vp8', profileLevelId: null }, audio: null })
+        planView(offer.value, { video: { codec: 'vp8', profile: null }, audio: null })
         const plan = planPublish(offer.value, null)
         if (!plan.ok) return
         const answers = plan.value.map((chosen) => chosen && { direction: 'recvonly' as const, chosen, rids: [] })

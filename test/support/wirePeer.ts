@@ -244,12 +244,20 @@ export class WirePeer {
 
   /** Sends a frame of `packets` packets. */
   sendFrame(packets: number, isKey: boolean, from = this.at): void {
-    const timestamp = Math.floor((this.#net.nowMs * 90) % 2 ** 32)
-    for (let at = 0; at < packets; at++) {
+    const payloads = Array.from({ length: packets }, (_, at) => {
       const payload = Buffer.alloc(FRAGMENT_BYTES, 0x55)
       // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
       payload.set(at > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
-      const head = { payloadType: PAYLOAD_TYPE, marker: at === packets - 1, index: this.#sent++, timestamp }
+      return payload
+    })
+    this.sendPayloads(payloads, from)
+  }
+
+  /** Sends a frame. */
+  sendPayloads(payloads: readonly Buffer[], from = this.at): void {
+    const timestamp = Math.floor((this.#net.nowMs * 90) % 2 ** 32)
+    for (const [at, payload] of payloads.entries()) {
+      const head = { payloadType: PAYLOAD_TYPE, marker: at === payloads.length - 1, index: this.#sent++, timestamp }
       if (this.#writer !== null) this.#net.send(this.#writer.rtp({ ...head, ssrc: this.ssrc }, payload), from)
     }
   }

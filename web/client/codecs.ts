@@ -1,6 +1,6 @@
 import { SluiceError } from './errors.ts'
 
-const ALL = ['h264', 'vp8', 'vp9', 'av1'] as const
+const ALL = ['h264', 'vp8', 'vp9', 'av1', 'h265'] as const
 /** Video codecs that Sluice forwards. */
 export type VideoCodec = (typeof ALL)[number]
 

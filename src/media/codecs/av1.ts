@@ -9,6 +9,12 @@ const TILE_LIST = 8
 const PADDING = 15
 const HAS_SIZE = 0x02
 const HAS_EXTENSION = 0x04
+/** Z, Y and N of the aggregation header: its first element goes on, its last one will, a coded video sequence starts. */
+const CONTINUES = 0x80
+const IS_CONTINUED = 0x40
+const STARTS_SEQUENCE = 0x08
+/** The most bytes of an element's length: payloads are shorter than 16,384 bytes. */
+const ELEMENT_LENGTH_BYTES = 2
 /** The most OBUs in a temporal unit; one frame per layer with its tiles needs far fewer. */
 const MAX_OBUS = 1024
 
@@ -36,6 +42,36 @@ export function av1Frame(unit: Buffer, isMarked: boolean): JoinedFrame | null {
   const data = stored.length === obus.length ? unit : Buffer.concat(stored)
   const key = isMarked && obus.some((obu) => typeOf(obu) === SEQUENCE_HEADER)
   return { key, data, format: key ? formatOf(obus) : null }
+}
+
+/**
+ * Splits a temporal unit into RTP payloads of at most `maxPayload` bytes (section 4.3): OBUs without their sizes, each element
+ * behind its length. Null: the unit is malformed.
+ */
+export function packetizeAv1(unit: Buffer, key: boolean, maxPayload: number): Buffer[] | null {
+  const obus = splitObus(unit)?.filter(isStored).map(withoutSize)
+  if (obus === undefined) return null
+  const payloads: Buffer[] = []
+  let elements: Buffer[] = []
+  let room = maxPayload - 1
+  let header = key ? STARTS_SEQUENCE : 0
+  const flush = (isContinued: boolean): void => {
+    payloads.push(Buffer.concat([Buffer.from([header | (isContinued ? IS_CONTINUED : 0)]), ...elements]))
+    elements = []
+    room = maxPayload - 1
+    header = isContinued ? CONTINUES : 0
+  }
+  for (const obu of obus) {
+    for (let at = 0; at < obu.length; ) {
+      if (room <= ELEMENT_LENGTH_BYTES) flush(at > 0)
+      const part = obu.subarray(at, at + room - ELEMENT_LENGTH_BYTES)
+      elements.push(writeLeb128(part.length), part)
+      room -= ELEMENT_LENGTH_BYTES + part.length
+      at += part.length
+    }
+  }
+  if (elements.length > 0) flush(false)
+  return payloads
 }
 
 /** Whether this can be an AV1CodecConfigurationRecord (AV1 in ISOBMFF section 2.3.3): marker, version 1 and flags. */
@@ -132,6 +168,13 @@ function withSize(obu: Buffer): Buffer {
   header[0] = (header[0] ?? 0) | HAS_SIZE
   const body = bodyOf(obu)
   return Buffer.concat([header, writeLeb128(body.length), body])
+}
+
+function withoutSize(obu: Buffer): Buffer {
+  if (((obu[0] ?? 0) & HAS_SIZE) === 0) return obu
+  const header = Buffer.from(obu.subarray(0, headerLength(obu)))
+  header[0] = (header[0] ?? 0) & ~HAS_SIZE
+  return Buffer.concat([header, bodyOf(obu)])
 }
 
 function writeLeb128(value: number): Buffer {

@@ -23,14 +23,21 @@ export interface RtpAudioFormat {
 const OPUS: RtpAudioFormat = { name: 'opus', clockRate: 48_000, channels: 2 }
 const g711 = (name: string): RtpAudioFormat => ({ name, clockRate: 8000, channels: 1 })
 
-/** The keys are the names of RTP in lower case, where it has one. `rtp`: WebRTC carries it, with a clock of 90 kHz. */
+/** The keys name the codec. `rtp`: the encoding name of `a=rtpmap`; its clock has 90 kHz. */
 const VIDEO = {
-  h264: { title: 'H264', rtp: true, matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: 'always', inMp4: true },
-  vp8: { title: 'VP8', rtp: true, matroska: 'V_VP8', needsConfig: false, inHls: 'never', inMp4: false },
-  vp9: { title: 'VP9', rtp: true, matroska: 'V_VP9', needsConfig: false, inHls: 'requested', inMp4: true },
-  av1: { title: 'AV1', rtp: true, matroska: 'V_AV1', needsConfig: false, inHls: 'requested', inMp4: true },
-  hevc: { title: 'HEVC', rtp: false, matroska: 'V_MPEGH/ISO/HEVC', needsConfig: true, inHls: 'requested', inMp4: true },
-} as const satisfies Record<string, CodecFacts & { rtp: boolean }>
+  h264: { title: 'H264', rtp: 'H264', matroska: 'V_MPEG4/ISO/AVC', needsConfig: true, inHls: 'always', inMp4: true },
+  vp8: { title: 'VP8', rtp: 'VP8', matroska: 'V_VP8', needsConfig: false, inHls: 'never', inMp4: false },
+  vp9: { title: 'VP9', rtp: 'VP9', matroska: 'V_VP9', needsConfig: false, inHls: 'requested', inMp4: true },
+  av1: { title: 'AV1', rtp: 'AV1', matroska: 'V_AV1', needsConfig: false, inHls: 'requested', inMp4: true },
+  hevc: {
+    title: 'HEVC',
+    rtp: 'H265',
+    matroska: 'V_MPEGH/ISO/HEVC',
+    needsConfig: true,
+    inHls: 'requested',
+    inMp4: true,
+  },
+} as const satisfies Record<string, CodecFacts & { rtp: string }>
 
 /** `pcma` and `pcmu` are G.711, of telephones and IP cameras. `rtp` is null where WebRTC does not carry the codec. */
 const AUDIO = {
@@ -42,21 +49,32 @@ const AUDIO = {
 
 export type VideoCodec = keyof typeof VIDEO
 export type AudioCodec = keyof typeof AUDIO
-/** Codecs that WebRTC carries. */
-export type RtpVideoCodec = { [C in VideoCodec]: (typeof VIDEO)[C]['rtp'] extends true ? C : never }[VideoCodec]
+/** The audio that WebRTC carries. */
 export type RtpAudioCodec = { [C in AudioCodec]: (typeof AUDIO)[C]['rtp'] extends null ? never : C }[AudioCodec]
-export type RtpCodec = RtpVideoCodec | RtpAudioCodec
+export type RtpCodec = VideoCodec | RtpAudioCodec
 
 export const CODECS: Readonly<Record<VideoCodec | AudioCodec, CodecFacts>> = { ...VIDEO, ...AUDIO }
 export const VIDEO_CODECS = Object.keys(VIDEO) as readonly VideoCodec[]
 export const AUDIO_CODECS = Object.keys(AUDIO) as readonly AudioCodec[]
-export const RTP_VIDEO_CODECS = VIDEO_CODECS.filter((codec): codec is RtpVideoCodec => VIDEO[codec].rtp)
 export const RTP_AUDIO_CODECS = AUDIO_CODECS.filter((codec): codec is RtpAudioCodec => AUDIO[codec].rtp !== null)
 
 export const isVideoCodec = (codec: VideoCodec | AudioCodec): codec is VideoCodec => codec in VIDEO
 
 /** As SDP writes it. */
-export const rtpName = (codec: RtpCodec): string => (isVideoCodec(codec) ? VIDEO[codec].title : AUDIO[codec].rtp.name)
+export const rtpName = (codec: RtpCodec): string => (isVideoCodec(codec) ? VIDEO[codec].rtp : AUDIO[codec].rtp.name)
+
+/** By the name of SDP in lower case; undefined: an unknown codec. */
+export const rtpVideoCodec = (name: string): VideoCodec | undefined =>
+  VIDEO_CODECS.find((codec) => VIDEO[codec].rtp.toLowerCase() === name)
+
+/** The names of SDP in lower case. */
+export const RTP_VIDEO_NAMES: readonly string[] = VIDEO_CODECS.map((codec) => VIDEO[codec].rtp.toLowerCase())
+
+/** The browsers that watch a codec over WebRTC, where not all do. */
+export const WATCHED_BY: Readonly<Partial<Record<RtpCodec, string>>> = {
+  av1: 'Chrome, Edge and Firefox, and Safari where the device has a decoder',
+  hevc: 'Safari from version 18 on, and Chrome and Edge from 136 on where the device has a decoder',
+}
 
 export const rtpAudioFormat = (codec: RtpAudioCodec): RtpAudioFormat => AUDIO[codec].rtp
 

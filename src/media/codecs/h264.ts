@@ -1,6 +1,7 @@
 import type { JoinedFrame, VideoReader } from './codec.ts'
 import { BitReader } from './bits.ts'
 import { videoFrameOf, withEmulation, withoutEmulation } from './h264Config.ts'
+import { aggregated, depacketize, lengthPrefixed, type NalPayloads, splitNals } from './nalUnits.ts'
 
 /**
  * H.264 over RTP, RFC 6184 with packetization-mode 1: single NAL units, STAP-A and FU-A. Frames consist of NAL units with
@@ -10,29 +11,39 @@ import { videoFrameOf, withEmulation, withoutEmulation } from './h264Config.ts'
 const NAL_SLICE = 1
 const NAL_IDR = 5
 const NAL_SEI = 6
-const NAL_SPS = 7
+export const NAL_SPS = 7
 const STAP_A = 24
 const FU_A = 28
-
-/** The most NAL units in one frame; a hundred slices stay far below it. */
-const MAX_NALS = 1024
 
 const typeOf = (nal: Buffer): number => (nal[0] ?? 0) & 31
 
 /** First slice of its picture: first_mb_in_slice, ue(v), is 0, so its first bit is 1 (H.264 section 7.3.3). */
 const isFirstSlice = (firstByte: number | undefined): boolean => ((firstByte ?? 0) & 0x80) !== 0
 
+/** Packetization mode 1. */
+export const H264_PAYLOADS: NalPayloads = {
+  headerBytes: 1,
+  aggregation: STAP_A,
+  fragment: FU_A,
+  typeBits: 31,
+  typeOf,
+  isUnit: (type) => type > 0 && type < STAP_A,
+  withType: (nal, type) => Buffer.from([((nal[0] ?? 0) & 0xe0) | type]),
+  // The importance of the most important one (section 5.7.1).
+  aggregationHeader: (nals) => Buffer.from([Math.max(...nals.map((nal) => (nal[0] ?? 0) & 0x60)) | STAP_A]),
+}
+
 export const h264: VideoReader = {
   isKeyStart(payload) {
     const type = typeOf(payload)
-    if (type === STAP_A) return aggregated(payload)?.some(startsKey) === true
+    if (type === STAP_A) return aggregated(payload, H264_PAYLOADS)?.some(startsKey) === true
     if (type !== FU_A) return startsKey(payload)
     const header = payload[1] ?? 0
     return (header & 0x80) !== 0 && (header & 31) === NAL_IDR && isFirstSlice(payload[2])
   },
 
   join(payloads) {
-    const nals = depacketize(payloads)
+    const nals = depacketize(payloads, H264_PAYLOADS)
     return nals === null || nals.length === 0 ? null : joinNals(nals)
   },
 }
@@ -42,29 +53,6 @@ const startsKey = (nal: Buffer): boolean => typeOf(nal) === NAL_SPS || (typeOf(n
 function joinNals(nals: readonly Buffer[]): JoinedFrame {
   const key = nals.some((nal) => typeOf(nal) === NAL_IDR)
   return { key, data: lengthPrefixed(nals), format: key ? videoFrameOf(nals) : null }
-}
-
-export function lengthPrefixed(nals: readonly Buffer[]): Buffer {
-  const parts = nals.flatMap((nal) => {
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(nal.length)
-    return [length, nal]
-  })
-  return Buffer.concat(parts)
-}
-
-/** The NAL units of a frame, as views; null when a length runs past the frame or there are too many units. */
-export function splitNals(frame: Buffer): Buffer[] | null {
-  const nals: Buffer[] = []
-  let at = 0
-  while (at < frame.length) {
-    if (at + 4 > frame.length || nals.length === MAX_NALS) return null
-    const end = at + 4 + frame.readUInt32BE(at)
-    if (end > frame.length) return null
-    if (end > at + 4) nals.push(frame.subarray(at + 4, end))
-    at = end
-  }
-  return nals
 }
 
 /**
@@ -127,98 +115,4 @@ function readLong(bytes: Buffer, from: number): { value: number; end: number } {
   let at = from
   while (bytes[at] === 255) at += 1
   return { value: (at - from) * 255 + (bytes[at] ?? 0), end: at + 1 }
-}
-
-/** Null when a fragment is missing or mode 1 does not allow the type of a unit. */
-function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
-  const nals: Buffer[] = []
-  let fragments: Buffer[] | null = null
-  for (const payload of payloads) {
-    const type = typeOf(payload)
-    if (type === FU_A) {
-      fragments = addFragment(fragments, payload)
-      if (fragments === null) return null
-      if (((payload[1] ?? 0) & 0x40) === 0) continue
-      nals.push(Buffer.concat(fragments))
-      fragments = null
-    } else {
-      const whole = type === STAP_A ? aggregated(payload) : singleUnit(payload)
-      if (fragments !== null || whole === null) return null
-      nals.push(...whole)
-    }
-    if (nals.length > MAX_NALS) return null
-  }
-  return fragments === null ? nals : null
-}
-
-const singleUnit = (payload: Buffer): Buffer[] | null =>
-  typeOf(payload) > 0 && typeOf(payload) < 24 ? [payload] : null
-
-/** Appends the next fragment to `fragments`; null when it does not follow them (RFC 6184 section 5.8). */
-function addFragment(fragments: Buffer[] | null, payload: Buffer): Buffer[] | null {
-  if (payload.length < 3) return null
-  const [indicator, header] = [payload.readUInt8(0), payload.readUInt8(1)]
-  const isStart = (header & 0x80) !== 0
-  if (isStart !== (fragments === null)) return null
-  const begun = fragments ?? [Buffer.from([(indicator & 0xe0) | (header & 31)])]
-  begun.push(payload.subarray(2))
-  return begun
-}
-
-/** The units of a STAP-A (section 5.7.1); null when it is malformed. */
-function aggregated(payload: Buffer): Buffer[] | null {
-  const nals: Buffer[] = []
-  let at = 1
-  while (at + 2 <= payload.length) {
-    const end = at + 2 + payload.readUInt16BE(at)
-    if (end > payload.length || end === at + 2) return null
-    nals.push(payload.subarray(at + 2, end))
-    at = end
-  }
-  return at === payload.length && nals.length > 0 ? nals : null
-}
-
-/**
- * Splits a frame into RTP payloads of at most `maxPayload` bytes; the caller sets the marker on the last. Small adjacent
- * units, such as parameter sets, share a packet. Null when the frame does not consist of length-prefixed NAL units.
- */
-export function packetizeH264(frame: Buffer, maxPayload: number): Buffer[] | null {
-  const nals = splitNals(frame)
-  if (nals === null) return null
-  const payloads: Buffer[] = []
-  let shared: Buffer[] = []
-  let sharedSize = 1
-  const flush = () => {
-    const [only] = shared
-    if (only !== undefined) payloads.push(shared.length === 1 ? only : aggregate(shared))
-    shared = []
-    sharedSize = 1
-  }
-  for (const nal of nals) {
-    if (sharedSize + 2 + nal.length > maxPayload) flush()
-    if (nal.length > maxPayload) payloads.push(...fragment(nal, maxPayload))
-    else {
-      shared.push(nal)
-      sharedSize += 2 + nal.length
-    }
-  }
-  flush()
-  return payloads
-}
-
-function aggregate(nals: readonly Buffer[]): Buffer {
-  const importance = Math.max(...nals.map((nal) => (nal[0] ?? 0) & 0x60))
-  const parts = nals.flatMap((nal) => [Buffer.from([nal.length >> 8, nal.length & 255]), nal])
-  return Buffer.concat([Buffer.from([importance | STAP_A]), ...parts])
-}
-
-function fragment(nal: Buffer, maxPayload: number): Buffer[] {
-  const header = nal.readUInt8(0)
-  const count = Math.ceil((nal.length - 1) / (maxPayload - 2))
-  const size = Math.ceil((nal.length - 1) / count)
-  return Array.from({ length: count }, (_, index) => {
-    const position = (index === 0 ? 0x80 : 0) | (index === count - 1 ? 0x40 : 0)
-    const part = nal.subarray(1 + index * size, 1 + (index + 1) * size)
-    return Buffer.concat([Buffer.from([(header & 0xe0) | FU_A, position | (header & 31)]), part])
-  })
 }

@@ -1,27 +1,28 @@
 import type { JoinedFrame, VideoFormat } from './codec.ts'
 import { BitReader } from './bits.ts'
-import { splitNals } from './h264.ts'
 import { isSize, withoutEmulation } from './h264Config.ts'
+import { splitNals } from './nalUnits.ts'
 
 /** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
 
-const VPS = 32
-const SPS = 33
+export const VPS = 32
+export const SPS = 33
 const PPS = 34
-/** Of pictures that a decoder can begin with: IRAP (table 7-1). */
-const IRAP_FIRST = 16
-const IRAP_LAST = 23
 /** The bytes of an HEVCDecoderConfigurationRecord before its arrays (ISO/IEC 14496-15 section 8.3.3.1). */
 const RECORD_BYTES = 23
 const LENGTH_AT = 21
 
-const typeOf = (nal: Buffer): number => ((nal[0] ?? 0) >> 1) & 63
+/** nal_unit_type; of an RTP payload its type. */
+export const hevcType = (nal: Buffer): number => ((nal[0] ?? 0) >> 1) & 63
+
+/** Whether a decoder can begin with a picture of this type: IRAP (table 7-1). */
+export const isIrap = (type: number): boolean => type >= 16 && type <= 23
 
 /** A whole frame. Null: its lengths do not add up. */
 export function hevcFrame(data: Buffer): JoinedFrame | null {
   const nals = splitNals(data)
   if (nals === null) return null
-  const key = nals.some((nal) => typeOf(nal) >= IRAP_FIRST && typeOf(nal) <= IRAP_LAST)
+  const key = nals.some((nal) => isIrap(hevcType(nal)))
   return { key, data, format: null }
 }
 
@@ -37,7 +38,7 @@ interface HevcConfig {
 /** Null: the record is malformed. */
 export function readHevcConfig(record: Buffer): HevcConfig | null {
   if (record.length < RECORD_BYTES || record[0] !== 1) return null
-  const sps = parameterSets(record)?.find((nal) => typeOf(nal) === SPS)
+  const sps = hevcParameterSets(record)?.find((nal) => hevcType(nal) === SPS)
   const facts = sps === undefined ? null : readSps(sps)
   if (facts === null) return null
   const config = Buffer.from(record)
@@ -46,11 +47,14 @@ export function readHevcConfig(record: Buffer): HevcConfig | null {
   return { width: facts.width, height: facts.height, lengthBytes: (lengths & 3) + 1, config }
 }
 
-export const isHevcParameterSet = (nal: Buffer): boolean => [VPS, SPS, PPS].includes(typeOf(nal))
+/** general_profile_idc of a record, as `profile-id` of SDP. */
+export const hevcProfileOf = (record: Uint8Array): string => String((record[1] ?? 0) & 31)
+
+export const isHevcParameterSet = (nal: Buffer): boolean => [VPS, SPS, PPS].includes(hevcType(nal))
 
 /** Size and configuration from the parameter sets in `nals`; null unless all three kinds are there. */
 export function hevcFormatOf(nals: readonly Buffer[]): VideoFormat | null {
-  const arrays = [VPS, SPS, PPS].map((type) => ({ type, sets: nals.filter((nal) => typeOf(nal) === type) }))
+  const arrays = [VPS, SPS, PPS].map((type) => ({ type, sets: nals.filter((nal) => hevcType(nal) === type) }))
   const sps = arrays.find(({ type }) => type === SPS)?.sets[0]
   const facts = sps === undefined ? null : readSps(sps)
   const isTooMuch = arrays.some(({ sets }) => sets.length === 0 || sets.some(({ length }) => length > 0xffff))
@@ -83,9 +87,10 @@ function recordHead({ profile, chroma, lumaDepth, chromaDepth, layers, isNested 
   return head
 }
 
-/** The units of all arrays; null when one runs past the record. */
-function parameterSets(record: Buffer): Buffer[] | null {
+/** The parameter sets of a record, which may have messages beside them; null when an array runs past it. */
+export function hevcParameterSets(record: Buffer): Buffer[] | null {
   const nals: Buffer[] = []
+  if (record.length < RECORD_BYTES) return null
   let at = RECORD_BYTES
   for (let array = record.readUInt8(RECORD_BYTES - 1); array > 0; array--) {
     if (at + 3 > record.length) return null
@@ -97,7 +102,7 @@ function parameterSets(record: Buffer): Buffer[] | null {
       at = end
     }
   }
-  return nals
+  return nals.filter(isHevcParameterSet)
 }
 
 interface SpsFacts {

@@ -1,7 +1,8 @@
 import type { VideoFormat } from '../codecs/codec.ts'
-import { isRandomAccess, lengthPrefixed } from '../codecs/h264.ts'
+import { isRandomAccess } from '../codecs/h264.ts'
 import { videoFrameOf } from '../codecs/h264Config.ts'
 import { hevcFormatOf, hevcFrame, isHevcParameterSet } from '../codecs/hevc.ts'
+import { lengthPrefixed } from '../codecs/nalUnits.ts'
 import { splitAnnexB } from './annexB.ts'
 
 /** The codecs of video that are taken. */

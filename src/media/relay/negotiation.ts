@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Negotiated } from '../engine.ts'
-import { alternatives, isVideoCodec, RTP_VIDEO_CODECS, type RtpVideoCodec } from '../codecs/codecs.ts'
+import { alternatives, isVideoCodec, RTP_VIDEO_NAMES, rtpVideoCodec } from '../codecs/codecs.ts'
 import type { Source } from './forward/source.ts'
 import type { PublisherLine } from './inbound/publisher.ts'
 import type { DownTrackOptions } from './outbound/downTrack.ts'
@@ -15,10 +15,6 @@ import { planPublish, planView, type SdpPlan } from './wire/sdp/plan.ts'
 export type OfferRefusal = Extract<Negotiated, { ok: false }>
 
 const refused = ({ status, problem }: SdpRefusal): Result<never, OfferRefusal> => err({ ok: false, status, problem })
-
-/** Undefined: an unknown codec. */
-const videoCodec = (text: string): RtpVideoCodec | undefined =>
-  RTP_VIDEO_CODECS.find((codec) => codec === text.toLowerCase())
 
 /** What a publisher will send, and how its m-lines are answered. */
 export interface PublishAgreement {
@@ -36,9 +32,9 @@ export function negotiatePublish(
   const read = parseOffer(text)
   if (!read.ok) return refused(read.error)
   const offer = read.value
-  const wanted = codec === null ? null : videoCodec(codec)
+  const wanted = codec === null ? null : rtpVideoCodec(codec.toLowerCase())
   if (wanted === undefined) {
-    const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(RTP_VIDEO_CODECS)}.`
+    const problem = `The codec ${String(codec).slice(0, 20)} is not known: ${alternatives(RTP_VIDEO_NAMES)}.`
     return err({ ok: false, status: 406, problem })
   }
   const plan = planPublish(offer, wanted, without)
@@ -110,12 +106,12 @@ export function idleAnswer(media: OfferedMedia | undefined, wanted: WantedTracks
 }
 
 /** What the viewers of a source must be able to decode. */
-function wantedTracksOf({ layers, audio, profileLevelId }: Source): WantedTracks {
+function wantedTracksOf({ layers, audio, profile }: Source): WantedTracks {
   const codec = layers[0]?.track.shape.codec
   const video = codec !== undefined && isVideoCodec(codec) ? codec : null
   const sent = audio?.shape.codec
   return {
-    video: video && { codec: video, profileLevelId },
-    audio: sent === undefined ? null : { codec: sent, profileLevelId: null },
+    video: video && { codec: video, profile },
+    audio: sent === undefined ? null : { codec: sent, profile: null },
   }
 }

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../base/result.ts'
-import { lengthPrefixed } from '../codecs/h264.ts'
+import { lengthPrefixed } from '../codecs/nalUnits.ts'
 import { parseAacConfig, parseAvcConfig } from './configurations.ts'
 import { parseEnhancedAudio, parseEnhancedVideo } from './enhanced.ts'
 import { damaged, type FlvPayload, type FlvProblem, IGNORED, unsupported } from './flvPayload.ts'

@@ -2,13 +2,19 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FrameAssembler, type VideoPacket } from '../../../src/media/codecs/assembler.ts'
 import { videoReader } from '../../../src/media/codecs/videoReader.ts'
-import { lengthPrefixed, packetizeH264, splitNals, withUserData } from '../../../src/media/codecs/h264.ts'
+import { withUserData } from '../../../src/media/codecs/h264.ts'
+import { lengthPrefixed, splitNals } from '../../../src/media/codecs/nalUnits.ts'
+import { packetizer } from '../../../src/media/codecs/packetizer.ts'
 import * as config from '../../../src/media/codecs/h264Config.ts'
 import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
-import type { RtpVideoCodec } from '../../../src/media/codecs/codecs.ts'
+import { av1Frame } from '../../../src/media/codecs/av1.ts'
+import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import { hevcParameterSets, isHevcParameterSet } from '../../../src/media/codecs/hevc.ts'
+import { readFrame } from '../../../src/media/codecs/wholeFrame.ts'
+import { encoded } from '../ffmpeg/frames.ts'
 import { annexBUnits, ivfFrames, packetsOf } from '../relay/wire/captures/read.ts'
 
-const assemble = (codec: RtpVideoCodec, packets: readonly VideoPacket[]) => {
+const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {
   const assembler = new FrameAssembler(videoReader(codec))
   return packets.flatMap((packet) => assembler.push(packet, 0))
 }
@@ -110,7 +116,7 @@ describe('h264', () => {
     )
     fc.assert(
       fc.property(frames, fc.integer({ min: 10, max: 200 }), (nals, most) => {
-        const payloads = packetizeH264(lengthPrefixed(nals), most) ?? []
+        const payloads = packetizer('h264', Buffer.alloc(0), most)(lengthPrefixed(nals), false) ?? []
         expect(payloads.every(({ length }) => length > 0 && length <= most)).toBe(true)
         expect(videoReader('h264').join(payloads)?.data).toEqual(lengthPrefixed(nals))
       }),
@@ -142,6 +148,84 @@ describe('h264', () => {
   })
 })
 
+describe('hevc', () => {
+  const isStart = (hex: string) => videoReader('hevc').isKeyStart(Buffer.from(hex, 'hex'))
+
+  it('begins a key with its parameter sets or the first slice of a picture that a decoder can begin with', () => {
+    // VPS, SPS, IDR, CRA; an aggregation packet; the first fragment of an IDR picture.
+    const starts = ['40010c', '420101', '2601af', '2a0180', '6001000340010c000344 01c1'.replace(' ', ''), '62019380']
+    expect(starts.map(isStart)).toEqual(starts.map(() => true))
+    // PPS, SEI, another picture, another slice, another fragment, a fragment of another picture, nothing.
+    const others = ['4401c1', '4e0105', '0201d0', '26012f', '62011380', '62018180', '62019300', '']
+    expect(others.map(isStart)).toEqual(others.map(() => false))
+  })
+
+  it('returns the encoded frames, with size and configuration of each keyframe', async () => {
+    const { tracks, frames } = await encoded({ video: 'hevc', seconds: 2, size: '320x180', gop: 25 })
+    const [video] = tracks
+    if (video?.kind !== 'video') throw new Error('no video')
+    const cut = packetizer('hevc', Buffer.from(video.config), 200)
+    const packets = frames.flatMap(({ data, key }, at) =>
+      (cut(Buffer.from(data), key) ?? []).map((payload, index, all) => ({
+        payload,
+        timestamp: at * 3600,
+        marker: index === all.length - 1,
+      })),
+    )
+    const found = assemble(
+      'hevc',
+      packets.map((packet, index) => ({ ...packet, index })),
+    )
+    expect(found.map(({ key }) => key)).toEqual(frames.map(({ key }) => key))
+    const units = (data: Uint8Array) =>
+      (splitNals(Buffer.from(data)) ?? []).filter((nal) => !isHevcParameterSet(nal)).map((nal) => nal.toString('hex'))
+    expect(found.map(({ data }) => units(data))).toEqual(frames.map(({ data }) => units(data)))
+    expect(found[0]?.format).toMatchObject({ width: 320, height: 180 })
+    const setsOf = (config: Uint8Array) => hevcParameterSets(Buffer.from(config))
+    expect(setsOf(found[0]?.format?.config ?? Buffer.alloc(0))).toEqual(setsOf(video.config))
+  })
+})
+
+describe('frames of another protocol, cut into packets', () => {
+  const sizes = fc.integer({ min: 20, max: 300 })
+  const joined = (codec: VideoCodec, payloads: readonly Buffer[]) => videoReader(codec).join(payloads)
+
+  it.each(['vp8', 'vp9', 'av1'] as const)('%s joins to the same', (codec) => {
+    const frames = codec === 'av1' ? ivfFrames(codec).map((unit) => av1Frame(unit, true)?.data) : ivfFrames(codec)
+    fc.assert(
+      fc.property(fc.constantFrom(...frames), sizes, (frame = Buffer.alloc(0), most) => {
+        const { key = false } = readFrame(codec, frame, true) ?? {}
+        const payloads = packetizer(codec, Buffer.alloc(0), most)(frame, key) ?? []
+        expect(payloads.every(({ length }) => length > 0 && length <= most)).toBe(true)
+        expect(payloads.map((payload) => videoReader(codec).isKeyStart(payload))).toEqual(
+          payloads.map((_, at) => key && at === 0),
+        )
+        expect(joined(codec, payloads)).toMatchObject({ key, data: frame })
+      }),
+    )
+  })
+
+  it('hevc joins to the same, whatever its units are', () => {
+    const nal = fc
+      .tuple(fc.integer({ min: 0, max: 31 }), fc.uint8Array({ minLength: 1, maxLength: 300 }))
+      .map(([type, body]) => Buffer.concat([Buffer.from([type << 1, 1]), body]))
+    fc.assert(
+      fc.property(fc.array(nal, { minLength: 1, maxLength: 8 }), sizes, (nals, most) => {
+        const payloads = packetizer('hevc', Buffer.alloc(0), most)(lengthPrefixed(nals), false) ?? []
+        expect(payloads.every(({ length }) => length > 0 && length <= most)).toBe(true)
+        expect(joined('hevc', payloads)?.data).toEqual(lengthPrefixed(nals))
+      }),
+    )
+  })
+
+  it('a malformed one becomes no packet', () => {
+    const broken = Buffer.from([0, 0, 0, 9, 1])
+    for (const codec of ['h264', 'hevc'] as const)
+      expect(packetizer(codec, Buffer.alloc(0), 100)(broken, true)).toBeNull()
+    expect(packetizer('av1', Buffer.alloc(0), 100)(Buffer.from([0x0a, 9, 1]), true)).toBeNull()
+  })
+})
+
 describe('av1', () => {
   const units = ivfFrames('av1')
 
@@ -155,7 +239,7 @@ describe('av1', () => {
 })
 
 /** The slices of an H.264 frame, without the other units. */
-const frameData = (codec: RtpVideoCodec, data: Buffer): Buffer =>
+const frameData = (codec: VideoCodec, data: Buffer): Buffer =>
   codec === 'h264' ? lengthPrefixed((splitNals(data) ?? []).filter((nal) => (nal.readUInt8(0) & 31) <= 5)) : data
 
 describe('frames', () => {

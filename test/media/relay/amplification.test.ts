@@ -143,7 +143,7 @@ describe('a viewer of two layers', () => {
       sourceId: null,
       audio: null,
       layers: layers.map(({ layer }) => layer),
-      profileLevelId: null,
+      profile: null,
     }
     viewer.show(source, 0)
     let published = 0

@@ -61,7 +61,7 @@ describe('frames of another protocol', () => {
         source?.sourceId,
         source?.layers.length,
         source?.audio !== null,
-        source?.profileLevelId,
+        source?.profile,
       ]).toEqual([
         'f',
         'left',

@@ -13,7 +13,7 @@ const source = (over: Partial<Source> = {}): Source => ({
   sourceId: null,
   audio,
   layers: [{ rid: '', track, meter: new BitrateMeter(0) }],
-  profileLevelId: null,
+  profile: null,
   ...over,
 })
 
@@ -74,10 +74,10 @@ test('a publisher that leaves out all that it offers is refused', () => {
 })
 
 test('an offer that cannot be served is refused with a status and a sentence', () => {
-  expect(publish(PUBLISH, 'h265-in-a-very-long-name')).toEqual({
+  expect(publish(PUBLISH, 'h266-in-a-very-long-name')).toEqual({
     ok: false,
     status: 406,
-    problem: 'The codec h265-in-a-very-long- is not known: h264, vp8, vp9 or av1.',
+    problem: 'The codec h266-in-a-very-long- is not known: h264, vp8, vp9, av1 or h265.',
   })
   expect(publish('hello', 'vp8')).toMatchObject({ ok: false, status: 400 })
   expect(publish(SIMULCAST.replaceAll('VP9', 'XX'), 'vp9')).toMatchObject({ ok: false, status: 406 })

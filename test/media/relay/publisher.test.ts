@@ -278,13 +278,13 @@ describe('a publisher of one layer', () => {
         { kind: 'video', codec: 'h264', width: 0, height: 0, config },
       ],
     ])
-    const { audio, layers, profileLevelId } = publisher.source
-    expect(profileLevelId).toMatch(/^42[0e]01f$/)
+    const { audio, layers, profile } = publisher.source
+    expect(profile).toMatch(/^42[0e]01f$/)
     expect([audio?.shape, layers.map(({ rid, track }) => [rid, track.shape])]).toEqual([
       { kind: 'audio', codec: 'opus', rate: 48_000 },
       [['', { kind: 'video', codec: 'h264', rate: 90_000 }]],
     ])
-    expect(publishing({ offer: PLAIN_OFFER }).publisher.source.profileLevelId).toBeNull()
+    expect(publishing({ offer: PLAIN_OFFER }).publisher.source.profile).toBeNull()
   })
 
   it('may send audio alone, and is asked for no packet of it again', () => {

@@ -13,7 +13,7 @@ const sourceOf = (sessionId: string, sourceId: string | null = null, priority: n
   priority,
   audio: null,
   layers: [],
-  profileLevelId: null,
+  profile: null,
 })
 
 /** A viewer, and the sessions of the sources that it was shown. */

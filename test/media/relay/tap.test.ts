@@ -16,7 +16,7 @@ function publisher({ layers = 1, hasAudio = true } = {}) {
     return { rid: '', track, meter: new BitrateMeter(0) }
   })
   const audio = hasAudio ? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null) : null
-  const source: Source = { sessionId: 's', sourceId: null, audio, layers: video, profileLevelId: null }
+  const source: Source = { sessionId: 's', sourceId: null, audio, layers: video, profile: null }
   const next = new Map<RtpTrack, number>()
   const send = (
     track: RtpTrack | null | undefined,

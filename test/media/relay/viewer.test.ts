@@ -17,7 +17,7 @@ const sourceOf = (...cameras: readonly Camera[]): Source => ({
   sourceId: null,
   audio: null,
   layers: cameras.map(layerOf),
-  profileLevelId: null,
+  profile: null,
 })
 
 function watching({ isConnected = true } = {}) {

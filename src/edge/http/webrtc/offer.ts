@@ -9,7 +9,7 @@ import {
   sourceIdProblem,
 } from '../../../core/sessions/publishing.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
-import { RTP_VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
+import { RTP_VIDEO_NAMES } from '../../../media/codecs/codecs.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
@@ -38,8 +38,8 @@ export function readOffer(request: FastifyRequest, protocol: Protocol): Result<S
   const problem = sourceIdProblem(sourceId)
   if (problem !== null) return err({ status: 400, text: `Bad request: ${problem}` })
   const codec = parameter(request, 'codec')?.toLowerCase() ?? ''
-  if (codec !== '' && !RTP_VIDEO_CODECS.some((one) => one === codec)) {
-    return err({ status: 400, text: `Bad request: codec must be one of ${RTP_VIDEO_CODECS.join(', ')}` })
+  if (codec !== '' && !RTP_VIDEO_NAMES.includes(codec)) {
+    return err({ status: 400, text: `Bad request: codec must be one of ${RTP_VIDEO_NAMES.join(', ')}` })
   }
   const parameters = parametersOf(request, protocol)
   if (!parameters.ok) return err({ status: 400, text: `Bad request: ${parameters.error}` })

@@ -2,9 +2,9 @@ import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
 import { Backlog } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
 import { BitrateMeter, type Source } from './source.ts'
-import { RtpTrack } from './rtpTrack.ts'
-import { lengthPrefixed, packetizeH264, splitNals } from '../../codecs/h264.ts'
-import { readAvcConfig } from '../../codecs/h264Config.ts'
+import { RtpTrack, type RtpTrackShape } from './rtpTrack.ts'
+import { hevcProfileOf } from '../../codecs/hevc.ts'
+import { type Packetizer, packetizer } from '../../codecs/packetizer.ts'
 
 /** Payload bytes of a packet: with IPv6, UDP, RTP and SRTP around it, it fits an Ethernet frame. */
 const MAX_PAYLOAD = 1180
@@ -26,12 +26,12 @@ export interface FrameFeedOptions {
   readonly now: () => number
 }
 
-/** Packetizes H.264 and Opus frames of another protocol as a source. Such a source takes no keyframe requests. */
+/** Packetizes video and Opus frames of another protocol as a source. Such a source takes no keyframe requests. */
 export class FrameFeed implements FrameSink {
   readonly #options: FrameFeedOptions
   #video: RtpTrack | null = null
   #audio: RtpTrack | null = null
-  #config: Buffer[] = []
+  #packetize: Packetizer | null = null
   #videoIndex = 0
   #audioIndex = 0
   #reported: readonly TrackInfo[] = []
@@ -50,22 +50,23 @@ export class FrameFeed implements FrameSink {
     // Frames with the previous configuration.
     this.pace(Number.POSITIVE_INFINITY)
     this.#reported = tracks
-    const video = tracks.find(({ kind, codec }) => kind === 'video' && codec === 'h264')
-    const audio = tracks.find(({ kind, codec }) => kind === 'audio' && codec === 'opus')
-    const sets = video === undefined ? null : readAvcConfig(Buffer.from(video.config))
-    this.#config = sets === null ? [] : [...sets.sps, ...sets.pps]
-    const { createFanout, now, sessionId, sourceId, priority = null } = this.#options
-    this.#video = video
-      ? (this.#video ?? new RtpTrack({ kind: 'video', codec: 'h264', rate: 90_000 }, null, createFanout()))
-      : null
-    this.#audio = audio
-      ? (this.#audio ?? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
-      : null
+    const video = tracks.find((track) => track.kind === 'video') ?? null
+    const audio = tracks.find(({ codec }) => codec === 'opus') ?? null
+    this.#packetize = video && packetizer(video.codec, Buffer.from(video.config), MAX_PAYLOAD)
+    const { now, sessionId, sourceId, priority = null } = this.#options
+    this.#video = video && this.#trackOf(this.#video, { kind: 'video', codec: video.codec, rate: 90_000 })
+    this.#audio = audio && this.#trackOf(this.#audio, { kind: 'audio', codec: 'opus', rate: 48_000 })
     const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new BitrateMeter(now()) }]
-    this.#options.ready({ sessionId, sourceId, priority, audio: this.#audio, layers, profileLevelId: null }, [
-      ...(video ? [video] : []),
-      ...(audio ? [audio] : []),
-    ])
+    const profile = video?.codec === 'hevc' ? hevcProfileOf(video.config) : null
+    this.#options.ready(
+      { sessionId, sourceId, priority, audio: this.#audio, layers, profile },
+      [video, audio].filter((track) => track !== null),
+    )
+  }
+
+  /** The same one goes on while its codec is the same. */
+  #trackOf(before: RtpTrack | null, shape: RtpTrackShape): RtpTrack {
+    return before?.shape.codec === shape.codec ? before : new RtpTrack(shape, null, this.#options.createFanout())
   }
 
   frame(frame: Frame): void {
@@ -111,7 +112,7 @@ export class FrameFeed implements FrameSink {
 
   #takeVideo({ key, data, timeUs }: Frame): void {
     const track = this.#video
-    const payloads = track === null ? null : packetizeH264(this.#withParameters(Buffer.from(data), key), MAX_PAYLOAD)
+    const payloads = this.#packetize?.(Buffer.from(data), key) ?? null
     if (track === null || payloads === null) return
     const timestamp = Math.round((timeUs * 9) / 100) >>> 0
     for (const [at, payload] of payloads.entries()) {
@@ -134,14 +135,6 @@ export class FrameFeed implements FrameSink {
     this.#keepTime(track, timestamp, timeUs)
   }
 
-  /** Puts the parameter sets in front of a keyframe without them: a decoder starts there. */
-  #withParameters(frame: Buffer, key: boolean): Buffer {
-    if (!key || this.#config.length === 0) return frame
-    const nals = splitNals(frame)
-    const hasOwn = nals?.some((nal) => ((nal[0] ?? 0) & 31) === SPS) === true
-    return nals === null || hasOwn ? frame : lengthPrefixed([...this.#config, ...nals])
-  }
-
   /** Audio and video share one clock, `timeUs`. The first frame sets its offset to ours. */
   #originMs: number | null = null
   #keepTime(track: RtpTrack, timestamp: number, timeUs: number): void {
@@ -149,5 +142,3 @@ export class FrameFeed implements FrameSink {
     track.timeline.reported(timestamp, this.#originMs + timeUs / 1000)
   }
 }
-
-const SPS = 7

@@ -16,8 +16,8 @@ export interface Source {
   readonly priority?: number | null
   readonly audio: RtpTrack | null
   readonly layers: readonly Layer[]
-  /** H.264: the negotiated `profile-level-id`, 6 hex digits; null for other codecs, and where it is not known. */
-  readonly profileLevelId: string | null
+  /** Of H.264 `profile-level-id`, 6 hex digits; of HEVC `profile-id`; null for other codecs, and where it is not known. */
+  readonly profile: string | null
 }
 
 /** Bytes per time, over the last second or so. */

@@ -18,6 +18,7 @@ import {
 import { extensionOf, parseRtp, payloadOf, type RtpHeader } from '../wire/rtp.ts'
 import { EXTENSION, extensionId } from '../wire/sdp/answer.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'
+import { hevcProfileIdOf } from '../wire/sdp/format.ts'
 import type { OfferedMedia } from '../wire/sdp/media.ts'
 import { TransportFeedback } from '../wire/twcc.ts'
 import { RtpReceiver } from './rtpReceiver.ts'
@@ -81,7 +82,7 @@ export class Publisher {
       priority: options.priority ?? null,
       audio: ofKind('audio')?.layers[0]?.track ?? null,
       layers: ofKind('video')?.layers ?? [],
-      profileLevelId: profileOf(ofKind('video')?.chosen),
+      profile: profileOf(ofKind('video')?.chosen),
     }
     this.#tracks = this.#lines.map(({ chosen }) => infoOf(chosen))
     const codec = ofKind('video')?.chosen.name
@@ -252,9 +253,11 @@ export class Publisher {
 const textOf = (packet: Buffer, header: RtpHeader, id: number | null): string | undefined =>
   id === null ? undefined : extensionOf(packet, header, id)?.toString('latin1')
 
-/** H.264: the negotiated `profile-level-id`. */
-const profileOf = (chosen: ChosenCodec | undefined): string | null =>
-  (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id') : null) ?? null
+/** The negotiated one, in the form of `Source.profile`. */
+function profileOf(chosen: ChosenCodec | undefined): string | null {
+  if (chosen?.name === 'hevc') return hevcProfileIdOf(chosen.codec)
+  return (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id') : null) ?? null
+}
 
 function infoOf({ name, codec }: ChosenCodec): TrackInfo {
   if (isVideoCodec(name)) return { kind: 'video', codec: name, width: 0, height: 0, config: NO_CONFIG }

@@ -89,8 +89,8 @@ describe("a browser's offer to publish", () => {
 describe("a browser's offer to view", () => {
   const offer = read(viewer)
   const wanted = {
-    video: { codec: 'h264', profileLevelId: '42c01f' },
-    audio: { codec: 'opus', profileLevelId: null },
+    video: { codec: 'h264', profile: '42c01f' },
+    audio: { codec: 'opus', profile: null },
   } as const
 
   it('gets the profile that is sent, and its data channel rejected', () => {
@@ -141,8 +141,8 @@ describe("a browser's offer to view", () => {
     ['42001f', '42001f'],
     ['42e034', '42e01f'],
     ['4d001f', '4d001f'],
-  ])('takes H.264 %s as %s', (profileLevelId, answered) => {
-    const plan = planned(planView(offer, { video: { codec: 'h264', profileLevelId }, audio: null }))
+  ])('takes H.264 %s as %s', (profile, answered) => {
+    const plan = planned(planView(offer, { video: { codec: 'h264', profile }, audio: null }))
     expect(plan[0]?.codec.fmtp.get('profile-level-id')).toBe(answered)
     expect(plan[0]?.codec.fmtp.get('packetization-mode')).toBe('1')
   })
@@ -163,15 +163,13 @@ describe("a browser's offer to view", () => {
 })
 
 describe('H.264 and its packetization mode', () => {
-  const video = { codec: 'h264', profileLevelId: '42c01f' } as const
+  const video = { codec: 'h264', profile: '42c01f' } as const
   const offered = (text: string) => planned(planView(read(text), { video, audio: null }))[0]?.codec
   const mode0 = viewer.replaceAll('packetization-mode=1', 'packetization-mode=0')
 
   it("a viewer that names none, as GStreamer's caps do, is served as it offered (RFC 6184 section 8.2.2)", () => {
     expect(offered(gstreamer)).toMatchObject({ payloadType: 96, fmtpText: '' })
-    expect(planned(planView(read(gstreamer), { video, audio: { codec: 'opus', profileLevelId: null } }))).toHaveLength(
-      2,
-    )
+    expect(planned(planView(read(gstreamer), { video, audio: { codec: 'opus', profile: null } }))).toHaveLength(2)
   })
 
   it('a viewer that offers both is served the format that names mode 1, whatever comes first', () => {
@@ -202,8 +200,8 @@ describe('H.264 and its packetization mode', () => {
 })
 
 describe('the text of a 406 names the real reason:', () => {
-  const opus = { codec: 'opus', profileLevelId: null } as const
-  const track = (codec: 'h264' | 'vp8' | 'vp9' | 'av1') => ({ codec, profileLevelId: null })
+  const opus = { codec: 'opus', profile: null } as const
+  const track = (codec: 'h264' | 'vp8' | 'vp9' | 'av1' | 'hevc') => ({ codec, profile: null })
   const both = { video: track('vp8'), audio: opus }
   const only = (text: string, kind: 'audio' | 'video') =>
     text.replace(new RegExp(`(m=${kind === 'audio' ? 'video' : 'audio'}[^]*?)a=(?:recv|send)only`), '$1a=inactive')
@@ -265,6 +263,20 @@ describe('the text of a 406 names the real reason:', () => {
       `The stream's video is VP9; the offer receives VP9 with profile-id=2, and only profile-id=0 is served. ${WITHOUT}`,
     ],
     [
+      'lacks a codec that not all browsers have',
+      viewer,
+      { video: track('hevc'), audio: opus },
+      "The stream's video is HEVC, which the offer does not receive. Browsers that do: Safari from version 18 on, and " +
+        `Chrome and Edge from 136 on where the device has a decoder. ${WITHOUT}`,
+    ],
+    [
+      'has HEVC with 8 bits only',
+      video(viewer, 'H265/90000', 'profile-id=1;tier-flag=0;level-id=93;tx-mode=SRST'),
+      { video: { codec: 'hevc' as const, profile: '2' }, audio: opus },
+      "The stream's video is HEVC with 10 bits, which the offer does not receive. Browsers that do: Safari from version 18 " +
+        `on, and Chrome and Edge from 136 on where the device has a decoder. ${WITHOUT}`,
+    ],
+    [
       'has the codec with another clock',
       video(viewer, 'VP8/1000'),
       both,
@@ -315,9 +327,9 @@ describe('the text of a 406 names the real reason:', () => {
     ],
     [
       'has no video codec that is known, beside its audio',
-      video(publisher, 'H265/90000'),
+      video(publisher, 'H266/90000'),
       null,
-      'The offer sends video as H265, which is not served; send H264, VP8, VP9 or AV1.',
+      'The offer sends video as H266, which is not served; send H264, VP8, VP9, AV1 or HEVC.',
     ],
     ['has no audio codec that is known', only(speex(publisher), 'audio'), null, NOT_SERVED],
     ['has no audio codec that is known, beside its video', speex(publisher), null, NOT_SERVED],

@@ -27,8 +27,8 @@ describe('of several formats of H.264', () => {
     ])
   const MODE = 'packetization-mode=1;profile-level-id='
   const forViewer = (sent: string | null, ...ids: string[]) =>
-    (chooseForViewer(with264(...ids.map((id) => MODE + id)), { codec: 'h264', profileLevelId: sent })?.codec
-      .payloadType ?? 0) - 100
+    (chooseForViewer(with264(...ids.map((id) => MODE + id)), { codec: 'h264', profile: sent })?.codec.payloadType ??
+      0) - 100
   const forPublisher = (...formats: (string | null)[]) =>
     (chooseForPublisher(with264(...formats), null)?.codec.payloadType ?? 0) - 100
 
@@ -64,7 +64,7 @@ describe('of several formats of H.264', () => {
 
   it('a line of a medium that the stream does not have is accepted as it is', () => {
     const none = { video: null, audio: null }
-    const wanted = { codec: 'vp8', profileLevelId: null } as const
+    const wanted = { codec: 'vp8', profile: null } as const
     expect(chooseIdle(mediaOf(VP8), none)).toMatchObject({ name: 'vp8' })
     expect(chooseIdle(mediaOf(VP8), { video: wanted, audio: null })).toBeNull()
     expect(chooseIdle(mediaOf([...VP8, 'a=sendonly']), none)).toBeNull()
@@ -74,11 +74,45 @@ describe('of several formats of H.264', () => {
   })
 })
 
+describe('HEVC', () => {
+  const withHevc = (...profiles: (string | null)[]): OfferedMedia =>
+    mediaOf([
+      `m=video 9 UDP/TLS/RTP/SAVPF ${profiles.map((_, at) => 100 + at).join(' ')} 99`,
+      'a=rtcp-mux',
+      ...profiles.flatMap((profile, at) => [
+        `a=rtpmap:${100 + at} H265/90000`,
+        ...(profile === null ? [] : [`a=fmtp:${100 + at} level-id=93;profile-id=${profile};tier-flag=0;tx-mode=SRST`]),
+      ]),
+      'a=rtpmap:99 VP8/90000',
+    ])
+  const forViewer = (profile: string | null, ...offered: (string | null)[]) =>
+    chooseForViewer(withHevc(...offered), { codec: 'hevc', profile })?.codec.payloadType ?? null
+
+  it('is taken of a publisher that offers nothing else, or that is asked for it', () => {
+    expect(chooseForPublisher(withHevc('1'), null)).toMatchObject({ name: 'vp8' })
+    expect(chooseForPublisher(withHevc('1'), 'hevc')).toMatchObject({ name: 'hevc' })
+    const alone = mediaOf(['m=video 9 UDP/TLS/RTP/SAVPF 96', 'a=rtcp-mux', 'a=rtpmap:96 H265/90000'])
+    expect(chooseForPublisher(alone, null)).toMatchObject({ name: 'hevc' })
+  })
+
+  it.each<[sent: string | null, offered: (string | null)[], chosen: number | null]>([
+    ['1', ['1'], 100],
+    ['1', [null], 100],
+    ['1', ['2'], 100],
+    ['2', ['1', '2'], 101],
+    ['2', ['1'], null],
+    ['1', ['4'], null],
+    [null, ['1'], 100],
+  ])('of profile %s goes to a viewer who offers %j as %s', (sent, offered, chosen) =>
+    expect(forViewer(sent, ...offered)).toBe(chosen),
+  )
+})
+
 describe('of several lines of one kind', () => {
   it('a viewer gets the first that takes what is sent', () => {
     const lines = [VP8.map((line) => line.replace('VP8', 'AV1')), VP8, VP8]
     const offer = { media: lines.map((one) => mediaOf(one)) } as unknown as SdpOffer
-    const track = { codec: 'vp8', profileLevelId: null } as const
+    const track = { codec: 'vp8', profile: null } as const
     const plan = planView(offer, { video: track, audio: null })
     expect(plan.ok && plan.value.map((one) => one?.rtxPayloadType ?? null)).toEqual([null, 97, null])
     expect(planView(offer, { video: null, audio: track }).ok).toBe(false)
@@ -94,6 +128,11 @@ describe('a format', () => {
     ['VP9/90000', 'profile-id=2', 'profile-id=2'],
     ['VP9/90000', 'profile=2', null],
     ['AV1/90000', 'profile=1', 'profile=1'],
+    ['H265/90000', '', null],
+    ['H265/90000', 'profile-id=2', null],
+    ['H265/90000', 'profile-id=4', 'profile-id=4'],
+    ['H265/90000', 'tx-mode=MRST', 'tx-mode=MRST'],
+    ['H265/90000', 'sprop-max-don-diff=2', 'sprop-max-don-diff=2'],
     ['AV1/90000', 'profile-id=2', null],
     ['VP8/90000', 'profile=1;profile-id=2', null],
     ['H264/90000', 'packetization-mode=0', null],

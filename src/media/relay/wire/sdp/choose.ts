@@ -1,5 +1,5 @@
-import type { RtpCodec, RtpVideoCodec } from '../../../codecs/codecs.ts'
-import { type Flow, formatProblem, modeOf, codecNameOf } from './format.ts'
+import type { RtpCodec, VideoCodec } from '../../../codecs/codecs.ts'
+import { type Flow, formatProblem, HEVC_MAIN_10, hevcProfileIdOf, modeOf, codecNameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** Which of the offered codecs an m-line is answered with. */
@@ -13,8 +13,8 @@ export interface ChosenCodec {
 /** A track that a viewer shall receive. */
 export interface WantedTrack {
   readonly codec: RtpCodec
-  /** H.264: `profile-level-id` of what is sent, 6 hex digits; null when it is not known. */
-  readonly profileLevelId: string | null
+  /** Of what is sent. H.264: `profile-level-id`, 6 hex digits; HEVC: `profile-id`; null when it is not known. */
+  readonly profile: string | null
 }
 
 /** The tracks that a stream has for viewers. */
@@ -25,14 +25,15 @@ export interface WantedTracks {
 
 /**
  * For what a publisher will send: `wanted`, or the first known of the offer. H.264 is taken in packetization mode 1 if that
- * is offered, and in constrained baseline before other profiles, because every viewer decodes it; Opus before G.711.
+ * is offered, and in constrained baseline before other profiles, because every viewer decodes it; Opus before G.711; HEVC
+ * last, because few browsers have it.
  */
-export function chooseForPublisher(media: OfferedMedia, wanted: RtpVideoCodec | null): ChosenCodec | null {
+export function chooseForPublisher(media: OfferedMedia, wanted: VideoCodec | null): ChosenCodec | null {
   if (!media.isOpen || !isSending(media)) return null
   const usable = served(media, 'publish').filter(
     ({ name }) => media.kind === 'audio' || wanted === null || name === wanted,
   )
-  const chosen = usable.find(({ name }) => name === 'opus') ?? usable[0]
+  const chosen = usable.find(({ name }) => name === 'opus') ?? usable.find(({ name }) => name !== 'hevc') ?? usable[0]
   if (chosen?.name !== 'h264') return chosen ?? null
   const rank = ({ codec }: ChosenCodec): number =>
     2 * modeRank(codec) + (profileOf(profileLevelId(codec)) === CONSTRAINED_BASELINE ? 0 : 1)
@@ -48,13 +49,18 @@ export const isReceiving = ({ direction }: OfferedMedia): boolean =>
 export function chooseForViewer(media: OfferedMedia, wanted: WantedTrack): ChosenCodec | null {
   if (!media.isOpen || !isReceiving(media)) return null
   const usable = served(media, 'view').filter(({ name }) => name === wanted.codec)
+  if (wanted.codec === 'hevc') return usable.find(({ codec }) => decodesHevc(codec, wanted.profile)) ?? null
   if (wanted.codec !== 'h264') return usable[0] ?? null
-  const sent = wanted.profileLevelId === null ? null : profileOf(wanted.profileLevelId)
+  const sent = wanted.profile === null ? null : profileOf(wanted.profile)
   // A decoder without a matching profile usually still decodes the stream, which is better than no video.
   const rank = ({ codec }: ChosenCodec): number =>
     2 * (sent === null ? 0 : suits(profileOf(profileLevelId(codec)), sent)) + modeRank(codec)
   return usable.toSorted((a, b) => rank(a) - rank(b))[0] ?? null
 }
+
+/** A decoder of main 10 has main as well; one of main shows nothing of main 10. */
+const decodesHevc = (codec: OfferedCodec, sent: string | null): boolean =>
+  sent === null || [sent, HEVC_MAIN_10].includes(hevcProfileIdOf(codec))
 
 /** What a viewer's line of a medium that the stream does not have is accepted with; null for every other line. */
 export function chooseIdle(media: OfferedMedia, { video, audio }: WantedTracks): ChosenCodec | null {

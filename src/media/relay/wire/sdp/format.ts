@@ -4,15 +4,13 @@ import {
   type RtpAudioFormat,
   rtpAudioFormat,
   type RtpCodec,
-  RTP_VIDEO_CODECS,
+  rtpVideoCodec,
 } from '../../../codecs/codecs.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
-/** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
-export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): RtpCodec | null => {
-  const known: readonly RtpCodec[] = kind === 'audio' ? RTP_AUDIO_CODECS : RTP_VIDEO_CODECS
-  return known.find((codec) => codec === name) ?? null
-}
+/** The codec by the name that SDP gives it, in lower case; `av1x` was AV1 before it was registered and is another format. */
+export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): RtpCodec | null =>
+  (kind === 'audio' ? RTP_AUDIO_CODECS.find((codec) => codec === name) : rtpVideoCodec(name)) ?? null
 
 /** The direction of the media: from a publisher to us, or from us to a viewer. */
 export type Flow = 'publish' | 'view'
@@ -25,7 +23,7 @@ export interface SdpFormatProblem {
 
 /**
  * Why a codec that we know is not served in the format that is offered; null when it is served. VP9 only in profile 0, AV1
- * only in profile main.
+ * only in profile main, HEVC in main and main 10.
  */
 export function formatProblem(codec: OfferedCodec, name: RtpCodec, flow: Flow): SdpFormatProblem | null {
   const { clockRate, channels, fmtp } = codec
@@ -34,6 +32,7 @@ export function formatProblem(codec: OfferedCodec, name: RtpCodec, flow: Flow): 
   if (name === 'h264') return modeProblem(codec, flow)
   if (name === 'vp9') return parameterProblem('profile-id', fmtp.get('profile-id') ?? '0', ['0'])
   if (name === 'av1') return parameterProblem('profile', fmtp.get('profile') ?? '0', ['0'])
+  if (name === 'hevc') return hevcProblem(codec)
   return null
 }
 
@@ -53,6 +52,17 @@ export const modeOf = ({ fmtp }: OfferedCodec): string | null => fmtp.get('packe
  */
 const modeProblem = (codec: OfferedCodec, flow: Flow): SdpFormatProblem | null =>
   parameterProblem('packetization-mode', modeOf(codec) ?? '1', flow === 'publish' ? ['1', '0'] : ['1'])
+
+/** `profile-id` of HEVC: 1 is main, 2 main 10 (RFC 7798 section 7.1). */
+export const hevcProfileIdOf = ({ fmtp }: OfferedCodec): string => fmtp.get('profile-id') ?? HEVC_MAIN
+const HEVC_MAIN = '1'
+export const HEVC_MAIN_10 = '2'
+
+/** One stream of RTP, whose units come in decoding order: packets have no numbers for another one. */
+const hevcProblem = (codec: OfferedCodec): SdpFormatProblem | null =>
+  parameterProblem('profile-id', hevcProfileIdOf(codec), [HEVC_MAIN, HEVC_MAIN_10]) ??
+  parameterProblem('tx-mode', codec.fmtp.get('tx-mode') ?? 'SRST', ['SRST']) ??
+  parameterProblem('sprop-max-don-diff', codec.fmtp.get('sprop-max-don-diff') ?? '0', ['0'])
 
 /** Longer values are cut: they are repeated to the sender of the offer. */
 const MAX_SHOWN = 20

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../../../base/result.ts'
-import type { RtpVideoCodec } from '../../../codecs/codecs.ts'
+import type { VideoCodec } from '../../../codecs/codecs.ts'
 import {
   type ChosenCodec,
   chooseForPublisher,
@@ -23,7 +23,7 @@ export type SdpPlan = readonly (ChosenCodec | null)[]
  */
 export function planPublish(
   offer: SdpOffer,
-  wanted: RtpVideoCodec | null,
+  wanted: VideoCodec | null,
   without: 'audio' | 'video' | null = null,
 ): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => (media.kind === without ? null : chooseForPublisher(media, wanted)))

@@ -3,21 +3,22 @@ import {
   CODECS,
   RTP_AUDIO_CODECS,
   type RtpCodec,
-  RTP_VIDEO_CODECS,
-  type RtpVideoCodec,
+  VIDEO_CODECS,
+  type VideoCodec,
+  WATCHED_BY,
 } from '../../../codecs/codecs.ts'
 import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
-import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf } from './format.ts'
+import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf, HEVC_MAIN_10 } from './format.ts'
 import type { OfferedMedia } from './media.ts'
 import type { SdpOffer } from './offer.ts'
 
 type Kind = 'video' | 'audio'
 
 const titlesOf = (codecs: readonly RtpCodec[]): string => alternatives(codecs.map((codec) => CODECS[codec].title))
-const SERVED: Readonly<Record<Kind, string>> = { video: titlesOf(RTP_VIDEO_CODECS), audio: titlesOf(RTP_AUDIO_CODECS) }
+const SERVED: Readonly<Record<Kind, string>> = { video: titlesOf(VIDEO_CODECS), audio: titlesOf(RTP_AUDIO_CODECS) }
 
 /** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
-export function publishProblem(offer: SdpOffer, wanted: RtpVideoCodec | null, kind: Kind): string {
+export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null, kind: Kind): string {
   const sends = offer.media.filter((media) => media.kind !== 'other' && isSending(media))
   if (sends.length === 0) return 'The offer sends nothing: no audio or video of it is sendonly or sendrecv.'
   const open = sends.filter(({ isOpen }) => isOpen)
@@ -43,7 +44,7 @@ function namesOf(open: readonly OfferedMedia[], kind: Kind): string {
 
 const CLOSED = 'its audio and video are switched off (port 0) or outside of its BUNDLE group'
 
-function notPublished(open: readonly OfferedMedia[], wanted: RtpVideoCodec): string {
+function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string {
   const wrong = wrongFormat(open, 'video', 'publish', wanted)
   return `The offer ${wrong === null ? `does not send ${CODECS[wanted].title} video` : `sends ${wrong}`}.`
 }
@@ -62,11 +63,16 @@ export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, res
 
 function notWatched(open: readonly OfferedMedia[], kind: Kind, track: WantedTrack | null): string {
   if (track === null) return ''
-  const has = `The stream's ${kind} is ${CODECS[track.codec].title}`
+  const has = `The stream's ${kind} is ${titleOf(track)}`
   if (open.every((media) => media.kind !== kind)) return `${has}, and the offer does not ask for ${kind}.`
   const wrong = wrongFormat(open, kind, 'view', track.codec)
-  return wrong === null ? `${has}, which the offer does not receive.` : `${has}; the offer receives ${wrong}.`
+  const missing = wrong === null ? `${has}, which the offer does not receive.` : `${has}; the offer receives ${wrong}.`
+  const browsers = WATCHED_BY[track.codec]
+  return browsers === undefined ? missing : `${missing} Browsers that do: ${browsers}.`
 }
+
+const titleOf = ({ codec, profile }: WantedTrack): string =>
+  `${CODECS[codec].title}${codec === 'hevc' && profile === HEVC_MAIN_10 ? ' with 10 bits' : ''}`
 
 /** The first codec, of this name or any that we know, that is offered in a format that is not served. */
 function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name: RtpCodec | null): string | null {
