@@ -12,6 +12,7 @@ import { Sealer } from '../base/sealer.ts'
 import { SegmentMemory } from '../base/segmentMemory.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
+import { AudienceNow } from '../services/audienceNow.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
@@ -130,7 +131,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     probeSlate: slateProbeOf(config, clock, log),
     ...factsOfCountries(countries),
     sessions,
-    ...metersOf(clock, sessions),
+    ...metersOf(clock, sessions, viewerSeed(key)),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
     ...derivationsOf(keys),
@@ -182,13 +183,15 @@ const factsOfCountries = (countries: CountryLookup): Pick<Context, 'countryOf' |
 const metersOf = (
   clock: Clock,
   sessions: SessionRegistry,
+  seed: number,
 ): Pick<
   Context,
-  'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'restreamUsage' | 'mediaProcesses' | 'runStarts'
+  'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'audience' | 'restreamUsage' | 'mediaProcesses' | 'runStarts'
 > => ({
   streamMeter: new StreamMeter({ clock, sessions }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
+  audience: new AudienceNow(clock, seed),
   restreamUsage: new RestreamUsage(clock),
   mediaProcesses: new MediaProcesses(clock),
   runStarts: new Starts(),
@@ -300,6 +303,9 @@ function srtPassphrasesWith([sealing, ...others]: Keyring): Context['srtPassphra
   const [shown, opening] = [passphraseWith(sealing), others.map(passphraseWith)]
   return (value) => [shown(value), ...opening.map((passphrase) => passphrase(value))]
 }
+
+/** What hashes of viewers begin with: without the key of the installation, no address can be tried. */
+const viewerSeed = (key: Buffer): number => hmacSha256(derivedKey(key, 'sluice viewers'), '').readUInt32BE()
 
 /** Shows servers that a request is from `sluice doctor` of their installation. */
 export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doctor')

@@ -18,6 +18,7 @@ import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
 import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
+import type { AudienceNow } from '../services/audienceNow.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
@@ -94,6 +95,8 @@ export interface SessionContext extends AccessContext {
   readonly latestThumbnails: LatestThumbnails
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
+  /** Who watches at all nodes. */
+  readonly audience: AudienceNow
   /** What the targets of this node's feeds use. */
   readonly restreamUsage: RestreamUsage
   /** What became of the media processes of this node. */

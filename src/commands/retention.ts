@@ -40,6 +40,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
     [keep.sessionDays, (tx, beforeMs) => tx.sessions.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.usage.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.restreamHours.prune(beforeMs, BATCH)],
+    [keep.usageDays, (tx, beforeMs) => tx.audience.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.served.prune(beforeMs, BATCH)],
     [keep.runDays, (tx, beforeMs) => tx.runs.prune(beforeMs, BATCH)],
     [keep.runDays, (tx, beforeMs) => tx.schedulers.pruneSkips(beforeMs, BATCH)],

@@ -1,4 +1,5 @@
 import type { Context } from '../commands/context.ts'
+import { writeAudience } from '../commands/audience/writeHours.ts'
 import type { ServingNode } from '../commands/nodes/servingNode.ts'
 import { endStalePreviews } from '../commands/sessions/previews.ts'
 import { endExpired } from '../commands/sessions/revoke.ts'
@@ -14,6 +15,7 @@ const MEASURE_MS = 2_000
 const REPORT_MS = 5_000
 const MINUTES_MS = 10_000
 const FACTS_MS = 10_000
+const AUDIENCE_MS = 60_000
 
 export interface SessionJobOptions {
   flushMs: number
@@ -37,6 +39,7 @@ export const sessionJobs = (
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
   { name: 'write usage of restreams', everyMs: REPORT_MS, run: () => ctx.restreamUsage.write(ctx.store) },
+  { name: 'write the audience of past hours', everyMs: AUDIENCE_MS, run: () => writeAudience(ctx) },
   { name: 'report the load of this node', everyMs: FACTS_MS, run: () => node.report() },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {

@@ -90,7 +90,7 @@ export interface ActiveSession {
   bytes: Bytes
   /** The time of its admission, `session.startedAtMs`, in monotonic milliseconds. */
   readonly admittedAtMs: number
-  /** Arrival of this publisher's last media, monotonic milliseconds; null before the first, and for viewers. */
+  /** When the last media came from a publisher, or went to a viewer, monotonic milliseconds; null before the first. */
   mediaAtMs: number | null
   /** Null for viewers. */
   readonly media: PublishedMedia | null

@@ -6,6 +6,7 @@ import { MinuteReadVerbs } from './tables/accountMinutes.ts'
 import { AccountReadVerbs } from './tables/accounts.ts'
 import { AcmeReadVerbs } from './tables/acme.ts'
 import { AttentionReadVerbs } from './tables/attention.ts'
+import { AudienceReadVerbs } from './tables/audience.ts'
 import { AuditReadVerbs } from './tables/audit.ts'
 import { BindingReadVerbs } from './tables/bindings.ts'
 import { ChannelEventReadVerbs } from './tables/channelEvents.ts'
@@ -50,6 +51,7 @@ export const readsOf = nounsOf<Reads>({
   accounts: AccountReadVerbs,
   acme: AcmeReadVerbs,
   attention: AttentionReadVerbs,
+  audience: AudienceReadVerbs,
   audit: AuditReadVerbs,
   bindings: BindingReadVerbs,
   channelEvents: ChannelEventReadVerbs,

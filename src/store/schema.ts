@@ -196,6 +196,9 @@ const TABLES = {
     country: TEXT_OR_NULL,
     priority: NUMBER_OR_NULL,
     spare: FLAG,
+    /** Families of the viewer's program, without its `User-Agent`. */
+    device: TEXT_OR_NULL,
+    browser: TEXT_OR_NULL,
     node: TEXT,
     feed_id: TEXT_OR_NULL,
     started_at_ms: NUMBER,
@@ -266,6 +269,21 @@ const TABLES = {
     live_ms: NUMBER,
     bytes_in: NUMBER,
     bytes_out: NUMBER,
+  },
+  /** By stream and hour, or UTC day. Empty stream: all of the account. */
+  audience: {
+    account_id: TEXT,
+    span: TEXT as 'hour' | 'day',
+    stream_name: TEXT,
+    at_ms: NUMBER,
+    views: NUMBER,
+    watch_ms: NUMBER,
+    /** At once. */
+    most: NUMBER,
+    /** A sketch of who they were, from which they can be counted and not be read. */
+    viewers: TEXT,
+    /** JSON: the same by protocol, country, site, device and browser. */
+    parts: TEXT,
   },
   /** How far each log of a cache is counted. */
   cache_logs: { id: TEXT, position: NUMBER, counted_at_ms: NUMBER },

@@ -2,6 +2,7 @@ import type { ActorIdentity } from '../core/actor.ts'
 import type { SealedKind } from '../core/sealed.ts'
 import type { AcmeReads, AcmeTx } from './acme.ts'
 import type { AttentionReads } from './attention.ts'
+import type { AudienceReads, AudienceTx } from './audience.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   CacheLogTx,
@@ -42,6 +43,7 @@ export type {
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
 export type { AcmeRenewal } from './acme.ts'
+export type { AudienceQuery } from './audience.ts'
 export type {
   BoundAddress,
   RestreamHour,
@@ -289,6 +291,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounRea
   viewing: ViewingReads
   recordings: RecordingReads
   usage: UsageReads
+  audience: AudienceReads
   minutes: MinuteReads
   deliveries: DeliveryReads
   reloads: {
@@ -381,6 +384,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx
+  audience: AudienceTx
   cacheLogs: CacheLogTx
   minutes: MinuteTx
   deliveries: DeliveryTx

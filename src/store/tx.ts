@@ -5,6 +5,7 @@ import { AccessLogTxVerbs } from './tables/accessLog.ts'
 import { MinuteTxVerbs } from './tables/accountMinutes.ts'
 import { AccountTxVerbs } from './tables/accounts.ts'
 import { AcmeTxVerbs } from './tables/acme.ts'
+import { AudienceTxVerbs } from './tables/audience.ts'
 import { AuditTxVerbs } from './tables/audit.ts'
 import { BindingTxVerbs } from './tables/bindings.ts'
 import { CacheLogTxVerbs } from './tables/cacheLogs.ts'
@@ -51,6 +52,7 @@ export const txOf = nounsOf<Tx>({
   accessLog: AccessLogTxVerbs,
   accounts: AccountTxVerbs,
   acme: AcmeTxVerbs,
+  audience: AudienceTxVerbs,
   audit: AuditTxVerbs,
   bindings: BindingTxVerbs,
   cacheLogs: CacheLogTxVerbs,

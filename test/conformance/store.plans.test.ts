@@ -11,6 +11,7 @@ import { readsOf } from '../../src/store/reads.ts'
 import type { Reads, Tx } from '../../src/store/store.ts'
 import { changesSinceSeq, changesSinceXid } from '../../src/store/tables/changes.ts'
 import { txOf } from '../../src/store/tx.ts'
+import { audienceCases, audienceRows } from './store.plansAudience.ts'
 import { quiet } from './store.samples.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 
@@ -18,11 +19,11 @@ import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 const ROWS = 20_000
 /** The most rows of a table that one statement may read; each asks for at most a hundred. */
 const READ_MAX = 1000
-const accountId = 'abc123'
-const NOW = 1_760_000_000_000
+const [accountId, NOW] = ['abc123', 1_760_000_000_000]
 const [FEW, MANY] = ['i % 100 = 0', 'i % 100 > 0']
 
-const of = { account_id: `'${accountId}'`, stream_name: `'show-' || i % 500` }
+const of = { account_id: `'${accountId}'`, stream_name: `'show-' || (i % 500)` }
+const hourly = { ...of, hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000` }
 const ended = `case when ${FEW} then null else ${NOW} + i end`
 
 /** SQL of the columns of row `i`, which both dialects have. */
@@ -51,10 +52,10 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...of,
     token_id: 'i % 1000',
     address: `'192.0.2.1'`,
-    node: `'n-' || i % 4`,
+    node: `'n-' || (i % 4)`,
     started_at_ms: `${NOW} + i`,
     ended_at_ms: ended,
-    ...columns('spare bytes_in bytes_out cache_bytes', '0'),
+    ...columns('bytes_in bytes_out cache_bytes spare', '1'),
   },
   feeds: {
     id: `'f-' || i`,
@@ -63,7 +64,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     source: `'source-' || i`,
     token_id: 'i',
     secured: '0',
-    node: `'n-' || i % 4`,
+    node: `'n-' || (i % 4)`,
     started_at_ms: `${NOW} + i`,
     ended_at_ms: ended,
     ...columns('most_viewers bytes_out', '0'),
@@ -97,7 +98,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     action: `'view'`,
     protocol: `'whep'`,
     token_id: 'i % 1000',
-    address: `'192.0.2.' || i % 200`,
+    address: `'192.0.2.' || (i % 200)`,
     allowed: `case when ${FEW} then 0 else 1 end`,
     message: `'yes'`,
     count: '1',
@@ -111,16 +112,15 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     subject: 'i',
   },
   usage_hourly: {
-    ...of,
-    hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000`,
+    ...hourly,
     protocol: `'whep'`,
     token_id: 'i',
     ...columns('tracking_id country', `''`),
     ...columns('bytes_in bytes_out cache_bytes', '1'),
   },
+  audience: audienceRows(of, NOW),
   restream_hourly: {
-    ...of,
-    hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000`,
+    ...hourly,
     feed_id: `'feed-' || i`,
     ...columns('live_ms bytes_in bytes_out', '1'),
   },
@@ -136,8 +136,8 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   runs: {
     id: `'run-' || i`,
     account_id: `'${accountId}'`,
-    channel_id: `'ch-' || i % 500`,
-    engine_id: `'en-' || i % 1000`,
+    channel_id: `'ch-' || (i % 500)`,
+    engine_id: `'en-' || (i % 1000)`,
     config: `'{}'`,
     start_type: `'user'`,
     start_id: `'1'`,
@@ -153,8 +153,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     state: `'completed'`,
     started_at_ms: `${NOW} + i`,
     tracks: `'[]'`,
-    host_key: `'here'`,
-    node: `'n'`,
+    ...columns('host_key node', `'n'`),
   },
 }
 
@@ -230,6 +229,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
       }),
     'stream_name=?',
   ],
+  ...audienceCases({ accountId, nowMs: NOW }),
   // Retention finds nothing old most of the time.
   ['old decisions', ({ tx }) => tx.accessLog.prune(NOW, 100)],
   ['old changes in the audit log', ({ tx }) => tx.audit.prune(NOW, 100)],

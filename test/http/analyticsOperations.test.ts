@@ -129,6 +129,12 @@ describe('CSV', () => {
     }
   })
 
+  it('is there for the audience', async () => {
+    const { headers, text } = await csv(`audience?${DATES}&by=country`)
+    expect(headers.get('content-disposition')).toBe('attachment; filename="audience.csv"')
+    expect(text).toBe('part,value,views,viewers,watchSeconds,mostAtOnce\r\ntotal,,0,0,0,0\r\nbefore,,0,0,0,0\r\n')
+  })
+
   it('is for those who ask for it, and a refusal stays JSON', async () => {
     for (const accept of ['*/*', 'application/json', 'text/csv, application/json', 'text/html'])
       expect((await csv(`account/total?${DATES}`, accept)).json.status).toBe('success')

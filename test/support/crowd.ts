@@ -12,8 +12,14 @@ const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, or
  * Viewers of an open stream, in the store and in memory as `admitViewer` leaves them, but without a transaction for
  * each.
  */
-export async function crowd(ctx: Context, accountId: string, streamName: string, count: number): Promise<Session[]> {
-  const entries = Array.from({ length: count }, () => entryOf(ctx, accountId, streamName))
+export async function crowd(
+  ctx: Context,
+  accountId: string,
+  streamName: string,
+  count: number,
+  more: Partial<Session> = {},
+): Promise<Session[]> {
+  const entries = Array.from({ length: count }, () => entryOf(ctx, accountId, streamName, more))
   await ctx.store.transaction(async (tx) => {
     for (const { session } of entries) await tx.sessions.insert(session, ctx.sessions.node)
     if (entries[0]) await tx.viewing.begin(entries[0].session)
@@ -22,7 +28,7 @@ export async function crowd(ctx: Context, accountId: string, streamName: string,
   return entries.map(({ session }) => session)
 }
 
-function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSession {
+function entryOf(ctx: Context, accountId: string, streamName: string, more: Partial<Session>): ActiveSession {
   if (!address) throw new Error('no address')
   const [action, protocol] = ['view', 'whep'] as const
   const session: Session = {
@@ -34,6 +40,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     streamName,
     address: address.text,
     startedAtMs: ctx.clock.now(),
+    ...more,
   }
   return {
     session,
@@ -53,7 +60,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
     tokenVersion: null,
     endsAtMs: null,
     slot: { connected: () => undefined, release: () => undefined },
-    admittedAtMs: performance.now(),
+    admittedAtMs: ctx.clock.monotonic(),
     mediaAtMs: null,
     media: null,
     bytes: { bytesIn: 0, bytesOut: 0 },

@@ -1,4 +1,5 @@
 import { timeOrderedId } from '../../base/ids.ts'
+import { familiesOf } from '../../core/audience/families.ts'
 import { REFUSALS, SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
@@ -39,6 +40,8 @@ export interface SessionRequest {
   readonly isHandedOver?: boolean
   /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
   readonly isAnywhere?: boolean
+  /** The `User-Agent` of a viewer, of which only the families are kept. */
+  readonly userAgent?: string | undefined
   /** 22 characters that sort by time, if the edge has already chosen an id; else one is generated. */
   readonly sessionId?: string
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
@@ -280,6 +283,7 @@ function entryOf(
     address: request.address.text,
     origin: request.origin?.slice(0, 255) ?? null,
     country: request.country,
+    client: request.action === 'view' ? familiesOf(sessionRequest.userAgent) : null,
     startedAtMs,
   }
   return {

@@ -36,7 +36,8 @@ const isOf =
     feed.sessionId === sessionId
 
 /**
- * When a session ends that is over now. If a publisher's media had stopped before, the session ended with its media.
+ * When a session ends that is over now. If its media had stopped before, the session ended with its media: a player over HLS
+ * says no goodbye.
  */
 export function endedAtMs(entry: ActiveSession, clock: Clock): number {
   const [nowMs, { mediaAtMs }] = [clock.monotonic(), entry]

@@ -32,7 +32,8 @@ export function countBytes(
     entry.media.countedAtMs = ctx.clock.monotonic()
     entry.media.frames = Math.max(entry.media.frames, frames)
   }
-  if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn)
+  const isPublisher = entry.session.action === 'publish'
+  if (isPublisher ? now.bytesIn > bytes.bytesIn : now.bytesOut > bytes.bytesOut)
     entry.mediaAtMs = ctx.clock.monotonic() - silentMs
   entry.bytes = now
 }

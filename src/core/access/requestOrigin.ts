@@ -6,6 +6,8 @@ export interface RequestOrigin {
   readonly address: Address
   /** The `Origin` header as sent; null when there was none. */
   readonly origin: string | null
+  /** As sent; no rule reads it. */
+  readonly userAgent?: string | undefined
 }
 
 /**

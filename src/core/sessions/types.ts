@@ -1,3 +1,4 @@
+import type { ClientFamilies } from '../audience/families.ts'
 import type { Protocol } from '../access/protocols.ts'
 import type { Action } from '../access/types.ts'
 
@@ -23,6 +24,8 @@ export interface Session {
   readonly address: string
   readonly origin: string | null
   readonly country: string | null
+  /** The program of a viewer; null or absent: it did not identify itself. */
+  readonly client?: ClientFamilies | null
   readonly startedAtMs: number
 }
 

@@ -44,6 +44,9 @@ function valueOf(row: UsageRow, name: UsageDimension, resolution: UsageQuestion[
   return row[name] ?? ''
 }
 
+/** A line of CSV, without its end. */
+export const csvLine = (texts: readonly string[]): string => texts.map(cell).join()
+
 /** Quoted, so that no name can end its cell. */
 function cell(text: string): string {
   if (/^[\w:.-]*$/.test(text) && !text.startsWith('-')) return text

@@ -13,7 +13,8 @@ async function sessions(make: Maker): Promise<void> {
     'sessions',
     `id text key, action text, protocol text, account_id text, stream_name text, source_id text null,
     token_id big null, jti text null, tracking_id text null, address text, origin text null, country text null,
-    priority big null, spare flag, node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
+    device text null, browser text null, priority big null, spare flag,
+    node text, feed_id text null, started_at_ms big, ended_at_ms big null, end_reason text null, kick text null,
     bytes_in big, bytes_out big, cache_bytes big`,
   )
   const open = 'ended_at_ms is null'
@@ -79,8 +80,25 @@ async function usage(make: Maker): Promise<void> {
     ['account_id', 'minute_ms', 'node'],
   )
   await make.index('account_minutes_old', 'account_minutes', ['minute_ms'])
+  await audience(make)
   await make.table('cache_logs', 'id text key, position big, counted_at_ms big')
   await make.index('cache_logs_counted', 'cache_logs', ['counted_at_ms'])
+}
+
+/** By stream and hour, or UTC day. The row without a stream is that of the account. */
+async function audience(make: Maker): Promise<void> {
+  await make.table(
+    'audience',
+    `account_id text, span text, stream_name text, at_ms big, views big, watch_ms big, most big, viewers text, parts text`,
+    ['account_id', 'span', 'stream_name', 'at_ms'],
+  )
+  await make.index('audience_time', 'audience', ['account_id', 'span', 'at_ms'])
+  await make.index('audience_old', 'audience', ['at_ms'])
+  await make.sizes('audience', {
+    audience: '1000000 1000000 500000 5000 1',
+    audience_time: '1000000 1000000 500000 100',
+    audience_old: '1000000 100',
+  })
 }
 
 /** Their media are files outside the database. */

@@ -157,7 +157,7 @@ async function journals(make: Maker): Promise<void> {
   await make.index('audit_actor', 'audit', ['account_id', 'actor', ...newest])
   await make.index('audit_action', 'audit', ['account_id', 'action', ...newest])
   await make.table('meta', 'key text key, value big')
-  await make.insertMeta('changes_floor', 'ping')
+  await make.insertMeta('changes_floor', 'ping', 'audience_from')
   await make.table('provisioned', 'account_id text, kind text, name text, resource_id text', [
     'account_id',
     'kind',

@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import { databaseTime } from './now.ts'
 
-export const META = { changesFloor: 'changes_floor', ping: 'ping', start: 'start' } as const
+export const META = {
+  audienceFrom: 'audience_from',
+  changesFloor: 'changes_floor',
+  ping: 'ping',
+  start: 'start',
+} as const
 
 const renewNode = statement((db) => db.updateTable('meta').set({ value: sql`value + 1` }).where('key', '=', META.ping))
 

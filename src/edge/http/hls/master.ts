@@ -40,7 +40,7 @@ export async function sendMaster(
   const { attempt } = handover.received(request, attemptOf(request, parts.peerOf, target))
   const allowed = await mayView(ctx, attempt, { sourceId })
   if (!allowed.ok) return refuseHls(reply, handover.refusalOf(allowed, request, attempt))
-  const asked = { ...attempt, accountId, sourceId }
+  const asked = { ...attempt, accountId, sourceId, userAgent: request.headers['user-agent'] }
   const viewer = newViewer(parts, asked)
   viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer), false)
   const master =

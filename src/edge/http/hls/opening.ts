@@ -15,8 +15,8 @@ import { LEAVING, NOT_THERE } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import { HlsViewer, type StreamSource } from './viewers.ts'
 
-/** Far longer than any real origin. */
-const ORIGIN_MAX = 1024
+/** Far longer than any real origin or `User-Agent`. */
+const HEADER_MAX = 1024
 /** Of a presented token that a ticket can hold; self-signed tokens have a few hundred characters. */
 const PRESENTED_MAX = 2048
 /** Account, stream, source and presented token. */
@@ -27,7 +27,7 @@ const SEALED_AS = 'hls:ticket'
 export const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
 const EXPIRED: HttpRefusal = { status: 401, text: REFUSALS.token_expired.text }
 
-type Attempt = Omit<AccessAttempt, 'accountId'> & StreamSource
+type Attempt = Omit<AccessAttempt, 'accountId'> & StreamSource & Pick<RequestOrigin, 'userAgent'>
 type TicketRequest = StreamSource & Pick<Attempt, 'presented'>
 
 /** A viewer who has no session yet: one that gets a master playlist. */
@@ -95,7 +95,9 @@ const newSessionId = ({ ctx }: HlsParts): string => timeOrderedId(ctx.clock.now(
 function waiting(parts: HlsParts, ticketId: string, sessionId: string, attempt: Attempt): HlsViewer {
   const viewer = new HlsViewer({ ticketId, sessionId, target: attempt })
   // A header may be long, and thousands of viewers may wait.
-  const bounded = { ...attempt, origin: attempt.origin?.slice(0, ORIGIN_MAX) ?? null }
+  const { origin, userAgent } = attempt
+  const short = (header: string | null | undefined) => header?.slice(0, HEADER_MAX)
+  const bounded = { ...attempt, origin: short(origin) ?? null, userAgent: short(userAgent) }
   viewer.opensWith((address) => openSession(parts, viewer, { ...bounded, address }))
   parts.viewers.wait(viewer, addressKey(attempt.address))
   return viewer
@@ -107,6 +109,7 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   const { sessionId } = viewer
   const admitted = await admitViewerAnywhere(ctx, attempt, {
     sourceId: attempt.sourceId,
+    userAgent: attempt.userAgent,
     sessionId,
     cut: async ({ accountId }, reason) => {
       viewers.end(viewer, whyEnded(reason))

@@ -74,6 +74,7 @@ export interface HlsRoute {
 export const requestOriginOf = ({ peerOf }: HlsParts, { socket, headers }: ViewerRequest): RequestOrigin => ({
   address: peerOf(socket.remoteAddress, headers),
   origin: headers.origin ?? null,
+  userAgent: headers['user-agent'],
 })
 
 /** The playlists and pieces of a stream. What follows the ticket is the same for all viewers. */

@@ -1,5 +1,5 @@
 import { Type, type TObject, type TSchema } from 'typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { analyse, analyseAsCsv, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
 import { listTrackingIds } from '../../../commands/usage/trackingIds.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
@@ -10,6 +10,8 @@ import { SERIES_METRICS, SERIES_RANGES } from '../../../core/streams/seriesQuery
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
+import { audienceRoutes } from './audienceRoutes.ts'
+import { wantsCsv } from './csv.ts'
 
 type AnyQuery = { Querystring: Record<string, unknown> }
 
@@ -53,11 +55,7 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
     }),
     async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
   )
-}
-
-/** Only a client that names CSV and not JSON gets it. */
-function wantsCsv({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return /\btext\/csv\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
+  audienceRoutes(app, ctx)
 }
 
 const SeriesQuery = Type.Object({

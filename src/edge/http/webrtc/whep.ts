@@ -15,7 +15,13 @@ export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): Si
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
       const target = { action: 'view', protocol: 'whep', accountId, streamName } as const
       const { attempt, isHandedOver } = handover.received(request, attemptOf(request, peerOf, target))
-      const admitted = await admitViewer(ctx, attempt, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
+      const userAgent = request.headers['user-agent']
+      const admitted = await admitViewer(ctx, attempt, {
+        sourceId,
+        isHandedOver,
+        userAgent,
+        cut: ({ id }) => engine.end(id),
+      })
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>

@@ -1,0 +1,51 @@
+import { measureHour } from '../../core/audience/measure.ts'
+import { type AudienceSlot, DAY_MS, fromRow, HOUR_MS, toDays, toRow } from '../../core/audience/slots.ts'
+import type { Tx } from '../../store/store.ts'
+import type { SessionContext } from '../context.ts'
+
+/** After this time the sessions of the hour have ended in the store, also those of a node that died in it. */
+const SETTLED_MS = 120_000
+/** After a long stop there are more hours, which later runs write. */
+const HOURS_AT_ONCE = 48
+
+type AudienceContext = Pick<SessionContext, 'store' | 'clock' | 'audience'>
+
+/**
+ * Writes the audience of the hours that are over. Everything is measured again from the sessions and written once, with the
+ * mark how far this is, so neither a crash nor a second node can count anything twice. Call it every minute.
+ */
+export async function writeAudience(ctx: AudienceContext): Promise<void> {
+  for (let n = 0; n < HOURS_AT_ONCE; n++) if (!(await writeHour(ctx))) return
+}
+
+/** False: no hour is over, or another node writes it. */
+async function writeHour(ctx: AudienceContext): Promise<boolean> {
+  const { store, clock, audience } = ctx
+  const written = await store.read.audience.nextHour()
+  const hourMs = written === 0 ? await firstHour(ctx) : written
+  const untilMs = hourMs + HOUR_MS
+  if (untilMs + SETTLED_MS > clock.now()) return false
+  const sessions = await store.read.audience.sessions({ fromMs: hourMs, untilMs }, audience.seed)
+  const hours = measureHour(sessions, hourMs)
+  return store.transaction(async (tx) => {
+    if (!(await tx.audience.advance(written, untilMs))) return false
+    await tx.audience.put(hours.map(toRow))
+    await addToDay(tx, hours, hourMs - (hourMs % DAY_MS))
+    return true
+  })
+}
+
+async function firstHour({ store, clock }: AudienceContext): Promise<number> {
+  const atMs = (await store.read.audience.firstSession()) ?? clock.now()
+  return atMs - (atMs % HOUR_MS)
+}
+
+async function addToDay(tx: Tx, hours: readonly AudienceSlot[], dayMs: number): Promise<void> {
+  if (hours.length === 0) return
+  const before = (await tx.audience.day(dayMs)).map(fromRow)
+  const days = toDays([...before, ...hours])
+  const changed = new Set(hours.map(({ accountId, streamName }) => JSON.stringify([accountId, streamName])))
+  await tx.audience.put(
+    days.filter(({ accountId, streamName }) => changed.has(JSON.stringify([accountId, streamName]))).map(toRow),
+  )
+}

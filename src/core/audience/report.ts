@@ -1,0 +1,127 @@
+import { csvLine } from '../usage/csv.ts'
+import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, type AudienceSpan, UNKNOWN_VALUES } from './query.ts'
+import { addFigures, type AudienceSlot, DAY_MS, entryOf, type Figures, noFigures } from './slots.ts'
+
+/** The most values of a division that a report shows. */
+const VALUES_MAX = 100
+
+/** Figures as clients read them. */
+export interface AudienceFigures {
+  readonly views: number
+  readonly viewers: number
+  readonly watchSeconds: number
+  readonly mostAtOnce: number
+}
+
+export interface AudienceReport {
+  readonly from: string
+  readonly until: string
+  readonly total: AudienceFigures
+  readonly before: AudienceFigures & { readonly from: string; readonly until: string }
+  /** Absent: no resolution was asked for. */
+  readonly series?: readonly (AudienceFigures & { readonly time: string })[]
+  readonly by: Partial<Record<AudienceBy, readonly (AudienceFigures & { readonly value: string })[]>>
+}
+
+/** What a report is made of. */
+export interface AudienceMaterial {
+  /** Of the span and of the one before: of the stream, or of the whole account. Hours and days that do not overlap. */
+  readonly slots: readonly AudienceSlot[]
+  readonly before: readonly AudienceSlot[]
+  /** No longer than the slots of the series. */
+  readonly series: readonly AudienceSlot[]
+  /** Of each stream. */
+  readonly streams: readonly AudienceSlot[]
+}
+
+export function audienceReport(question: AudienceQuestion, material: AudienceMaterial): AudienceReport {
+  const of = figuresOf(question.filter)
+  const sum = (slots: readonly AudienceSlot[]) => shown(sumOf(slots.flatMap(of)))
+  return {
+    ...spanOf(question),
+    total: sum(material.slots),
+    before: { ...spanOf(question.before), ...sum(material.before) },
+    ...(question.resolution === null ? {} : { series: seriesOf(question, material.series) }),
+    by: Object.fromEntries(question.by.map((by) => [by, dividedBy(by, question, material)])),
+  }
+}
+
+const timeOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+const spanOf = ({ fromMs, untilMs }: AudienceSpan) => ({ from: timeOf(fromMs), until: timeOf(untilMs) })
+
+/** The figures of a slot that a filter leaves, none or one. */
+const figuresOf =
+  (filter: AudienceQuestion['filter']) =>
+  ({ all, parts }: AudienceSlot): Figures[] => {
+    if (filter === null) return [all]
+    const found = parts[filter.dimension].get(filter.value)
+    return found === undefined ? [] : [found]
+  }
+
+function sumOf(all: readonly Figures[]): Figures {
+  const sum = noFigures()
+  for (const figures of all) addFigures(sum, figures)
+  return sum
+}
+
+const shown = ({ views, viewers, watchMs, most }: Figures): AudienceFigures => ({
+  views,
+  viewers: viewers.estimate(),
+  watchSeconds: Math.round(watchMs / 1000),
+  mostAtOnce: most,
+})
+
+function seriesOf(question: AudienceQuestion, slots: readonly AudienceSlot[]) {
+  const of = figuresOf(question.filter)
+  const begins = seriesSlotsOf(question)
+  const sums = begins.map(noFigures)
+  let at = 0
+  for (const slot of slots.toSorted((a, b) => a.atMs - b.atMs)) {
+    while ((begins[at + 1] ?? Number.POSITIVE_INFINITY) <= slot.atMs) at++
+    const sum = sums[at]
+    if (sum) for (const figures of of(slot)) addFigures(sum, figures)
+  }
+  return begins.map((ms, index) => ({ time: timeOf(ms), ...shown(sums[index] ?? noFigures()) }))
+}
+
+function dividedBy(by: AudienceBy, { filter }: AudienceQuestion, { slots, streams }: AudienceMaterial) {
+  const sums = new Map<string, Figures>()
+  const add = (value: string, figures: Figures) => addFigures(entryOf(sums, value, noFigures), figures)
+  if (by === 'streamName')
+    for (const slot of streams) for (const one of figuresOf(filter)(slot)) add(slot.streamName, one)
+  else for (const { parts } of slots) for (const [value, one] of parts[by]) add(value, one)
+  return [...sums]
+    .toSorted(([a, one], [b, other]) => other.watchMs - one.watchMs || (a < b ? -1 : 1))
+    .slice(0, VALUES_MAX)
+    .map(([value, figures]) => ({ value: value || UNKNOWN_VALUES[by], ...shown(figures) }))
+}
+
+const COLUMNS = ['part', 'value', 'views', 'viewers', 'watchSeconds', 'mostAtOnce']
+
+/** A report as CSV: a line for the total, for the range before, for each time of the series, and for each value of each division. */
+export function audienceCsv({ total, before, series = [], by }: AudienceReport): string {
+  const line = (part: string, value: string, { views, viewers, watchSeconds, mostAtOnce }: AudienceFigures) =>
+    csvLine([part, value, ...[views, viewers, watchSeconds, mostAtOnce].map(String)])
+  const lines = [
+    line('total', '', total),
+    line('before', '', before),
+    ...series.map((slot) => line('time', slot.time, slot)),
+    ...Object.entries(by).flatMap(([part, rows]) => rows.map((row) => line(part, row.value, row))),
+  ]
+  return [COLUMNS.join(), ...lines, ''].join('\r\n')
+}
+
+/** Where to read the slots of a span: whole UTC days as days, which are few, and the rest as hours. */
+export function spansOf({ fromMs, untilMs }: AudienceSpan): {
+  readonly days: AudienceSpan | null
+  readonly hours: readonly AudienceSpan[]
+} {
+  const days = { fromMs: Math.ceil(fromMs / DAY_MS) * DAY_MS, untilMs: Math.floor(untilMs / DAY_MS) * DAY_MS }
+  if (days.untilMs <= days.fromMs) return { days: null, hours: untilMs > fromMs ? [{ fromMs, untilMs }] : [] }
+  const edges = [
+    { fromMs, untilMs: days.fromMs },
+    { fromMs: days.untilMs, untilMs },
+  ]
+  return { days, hours: edges.filter((edge) => edge.untilMs > edge.fromMs) }
+}

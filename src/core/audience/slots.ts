@@ -1,0 +1,130 @@
+import { Sketch } from './sketch.ts'
+
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 86_400_000
+
+/** What the figures of a stream are divided by. */
+export const AUDIENCE_DIMENSIONS = ['protocol', 'country', 'site', 'device', 'browser'] as const
+export type AudienceDimension = (typeof AUDIENCE_DIMENSIONS)[number]
+
+/** An audience in some time. */
+export interface Figures {
+  /** That began in this time. */
+  views: number
+  watchMs: number
+  /** The most views at one moment. */
+  most: number
+  readonly viewers: Sketch
+}
+
+/** By the value of a dimension; empty: unknown. */
+type Parts = Record<AudienceDimension, Map<string, Figures>>
+
+/** The audience of one stream in one hour, or one UTC day. */
+export interface AudienceSlot {
+  readonly accountId: string
+  /** Empty: all streams of the account. */
+  readonly streamName: string
+  readonly length: 'hour' | 'day'
+  /** Its beginning. */
+  readonly atMs: number
+  readonly all: Figures
+  readonly parts: Parts
+}
+
+/** The same as the store has it. */
+export interface AudienceRow {
+  readonly accountId: string
+  readonly streamName: string
+  readonly length: 'hour' | 'day'
+  readonly atMs: number
+  readonly views: number
+  readonly watchMs: number
+  readonly most: number
+  /** The sketch as text. */
+  readonly viewers: string
+  /** JSON; empty where it was not read. */
+  readonly parts: string
+}
+
+export const noFigures = (): Figures => ({ views: 0, watchMs: 0, most: 0, viewers: new Sketch() })
+
+export const noParts = (): Parts => ({
+  protocol: new Map(),
+  country: new Map(),
+  site: new Map(),
+  device: new Map(),
+  browser: new Map(),
+})
+
+/** The entry of a key, which is made if it is missing. */
+export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+/** Adds the figures of another time. The most of both is the larger one, because the times do not overlap. */
+export function addFigures(to: Figures, { views, watchMs, most, viewers }: Figures): void {
+  to.views += views
+  to.watchMs += watchMs
+  to.most = Math.max(to.most, most)
+  to.viewers.merge(viewers)
+}
+
+function addParts(to: Parts, from: Parts): void {
+  for (const dimension of AUDIENCE_DIMENSIONS)
+    for (const [value, figures] of from[dimension]) addFigures(entryOf(to[dimension], value, noFigures), figures)
+}
+
+type Packed = [views: number, watchMs: number, most: number, viewers: string]
+
+export function toRow({ all, parts, ...slot }: AudienceSlot): AudienceRow {
+  const packed = AUDIENCE_DIMENSIONS.map((dimension) =>
+    [...parts[dimension]].map(([value, { views, watchMs, most, viewers }]): [string, ...Packed] => [
+      value,
+      views,
+      watchMs,
+      most,
+      viewers.toText(),
+    ]),
+  )
+  const { views, watchMs, most, viewers } = all
+  return { ...slot, views, watchMs, most, viewers: viewers.toText(), parts: JSON.stringify(packed) }
+}
+
+export function fromRow({ views, watchMs, most, viewers, parts: text, ...slot }: AudienceRow): AudienceSlot {
+  const parts = noParts()
+  const packed = (text === '' ? [] : JSON.parse(text)) as readonly (readonly [string, ...Packed])[][]
+  for (const [at, dimension] of AUDIENCE_DIMENSIONS.entries())
+    for (const [value, ...figures] of packed[at] ?? []) parts[dimension].set(value, unpack(figures))
+  return { ...slot, all: unpack([views, watchMs, most, viewers]), parts }
+}
+
+const unpack = ([views, watchMs, most, viewers]: Packed): Figures => ({
+  views,
+  watchMs,
+  most,
+  viewers: Sketch.of(viewers),
+})
+
+/** The days of hours. Each day must be whole. */
+export function toDays(hours: readonly AudienceSlot[]): AudienceSlot[] {
+  const days = new Map<string, AudienceSlot>()
+  for (const { accountId, streamName, atMs, all, parts } of hours) {
+    const dayMs = atMs - (atMs % DAY_MS)
+    const day = entryOf(days, JSON.stringify([accountId, streamName, dayMs]), () => ({
+      accountId,
+      streamName,
+      atMs: dayMs,
+      length: 'day' as const,
+      all: noFigures(),
+      parts: noParts(),
+    }))
+    addFigures(day.all, all)
+    addParts(day.parts, parts)
+  }
+  return [...days.values()]
+}

@@ -1,0 +1,38 @@
+import type { WatchedSession } from '../core/audience/measure.ts'
+import type { AudienceRow } from '../core/audience/slots.ts'
+
+/** Rows of one stream, or of all streams of an account as one. */
+export interface AudienceQuery extends Pick<AudienceRow, 'accountId' | 'streamName' | 'length'> {
+  /** Half open. */
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Without them, `parts` is empty. */
+  readonly withParts: boolean
+}
+
+export interface AudienceReads {
+  /** The beginning of the first hour that is not written yet; 0: none is. */
+  nextHour(): Promise<number>
+  /** The beginning of the first session of a viewer; null: none is stored. Reads all sessions: call it once. */
+  firstSession(): Promise<number | null>
+  /**
+   * The sessions of viewers that got media and were open in a time, of all accounts. Open ones last until `untilMs`.
+   * @param seed of the hashes of viewers
+   */
+  sessions(span: { readonly fromMs: number; readonly untilMs: number }, seed: number): Promise<WatchedSession[]>
+  /** In the order of time. */
+  slots(query: AudienceQuery): Promise<AudienceRow[]>
+  /** Those of each stream of the account. */
+  streams(query: Omit<AudienceQuery, 'streamName'>): Promise<AudienceRow[]>
+}
+
+export interface AudienceTx extends AudienceReads {
+  /** The rows of a UTC day, of all accounts and streams. */
+  day(atMs: number): Promise<AudienceRow[]>
+  /** Marks the hour as written. False: another node has written it. */
+  advance(fromMs: number, toMs: number): Promise<boolean>
+  /** Replaces rows. */
+  put(rows: readonly AudienceRow[]): Promise<void>
+  /** Deletes at most `limit` older rows; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
+}

@@ -1,0 +1,236 @@
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { siteOfOrigin } from '../../core/audience/families.ts'
+import type { WatchedSession } from '../../core/audience/measure.ts'
+import { hashOf } from '../../core/audience/sketch.ts'
+import type { AudienceRow } from '../../core/audience/slots.ts'
+import type { AudienceQuery } from '../audience.ts'
+import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
+import { afterKey } from './keyset.ts'
+import { META } from './meta.ts'
+
+/** Sessions read at once. Other work goes on between two pages. */
+const PAGE = 2_000
+
+const COLUMNS = ['account_id', 'stream_name', 'span', 'at_ms', 'views', 'watch_ms', 'most', 'viewers'] as const
+
+const nextHour = statement((db) => db.selectFrom('meta').select('value').where('key', '=', META.audienceFrom))
+
+const firstSession = statement((db) =>
+  db
+    .selectFrom('sessions')
+    .select(({ fn }) => fn.min('started_at_ms').as('atMs'))
+    .where('action', '=', 'view'),
+)
+
+const advance = statement((db, p: { fromMs: number; toMs: number }) =>
+  db.updateTable('meta').set({ value: p.toMs }).where('key', '=', META.audienceFrom).where('value', '=', p.fromMs),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('audience')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'span', 'stream_name', 'at_ms'),
+        'in',
+        eb
+          .selectFrom('audience as old')
+          .select(['old.account_id', 'old.span', 'old.stream_name', 'old.at_ms'])
+          .where('old.at_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('account_id', 'span', 'stream_name', 'at_ms'),
+      ),
+    ),
+)
+
+const ofDay = statement((db, p: { atMs: number }) =>
+  db.selectFrom('audience').select(columnsOf('audience')).where('at_ms', '=', p.atMs).where('span', '=', 'day'),
+)
+
+const WATCHED = [
+  'id',
+  'account_id',
+  'stream_name',
+  'protocol',
+  'country',
+  'origin',
+  'device',
+  'browser',
+  'jti',
+  'address',
+  'started_at_ms',
+  'ended_at_ms',
+] as const
+type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
+
+/** The reads of the audience. */
+export class AudienceReadVerbs extends Verbs {
+  async nextHour(): Promise<number> {
+    return (await this.executor.first(nextHour, {}))?.value ?? 0
+  }
+
+  async firstSession(): Promise<number | null> {
+    return (await this.executor.first(firstSession, {}))?.atMs ?? null
+  }
+
+  async sessions(span: { fromMs: number; untilMs: number }, seed: number): Promise<WatchedSession[]> {
+    const found = new Map<string, Watched>()
+    // Open ones first: one that ends meanwhile is then read twice, and not missed.
+    await this.#eachOpen(span.untilMs, (row) => found.set(row.id, row))
+    await this.#eachEnded(span, (row) => found.set(row.id, row))
+    return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
+  }
+
+  async slots({ accountId, streamName, length, fromMs, untilMs, withParts }: AudienceQuery): Promise<AudienceRow[]> {
+    const rows = await this.executor.ask((db) =>
+      db
+        .selectFrom('audience')
+        .select(COLUMNS)
+        .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
+        .where('account_id', '=', accountId)
+        .where('span', '=', length)
+        .where('stream_name', '=', streamName)
+        .where('at_ms', '>=', fromMs)
+        .where('at_ms', '<', untilMs)
+        .orderBy('at_ms'),
+    )
+    return rows.map(fromRow)
+  }
+
+  async streams({ accountId, length, fromMs, untilMs, withParts }: Omit<AudienceQuery, 'streamName'>) {
+    const rows = await this.executor.ask((db) =>
+      db
+        .selectFrom('audience')
+        .select(COLUMNS)
+        .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
+        .where('account_id', '=', accountId)
+        .where('span', '=', length)
+        .where('stream_name', '>', '')
+        .where('at_ms', '>=', fromMs)
+        .where('at_ms', '<', untilMs),
+    )
+    return rows.map(fromRow)
+  }
+
+  async #eachOpen(untilMs: number, see: (row: Watched) => void): Promise<void> {
+    let after: readonly [string, string] = ['', '']
+    for (;;) {
+      const position = after
+      const rows = await this.executor.ask((db) =>
+        db
+          .selectFrom('sessions')
+          .select(WATCHED)
+          .where('ended_at_ms', 'is', null)
+          .where(afterKey(['account_id', 'id'], 'asc', position))
+          .where('action', '=', 'view')
+          .where('started_at_ms', '<', untilMs)
+          .where(hasMedia)
+          .orderBy('account_id')
+          .orderBy('id')
+          .limit(PAGE),
+      )
+      for (const row of rows) see(row)
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < PAGE) return
+      after = [last.account_id, last.id]
+      await setImmediate()
+    }
+  }
+
+  async #eachEnded(span: { fromMs: number; untilMs: number }, see: (row: Watched) => void): Promise<void> {
+    let after: readonly [number, string] = [span.fromMs, '']
+    for (;;) {
+      const position = after
+      const rows = await this.executor.ask((db) =>
+        db
+          .selectFrom('sessions')
+          .select(WATCHED)
+          .where('ended_at_ms', 'is not', null)
+          .where('ended_at_ms', '>=', position[0])
+          .where(afterKey(['ended_at_ms', 'id'], 'asc', position))
+          .where('action', '=', 'view')
+          .where('started_at_ms', '<', span.untilMs)
+          .where(hasMedia)
+          .orderBy('ended_at_ms')
+          .orderBy('id')
+          .limit(PAGE),
+      )
+      for (const row of rows) see(row)
+      const last = rows.at(-1)
+      if (last === undefined || last.ended_at_ms === null || rows.length < PAGE) return
+      after = [last.ended_at_ms, last.id]
+      await setImmediate()
+    }
+  }
+}
+
+/** The verbs of the audience in a transaction. */
+export class AudienceTxVerbs extends AudienceReadVerbs {
+  async advance(fromMs: number, toMs: number): Promise<boolean> {
+    return (await this.executor.run(advance, { fromMs, toMs })) === 1
+  }
+
+  async day(atMs: number): Promise<AudienceRow[]> {
+    return (await this.executor.all(ofDay, { atMs })).map(fromRow)
+  }
+
+  async put(rows: readonly AudienceRow[]): Promise<void> {
+    await inSlices(rows.map(toRow), (slice) =>
+      this.executor.change((db) =>
+        db
+          .insertInto('audience')
+          .values(slice)
+          .onConflict((c) =>
+            c.columns(['account_id', 'span', 'stream_name', 'at_ms']).doUpdateSet({
+              views: sql`excluded.views`,
+              watch_ms: sql`excluded.watch_ms`,
+              most: sql`excluded.most`,
+              viewers: sql`excluded.viewers`,
+              parts: sql`excluded.parts`,
+            }),
+          ),
+      ),
+    )
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
+}
+
+const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0)`
+
+const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession => ({
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  of: {
+    protocol: row.protocol,
+    country: row.country ?? '',
+    site: siteOfOrigin(row.origin),
+    device: row.device ?? '',
+    browser: row.browser ?? '',
+  },
+  viewer: hashOf(row.jti ?? row.address, seed),
+  fromMs: row.started_at_ms,
+  untilMs: row.ended_at_ms ?? nowMs,
+})
+
+const toRow = ({ accountId, streamName, length, atMs, watchMs, ...figures }: AudienceRow): RowOf<'audience'> => ({
+  account_id: accountId,
+  span: length,
+  stream_name: streamName,
+  at_ms: atMs,
+  watch_ms: watchMs,
+  ...figures,
+})
+
+const fromRow = ({ account_id, span, stream_name, at_ms, watch_ms, ...figures }: RowOf<'audience'>): AudienceRow => ({
+  accountId: account_id,
+  length: span,
+  streamName: stream_name,
+  atMs: at_ms,
+  watchMs: watch_ms,
+  ...figures,
+})
