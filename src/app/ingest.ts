@@ -20,7 +20,7 @@ interface IngestMedia {
   readonly measured: Measured
 }
 
-/** What every listener for publishers needs. H.264 and AAC are converted for WebRTC. */
+/** What every listener for publishers needs. Media is converted for WebRTC. */
 export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measured }: IngestMedia): IngestParts {
   const { ctx } = app
   const show = engineFeeds({

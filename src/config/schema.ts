@@ -222,7 +222,7 @@ const schema = {
       live: true,
       default: true,
       about:
-        'Re-encodes video for WebRTC that has B-frames or is not H.264; otherwise only HLS viewers get such video.',
+        'Re-encodes video for WebRTC: with B-frames for all, and of other codecs than H.264 for viewers without them.',
     }),
     ipFilters: choice(['refuse', 'enforce'], {
       live: true,

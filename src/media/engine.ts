@@ -22,8 +22,9 @@ export interface MediaEngine {
   /** Ends one session. Resolves after its last media byte, or at once when there is no such session. */
   end(sessionId: string): Promise<void>
   /**
-   * Brings a source of another protocol into a room: H.264 and Opus frames of `source`. The engine subscribes to it while
-   * there are viewers, and for some seconds after the last one has left.
+   * Brings a source of another protocol into a room: video and Opus frames of `source`. The engine subscribes to it while
+   * there are viewers, and for some seconds after the last one has left. `preferredTo`: another form of the feed of this session,
+   * for viewers who negotiate the codecs of this one. It is none while it has no video.
    */
   feed(request: {
     readonly sessionId: string
@@ -31,6 +32,7 @@ export interface MediaEngine {
     readonly sourceId: string | null
     /** As in `PublishOffer`. */
     readonly priority?: number | null
+    readonly preferredTo?: string | null
     readonly source: RestingSource
   }): Promise<void>
   /** Whether viewers get every other publisher of its source rather than this one. */

@@ -15,7 +15,10 @@ export interface ForeignFeed {
 }
 
 /** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */
-type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
+type ConvertForWebRtc = (
+  media: FrameSource,
+  room: string,
+) => { media: RestingSource; original: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
   readonly engine: MediaEngine
@@ -28,8 +31,9 @@ const RETRY_MS = 2000
 
 /**
  * Offers feeds of other protocols to the engine's viewers until their media ends or the result is called, and again after a
- * process of the engine died. In the engine a feed has an id of its own, because its session belongs to its own connection. The engine is the
- * only subscriber of the converted media, so the converter rests while the engine has no viewers.
+ * process of the engine died: as every viewer can watch them, and in the codec of the publisher for viewers who have it. In the
+ * engine a feed has ids of its own, because its session belongs to its own connection. The engine is the only subscriber of the
+ * converted media, so the converter rests while the engine has no viewers.
  */
 export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions) {
   return (
@@ -38,25 +42,30 @@ export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions)
   ): (() => void) => {
     const sessionId = `feed-${publisher}`
     const converted = convert(source, room)
+    const feeds = [
+      { sessionId: `original-${publisher}`, preferredTo: sessionId, source: converted.original },
+      { sessionId, preferredTo: null, source: converted.media },
+    ]
     const over = new AbortController()
     const options = { clock, log: log.child({ room }), name: 'show a feed over WebRTC', everyMs: RETRY_MS }
-    const show = (): void => {
+    const show = (feed: (typeof feeds)[number]): void => {
       repeat({ ...options, signal: over.signal }, async () => {
-        await engine.feed({ sessionId, room, sourceId, priority, source: converted.media })
+        await engine.feed({ room, sourceId, priority, ...feed })
         return 'done'
       })
     }
     const unwatch = engine.watch((event) => {
-      if (event.kind === 'ended' && event.sessionId === sessionId && event.reason === 'engine_died') show()
+      if (event.kind !== 'ended' || event.reason !== 'engine_died') return
+      for (const feed of feeds) if (feed.sessionId === event.sessionId) show(feed)
     })
     const end = (): void => {
       if (over.signal.aborted) return
       over.abort()
       unwatch()
       void converted.stop()
-      void engine.end(sessionId)
+      for (const feed of feeds) void engine.end(feed.sessionId)
     }
-    show()
+    for (const feed of feeds) show(feed)
     const unsubscribe = source.subscribe({ tracks: () => undefined, frame: () => undefined, end })
     return () => {
       unsubscribe()

@@ -42,6 +42,18 @@ function through(port) {
   }
 }
 
+/** Later connections do not offer to receive the video codec of this name. */
+function lack(name) {
+  globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+    addTransceiver(kind, init) {
+      const transceiver = super.addTransceiver(kind, init)
+      const { codecs } = RTCRtpReceiver.getCapabilities(kind)
+      transceiver.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType !== `video/${name}`))
+      return transceiver
+    }
+  }
+}
+
 /** Makes later connections use TURN servers only. */
 function relayedOnly() {
   globalThis.RTCPeerConnection = class extends RTCPeerConnection {
@@ -109,6 +121,7 @@ globalThis.peer = {
   quality,
   through,
   relayedOnly,
+  lack,
   /** The RIDs of layers that the other side reports as received. */
   async arriving() {
     const report = [...(await held.pc.getStats()).values()]

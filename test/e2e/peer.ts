@@ -114,6 +114,11 @@ export class Peer<T extends Tab = Page> {
     await this.#call(`peer.through(${port})`)
   }
 
+  /** Later connections do not offer to receive the video codec of this name. */
+  async lack(codec: string): Promise<void> {
+    await this.#call(`peer.lack('${codec}')`)
+  }
+
   /** Makes later connections use TURN servers only. */
   async relayedOnly(): Promise<void> {
     await this.#call('peer.relayedOnly()')

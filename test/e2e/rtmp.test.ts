@@ -41,9 +41,15 @@ test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with
   await viewer.stands()
 })
 
-test.each(['hevc', 'av1', 'vp9'] as const)(
-  '%s and Opus over enhanced RTMP play over HLS in hls.js and over WHEP, as H.264',
-  async (video) => {
+test.each([
+  // This browser has no decoder for it.
+  ['hevc', 'H264'],
+  ['av1', 'AV1'],
+  ['vp9', 'VP9'],
+  ['vp8', 'VP8'],
+] as const)(
+  '%s and Opus over enhanced RTMP play over HLS in hls.js as H.264, and over WHEP as %s',
+  async (video, overWhep) => {
     const { token } = await stage.token('publish', { streams: [{ streamName: video }] })
     const recorded = await encoded({ video, audio: 'opus', seconds: 4, size: '320x180' })
     const broadcast = await RtmpPublisher.start(stage.rtmp(video, token), systemClock, enhancedMessages(recorded))
@@ -54,11 +60,24 @@ test.each(['hevc', 'av1', 'vp9'] as const)(
       .toSatisfy(({ frames, width }: Awaited<ReturnType<Peer['played']>>) => frames > 20 && width === 320)
     const viewer = await stage.peer()
     await viewer.watchSoon({ url: stage.whep(video) })
-    expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 320 })
+    expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', `video/${overWhep}`], width: 320 })
     broadcast.end()
     await viewer.stands()
   },
 )
+
+test('of an AV1 broadcast a viewer gets AV1 over WHEP, and one without it H.264 beside', async () => {
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'both' }] })
+  const recorded = await encoded({ video: 'av1', audio: 'aac', seconds: 4, size: '320x180' })
+  const broadcast = await RtmpPublisher.start(stage.rtmp('both', token), systemClock, enhancedMessages(recorded))
+  const [able, unable] = [await stage.peer(), await stage.peer()]
+  await unable.lack('AV1')
+  for (const viewer of [able, unable]) await viewer.watchSoon({ url: stage.whep('both') })
+  expect(await able.plays()).toMatchObject({ codecs: ['audio/opus', 'video/AV1'], width: 320 })
+  expect(await unable.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 320 })
+  broadcast.end()
+  for (const viewer of [able, unable]) await viewer.stands()
+})
 
 test.each([
   ['av1', 'as it is', {}, 320, /CODECS="av01[^"]*,opus"/],

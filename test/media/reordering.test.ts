@@ -35,6 +35,25 @@ test.each([
   expect(frames(offsets).map((frame) => reordering.look(frame))).toEqual(found)
 })
 
+test('two frames show it, where it can be at all', () => {
+  const reordering = new Reordering()
+  const decided = (video: VideoTrack): boolean[] => {
+    reordering.tracks([video])
+    const before = reordering.isDecided
+    return [
+      before,
+      ...frames([80, 80]).map((frame) => {
+        reordering.look(frame)
+        return reordering.isDecided
+      }),
+    ]
+  }
+  expect(decided(track(HIGH))).toEqual([false, false, true])
+  expect(decided({ ...track(HIGH), codec: 'hevc' })).toEqual([false, false, true])
+  expect(decided(track(BASELINE))).toEqual([true, true, true])
+  for (const codec of ['av1', 'vp9', 'vp8'] as const) expect(decided({ ...track(HIGH), codec })[0]).toBe(true)
+})
+
 test('audio never counts, and other tracks begin again', () => {
   const reordering = new Reordering()
   reordering.tracks([track(HIGH)])

@@ -6,7 +6,7 @@ import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
-import { webRtcMedia } from '../../src/media/convert/opus.ts'
+import { type WebRtcMedia, webRtcMedia } from '../../src/media/convert/opus.ts'
 import type { VideoCodec } from '../../src/media/codecs/codecs.ts'
 import { encoded, Player } from '../media/ffmpeg/frames.ts'
 import { listenFor, type Place } from '../media/rtmp/publications.ts'
@@ -172,10 +172,14 @@ describe('video with B-frames', () => {
 
 describe('video of another codec', () => {
   /** Played at four times its speed, so that the conversion has begun while it comes. */
-  async function viewed(video: VideoCodec, transcodeBFrames: boolean) {
-    const source = await encoded({ video, audio: 'opus', seconds: 3, bframes: 2, gop: 25 })
+  async function viewed(
+    video: VideoCodec,
+    transcodeBFrames: boolean,
+    { bframes = 2, form = 'media' }: { bframes?: number; form?: Exclude<keyof WebRtcMedia, 'stop'> } = {},
+  ) {
+    const source = await encoded({ video, audio: 'opus', seconds: 3, bframes, gop: 25 })
     const player = new Player(source, 4)
-    const { media, stop } = webRtcMedia(player, {
+    const { stop, ...forms } = webRtcMedia(player, {
       ffmpeg,
       clock: systemClock,
       log: silentLog,
@@ -183,7 +187,7 @@ describe('video of another codec', () => {
       transcodeBFrames,
     })
     const [out, announced]: [Collected, (readonly TrackInfo[])[]] = [new Collected(), []]
-    const over = [media.subscribe(out), media.announce((tracks) => announced.push(tracks))]
+    const over = [forms[form].subscribe(out), forms[form].announce((tracks) => announced.push(tracks))]
     const end = async (): Promise<void> => {
       for (const leave of over) leave()
       player.end()
@@ -203,6 +207,32 @@ describe('video of another codec', () => {
       .filter(({ kind }) => kind === 'audio')
       .map(({ data }) => Buffer.from(data).toString('hex'))
     for (const { data } of out.of('audio')) expect(packets).toContain(Buffer.from(data).toString('hex'))
+  })
+
+  test.each(['hevc', 'av1', 'vp9', 'vp8'] as const)('%s passes as it is to viewers who have it', async (video) => {
+    const { source, out, announced, end } = await viewed(video, false, { bframes: 0, form: 'original' })
+    await until(() => out.of('video').length > 40 && out.of('audio').length > 40)
+    await end()
+    expect(announced.at(-1)).toMatchObject([{ codec: video, width: 160 }, { codec: 'opus' }])
+    expect(out.lists.at(-1)).toMatchObject([{ codec: video, width: 160, height: 120 }, { codec: 'opus' }])
+    const sent = source.frames
+      .filter(({ kind }) => kind === 'video')
+      .map(({ data }) => Buffer.from(data).toString('hex'))
+    expect(out.of('video').map(({ data }) => Buffer.from(data).toString('hex'))).toEqual(
+      out.of('video').map((_, at) => sent[at % sent.length]),
+    )
+    expect(ffmpeg.running).toBe(0)
+  })
+
+  test.each([
+    ['H.264', 'h264', 0],
+    ['HEVC with B-frames', 'hevc', 2],
+  ] as const)('%s has no such form', async (_, video, bframes) => {
+    const { out, announced, end } = await viewed(video, true, { bframes, form: 'original' })
+    await until(() => out.of('audio').length > 40)
+    await end()
+    expect(announced).toEqual(announced.map(() => []))
+    expect(out.lists.at(-1)).toMatchObject([{ codec: 'opus' }])
   })
 
   test('is dropped if the configuration says so, and the audio continues', async () => {

@@ -77,6 +77,10 @@ export function packetizeAv1(unit: Buffer, key: boolean, maxPayload: number): Bu
 /** Whether this can be an AV1CodecConfigurationRecord (AV1 in ISOBMFF section 2.3.3): marker, version 1 and flags. */
 export const isAv1Config = (record: Buffer): boolean => record[0] === 0x81 && record.length >= 4
 
+/** Whether a record says profile main with 8 bits a sample. */
+export const isAv1In8Bits = ([, profileAndLevel = 0xff, flags = 0xff]: Uint8Array): boolean =>
+  profileAndLevel >> 5 === 0 && (flags & 0x40) === 0
+
 /** What the first sequence header says; null: there is none, or it is malformed. */
 function formatOf(obus: readonly Buffer[]): VideoFormat | null {
   const header = obus.find((obu) => typeOf(obu) === SEQUENCE_HEADER)

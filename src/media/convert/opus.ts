@@ -9,6 +9,7 @@ import {
   type TrackInfo,
   type VideoTrack,
 } from '../frame.ts'
+import { isInWebRtc } from '../codecs/inWebRtc.ts'
 import { Hub } from '../hub.ts'
 import { Reordering } from '../reordering.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
@@ -26,13 +27,16 @@ export interface WebRtcMediaOptions {
   readonly log: Logger
   /** For the log: `accountId/streamName`. */
   readonly name: string
-  /** False: drop video that WebRTC cannot carry, with a warning, instead of encoding it again. */
+  /** False: drop video that is not H.264 without B-frames, with a warning, instead of encoding it again. */
   readonly transcodeBFrames: boolean
 }
 
+/** Its sources convert while they have subscribers. They end with the source, or when they are stopped. */
 export interface WebRtcMedia {
-  /** H.264 without B-frames, and Opus. Converts while it has subscribers. Ends with its source, or when it is stopped. */
+  /** H.264 without B-frames, and Opus. */
   readonly media: RestingSource
+  /** Video of another codec as it is, and Opus. Without any tracks where there is no such video, or WebRTC cannot carry it. */
+  readonly original: RestingSource
   /** Ends the conversion and its processes. Idempotent. */
   readonly stop: () => Promise<void>
 }
@@ -62,17 +66,43 @@ const TO_H264 = [
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]
 
-/**
- * Converts media into what WebRTC carries. H.264 without B-frames and Opus pass as they are; other audio becomes Opus, and
- * other video H.264.
- */
+const isH264 = ({ codec }: VideoTrack): boolean => codec === 'h264'
+
+/** A form in which viewers get a source. */
+interface Form {
+  /** Whether video passes as it is, if it has no B-frames. */
+  readonly passes: (video: VideoTrack) => boolean
+  /** What becomes of other video: it is encoded, left out, or takes the audio with it. */
+  readonly otherwise: 'transcoded' | 'dropped' | 'nothing'
+}
+
+const ORIGINAL: Form = { passes: (video) => !isH264(video) && isInWebRtc(video), otherwise: 'nothing' }
+
+/** Converts media into what WebRTC carries. Opus passes as it is; other audio becomes Opus. */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
+  const forEveryone: Form = { passes: isH264, otherwise: options.transcodeBFrames ? 'transcoded' : 'dropped' }
+  const media = restingMedia(source, options, forEveryone)
+  const original = restingMedia(source, options, ORIGINAL)
+  return {
+    media: media.media,
+    original: original.media,
+    stop: async () => {
+      await Promise.all([media.stop(), original.stop()])
+    },
+  }
+}
+
+function restingMedia(
+  source: FrameSource,
+  options: WebRtcMediaOptions,
+  form: Form,
+): { readonly media: RestingSource; readonly stop: () => Promise<void> } {
   const listeners = new Set<FrameSink>()
   let running: { converter: Converter; unsubscribe: () => void } | null = null
   let stopped = false
 
   const start = (): Converter => {
-    const converter = new Converter(options)
+    const converter = new Converter(options, form)
     running = { converter, unsubscribe: source.subscribe(converter) }
     converter.isLive = true
     return converter
@@ -94,7 +124,7 @@ export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): W
     }
   }
   return {
-    media: { subscribe, announce: (listener) => announce(source, options, listener) },
+    media: { subscribe, announce: (listener) => announce(source, form, listener) },
     stop: async () => {
       stopped = true
       await stop()
@@ -103,45 +133,54 @@ export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): W
 }
 
 /** Calls `listener` with the tracks that a subscriber would get, without converting anything. */
-function announce(
-  source: FrameSource,
-  { transcodeBFrames }: WebRtcMediaOptions,
-  listener: (tracks: readonly TrackInfo[]) => void,
-): () => void {
-  let all: readonly TrackInfo[] = []
-  let isVideoDropped = false
+function announce(source: FrameSource, form: Form, listener: (tracks: readonly TrackInfo[]) => void): () => void {
   const reordering = new Reordering()
+  let all: readonly TrackInfo[] = []
+  let video: VideoTrack | undefined
+  let [mayPass, isShown] = [false, false]
+  // What viewers can do without is announced when frames have shown that it can be carried.
+  const look = (frame?: Frame): boolean => {
+    mayPass &&= frame === undefined || reordering.look(frame) !== 'yes'
+    return form.otherwise === 'nothing' ? mayPass && reordering.isDecided : mayPass
+  }
   const notify = (): void => {
-    const [video, hasAudio] = [all.find((track) => track.kind === 'video'), all.some(({ kind }) => kind === 'audio')]
-    listener([...(video === undefined || isVideoDropped ? [] : [asH264(video)]), ...(hasAudio ? [OPUS] : [])])
+    const shown = isShown || form.otherwise === 'transcoded' ? video : undefined
+    const audio = (shown !== undefined || form.otherwise !== 'nothing') && all.some(({ kind }) => kind === 'audio')
+    const sent = form.otherwise === 'transcoded' ? shown && asH264(shown) : shown
+    listener([...(sent === undefined ? [] : [sent]), ...(audio ? [OPUS] : [])])
   }
   return source.subscribe({
     tracks: (tracks) => {
       all = tracks
-      isVideoDropped = !transcodeBFrames && tracks.some((track) => track.kind === 'video' && !isH264(track))
+      video = tracks.find((track) => track.kind === 'video')
+      mayPass = video !== undefined && form.passes(video)
       reordering.tracks(tracks)
+      isShown = look()
       notify()
     },
     frame: (frame) => {
-      if (transcodeBFrames || isVideoDropped || reordering.look(frame) !== 'yes') return
-      isVideoDropped = true
-      notify()
+      if (form.otherwise === 'transcoded' || !mayPass) return
+      const before = isShown
+      isShown = look(frame)
+      if (isShown !== before) notify()
     },
     end: () => undefined,
   })
 }
 
-const isH264 = ({ codec }: VideoTrack): boolean => codec === 'h264'
-
 /** What it is encoded as; the configuration comes with the conversion. */
 const asH264 = (track: VideoTrack): VideoTrack =>
   isH264(track) ? track : { ...track, codec: 'h264', config: new Uint8Array() }
 
-type VideoMode = 'unknown' | 'copied' | 'transcoded' | 'dropped'
+const B_FRAMES = 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0'
+const OTHER_CODEC = 'a publisher sends video that becomes H.264 for viewers over WebRTC without its codec'
+
+type VideoMode = 'unknown' | 'copied' | Form['otherwise']
 
 class Converter implements FrameSink {
   readonly media = new Hub()
   readonly #options: WebRtcMediaOptions
+  readonly #form: Form
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
   readonly #step: InStep
@@ -158,8 +197,9 @@ class Converter implements FrameSink {
   #first: Frame | null = null
   #stopped: Promise<void> | null = null
 
-  constructor(options: WebRtcMediaOptions) {
+  constructor(options: WebRtcMediaOptions, form: Form) {
     this.#options = options
+    this.#form = form
     const { name, clock } = options
     this.#step = new InStep(clock, (frame) => this.media.frame(frame))
     this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
@@ -220,13 +260,13 @@ class Converter implements FrameSink {
   }
 
   #choose(reordered: boolean): void {
-    const { transcodeBFrames, log, name } = this.#options
-    const isCarried = this.#video !== null && isH264(this.#video)
-    this.#videoMode = isCarried && !reordered ? 'copied' : transcodeBFrames ? 'transcoded' : 'dropped'
+    const { log, name } = this.#options
+    const { passes, otherwise } = this.#form
+    const isCarried = this.#video !== null && passes(this.#video)
+    this.#videoMode = isCarried && !reordered ? 'copied' : otherwise
+    this.#sentVideo = this.#videoMode === 'copied' ? this.#video : null
     const fields = { name, codec: this.#video?.codec, video: this.#videoMode }
-    if (this.#videoMode === 'copied') this.#sentVideo = this.#video
-    else if (isCarried) log.warn(fields, 'a publisher sends B-frames, which WebRTC cannot carry; set them to 0')
-    else log.warn(fields, 'a publisher sends video over RTMP that becomes H.264 for WebRTC')
+    if (this.#videoMode !== 'copied' && otherwise !== 'nothing') log.warn(fields, isCarried ? B_FRAMES : OTHER_CODEC)
     if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
     else this.#notifyTracks()
   }

@@ -72,14 +72,24 @@ export interface ViewAgreement {
   readonly wanted: WantedTracks
 }
 
-/** `source`: what the viewer asks for; undefined when it is not there. */
-export function negotiateView(text: string, source: Source | undefined): Result<ViewAgreement, OfferRefusal> {
+/**
+ * `forms`: those of what the viewer asks for, the best first; empty when it is not there. The sound alone is no form of a stream
+ * with video.
+ */
+export function negotiateView(text: string, forms: readonly Source[]): Result<ViewAgreement, OfferRefusal> {
   const offer = parseOffer(text)
   if (!offer.ok) return refused(offer.error)
-  if (source === undefined) return err({ ok: false, status: 409, problem: 'Stream not being published' })
+  const [best, ...others] = forms
+  if (best === undefined) return err({ ok: false, status: 409, problem: 'Stream not being published' })
+  let agreed = agreeOn(offer.value, best)
+  for (const form of others) if (!agreed.ok && form.layers.length > 0) agreed = agreeOn(offer.value, form)
+  return agreed
+}
+
+function agreeOn(offer: SdpOffer, source: Source): Result<ViewAgreement, OfferRefusal> {
   const wanted = wantedTracksOf(source)
-  const plan = planView(offer.value, wanted)
-  return plan.ok ? ok({ offer: offer.value, plan: plan.value, wanted }) : refused(plan.error)
+  const plan = planView(offer, wanted)
+  return plan.ok ? ok({ offer, plan: plan.value, wanted }) : refused(plan.error)
 }
 
 /** How a viewer's m-lines are answered. `downTracks`: the outgoing track of each m-line, null for none. */

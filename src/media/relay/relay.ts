@@ -1,5 +1,13 @@
 import { LateLooks } from '../../base/lateLooks.ts'
-import type { EndReason, MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
+import type {
+  EndReason,
+  MediaEngine,
+  MediaEngineEvent,
+  Negotiated,
+  Patched,
+  PublishOffer,
+  ViewOffer,
+} from '../engine.ts'
 import type { FrameSink, TrackInfo } from '../frame.ts'
 import type { Fanout } from './forward/fanout.ts'
 import { fanoutsOf } from './forward/fanoutNative.ts'
@@ -31,9 +39,7 @@ export interface RelayOptions extends WebRtcServerOptions {
   want(sessionId: string, isWanted: boolean): void
 }
 
-export interface FeedRequest extends Omit<ViewOffer, 'offer'> {
-  readonly priority?: number | null
-}
+export type FeedRequest = Omit<Parameters<MediaEngine['feed']>[0], 'source'>
 
 /** How often to call `tick`. */
 export const TICK_MS = 20
@@ -98,7 +104,7 @@ export class Relay {
   }
 
   view({ sessionId, room, sourceId, offer: text }: ViewOffer): Negotiated {
-    const agreed = negotiateView(text, this.#rooms.at(room)?.source(sourceId))
+    const agreed = negotiateView(text, this.#rooms.at(room)?.formsOf(sourceId) ?? [])
     if (!agreed.ok) return agreed.error
     if (this.#isFull) return FULL
     const { offer, plan } = agreed.value
@@ -155,11 +161,12 @@ export class Relay {
   }
 
   /** Adds a source whose frames come from another protocol. `end` of the returned sink ends it. */
-  feed({ sessionId, room, sourceId, priority = null }: FeedRequest): FrameFeed {
+  feed({ sessionId, room, sourceId, priority = null, preferredTo = null }: FeedRequest): FrameFeed {
     const { now, emit } = this.#options
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       emit({ kind: 'tracks', sessionId, tracks })
-      this.#replaceSource(room, source)
+      if (preferredTo === null) this.#replaceSource(room, source)
+      else this.#rooms.open(room).prefer(source, preferredTo, now())
       this.#reconcileFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')

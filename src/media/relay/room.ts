@@ -10,7 +10,7 @@ const NO_PRIORITY = -1e10
 const ASIDE = -1e11
 
 interface Subscription {
-  readonly viewer: Pick<Viewer, 'show'>
+  readonly viewer: Pick<Viewer, 'show' | 'takes'>
   /** Null: the main source of the room. */
   readonly sourceId: string | null
   source: Source | null
@@ -26,16 +26,36 @@ export class Room {
   readonly #sources = new Map<string | null, readonly Source[]>()
   /** Sessions whose sources come last. */
   readonly #aside = new Set<string>()
+  /** Other forms of sources, for viewers who take their codecs, by the session of the source. */
+  readonly #preferred = new Map<string, Source>()
   readonly #subscriptions = new Map<string, Subscription>()
 
   get isEmpty(): boolean {
-    return this.#sources.size === 0 && this.#subscriptions.size === 0
+    return this.#sources.size + this.#preferred.size + this.#subscriptions.size === 0
   }
 
   /** The source with this id. Null: the source without an id, else the first. */
   source(sourceId: string | null): Source | undefined {
     const [first] = this.#sources.values()
     return (this.#sources.get(sourceId) ?? (sourceId === null ? first : undefined))?.[0]
+  }
+
+  /** The forms of that source, the one that viewers get if they can first; none without a source. */
+  formsOf(sourceId: string | null): readonly Source[] {
+    const source = this.source(sourceId)
+    return source === undefined
+      ? []
+      : [this.#preferred.get(source.sessionId), source].filter((one) => one !== undefined)
+  }
+
+  /**
+   * Viewers who take the codecs of `form` get it instead of the source of the session `of`. One without video is none: such viewers
+   * get the source.
+   */
+  prefer(form: Source, of: string, nowMs: number): void {
+    if (form.layers.length > 0) this.#preferred.set(of, form)
+    else this.#preferred.delete(of)
+    this.#refresh(nowMs)
   }
 
   /**
@@ -54,6 +74,7 @@ export class Room {
   removeSource(sessionId: string, nowMs: number): void {
     for (const sourceId of this.#sources.keys()) this.#set(sourceId, this.#othersOf(sourceId, sessionId))
     this.#aside.delete(sessionId)
+    for (const [of, form] of this.#preferred) if ([of, form.sessionId].includes(sessionId)) this.#preferred.delete(of)
     this.#refresh(nowMs)
   }
 
@@ -83,7 +104,7 @@ export class Room {
     return this.#aside.has(sessionId) ? ASIDE : (priority ?? NO_PRIORITY)
   }
 
-  join(sessionId: string, viewer: Pick<Viewer, 'show'>, sourceId: string | null, nowMs: number): void {
+  join(sessionId: string, viewer: Pick<Viewer, 'show' | 'takes'>, sourceId: string | null, nowMs: number): void {
     const subscription = { viewer, sourceId, source: null, withoutSourceSinceMs: null, isIncompatible: false }
     this.#subscriptions.set(sessionId, subscription)
     this.#refresh(nowMs)
@@ -110,7 +131,8 @@ export class Room {
 
   #refresh(nowMs: number): void {
     for (const subscription of this.#subscriptions.values()) {
-      const source = this.source(subscription.sourceId) ?? null
+      const forms = this.formsOf(subscription.sourceId)
+      const source = forms.find((form, at) => at === forms.length - 1 || subscription.viewer.takes(form)) ?? null
       if (source === subscription.source && (source !== null) === (subscription.withoutSourceSinceMs === null)) continue
       subscription.source = source
       subscription.isIncompatible = !subscription.viewer.show(source, nowMs)

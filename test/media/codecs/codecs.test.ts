@@ -10,6 +10,7 @@ import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
 import { av1Frame } from '../../../src/media/codecs/av1.ts'
 import type { VideoCodec } from '../../../src/media/codecs/codecs.ts'
 import { hevcParameterSets, isHevcParameterSet } from '../../../src/media/codecs/hevc.ts'
+import { isInWebRtc } from '../../../src/media/codecs/inWebRtc.ts'
 import { readFrame } from '../../../src/media/codecs/wholeFrame.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { annexBUnits, ivfFrames, packetsOf } from '../relay/wire/captures/read.ts'
@@ -216,6 +217,39 @@ describe('frames of another protocol, cut into packets', () => {
         expect(joined('hevc', payloads)?.data).toEqual(lengthPrefixed(nals))
       }),
     )
+  })
+
+  it('is what viewers decode as it is: HEVC main and main 10, AV1 main with 8 bits, VP9 of profile 0', () => {
+    const video = { width: 320, config: Uint8Array.of(0x81, 0, 0, 0) }
+    const av1 = (...config: number[]) => isInWebRtc({ ...video, codec: 'av1', config: Uint8Array.from(config) })
+    expect([av1(0x81, 0x08, 0x0c), av1(0x81, 0x28, 0), av1(0x81, 0x08, 0x4c), av1()]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ])
+    const hevc = (profile: number) => isInWebRtc({ ...video, codec: 'hevc', config: Uint8Array.of(1, 0x60 | profile) })
+    expect([1, 2, 3, 4].map(hevc)).toEqual([true, true, false, false])
+    expect([320, 0].map((width) => isInWebRtc({ ...video, codec: 'vp9', width }))).toEqual([true, false])
+    expect((['h264', 'vp8'] as const).map((codec) => isInWebRtc({ ...video, codec }))).toEqual([true, true])
+  })
+
+  it('says in each packet where it is in its frame, and whether the frame stands alone', () => {
+    const heads = (codec: VideoCodec, frame: Buffer, key: boolean) =>
+      packetizer(codec, Buffer.alloc(0), 101)(frame, key)?.map((payload) => payload[0])
+    const frame = Buffer.alloc(250)
+    for (const key of [true, false]) expect(heads('vp8', frame, key)).toEqual([0x10, 0, 0])
+    expect([heads('vp9', frame, true), heads('vp9', frame, false)]).toEqual([
+      [0x08, 0, 0x04],
+      [0x48, 0x40, 0x44],
+    ])
+    expect(heads('vp9', Buffer.alloc(9), false)).toEqual([0x4c])
+    // One OBU with its size.
+    const unit = Buffer.concat([Buffer.from([0x32, 0xf7, 0x01]), Buffer.alloc(247)])
+    expect([heads('av1', unit, true), heads('av1', unit, false)]).toEqual([
+      [0x48, 0xc0, 0x80],
+      [0x40, 0xc0, 0x80],
+    ])
   })
 
   it('a malformed one becomes no packet', () => {

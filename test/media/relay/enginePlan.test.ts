@@ -261,11 +261,12 @@ test('the frames of a publisher are asked for once, for all who want them, and n
 test('a feed is announced to its process, and subscribed to while that wants its frames', async () => {
   const { engine, started, ended } = engineWith()
   const { source, state } = restingSource()
-  await engine.feed({ sessionId: 'f1', room: 'a', sourceId: 's', source })
+  const request = { sessionId: 'f1', room: 'a', sourceId: 's', priority: 3, preferredTo: 'f0' }
+  await engine.feed({ ...request, source })
   const [process] = started
   const want = (isWanted: boolean) => process?.options.received({ kind: 'want', sessionId: 'f1', isWanted })
   const kinds = () => process?.posted.splice(0).map(({ kind }) => kind)
-  expect(process?.posted[0]).toEqual({ kind: 'feed', sessionId: 'f1', room: 'a', sourceId: 's', priority: null })
+  expect(process?.posted[0]).toEqual({ kind: 'feed', ...request })
   expect([kinds(), state.announce, state.subscriptions]).toEqual([['feed', 'tracks'], 1, 0])
   want(false)
   expect(kinds()).toEqual([])

@@ -112,6 +112,15 @@ describe('frames of another protocol', () => {
     expect(sent(120, Buffer.from([0, 0, 0, 9, 1]), true)).toEqual([])
   })
 
+  it('begin other tracks with another codec, whose profile viewers have to know', () => {
+    const config = Uint8Array.of(1, 2)
+    const { feed, ready } = feedAt([{ ...VIDEO, codec: 'hevc', config }])
+    feed.tracks([{ ...VIDEO, codec: 'av1' }])
+    const sources = ready.map(({ source }) => source)
+    expect(sources.map(({ profile }) => profile)).toEqual(['2', null])
+    expect(sources.map(({ layers }) => layers[0]?.track.shape.codec)).toEqual(['hevc', 'av1'])
+  })
+
   it('keep their tracks when they are announced again, rest without them, and end once', () => {
     const { feed, ready, packetsOf, ends } = feedAt([VIDEO, OPUS])
     const { seen, track } = packetsOf('video')

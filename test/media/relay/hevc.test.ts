@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { FrameAssembler } from '../../../src/media/codecs/assembler.ts'
+import { isHevcParameterSet } from '../../../src/media/codecs/hevc.ts'
+import { lengthPrefixed, splitNals } from '../../../src/media/codecs/nalUnits.ts'
 import { packetizer } from '../../../src/media/codecs/packetizer.ts'
 import { videoReader } from '../../../src/media/codecs/videoReader.ts'
 import { MatroskaWriter } from '../../../src/media/ffmpeg/matroska.ts'
@@ -68,6 +70,9 @@ function framesOf({ media }: WirePeer): { frames: Frame[]; tracks: TrackInfo[] }
   return { frames: all, tracks }
 }
 
+const withoutParameterSets = (data: Uint8Array): Buffer =>
+  lengthPrefixed((splitNals(Buffer.from(data)) ?? []).filter((nal) => !isHevcParameterSet(nal)))
+
 /** How many pictures ffmpeg decodes, of the size of the source. */
 async function decoded(tracks: readonly TrackInfo[], shown: readonly Frame[]): Promise<number> {
   const writer = new MatroskaWriter(tracks.slice(0, 1))
@@ -124,6 +129,19 @@ test('HEVC over WHIP reaches viewers over WHEP byte for byte, and recorders, and
   expect(taken.tracks).toMatchObject([{ codec: 'hevc', width: WIDTH, height: HEIGHT }])
   expect(taken.tracks.map(codecName)).toEqual([expect.stringMatching(/^hvc1\.1\.6\./)])
   expect(await decoded(taken.tracks, taken.frames)).toBe(frames.length)
+})
+
+test('HEVC of another protocol, whose frames repeat no parameter sets, is cut into packets that decode', async () => {
+  const feed = net.relay.feed({ sessionId: 'feed', room: 'a/show', sourceId: null })
+  feed.tracks([video])
+  const viewer = await viewerAt(1)
+  for (const frame of frames) {
+    feed.frame({ ...frame, data: withoutParameterSets(frame.data) })
+    await net.pass(FRAME_MS)
+  }
+  const seen = framesOf(viewer)
+  expect(seen.tracks[0]).toMatchObject({ width: WIDTH, height: HEIGHT })
+  expect(await decoded(seen.tracks, seen.frames)).toBe(frames.length)
 })
 
 test('a viewer without HEVC is told what the stream is, and which browsers watch it', async () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { idleAnswer, negotiatePublish, negotiateView, viewAnswers } from '../../../src/media/relay/negotiation.ts'
@@ -82,8 +82,8 @@ test('an offer that cannot be served is refused with a status and a sentence', (
   expect(publish('hello', 'vp8')).toMatchObject({ ok: false, status: 400 })
   expect(publish(SIMULCAST.replaceAll('VP9', 'XX'), 'vp9')).toMatchObject({ ok: false, status: 406 })
   // What is wrong with the offer comes before what is missing.
-  expect(negotiateView('hello', undefined)).toMatchObject({ ok: false, error: { ok: false, status: 400 } })
-  expect(negotiateView(VIEW, undefined)).toEqual({
+  expect(negotiateView('hello', [])).toMatchObject({ ok: false, error: { ok: false, status: 400 } })
+  expect(negotiateView(VIEW, [])).toEqual({
     ok: false,
     error: { ok: false, status: 409, problem: 'Stream not being published' },
   })
@@ -94,7 +94,7 @@ test.each([
   ['video alone', source({ audio: null }), ['vp8', null, null]],
   ['audio alone', source({ layers: [] }), [null, 'opus', null]],
 ])('a viewer receives %s', (_what, from, chosen) => {
-  const agreed = negotiateView(VIEW, from)
+  const agreed = negotiateView(VIEW, [from])
   if (!agreed.ok) throw new Error(agreed.error.problem)
   expect(agreed.value.plan.map((one) => one?.name ?? null)).toEqual(chosen)
   expect([agreed.value.wanted.video?.codec, agreed.value.wanted.audio?.codec]).toEqual(
@@ -128,8 +128,33 @@ test.each([
 })
 
 test('an m-line that gets no outgoing track is answered as idle', () => {
-  const agreed = negotiateView(VIEW, source())
+  const agreed = negotiateView(VIEW, [source()])
   if (!agreed.ok) throw new Error(agreed.error.problem)
   expect(viewAnswers(agreed.value, [null, null, null], 'cname').map((one) => one?.direction)).not.toContain('sendonly')
   expect(idleAnswer(undefined, agreed.value.wanted)).toBeNull()
+})
+
+describe('of a stream in two forms', () => {
+  const videoOf = (codec: 'hevc' | 'av1' | 'vp8') => ({
+    layers: [
+      { rid: '', track: new RtpTrack({ kind: 'video', codec, rate: 90_000 }, null), meter: new BitrateMeter(0) },
+    ],
+  })
+  const chosen = (...forms: Source[]) => {
+    const agreed = negotiateView(VIEW, forms)
+    return agreed.ok ? agreed.value.plan[0]?.name : agreed.error.problem
+  }
+
+  test('a viewer gets the first whose codecs it has', () => {
+    expect(chosen(source(videoOf('av1')), source())).toBe('av1')
+    expect(chosen(source(videoOf('hevc')), source())).toBe('vp8')
+  })
+
+  test('a viewer who asks for video and has the codec of none gets no sound alone', () => {
+    expect(chosen(source(videoOf('hevc')), source({ layers: [] }))).toMatch(/^The stream's video is HEVC, .* Browsers/)
+    const other = negotiateView(VIEW.replaceAll('VP8', 'XX'), [source(videoOf('hevc')), source()])
+    expect(other).toMatchObject({
+      error: { status: 406, problem: expect.stringMatching(/^The stream's video is VP8,/) },
+    })
+  })
 })

@@ -60,6 +60,28 @@ test('another feed of the same name takes the place of the first', () => {
   expect(net.endOf('f2')).toBeUndefined()
 })
 
+test('a feed in two forms: each is wanted while it has viewers, and who lacks the codec of the first gets the second', () => {
+  const { net, wants, view, feed } = relayWith()
+  const original = net.relay.feed({ sessionId: 'o1', room: 'a/show', sourceId: null, preferredTo: 'f1' })
+  original.tracks([{ ...VIDEO, codec: 'av1' }, AUDIO])
+  const av1 = new WirePeer(net, addressOf(1)).offer('recvonly').replace('VP8/90000', 'AV1/90000')
+  const watch = (sessionId: string) => net.relay.view({ sessionId, room: 'a/show', sourceId: null, offer: av1 })
+  expect(watch('early')).toMatchObject({ ok: false, status: 409 })
+  feed('f1')
+  expect([view('v1'), wants]).toMatchObject([{ ok: true }, ['f1 true']])
+  expect([watch('v2'), wants]).toMatchObject([{ ok: true }, ['f1 true', 'o1 true']])
+  // What cannot be carried any more has no video.
+  original.tracks([AUDIO])
+  net.nowMs += 200
+  net.relay.tick()
+  expect([net.endOf('v1'), net.endOf('v2')]).toMatchObject([undefined, { reason: 'source_gone' }])
+  expect(watch('v3')).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('H264') })
+  original.tracks([{ ...VIDEO, codec: 'av1' }, AUDIO])
+  expect(watch('v4')).toMatchObject({ ok: true })
+  for (const id of ['f1', 'o1', 'v1', 'v4']) net.relay.end(id)
+  expect(view('v5')).toMatchObject({ ok: false, status: 409 })
+})
+
 test('a feed that ends, by itself or by a user, is ended once and takes no more frames', () => {
   const { net, view, feed } = relayWith()
   const [first] = [feed('f1')]

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LateLooks } from '../../../src/base/lateLooks.ts'
-import type { Source } from '../../../src/media/relay/forward/source.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { Room } from '../../../src/media/relay/room.ts'
 import { Rooms } from '../../../src/media/relay/rooms.ts'
 
@@ -17,13 +18,13 @@ const sourceOf = (sessionId: string, sourceId: string | null = null, priority: n
 })
 
 /** A viewer, and the sessions of the sources that it was shown. */
-function viewerOf({ canDecode = true } = {}) {
+function viewerOf({ canDecode = true, takes = (_source: Source): boolean => true } = {}) {
   const shown: (string | null)[] = []
   const show = (source: Source | null): boolean => {
     shown.push(source?.sessionId ?? null)
     return source === null || canDecode
   }
-  return { shown, show }
+  return { shown, show, takes }
 }
 
 describe('a room', () => {
@@ -69,6 +70,39 @@ describe('a room', () => {
     expect(viewer.shown.slice(6)).toEqual(['newer', 'none'])
     room.removeSource('none', 60)
     expect(viewer.shown.slice(8)).toEqual(['newer'])
+  })
+
+  it('shows another form of a source to the viewers who take its codecs, as long as it has video', () => {
+    const [room, able, unable] = [
+      new Room(),
+      viewerOf(),
+      viewerOf({ takes: ({ sessionId }) => sessionId !== 'original' }),
+    ]
+    const layer = {
+      rid: '',
+      track: new RtpTrack({ kind: 'video', codec: 'av1', rate: 90_000 }, null),
+      meter: new BitrateMeter(0),
+    }
+    const original: Source = { ...sourceOf('original'), layers: [layer] }
+    room.prefer(original, 'base', 0)
+    expect([room.formsOf(null), room.isEmpty]).toEqual([[], false])
+    room.addSource(sourceOf('base'), 0)
+    expect(room.formsOf(null).map(({ sessionId }) => sessionId)).toEqual(['original', 'base'])
+    room.join('able', able, null, 0)
+    room.join('unable', unable, null, 0)
+    expect([able.shown, unable.shown]).toEqual([['original'], ['base']])
+    expect(['original', 'base', 'none'].map((id) => room.isWatched(id))).toEqual([true, true, false])
+    room.prefer(sourceOf('original'), 'base', 10)
+    room.prefer(original, 'base', 20)
+    room.removeSource('original', 30)
+    expect([able.shown.slice(1), unable.shown]).toEqual([['base', 'original', 'base'], ['base']])
+    room.prefer(original, 'base', 40)
+    room.addSource(sourceOf('newer'), 50)
+    room.removeSource('base', 60)
+    expect([able.shown.at(-1), unable.shown.at(-1)]).toEqual(['newer', 'newer'])
+    for (const id of ['able', 'unable']) room.leave(id)
+    room.removeSource('newer', 70)
+    expect(room.isEmpty).toBe(true)
   })
 
   it('lets viewers wait ten seconds for another publisher, and no longer', () => {

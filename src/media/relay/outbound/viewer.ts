@@ -57,7 +57,16 @@ export class Viewer {
       return true
     }
     if (this.#transport.isConnected) for (const downTrack of this.#downTracks) this.#attach(downTrack, source, nowMs)
-    return this.#canDecode(source)
+    return this.takes(source)
+  }
+
+  /** Whether the viewer negotiated the codecs of a source. */
+  takes({ layers, audio }: Source): boolean {
+    const ofKind = (kind: string): DownTrack | undefined =>
+      this.#downTracks.find(({ options }) => options.kind === kind)
+    const [video, track] = [ofKind('video'), layers[0]?.track]
+    if (video !== undefined && track !== undefined) return video.accepts(track)
+    return audio !== null && ofKind('audio')?.accepts(audio) === true
   }
 
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
@@ -127,14 +136,6 @@ export class Viewer {
     if (share === null) return
     this.#estimator.onLoss(share, this.#load(), nowMs)
     this.#video?.repeatResends(share > LOSSY ? 2 : 1)
-  }
-
-  #canDecode({ layers, audio }: Source): boolean {
-    const ofKind = (kind: string): DownTrack | undefined =>
-      this.#downTracks.find(({ options }) => options.kind === kind)
-    const [video, track] = [ofKind('video'), layers[0]?.track]
-    if (video !== undefined && track !== undefined) return video.accepts(track)
-    return audio !== null && ofKind('audio')?.accepts(audio) === true
   }
 
   #attach(downTrack: DownTrack, source: Source, nowMs: number): void {

@@ -194,14 +194,15 @@ class RelayEngine implements MediaEngine {
     await slot.worker?.call('end', { sessionIds })
   }
 
-  async feed({ sessionId, room, sourceId, priority, source }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
+  async feed({ source, ...request }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
+    const { sessionId, room } = request
     const slot = this.#slotOf(room)
     const worker = this.#workerOf(slot)
     if (worker === null) throw new Error('the media process is not there')
     const pipe = new FeedPipe({ sessionId, source, post: (message, sent) => worker.post(message, sent) })
     this.#sessions.set(sessionId, { room, slot, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
-    worker.post({ kind: 'feed', sessionId, room, sourceId, priority: priority ?? null })
+    worker.post({ kind: 'feed', ...request })
     pipe.open()
   }
 
