@@ -146,7 +146,9 @@ describe('the house', () => {
   test('each class of a style sheet is one that an element can have', () => {
     const isWords = (path: string): boolean => path.startsWith('web/dashboard/src/words/')
     for (const folder of ['api', 'dashboard', 'demo', 'player', 'trust']) {
-      const files = readSources([`web/${folder}`], /\.(ts|tsx|js|html|css)$/).filter(({ path }) => !isWords(path))
+      // The server writes the pages of the API reference.
+      const folders = [`web/${folder}`, ...(folder === 'api' ? ['src/edge/http/docs'] : [])]
+      const files = readSources(folders, /\.(ts|tsx|js|html|css)$/).filter(({ path }) => !isWords(path))
       const isSheet = ({ path }: Source): boolean => path.endsWith('.css')
       expect(
         unusedClasses(

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliDecompressSync } from 'node:zlib'
 import { run } from './run.mjs'
 
 /** The part of the changelog under the heading of this version, or, before it has one, under `Unreleased`. */
@@ -22,7 +21,7 @@ export function writeSbom(app, file) {
   const args = ['sbom', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application']
   const sbom = JSON.parse(run('npm', args, { cwd: app }))
   const bundled = LICENSES.flatMap((name) => componentsIn(readFileSync(join(app, name), 'utf8')))
-  sbom.components.push(...bundled, component('redoc', redocVersion(app), 'MIT'))
+  sbom.components.push(...bundled)
   writeFileSync(file, `${JSON.stringify(sbom, null, 2)}\n`)
 }
 
@@ -42,14 +41,6 @@ const component = (name, version, license) => ({
   purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
   licenses: [{ license: { id: license } }],
 })
-
-/** Of the file in web/api, which no package manager knows. */
-function redocVersion(app) {
-  const script = brotliDecompressSync(readFileSync(join(app, 'web/api/redoc.js.br'))).toString()
-  const [, version] = /ReDoc Version: ","([\d.]+)"/.exec(script) ?? []
-  if (version === undefined) throw new Error('web/api/redoc.js.br does not name its version')
-  return version
-}
 
 /** To be checked with `sha256sum --check SHA256SUMS`. */
 export function writeChecksums(directory) {

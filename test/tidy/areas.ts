@@ -28,7 +28,7 @@ export const AREAS: Readonly<Record<string, readonly LaneName[]>> = {
   'src/sign.ts': ['docs', 'packages'],
   'src/store/': ['crash', 'postgres', 'docs', 'start'],
   'src/tls/': ['browser', 'start', 'proxies'],
-  'api/': ['dashboard', 'docs'],
+  'api/': ['browser', 'dashboard', 'docs'],
   'bench/': [],
   'bin/': ['start', 'packages'],
   'config.default.yaml': ['docs', 'packages'],

@@ -54,7 +54,10 @@ function namesInModule({ nodes }: Module): Names {
   const templates = nodes.filter(({ type }) => type === 'TemplateElement')
   const parts = templates.map(({ value, tail }) => ({ text: cookedOf(value), isLast: tail === true }))
   return {
-    names: [...texts, ...parts.map(({ text }) => text)].flatMap(wordsOf),
+    names: [...texts, ...parts.map(({ text }) => text)].flatMap((text) => [
+      ...wordsOf(text),
+      ...namesInPage(text).names,
+    ]),
     beginnings: parts.flatMap(({ text, isLast }) => (isLast ? [] : text.split(/\s+/).slice(-1))).filter(Boolean),
   }
 }

@@ -3,8 +3,8 @@ import { closed, date, optional, pageQuery, word } from './fields.ts'
 import { RESOLUTIONS, SLOTS_MAX } from './analytics.ts'
 
 const span = {
-  start: Type.String({ description: 'From this moment on, ISO 8601 with a zone, or a day.' }),
-  end: Type.String({ description: 'Up to this moment, which is not part of it.' }),
+  start: Type.String({ description: 'From this moment on, ISO 8601 with a zone, or a day.', examples: ['2026-01-01'] }),
+  end: Type.String({ description: 'Up to this moment, which is not part of it.', examples: ['2026-01-31'] }),
 }
 
 const ids = (of: string) => optional(Type.String({ description: `Only these ${of}, separated by commas.` }))

@@ -41,7 +41,7 @@ export const CreateKey = Type.Object(
     key: textField(VIEWER_KEY_MAX, 'A shared secret (HS256, HS512), or an RSA public key in PEM (RS256, RS512).'),
     name: nullable(textField(128)),
   },
-  { $id: 'CreateKey', ...closed },
+  { $id: 'CreateKey', ...closed, examples: [{ key: 'a-long-secret-of-your-own' }] },
 )
 export type CreateKey = Static<typeof CreateKey>
 

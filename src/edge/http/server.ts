@@ -22,6 +22,7 @@ import { refuseEncodedBodies } from './contentEncoding.ts'
 import { dashboardApi } from './dashboard/api.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
+import { apiPages } from './docs/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
 import { HLS_CHECK, HLS_MEDIA } from './hls/parts.ts'
@@ -194,7 +195,18 @@ async function managementInterfaces(app: FastifyInstance, ctx: Context, options:
     managementRoutes(api, ctx, options)
   })
   const channels = { version, peerOf, limits, methodsAt, measured, load }
-  await app.register((api) => channelsApi(api, ctx, channels), { prefix: '/v2' })
+  let channelsDocument: () => unknown
+  await app.register(
+    async (api) => {
+      channelsDocument = await channelsApi(api, ctx, channels)
+    },
+    { prefix: '/v2' },
+  )
+  apiPages(app, {
+    tokens: () => app.swagger(),
+    channels: () => channelsDocument(),
+    hasDashboard: options.dashboard,
+  })
   if (!options.dashboard) return
   dashboardFiles(app, { hasNodes: Boolean(options.webRtc?.nodeUrl) })
   await dashboardApi(app, ctx, {

@@ -53,7 +53,7 @@ export function serveDocument(app: FastifyInstance, path: string, make: () => un
  * The relative address of a page without the slash at its end; null: it has none. Pages name their files by relative
  * addresses, so that a proxy may put a prefix in front.
  */
-function withoutSlash({ url }: FastifyRequest): string | null {
+export function withoutSlash({ url }: FastifyRequest): string | null {
   const [, name, query = ''] = /^[^?]*\/([^/?]+)\/(\?.*)?$/.exec(url) ?? []
   return name === undefined ? null : `../${name}${query}`
 }

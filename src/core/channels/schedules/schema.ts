@@ -62,7 +62,20 @@ export const CreateScheduler = Type.Object(
     timeZone: zone(),
     ...targets(),
   },
-  { $id: 'CreateScheduler', ...closed },
+  {
+    $id: 'CreateScheduler',
+    ...closed,
+    examples: [
+      {
+        name: 'Evening show',
+        startDate: '2030-03-31',
+        startTime: '20:15',
+        endTime: '22:00',
+        timeZone: 'Europe/Vienna',
+        channels: [{ channelId: 'ch_1BvTL3PCGW4dXdKwCqFkRe' }],
+      },
+    ],
+  },
 )
 export type CreateScheduler = Static<typeof CreateScheduler>
 

@@ -35,8 +35,12 @@ export interface ChannelsApiOptions {
   load: EncodingLoad | null
 }
 
-/** The channels interface, under `/v2`. */
-export async function channelsApi(app: FastifyInstance, ctx: Context, options: ChannelsApiOptions): Promise<void> {
+/** The channels interface, under `/v2`. @returns its OpenAPI document, which is complete once the server is ready */
+export async function channelsApi(
+  app: FastifyInstance,
+  ctx: Context,
+  options: ChannelsApiOptions,
+): Promise<() => unknown> {
   answerErrors(app, ctx, options)
   await collectChannelsOpenApi(app, options.version)
   serveDocument(app, '/openapi.json', () => channelsOpenApi(app))
@@ -46,6 +50,7 @@ export async function channelsApi(app: FastifyInstance, ctx: Context, options: C
     managedRoutes(managed, ctx, options)
     unbuiltRoutes(managed)
   })
+  return () => channelsOpenApi(app)
 }
 
 /** The routes of the channels interface without authentication, for another way to authenticate. */

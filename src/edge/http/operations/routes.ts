@@ -5,7 +5,6 @@ import { isLoopback } from '../../../base/loopback.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
-import { apiPages } from '../docs/routes.ts'
 import type { PeerOf } from '../peer.ts'
 import { healthReport, isFromDoctor } from './doctorRequests.ts'
 import type { Metrics } from './metrics.ts'
@@ -55,7 +54,6 @@ export function operationRoutes(
   })
 
   serveDocument(app, '/api/openapi.json', () => app.swagger())
-  apiPages(app)
 }
 
 async function giveUp(ctx: Context): Promise<never> {

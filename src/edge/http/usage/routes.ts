@@ -88,10 +88,10 @@ const SeriesData = Type.Object({
 })
 
 function queryOf({ names, resolutions }: Report): TObject {
-  const date = (description: string) => Type.String({ description, examples: ['2026-01-31'] })
+  const date = (description: string, example: string) => Type.String({ description, examples: [example] })
   return Type.Object({
-    startDate: date('UTC, inclusive. A date, or an ISO 8601 time on a whole hour.'),
-    stopDate: date('UTC, exclusive; at most 366 days later.'),
+    startDate: date('UTC, inclusive. A date, or an ISO 8601 time on a whole hour.', '2026-01-01'),
+    stopDate: date('UTC, exclusive; at most 366 days later.', '2026-01-31'),
     ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
     ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),
     mediaOnly: Type.Optional(
