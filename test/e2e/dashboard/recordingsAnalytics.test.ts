@@ -147,6 +147,37 @@ test('traffic is shown by range, and saved as CSV', async () => {
   expect(await page.getByLabel('From').inputValue()).toBe('2020-01-01')
 })
 
+test('who watched is shown while they watch, divided, filtered and saved', async () => {
+  const { token } = await dashboard.token('publish', { streams: [{ streamName: 'talk' }] })
+  const [publisher, viewer] = [await dashboard.peer(), await dashboard.peer()]
+  onTestFinished(async () => void (await Promise.all([publisher.stop(), viewer.stop()])))
+  expect(await publisher.publish({ url: dashboard.whip('talk'), token, codec: 'h264', scale: 0.25 })).toBe('ok')
+  await open('/analytics?span=today')
+  const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Audience' }) })
+  const figure = (name: string) => card.locator('.figs div', { hasText: name }).locator('dd').first().textContent()
+  await card.getByText('There was no view in this time.').waitFor()
+  expect(await axe(page)).toEqual([])
+  expect(await viewer.watch({ url: dashboard.whep('talk') })).toBe('ok')
+  // Five seconds later it is a view, and the page looks for it.
+  await card.getByRole('link', { name: 'talk', exact: true }).waitFor()
+  expect([await figure('Views'), await figure('Viewers'), await figure('Most at once')]).toEqual(['1', '1', '1'])
+  expect(await axe(page)).toEqual([])
+  await card.getByText('Browser', { exact: true }).click()
+  await card.getByRole('link', { name: 'Chrome', exact: true }).waitFor()
+  const [head, row = ''] = await savedCsv(() => card.getByRole('button', { name: 'CSV' }).click())
+  expect([head, row.split(',')[0]]).toEqual(['browser,views,viewers,watchSeconds,mostAtOnce', 'Chrome'])
+  await card.getByRole('link', { name: 'Chrome', exact: true }).click()
+  await card.getByRole('link', { name: 'talk', exact: true }).waitFor()
+  expect(page.url()).toContain('browser=Chrome')
+  await card.getByRole('button', { name: 'Browser: Chrome' }).click()
+  await card.getByText('Country', { exact: true }).waitFor()
+  expect(page.url()).not.toContain('browser=')
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+  }
+})
+
 test('a phone shows the same without scrolling sideways', async () => {
   for (const path of ['/recordings', '/analytics?span=own']) {
     const phone = await dashboard.open(path, { width: 390, theme: 'dark' })

@@ -1266,7 +1266,7 @@ export const de: Sentences = {
   // Analytics
   analytics: {
     title: 'Statistik',
-    sub: 'Bytes von Medien, in Tagen nach UTC. Die Zahlen folgen einer Sendung nach etwa einer Minute.',
+    sub: 'Das Publikum in Ihren Tagen, und Bytes von Medien in Tagen nach UTC, die einer Sendung nach etwa einer Minute folgen.',
     span: 'Zeitraum',
     spans: { today: 'Heute', week: '7 Tage', month: '28 Tage', own: 'Von bis' },
     from: 'Von',
@@ -1292,6 +1292,33 @@ export const de: Sentences = {
     noTrackingId: 'Keine Tracking-Id hatte in dieser Zeit Verkehr. Tokens und signierte Tokens tragen sie.',
     unknown: 'Nicht bekannt',
     csv: 'CSV',
+    audience: {
+      title: 'Publikum',
+      views: 'Aufrufe',
+      viewers: 'Zuschauer',
+      watchSeconds: 'Sehdauer',
+      mostAtOnce: 'Meiste zugleich',
+      before: (was, change) => (change === '' ? `davor: ${was}` : `davor: ${was} (${change})`),
+      overTime: {
+        Hour: 'Aufrufe und die meisten zugleich, nach Stunde',
+        Day: 'Aufrufe und die meisten zugleich, nach Tag',
+      },
+      divide: 'Aufteilen nach',
+      by: {
+        streamName: 'Stream',
+        country: 'Land',
+        site: 'Website',
+        protocol: 'Protokoll',
+        device: 'Gerät',
+        browser: 'Browser',
+      },
+      devices: { desktop: 'Computer', mobile: 'Telefon oder Tablet', tv: 'Fernseher' },
+      otherSites: 'Andere Websites',
+      only: (by, value) => `${by}: ${value}`,
+      none: 'In dieser Zeit gab es keinen Aufruf.',
+      note: (zone) =>
+        `Ein Aufruf ist eine Sitzung mit Medien für 5 Sekunden. Zuschauer sind auf 2 Prozent genau geschätzt. Tage von ${zone}.`,
+    },
   },
 
   // Webhooks

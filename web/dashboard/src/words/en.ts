@@ -1250,7 +1250,7 @@ export const en = {
   // Analytics
   analytics: {
     title: 'Analytics',
-    sub: 'Bytes of media, in UTC days. The figures follow a broadcast within a minute.',
+    sub: 'The audience in your days, and bytes of media in UTC days, which follow a broadcast within a minute.',
     span: 'Time shown',
     spans: { today: 'Today', week: '7 days', month: '28 days', own: 'Dates' },
     from: 'From',
@@ -1276,6 +1276,30 @@ export const en = {
     noTrackingId: 'No tracking id had traffic in this time. Tokens and signed tokens carry them.',
     unknown: 'Not known',
     csv: 'CSV',
+    audience: {
+      title: 'Audience',
+      views: 'Views',
+      viewers: 'Viewers',
+      watchSeconds: 'Watch time',
+      mostAtOnce: 'Most at once',
+      before: (was: string, change: string) => (change === '' ? `before: ${was}` : `before: ${was} (${change})`),
+      overTime: { Hour: 'Views and the most at once, by hour', Day: 'Views and the most at once, by day' },
+      divide: 'Divide by',
+      by: {
+        streamName: 'Stream',
+        country: 'Country',
+        site: 'Site',
+        protocol: 'Protocol',
+        device: 'Device',
+        browser: 'Browser',
+      },
+      devices: { desktop: 'Computer', mobile: 'Phone or tablet', tv: 'Television' },
+      otherSites: 'Other sites',
+      only: (by: string, value: string) => `${by}: ${value}`,
+      none: 'There was no view in this time.',
+      note: (zone: string) =>
+        `A view is a session with media for 5 seconds. Viewers are estimated within 2 percent. Days of ${zone}.`,
+    },
   },
 
   // Webhooks

@@ -8,6 +8,7 @@ import { Plot } from '../../parts/plot.tsx'
 import { bytes } from '../../parts/values.tsx'
 import { type PageArgs, setQuery } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { Audience } from './audience.tsx'
 import { BytesBars } from './bytesBars.tsx'
 import { CsvButton } from './csvButton.tsx'
 import { Protocols } from './protocols.tsx'
@@ -24,7 +25,7 @@ const spanOf = (query: URLSearchParams): Span => {
   return asked === 'today' || asked === 'month' || asked === 'own' ? asked : 'week'
 }
 
-/** Bytes that went in and out, by time, protocol, country, token and tracking id. */
+/** The audience, and the bytes that went in and out, by time, protocol, country, token and tracking id. */
 export function AnalyticsPage({ query }: PageArgs) {
   const span = spanOf(query)
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
@@ -50,6 +51,7 @@ export function AnalyticsPage({ query }: PageArgs) {
       {load.error && <LoadError error={load.error} onRetry={load.reload} />}
       {!data && !load.error && <Bones rows={5} />}
       {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
+      {data && !isQuiet && <Audience span={span} query={query} />}
       {isQuiet && <Empty title={text.none}>{text.noneText}</Empty>}
       {data && !isQuiet && <Traffic series={data.series} range={data.range} />}
       {data && !isQuiet && (
