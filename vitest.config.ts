@@ -106,7 +106,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: [
-            'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,recordings,slate}}/**/*.test.ts',
+            'test/{conformance,delivery,http,commands,crash,e2e,system,media/{ffmpeg,hls,measure,recordings,slate}}/**/*.test.ts',
             ...PROCESSES,
           ],
           exclude: IN_LANES,

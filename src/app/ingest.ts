@@ -4,6 +4,7 @@ import type { IngestParts } from '../edge/ingest/broadcast.ts'
 import { admitStreamKeys } from '../edge/ingest/streamKeys.ts'
 import type { MediaEngine } from '../media/engine.ts'
 import { Hub, TimedHub } from '../media/hub.ts'
+import { SourceMeter } from '../media/measure/sourceMeter.ts'
 import { engineFeeds } from '../media/engineFeeds.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { webRtcMedia } from '../media/convert/opus.ts'
@@ -32,6 +33,7 @@ export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measure
   return {
     ctx,
     makeHub: (utcTime) => (utcTime === null ? new Hub() : new TimedHub(utcTime, ctx.clock)),
+    makeMeter: () => new SourceMeter(),
     streamKeys: admitStreamKeys({
       ctx,
       pushed,

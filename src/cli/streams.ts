@@ -1,11 +1,12 @@
 import { ok } from '../base/result.ts'
 import { stopStream } from '../commands/sessions/sessions.ts'
-import { firstStreamsOnAir, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
+import { firstStreamsOnAir, readStreamHealth, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS_OF } from '../core/access/protocols.ts'
-import type { StreamOnAir } from '../core/streams/streamOnAir.ts'
+import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
 import { required, wholeOr } from './flag.ts'
 import { type Columns, listing, record, WATCH_FLAGS } from './listing.ts'
+import { fields } from './print.ts'
 import { withAccount } from './session.ts'
 
 const STREAM = required('NAME', 'The name of the stream.')
@@ -97,4 +98,33 @@ const stop = command({
     }),
 })
 
-export const streamCommands = [list, show, stop]
+const health = command({
+  path: ['stream', 'health'],
+  summary: 'Say what is wrong with the media of a stream on the air, and what to set in its encoder',
+  detail:
+    'Then all that is measured of it, for each of its publishers: times in milliseconds, shares from 0 to 1. ' +
+    'docs/guides/stream-health.md explains each finding.',
+  args: { stream: STREAM },
+  examples: [
+    'sluice stream health studio-1',
+    "sluice stream health studio-1 --json | jq -r '.feeds[].findings[].code'",
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readStreamHealth(ctx, accountId, call.args.stream)
+      return found.ok ? ok({ json: found.value, text: found.value.feeds.map(healthText).join('\n\n') }) : found
+    }),
+})
+
+function healthText({ sourceId, protocol, health: state, bitrateIn, frameRate, findings, source }: FeedHealth): string {
+  const facts = { source: sourceId, over: protocol, health: state, bitrateIn, frameRate, ...source }
+  const sentences = findings.flatMap(({ code, text, advice, docs }) => [
+    '',
+    `${code}: ${text}`,
+    `  ${advice}`,
+    `  docs/${docs}`,
+  ])
+  return [fields(facts), ...sentences].join('\n')
+}
+
+export const streamCommands = [list, show, health, stop]

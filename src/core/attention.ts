@@ -1,4 +1,5 @@
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
+import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 
 /**
@@ -17,6 +18,7 @@ export const ATTENTION_KINDS = [
   'webhook_paused',
   'stream_stalled',
   'stream_uneven',
+  'stream_impaired',
   'engine_notice',
   'addons_missing',
   'countries_unknown',
@@ -55,6 +57,7 @@ export interface AttentionFacts {
   readonly streams: readonly {
     readonly streamName: string
     readonly health: StreamHealth
+    readonly findings: readonly Pick<SourceFinding, 'text' | 'advice'>[]
     readonly bitrateLowest?: number
     readonly bitrateHighest?: number
   }[]
@@ -162,10 +165,16 @@ function webhooksOf({ webhooks, nowMs }: AttentionFacts): AttentionItem[] {
 }
 
 function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
-  return streams.flatMap(({ streamName, health, bitrateLowest, bitrateHighest }): AttentionItem[] => {
+  return streams.flatMap(({ streamName, health, findings, bitrateLowest, bitrateHighest }): AttentionItem[] => {
     const subject = { type: 'stream', id: streamName } as const
     if (health === 'stalled')
       return [{ kind: 'stream_stalled', severity: 'error', subject, text: `No media of ${streamName} arrives` }]
+    if (health === 'impaired') {
+      const [worst, ...others] = findings
+      const more = others.length === 0 ? '' : ` And ${others.length} more`
+      const said = `${streamName}: ${worst?.text ?? ''} ${worst?.advice ?? ''}${more}`
+      return [{ kind: 'stream_impaired', severity: 'warning', subject, text: said }]
+    }
     if (health !== 'uneven') return []
     const range = `${megabits(bitrateLowest)} to ${megabits(bitrateHighest)} Mbit/s in five minutes`
     const text = `${streamName} arrives unevenly, ${range}. Set the publisher to a constant bitrate`

@@ -1,4 +1,5 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
+import type { SourceReading } from '../core/streams/source.ts'
 import type { FrameSource, RestingSource, TrackInfo } from './frame.ts'
 
 /**
@@ -93,7 +94,8 @@ export type MediaEngineEvent =
   | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly TrackInfo[] }
   /**
    * Totals since the session began, at least every second while they grow, and once more before `ended`. `silentMs`: how long
-   * ago its last media came; 0 for viewers. `frames`: video frames of a publisher, of the largest layer of simulcast.
+   * ago its last media came; 0 for viewers. `frames`: video frames of a publisher, of the largest layer of simulcast. `source`: what
+   * was measured of its media.
    */
   | {
       readonly kind: 'bytes'
@@ -102,6 +104,7 @@ export type MediaEngineEvent =
       readonly bytesOut: number
       readonly silentMs: number
       readonly frames?: number
+      readonly source?: SourceReading
     }
   /** A publisher sends nothing, or something again. */
   | { readonly kind: 'silent'; readonly sessionId: string; readonly isSilent: boolean }

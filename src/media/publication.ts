@@ -1,3 +1,4 @@
+import type { LinkTotals } from './measure/linkMeter.ts'
 import type { PublishAnswer, PublishEnd } from './publishing.ts'
 
 export type Admitted = Extract<PublishAnswer, { ok: true }>
@@ -17,10 +18,10 @@ export class Publication {
   }
 
   /** @param total bytes that the connection has received so far */
-  reportBytes(total: number): void {
+  reportBytes(total: number, link?: LinkTotals): void {
     if (this.#isOver || total === this.#bytesReported) return
     this.#bytesReported = total
-    this.#admitted.bytes(total)
+    this.#admitted.bytes(total, link)
   }
 
   end(reason: PublishEnd, totalBytes: number): void {

@@ -1,4 +1,5 @@
 import type { FrameSink } from './frame.ts'
+import type { LinkTotals } from './measure/linkMeter.ts'
 
 /** Why a publication is over. */
 export type PublishEnd =
@@ -34,8 +35,11 @@ export type PublishAnswer =
       readonly ok: true
       /** Takes the media; its `end` is called exactly once. */
       readonly sink: FrameSink
-      /** Bytes received on the connection so far, at least every second while they grow, and before the end. */
-      bytes(bytesIn: number): void
+      /**
+       * Bytes received on the connection so far, at least every second while they grow, and before the end; and its packets, where
+       * the protocol counts them.
+       */
+      bytes(bytesIn: number, link?: LinkTotals): void
       /** After `sink.end`. Exactly once. */
       ended(reason: PublishEnd): void
     }

@@ -4,6 +4,7 @@ import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
+import type { SourceReading } from '../core/streams/source.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
 import { StreamCounts } from './streamCounts.ts'
@@ -42,6 +43,8 @@ export interface PublishedMedia {
   tracks: readonly TrackInfo[]
   /** Video frames so far. */
   frames: number
+  /** What was measured of it, as last reported. */
+  source: SourceReading
   /** When the totals were last reported, monotonic milliseconds; null: not yet. */
   countedAtMs: number | null
 }

@@ -9,6 +9,7 @@ import {
   SETTLING_MS,
   type StreamHealth,
 } from '../core/streams/health.ts'
+import { FindingWatch, type SourceFacts } from '../core/streams/findings.ts'
 import type { FeedReading } from '../core/streams/reading.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
 
@@ -23,6 +24,8 @@ interface Mark {
 const QUIET_MS = 3_000
 /** A bitrate is an average over the last marks: of some five seconds. */
 export const MARKS = 3
+/** Encoders begin with a burst, and with too little of everything. */
+const BEGINNING_MS = 5_000
 const SLOTS_MAX = HEALTH_WINDOW_MS / HEALTH_SLOT_MS
 
 /** Measures one feed of this node: its bitrate, frame rate and health. */
@@ -36,6 +39,7 @@ export class FeedMeter {
   readonly #startedAtMs: number
   #marks: readonly Mark[] = []
   #slotStart: Mark | null = null
+  readonly #findings = new FindingWatch()
   #health: StreamHealth = 'steady'
 
   constructor(clock: Clock) {
@@ -49,7 +53,9 @@ export class FeedMeter {
     const mark = this.#markOf(entry, nowMs)
     if (mark !== null) this.#add(mark)
     const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
-    this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health })
+    if (nowMs - this.#startedAtMs >= BEGINNING_MS) this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
+    const isImpaired = this.#findings.found().length > 0
+    this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health, isImpaired })
   }
 
   reading(entry: ActiveSession): FeedReading {
@@ -67,6 +73,8 @@ export class FeedMeter {
       bitrateLowest: range?.lowest ?? null,
       bitrateHighest: range?.highest ?? null,
       health: this.#health,
+      source: entry.media?.source ?? {},
+      findings: this.#findings.found(),
     }
   }
 
@@ -92,6 +100,11 @@ export class FeedMeter {
     return this.#slots.within(nowMs - HEALTH_WINDOW_MS, Number.POSITIVE_INFINITY)
   }
 }
+
+const sourceFactsOf = ({ session, media }: ActiveSession): SourceFacts => ({
+  protocol: session.protocol,
+  source: media?.source ?? {},
+})
 
 /** Per second, between the first and the last mark; null: not known yet. */
 export function rateOf<M extends { readonly atMs: number }>(

@@ -14,6 +14,8 @@ const stream = (over: Partial<StreamOnAir> = {}): StreamOnAir => ({
   tokenId: 1,
   secured: false,
   health: 'steady',
+  findings: [],
+  source: {},
   viewers: 0,
   viewersByProtocol: { whep: 0, hls: 0 },
   mostViewers: 0,

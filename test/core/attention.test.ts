@@ -34,7 +34,7 @@ describe('what needs attention', () => {
           { id: 'en_1', name: 'main', status: 'playing', statusMessage: null },
           { id: 'en_2', name: 'idle', status: 'waiting', statusMessage: 'no source yet' },
         ],
-        streams: [{ streamName: 'show', health: 'steady', bitrateLowest: 1, bitrateHighest: 9 }],
+        streams: [{ streamName: 'show', health: 'steady', findings: [], bitrateLowest: 1, bitrateHighest: 9 }],
         disks: [{ what: 'recordings', freeBytes: 6e9, totalBytes: 1e12 }],
       }),
     ).toEqual([])
@@ -45,8 +45,9 @@ describe('what needs attention', () => {
     const items = of({
       expiring: [{ kind: 'subscribe', id: 7, label: 'Press', expiresAtMs: NOW_MS + 1000 }],
       streams: [
-        { streamName: 'talk', health: 'uneven', bitrateLowest: 2_100_000, bitrateHighest: 6_800_000 },
-        { streamName: 'show', health: 'stalled' },
+        { streamName: 'talk', health: 'uneven', findings: [], bitrateLowest: 2_100_000, bitrateHighest: 6_800_000 },
+        { streamName: 'show', health: 'stalled', findings: [] },
+        { streamName: 'film', health: 'impaired', findings: [{ text: 'It is odd.', advice: 'Set it.' }] },
       ],
       webhooks: [
         { id: '4', url: 'https://hooks.example/secret?key=1', disabled: { untilMs: NOW_MS + 1, reason: 'it fails' } },
@@ -61,12 +62,14 @@ describe('what needs attention', () => {
       ['webhook_paused', 'error', 'webhook', '4'],
       ['stream_stalled', 'error', 'stream', 'show'],
       ['stream_uneven', 'warning', 'stream', 'talk'],
+      ['stream_impaired', 'warning', 'stream', 'film'],
       ['engine_notice', 'warning', 'engine', 'en_2'],
       ['token_expires', 'warning', 'subscribe_token', '7'],
     ])
     expect(items.map(({ text }) => text)).toContain(
       'talk arrives unevenly, 2.1 to 6.8 Mbit/s in five minutes. Set the publisher to a constant bitrate',
     )
+    expect(items.map(({ text }) => text)).toContain('film: It is odd. Set it.')
     expect(JSON.stringify(items)).not.toContain('key=1')
     expect(items.at(-1)?.until).toBe('2026-01-31T00:00:01.000Z')
   })

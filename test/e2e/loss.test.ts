@@ -72,12 +72,18 @@ async function onAir(codec: string): Promise<[Peer, Peer]> {
   return [publisher, viewer]
 }
 
+const findingsOf = async (stream: string): Promise<string[]> => {
+  const { data } = await stage.api('GET', `/api/streams/${stream}/health`)
+  return data.feeds[0].findings.map(({ code }: { code: string }) => code)
+}
+
 test.each(['vp8', 'h264'])(
   '%s with 3% packet loss in each direction: every lost packet is repaired, in both directions',
   async (codec) => {
     link.lose(0.03)
     const [publisher, viewer] = await onAir(codec)
     expect(await keyframesAsked(publisher, viewer)).toBe(0)
+    await expect.poll(() => findingsOf(codec), SOON).toContain('packet_loss')
     await Promise.all([publisher.close(), viewer.close()])
   },
 )

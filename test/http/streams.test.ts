@@ -74,6 +74,8 @@ describe('GET /api/streams/live', () => {
         frameRate: 25,
         bitrateIn: 4_000_000,
         health: 'steady',
+        findings: [],
+        source: {},
         viewers: 3,
         viewersByProtocol: { whep: 2, hls: 1 },
         mostViewers: 3,

@@ -47,7 +47,7 @@ export class RtmpPublisher {
       for (const tag of tags.filter((one) => (round === 0 && !isEnd(one)) || isFrame(one))) {
         const timestamp = tag.timestamp + round * lengthMs
         if (timestamp - latestMs > JUMP_MS) zeroMs -= timestamp - latestMs
-        latestMs = timestamp
+        latestMs = Math.max(latestMs, timestamp)
         const aheadMs = zeroMs + timestamp - this.#clock.monotonic()
         if (aheadMs > 0) await this.#clock.sleep(aheadMs, this.#over.signal)
         this.#send({ ...tag, timestamp })

@@ -68,6 +68,30 @@ describe('stream list', () => {
   })
 })
 
+describe('stream health', () => {
+  it('says what is wrong and what to set, then what was measured, as JSON like the HTTP API', async () => {
+    const source = { longestKeyframeMs: 20_000, keyframeMs: 20_000, sampleRate: 8000, videoProfile: 'High' }
+    for (let at = 0; at < 8; at += 1) {
+      clock.advance(1000)
+      countBytes(node.ctx, publisher.session.id, { bytesIn: at * 1000, bytesOut: 0, source })
+      node.ctx.streamMeter.sample()
+    }
+    await node.ctx.streamMeter.write(node.ctx.store)
+    const { status, stdout } = await cli('stream health show', 80)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^health +impaired$/m)
+    expect(stdout).toMatch(/^videoProfile +High$/m)
+    expect(stdout).toMatch(/audio_rate: The sound has a sample rate of 8 kHz.*\n {2}Set 48 kHz/)
+    expect(stdout).toContain('docs/guides/stream-health.md#audio-rate')
+    const { data } = (await beside.call('GET', '/api/streams/show/health')).json
+    expect(JSON.parse((await cli('stream health show --json')).stdout)).toEqual(data)
+    expect(data.feeds[0].findings).toMatchObject([
+      { code: 'audio_rate', value: 8000, threshold: 32_000, shown: '8 kHz' },
+    ])
+    expect((await cli('stream health nothing')).status).not.toBe(0)
+  })
+})
+
 describe('stream show', () => {
   it('shows one stream, with what is known of it', async () => {
     await measure()

@@ -4,6 +4,7 @@ import { NO_PARAMETERS, type PublishingParameters } from '../../src/core/session
 import { answerPublisher } from '../../src/edge/ingest/broadcast.ts'
 import { splitNals } from '../../src/media/codecs/nalUnits.ts'
 import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
+import { SourceMeter } from '../../src/media/measure/sourceMeter.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
@@ -125,6 +126,7 @@ describe('a publisher of whose media nothing is taken', () => {
     const parts = {
       ctx,
       makeHub: () => new Hub(),
+      makeMeter: () => new SourceMeter(),
       feed: () => () => undefined,
       streamKeys: async () => ({ ok: false as const, status: '', reason: 'address' as const }),
     }

@@ -300,7 +300,7 @@ function entryOf(
     bytes: NOTHING,
     admittedAtMs: ctx.clock.monotonic(),
     mediaAtMs: null,
-    media: request.action === 'publish' ? { tracks: [], frames: 0, countedAtMs: null } : null,
+    media: request.action === 'publish' ? { tracks: [], frames: 0, source: {}, countedAtMs: null } : null,
     written: NOTHING,
     ending: null,
   }

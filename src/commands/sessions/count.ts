@@ -1,4 +1,5 @@
 import type { Bytes } from '../../core/sessions/types.ts'
+import type { SourceReading } from '../../core/streams/source.ts'
 import type { TrackInfo } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
@@ -13,13 +14,15 @@ export interface SessionTotals extends Bytes {
   readonly silentMs?: number
   /** Video frames of a publisher. */
   readonly frames?: number
+  /** What was measured of its media; absent: nothing new. */
+  readonly source?: SourceReading
 }
 
 /** Updates the totals of a session; they only rise. Synchronous and cheap; the totals are written every few seconds. */
 export function countBytes(
   ctx: SessionContext,
   sessionId: string,
-  { bytesIn, bytesOut, silentMs = 0, frames = 0 }: SessionTotals,
+  { bytesIn, bytesOut, silentMs = 0, frames = 0, source }: SessionTotals,
 ): void {
   const entry = ctx.sessions.get(sessionId) ?? ctx.sessions.leaving.get(sessionId)?.entry
   if (!entry) return
@@ -31,6 +34,7 @@ export function countBytes(
   if (entry.media) {
     entry.media.countedAtMs = ctx.clock.monotonic()
     entry.media.frames = Math.max(entry.media.frames, frames)
+    entry.media.source = source ?? entry.media.source
   }
   const isPublisher = entry.session.action === 'publish'
   if (isPublisher ? now.bytesIn > bytes.bytesIn : now.bytesOut > bytes.bytesOut)

@@ -1,7 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { findingOf } from '../../core/streams/findings.ts'
 import {
   type FeedReading,
   readStoredReading,
@@ -9,7 +11,7 @@ import {
   sumOfViewing,
   viewersOf,
 } from '../../core/streams/reading.ts'
-import { type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
+import { type FeedHealth, type StreamHealthNow, type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
 import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
@@ -72,6 +74,36 @@ export async function readStreamOnAir(
   return stream ? ok(toStreamOnAir(ctx, stream)) : err(notFound('streamName', NOT_ON_AIR))
 }
 
+/** How the media of each publisher of a stream comes in. */
+export async function readStreamHealth(
+  ctx: SessionContext,
+  accountId: string,
+  streamName: string,
+): Promise<Result<StreamHealthNow, Failure>> {
+  const problem = checkStreamName(streamName)
+  if (problem !== null) return err(invalid({ streamName: [problem] }))
+  const feeds = await ctx.store.read.feeds.onAir({ accountId, streamName, limit: 1 })
+  if (feeds.length === 0) return err(notFound('streamName', NOT_ON_AIR))
+  return ok({ streamName, feeds: feeds.map((feed) => toFeedHealth(ctx, feed)) })
+}
+
+function toFeedHealth(ctx: SessionContext, feed: OnAirFeed): FeedHealth {
+  const { feedId, sourceId, protocol, node, startedAtMs } = feed
+  const { reading } = readingOf(ctx, feed)
+  const { bitrateIn = null, frameRate = null } = reading ?? {}
+  return {
+    feedId,
+    ...(sourceId === null ? {} : { sourceId }),
+    protocol,
+    node,
+    startedOn: new Date(startedAtMs).toISOString(),
+    health: reading?.health ?? ('steady' as const),
+    ...(bitrateIn === null ? {} : { bitrateIn }),
+    ...(frameRate === null ? {} : { frameRate }),
+    ...measuredOf(protocol, reading),
+  }
+}
+
 /** Viewers at this node as they are now, at other nodes as those wrote it a few seconds ago. */
 async function streamsOf({ store, sessions, streamMeter }: SessionContext, query: OnAirQuery): Promise<OnAir[]> {
   const { accountId } = query
@@ -116,6 +148,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     secured: feeds.some(({ secured }) => secured),
     ...known(reading),
     health: reading?.health ?? ('steady' as const),
+    ...measuredOf(main.protocol, reading),
     ...(targets.length === 0 ? {} : { restreams: targets }),
     viewers,
     viewersByProtocol,
@@ -130,6 +163,11 @@ function readingOf({ sessions, streamMeter }: SessionContext, feed: OnAirFeed): 
   const here = feed.node === sessions.node ? streamMeter.reading(feed.feedId) : undefined
   if (here) return { reading: here, mostViewers: here.mostViewers }
   return { reading: readStoredReading(feed.reading), mostViewers: feed.mostViewers }
+}
+
+function measuredOf(protocol: Protocol, reading: FeedReading | null): Pick<StreamOnAir, 'findings' | 'source'> {
+  const source = reading?.source ?? {}
+  return { findings: (reading?.findings ?? []).map((found) => findingOf(found, { protocol, source })), source }
 }
 
 function known(reading: FeedReading | null): Pick<StreamOnAir, (typeof FIGURES)[number]> {

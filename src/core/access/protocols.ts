@@ -10,15 +10,52 @@ interface ProtocolFacts {
   readonly ipFilters: 'checked' | 'configured'
   /** The media connection comes up after admission. */
   readonly connectsLater: boolean
+  /** Its publishers send a keyframe when one is needed, and pictures when there are new ones. */
+  readonly keyframesOnRequest: boolean
 }
 
 /** Every protocol of streams, in the order of lists. The compiler names what else a new one needs. */
 export const PROTOCOL_FACTS = {
-  whip: { action: 'publish', title: 'WHIP', hasOrigin: true, ipFilters: 'checked', connectsLater: true },
-  rtmp: { action: 'publish', title: 'RTMP', hasOrigin: false, ipFilters: 'configured', connectsLater: false },
-  srt: { action: 'publish', title: 'SRT', hasOrigin: false, ipFilters: 'checked', connectsLater: false },
-  whep: { action: 'view', title: 'WHEP', hasOrigin: true, ipFilters: 'checked', connectsLater: true },
-  hls: { action: 'view', title: 'HLS', hasOrigin: true, ipFilters: 'checked', connectsLater: false },
+  whip: {
+    action: 'publish',
+    title: 'WHIP',
+    hasOrigin: true,
+    ipFilters: 'checked',
+    connectsLater: true,
+    keyframesOnRequest: true,
+  },
+  rtmp: {
+    action: 'publish',
+    title: 'RTMP',
+    hasOrigin: false,
+    ipFilters: 'configured',
+    connectsLater: false,
+    keyframesOnRequest: false,
+  },
+  srt: {
+    action: 'publish',
+    title: 'SRT',
+    hasOrigin: false,
+    ipFilters: 'checked',
+    connectsLater: false,
+    keyframesOnRequest: false,
+  },
+  whep: {
+    action: 'view',
+    title: 'WHEP',
+    hasOrigin: true,
+    ipFilters: 'checked',
+    connectsLater: true,
+    keyframesOnRequest: false,
+  },
+  hls: {
+    action: 'view',
+    title: 'HLS',
+    hasOrigin: true,
+    ipFilters: 'checked',
+    connectsLater: false,
+    keyframesOnRequest: false,
+  },
 } as const satisfies Record<string, ProtocolFacts>
 
 export type Protocol = keyof typeof PROTOCOL_FACTS

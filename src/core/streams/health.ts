@@ -4,13 +4,14 @@
  * - `stalled`: no media for `STALLED_MS`.
  * - `uneven`: over the last five minutes the bitrate, averaged over slots of ten seconds, varies by more than a quarter of
  *   its mean (coefficient of variation). It is steady again below a fifth, so that it does not change back and forth.
- * - `steady`: everything else, also in the first minute and a half, when there are too few slots to judge by.
+ * - `impaired`: it arrives, and something of it is wrong (`findings.ts`).
+ * - `steady`: everything else. In the first minute and a half there are too few slots to judge the bitrate by.
  *
  * The first 30 seconds of a broadcast do not count: encoders of browsers start low and grow.
  */
 export type StreamHealth = (typeof STREAM_HEALTH)[number]
 
-export const STREAM_HEALTH = ['steady', 'uneven', 'stalled'] as const
+export const STREAM_HEALTH = ['steady', 'impaired', 'uneven', 'stalled'] as const
 
 /** The average bitrate of one slot. */
 export interface BitrateSlot {
@@ -34,14 +35,22 @@ const SLOTS_MIN = 6
 const UNEVEN_ABOVE = 0.25
 const STEADY_BELOW = 0.2
 
-/** @param silentMs time since the last media */
+interface HealthFacts {
+  /** The time since the last media. */
+  readonly silentMs: number
+  readonly before: StreamHealth
+  /** Something is wrong with the media. */
+  readonly isImpaired?: boolean
+}
+
 export function healthOf(
   slots: readonly BitrateSlot[],
-  { silentMs, before }: { readonly silentMs: number; readonly before: StreamHealth },
+  { silentMs, before, isImpaired = false }: HealthFacts,
 ): StreamHealth {
   if (silentMs >= STALLED_MS) return 'stalled'
-  if (slots.length < SLOTS_MIN) return 'steady'
-  return variationOf(slots) > (before === 'uneven' ? STEADY_BELOW : UNEVEN_ABOVE) ? 'uneven' : 'steady'
+  const limit = before === 'uneven' ? STEADY_BELOW : UNEVEN_ABOVE
+  if (slots.length >= SLOTS_MIN && variationOf(slots) > limit) return 'uneven'
+  return isImpaired ? 'impaired' : 'steady'
 }
 
 /** The lowest and highest slot; null when there are too few to judge by. */

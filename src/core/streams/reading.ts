@@ -1,6 +1,8 @@
 import { PROTOCOLS_OF, type ViewProtocol } from '../access/protocols.ts'
 import { type TargetStatus, TARGET_STATUSES } from '../restream/state.ts'
+import { type Found, isFindingCode } from './findings.ts'
 import { STREAM_HEALTH, type StreamHealth } from './health.ts'
+import { readStoredSource, type SourceReading } from './source.ts'
 
 /** A target of a feed, as the node of the feed sees it. */
 export interface TargetReading {
@@ -32,6 +34,9 @@ export interface FeedReading {
   readonly bitrateLowest: number | null
   readonly bitrateHighest: number | null
   readonly health: StreamHealth
+  readonly source: SourceReading
+  /** What is wrong with its media, the worst first. */
+  readonly findings: readonly Found[]
   /** Absent: the feed has none. */
   readonly targets?: readonly TargetReading[]
 }
@@ -68,8 +73,17 @@ export function readStoredReading(text: string | null): FeedReading | null {
     bitrateLowest: figure('bitrateLowest'),
     bitrateHighest: figure('bitrateHighest'),
     health: STREAM_HEALTH.find((health) => health === part['health']) ?? 'steady',
+    source: readStoredSource(part['source']),
+    findings: Array.isArray(part['findings']) ? part['findings'].filter(isFound) : [],
     ...(Array.isArray(part['targets']) ? { targets: part['targets'].filter(isTargetReading) } : {}),
   }
+}
+
+/** One of a later version is left out. */
+function isFound(stored: unknown): stored is Found {
+  if (typeof stored !== 'object' || stored === null) return false
+  const { code, value, sinceMs } = stored as Record<string, unknown>
+  return isFindingCode(code) && typeof value === 'number' && typeof sinceMs === 'number'
 }
 
 /** One with a status of a later version is left out. */

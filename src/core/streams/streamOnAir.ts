@@ -1,5 +1,7 @@
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
+import type { SourceFinding } from './findings.ts'
 import type { FeedReading, TargetReading } from './reading.ts'
+import type { SourceReading } from './source.ts'
 
 type Known = { readonly [K in keyof FeedReading]?: NonNullable<FeedReading[K]> }
 
@@ -50,6 +52,8 @@ export interface StreamOnAir
   readonly tokenLabel?: string
   readonly secured: boolean
   readonly health: FeedReading['health']
+  readonly findings: readonly SourceFinding[]
+  readonly source: SourceReading
   /** Targets that its feeds are sent on to. Absent: none. */
   readonly restreams?: readonly TargetOnAir[]
   readonly viewers: number
@@ -58,6 +62,20 @@ export interface StreamOnAir
   /** Bits per second to viewers. */
   readonly bitrateOut: number
   readonly channel: null
+}
+
+/** How the media of one publisher comes in. */
+export interface FeedHealth
+  extends Pick<
+      StreamOnAir,
+      'feedId' | 'sourceId' | 'protocol' | 'node' | 'startedOn' | 'health' | 'findings' | 'source'
+    >,
+    Pick<Known, 'bitrateIn' | 'frameRate'> {}
+
+export interface StreamHealthNow {
+  readonly streamName: string
+  /** The oldest first. */
+  readonly feeds: readonly FeedHealth[]
 }
 
 /** What changes all the time while a stream is on the air; the other members are its state. */
@@ -70,6 +88,7 @@ const FIGURES = [
   'viewers',
   'viewersByProtocol',
   'mostViewers',
+  'findings',
 ] as const satisfies (keyof StreamOnAir)[]
 
 type StreamFigures = Pick<StreamOnAir, 'streamName' | (typeof FIGURES)[number]>
@@ -138,6 +157,6 @@ const figuresOf = (stream: StreamOnAir): StreamFigures => {
 
 /** Another feed of the same stream, from a publisher that came back, counts as a change. */
 const stateOf = (stream: StreamOnAir): string => {
-  const figures: ReadonlySet<string> = new Set(FIGURES)
+  const figures: ReadonlySet<string> = new Set<string>([...FIGURES, 'source'])
   return JSON.stringify(Object.entries(stream).filter(([name]) => !figures.has(name)))
 }

@@ -9,6 +9,7 @@ import { MediaPace } from '../../core/sessions/mediaPace.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
+import type { SourceMeter } from '../../media/measure/sourceMeter.ts'
 import type { PublishAnswer, PublishEnd, PublisherConnection, PublishRefusal } from '../../media/publishing.ts'
 import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 
@@ -16,6 +17,8 @@ export interface IngestParts {
   readonly ctx: Context
   /** Makes the hub that distributes the media of a publication, and writes times into its pictures. */
   readonly makeHub: (utcTime: PublishingParameters['utcTime']) => FrameSink & FrameSource
+  /** Makes what measures the media of a publication. */
+  readonly makeMeter: () => SourceMeter
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media, or when the result is called. */
   readonly feed: (feed: ActiveFeed, media: FrameSource, priority: number | null) => () => void
   /** Decides on the key of a push ingest. */
@@ -105,11 +108,15 @@ async function broadcast(
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted
   noteUnknownParameters(ctx, session, parameters)
-  const sink = new Broadcast(parts, { session, connection, hub, pace, without: parameters.without })
+  const meter = parts.makeMeter()
+  const sink = new Broadcast(parts, { session, connection, hub, pace, meter, without: parameters.without })
   return {
     ok: true,
     sink,
-    bytes: (bytesIn) => countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames }),
+    bytes: (bytesIn, link) => {
+      if (link !== undefined) meter.link(link, ctx.clock.monotonic())
+      countBytes(ctx, session.id, { bytesIn, bytesOut: 0, frames: sink.frames, source: meter.reading() })
+    },
     ended: (reason) => void closeSession(ctx, session.id, REASONS[reason]),
   }
 }
@@ -129,6 +136,7 @@ interface BroadcastOptions {
   readonly hub: FrameSink & FrameSource
   /** Tells when its media is late. */
   readonly pace: MediaPace
+  readonly meter: SourceMeter
   readonly without: PublishingParameters['without']
 }
 
@@ -151,6 +159,7 @@ class Broadcast implements FrameSink {
     const tracks = all.filter(({ kind }) => kind !== without)
     if (tracks.length === 0) return
     hub.tracks(tracks)
+    this.#of.meter.tracks(tracks)
     noteTracks(this.#parts.ctx, session.id, tracks)
     if (this.#began) return
     this.#began = true
@@ -158,10 +167,12 @@ class Broadcast implements FrameSink {
   }
 
   frame(frame: Parameters<FrameSink['frame']>[0]): void {
-    const { without, hub, pace } = this.#of
+    const { without, hub, pace, meter } = this.#of
     if (frame.kind === without) return this.#leftOut(frame.timeUs)
     if (frame.kind === 'video') this.frames += 1
-    pace.came(frame.decodeTimeUs / 1000, this.#parts.ctx.clock.monotonic())
+    const nowMs = this.#parts.ctx.clock.monotonic()
+    pace.came(frame.decodeTimeUs / 1000, nowMs)
+    meter.frame(frame, nowMs)
     hub.frame(frame)
   }
 

@@ -104,6 +104,6 @@ export class RelaySession {
     this.#reported = { bytesIn, bytesOut }
     const totals = { kind: 'bytes', sessionId: this.id, bytesIn, bytesOut } as const
     if (this.publisher === null) return { ...totals, silentMs: 0 }
-    return { ...totals, silentMs: nowMs - mediaAtMs, frames: this.publisher.frames }
+    return { ...totals, silentMs: nowMs - mediaAtMs, frames: this.publisher.frames, source: this.publisher.reading() }
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { LinkTotals } from '../measure/linkMeter.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import { type Admitted, Publication } from '../publication.ts'
 import type { PublishEnd } from '../publishing.ts'
@@ -298,7 +299,15 @@ export class SrtConnection {
       packetsPerSecond: (this.#packetsIn - packets) / seconds,
     }
     this.#acknowledged = -1
-    this.#publication?.reportBytes(this.#bytesIn)
+    this.#publication?.reportBytes(this.#bytesIn, this.#link())
+  }
+
+  #link(): LinkTotals | undefined {
+    if (this.#receiver === null) return undefined
+    const { lost, dropped, duplicates } = this.#receiver
+    const packets = Math.max(0, this.#packetsIn - duplicates) + dropped
+    const roundTripMs = this.#roundTrip.meanUs / 1000
+    return { packets, lost, givenUp: dropped, roundTripMs }
   }
 
   #gap(ingest: TsIngest): void {

@@ -25,6 +25,8 @@ interface Missing {
  * more than the flow window: a sender that goes on beyond it has given up what is before.
  */
 export class SrtReceiver {
+  /** Packets that were missing when a later one came. */
+  lost = 0
   /** Packets that were given up. */
   dropped = 0
   /** Packets that came again, or too late. */
@@ -98,6 +100,7 @@ export class SrtReceiver {
     for (let at = 0; at < skipped; at++) {
       this.#missing.set(sequenceAfter(first, at), { sinceMs: nowMs, reportedAtMs: nowMs })
     }
+    this.lost += skipped
     this.#end = sequenceAfter(sequence)
     return skipped === 0 ? null : [first, sequenceAfter(sequence, -1)]
   }

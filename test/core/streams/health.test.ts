@@ -48,5 +48,7 @@ it('a reading of another version is read as far as it is known', () => {
     bitrateLowest: null,
     bitrateHighest: null,
     health: 'steady',
+    source: {},
+    findings: [],
   })
 })

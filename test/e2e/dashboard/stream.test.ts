@@ -1,5 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { recordedBy } from '../../support/encoders.ts'
+import { RtmpPublisher } from '../../support/rtmpPublisher.ts'
 import type { Peer } from '../peer.ts'
 import { buildPlayer, WATCH_LEAKS } from '../playerPage.ts'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
@@ -224,4 +227,22 @@ test('a stream that needs a token is played without one, whatever tokens its vie
   await page.click('text=Watch here')
   await expect.poll(players, SOON).toEqual(['playing whep'])
   expect(dashboard.complaints).toEqual([])
+})
+
+test('what is wrong with the media of a stream is said on its page, with what to set and what was measured', async () => {
+  const { token } = await dashboard.token('publish', { label: 'Studio 1', streams })
+  const url = dashboard.rtmp('talk', token)
+  const encoder = await RtmpPublisher.start(url, systemClock, recordedBy('a keyframe every 20 s'))
+  onTestFinished(() => encoder.end())
+  const notice = page.locator('.notice', { hasText: 'Keyframe every' })
+  await notice.waitFor()
+  expect(await notice.textContent()).toMatch(/viewers wait up to [\d.]+ s .* In OBS: .*Keyframe Interval 2 s/)
+  await page.waitForSelector('.page-head .st[data-s=warn]:has-text("Has faults")')
+  const measured = page.locator('section:has(h2:text-is("What arrives"))')
+  await expect.poll(() => measured.textContent(), SOON).toMatch(/Baseline.*25 of 25.*B-framesNone.*48 kHz, mono/)
+  expect(await axe(page)).toEqual([])
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  }
 })

@@ -84,6 +84,7 @@ const SESSIONS: readonly Call[] = [
   call('listBroadcasts', { limit: 1 }),
   call('listBroadcastsOfStream', { streamName: 'show', limit: 1 }),
   refused('readThumbnail', { streamName: 'show' }),
+  refused('readStreamHealth', { streamName: 'show' }),
   call('readServer'),
   call('readClusters'),
   call('updateDefaultCluster', { body: { defaultCluster: 'auto' } }),

@@ -29,6 +29,7 @@ interface Sent {
   readonly payloadType?: number
   readonly payload?: Buffer
   readonly nowMs?: number
+  readonly timestamp?: number
 }
 
 /** The start of a VP8 keyframe or of another frame (RFC 7741, RFC 6386 section 9.1). */
@@ -52,7 +53,15 @@ function publishing({ offer = OFFER, codec = 'vp8' }: { offer?: string; codec?: 
     },
     START_MS,
   )
-  const send = ({ ssrc, index, payloadType = VP8, payload = vp8(false), nowMs = START_MS, ...ids }: Sent): void => {
+  const send = ({
+    ssrc,
+    index,
+    payloadType = VP8,
+    payload = vp8(false),
+    nowMs = START_MS,
+    timestamp = index * 3600,
+    ...ids
+  }: Sent): void => {
     const text = (id: number, value: string | undefined) =>
       value === undefined ? [] : [{ id, value: Buffer.from(value) }]
     const sequence = Buffer.alloc(2)
@@ -62,7 +71,7 @@ function publishing({ offer = OFFER, codec = 'vp8' }: { offer?: string; codec?: 
       ...text(REPAIRED_RID, ids.repairedRid),
       ...(ids.transportSequence === undefined ? [] : [{ id: TRANSPORT_CC, value: sequence }]),
     ]
-    const fields = { marker: true, payloadType, sequence: index & 0xffff, timestamp: index * 3600, ssrc }
+    const fields = { marker: true, payloadType, sequence: index & 0xffff, timestamp, ssrc }
     publisher.rtp(writeRtp(fields, payload, extensions), index, nowMs)
   }
   /** What it was sent since the last call, but for receiver reports without a block. */
@@ -115,6 +124,35 @@ describe('a publisher', () => {
     send({ ssrc: 1, index: 13, payload: Buffer.alloc(0) })
     send({ ssrc: 1, index: 12 })
     expect(publisher.frames).toBe(3)
+  })
+
+  it('is measured: frames of its largest layer, keyframes, order, losses, and layers', () => {
+    const { publisher, send } = publishing()
+    let nowMs = START_MS
+    for (let at = 0; at < 250; at += 1) {
+      nowMs = START_MS + at * 40
+      // One in ten is missing.
+      if (at % 10 !== 9) send({ ssrc: 1, index: at, rid: 'h', payload: vp8(at % 50 === 0), nowMs })
+      send({ ssrc: 2, index: at, rid: 'l', payload: vp8(at % 50 === 0).subarray(0, 8), nowMs })
+      if (at % 25 === 24) publisher.pace(nowMs)
+    }
+    const reading = publisher.reading()
+    expect(reading).toMatchObject({ keyframeMs: 2000, longestKeyframeMs: 2000, bFrames: 0, layers: 2, clockJumps: 0 })
+    expect(reading.packetLoss).toBeCloseTo(0.05, 2)
+    expect(reading.sentFrameRate).toBeGreaterThan(20)
+    expect(reading).not.toHaveProperty('roundTripMs')
+  })
+
+  it('that sends pictures out of order is measured to have B-frames', () => {
+    const { publisher, send } = publishing({ offer: PLAIN_OFFER })
+    const order = [0, 2, 1, 4, 3]
+    for (let at = 0; at < 100; at += 1) {
+      const shown = Math.floor(at / 5) * 5 + (order[at % 5] ?? 0)
+      const fields = { ssrc: 1, index: at, timestamp: shown * 3600, payload: vp8(at === 0), nowMs: START_MS + at * 40 }
+      send(fields)
+    }
+    publisher.pace(START_MS + 4000)
+    expect(publisher.reading().bFrames).toBeCloseTo(0.4, 1)
   })
 
   it('has a layer for each RID of its offer, and each SSRC feeds the layer that its packets name', () => {

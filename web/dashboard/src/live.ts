@@ -13,7 +13,7 @@ export interface Happening {
   readonly id: number
   /** By the clock of this browser; a start by that of the server. */
   readonly at: string
-  readonly what: 'started' | 'ended' | 'uneven' | 'stalled' | 'steady'
+  readonly what: 'started' | 'ended' | 'impaired' | 'uneven' | 'stalled' | 'steady'
   readonly streamName: string
   readonly detail: string
 }

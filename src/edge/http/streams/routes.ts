@@ -6,9 +6,9 @@ import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
 import { TARGET_STATUSES } from '../../../core/restream/state.ts'
-import { STREAM_HEALTH } from '../../../core/streams/health.ts'
 import { alternatives, AUDIO_CODECS, VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import { broadcastRoutes } from './broadcasts.ts'
+import { FindingsSchema, HealthSchema, SourceSchema, streamHealthRoute } from './health.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
@@ -32,6 +32,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
     },
   )
   broadcastRoutes(app, ctx, sign)
+  streamHealthRoute(app, ctx)
   app.get<{ Params: { streamName: string } }>(
     '/api/streams/:streamName/thumbnail',
     document(TAG, 'The latest thumbnail of a stream on the air, a JPEG', {
@@ -102,11 +103,9 @@ const StreamOnAirSchema = Type.Object({
   bitrateIn: figure('Bits per second, over the last seconds.'),
   bitrateLowest: figure('Bits per second: the lowest average of ten seconds in the last five minutes.'),
   bitrateHighest: figure('The highest of them.'),
-  health: Type.Enum([...STREAM_HEALTH], {
-    description:
-      '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
-      'minutes, so a constant bitrate is not set, or the network does not hold it.',
-  }),
+  health: HealthSchema,
+  findings: FindingsSchema,
+  source: SourceSchema,
   restreams: Type.Optional(Type.Array(Target, { description: 'Targets that it is sent on to; absent: none.' })),
   viewers: count('At all nodes.'),
   viewersByProtocol: Type.Object({ whep: count(), hls: count() } satisfies Record<ViewProtocol, TSchema>),

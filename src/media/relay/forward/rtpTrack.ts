@@ -54,6 +54,8 @@ export class RtpTrack {
   readonly #askForKeyframe: (() => void) | null
   /** Video frames so far: the last packet of each has the marker. */
   frames = 0
+  /** Called with the last packet of each frame that comes in order, or with each of audio. Set by what measures it. */
+  onFrame: ((packet: MediaPacket, isKey: boolean, nowMs: number) => void) | null = null
   #ssrc: number | null = null
   #firstIndex = 0
   #indexOffset = 0
@@ -106,10 +108,15 @@ export class RtpTrack {
     }
     this.#noteLate(raw.isLate === true, nowMs)
     this.#ring.put(packet)
-    if (raw.marker && raw.payload.length > 0) this.frames += 1
     this.timeline.seen(packet.timestamp, nowMs)
     this.#noteKeyStart(packet, nowMs)
-    if (this.#last === null || packet.index > this.#last.index) this.#last = packet
+    const isLatest = this.#last === null || packet.index > this.#last.index
+    if (isLatest) this.#last = packet
+    const isVideo = this.shape.kind === 'video'
+    if (packet.payload.length > 0 && (packet.marker || !isVideo)) {
+      if (isVideo) this.frames += 1
+      if (isLatest) this.onFrame?.(packet, packet.timestamp === this.#keyStart?.timestamp, nowMs)
+    }
     this.#lastAtMs = nowMs
     this.fanout.send(packet)
     for (const listener of this.#listeners) listener(packet, nowMs)

@@ -1,6 +1,8 @@
+import type { SourceReading } from '../../../core/streams/source.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 import { isVideoCodec } from '../../codecs/codecs.ts'
 import { rtpAudioTrack, type TrackInfo } from '../../frame.ts'
+import type { LinkTotals } from '../../measure/linkMeter.ts'
 import type { Fanout } from '../forward/fanout.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
 import { BitrateMeter, type Layer, type Source } from '../forward/source.ts'
@@ -22,6 +24,7 @@ import { hevcProfileIdOf } from '../wire/sdp/format.ts'
 import type { OfferedMedia } from '../wire/sdp/media.ts'
 import { TransportFeedback } from '../wire/twcc.ts'
 import { RtpReceiver } from './rtpReceiver.ts'
+import { SentSource } from './sentSource.ts'
 import { SentVideo } from './sentVideo.ts'
 
 /** An accepted m-line of a publisher. */
@@ -68,6 +71,7 @@ export class Publisher {
   readonly #receivers = new Map<number, RtpReceiver>()
   readonly #feedback = new TransportFeedback()
   readonly #video: SentVideo | null
+  readonly #sent: SentSource
   #tracks: readonly TrackInfo[]
   #reportedAtMs = 0
   #feedbackAtMs = 0
@@ -85,6 +89,8 @@ export class Publisher {
       profile: profileOf(ofKind('video')?.chosen),
     }
     this.#tracks = this.#lines.map(({ chosen }) => infoOf(chosen))
+    this.#sent = new SentSource(this.source.audio, this.source.layers)
+    this.#sent.tracks(this.#tracks)
     const codec = ofKind('video')?.chosen.name
     this.#video =
       codec !== undefined && isVideoCodec(codec) ? new SentVideo(this.source.layers, videoReader(codec)) : null
@@ -93,6 +99,11 @@ export class Publisher {
   /** Video frames so far, of the largest layer of simulcast. */
   get frames(): number {
     return this.#video?.frames ?? 0
+  }
+
+  /** What was measured of its media. */
+  reading(): SourceReading {
+    return this.#sent.reading()
   }
 
   /** The transport is connected: reports the tracks. */
@@ -230,6 +241,7 @@ export class Publisher {
   #report(nowMs: number): void {
     this.#reportedAtMs = nowMs
     this.#noteSize(nowMs)
+    this.#sent.look(totalsOf([...this.#receivers.values()].map((receiver) => receiver.totals())), nowMs)
     if (this.#receivers.size === 0) return
     const reports = [...this.#receivers.values()].map((receiver) => receiver.report(nowMs))
     const remb = writeRemb(OUR_SSRC, this.#options.maxBitrate, [...this.#receivers.keys()])
@@ -240,6 +252,8 @@ export class Publisher {
   #noteSize(nowMs: number): void {
     const size = this.#video?.newSize(nowMs) ?? null
     if (size === null) return
+    const config = this.#video?.format?.config ?? NO_CONFIG
+    this.#sent.tracks(this.#tracks.map((track) => (track.kind === 'video' ? { ...track, config } : track)))
     this.#tracks = this.#tracks.map((track) => (track.kind === 'video' ? { ...track, ...size } : track))
     this.#options.tracks(this.#tracks)
   }
@@ -247,6 +261,18 @@ export class Publisher {
   /** Sends feedback after a receiver report: not every peer accepts it alone (RFC 5506). */
   #send(feedback: Buffer): void {
     this.#options.transport.sendRtcp(writeReceiverReport(OUR_SSRC), feedback)
+  }
+}
+
+/** Of all streams. The jitter is that of the steadiest: video comes in bursts. */
+function totalsOf(all: readonly LinkTotals[]): LinkTotals {
+  const sum = (of: (totals: LinkTotals) => number): number => all.reduce((total, one) => total + of(one), 0)
+  const [jitters, trips] = [all.flatMap((one) => one.jitterMs ?? []), all.flatMap((one) => one.roundTripMs ?? [])]
+  return {
+    packets: sum(({ packets }) => packets),
+    lost: sum(({ lost }) => lost),
+    ...(jitters.length > 0 && { jitterMs: Math.min(...jitters) }),
+    ...(trips.length > 0 && { roundTripMs: Math.min(...trips) }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { LinkTotals } from '../../measure/linkMeter.ts'
 import { leastTime } from '../wire/leastTime.ts'
 import type { RtpArrival, RtpTrack } from '../forward/rtpTrack.ts'
 import { unwrapSequence } from '../wire/rtp.ts'
@@ -80,6 +81,12 @@ export class RtpReceiver {
     return { ssrc: this.ssrc, ...this.#reception.report(nowMs) }
   }
 
+  /** Packets so far, jitter, and the round trip once a retransmission has come. */
+  totals(): LinkTotals {
+    const { delayMs } = this.#nackTimer
+    return { ...this.#reception.totals(), ...(delayMs !== null && { roundTripMs: delayMs }) }
+  }
+
   #put(arrival: RtpArrival, nowMs: number): void {
     this.#missing.delete(arrival.index)
     this.#noteGap(arrival.index, nowMs)
@@ -114,16 +121,16 @@ export class RtpReceiver {
 
 /** Estimates the delay from a NACK to its retransmission. A second NACK before that yields a duplicate. */
 class NackTimer {
-  #delayMs: number | null = null
+  delayMs: number | null = null
 
   /** `elapsedMs`: since the first NACK. If a NACK or an answer was lost, it is too long, so a longer delay counts little. */
   onRetransmission(elapsedMs: number): void {
-    this.#delayMs = leastTime(this.#delayMs, elapsedMs)
+    this.delayMs = leastTime(this.delayMs, elapsedMs)
   }
 
   get retryMs(): number {
-    if (this.#delayMs === null) return FIRST_RETRY_MS
-    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#delayMs * 1.25))
+    if (this.delayMs === null) return FIRST_RETRY_MS
+    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.delayMs * 1.25))
   }
 }
 
@@ -152,6 +159,11 @@ class Reception {
     const change = this.#transit === null ? 0 : Math.abs((transit - this.#transit) | 0)
     this.#transit = transit
     this.#jitter += (change - this.#jitter) / 16
+  }
+
+  totals(): { packets: number; lost: number; jitterMs: number } {
+    const packets = this.#first < 0 ? 0 : this.#highest - this.#first + 1
+    return { packets, lost: packets - this.#received, jitterMs: (this.#jitter * 1000) / this.#rate }
   }
 
   reported(ntp: number, nowMs: number): void {

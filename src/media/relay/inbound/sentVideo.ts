@@ -9,6 +9,8 @@ const LOOK_MS = 10_000
 export class SentVideo {
   readonly #layers: readonly Layer[]
   readonly #reader: VideoReader
+  /** Of its latest keyframe that was looked at; null: none yet. */
+  format: VideoFormat | null = null
   #size = { width: 0, height: 0 }
   #lookedAtMs = Number.NEGATIVE_INFINITY
 
@@ -26,7 +28,8 @@ export class SentVideo {
   newSize(nowMs: number): { readonly width: number; readonly height: number } | null {
     if (this.#size.width > 0 && nowMs - this.#lookedAtMs < LOOK_MS) return null
     this.#lookedAtMs = nowMs
-    const { width, height } = this.#largest() ?? this.#size
+    this.format = this.#largest() ?? this.format
+    const { width, height } = this.format ?? this.#size
     if (width === this.#size.width && height === this.#size.height) return null
     this.#size = { width, height }
     return this.#size

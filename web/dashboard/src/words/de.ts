@@ -250,6 +250,7 @@ export const de: Sentences = {
     happenings: {
       started: (stream) => `${stream} ist auf Sendung`,
       ended: (stream) => `${stream} ist zu Ende`,
+      impaired: (stream) => `${stream} hat Mängel`,
       uneven: (stream) => `${stream} ist ungleichmäßig`,
       stalled: (stream) => `${stream} sendet keine Medien`,
       steady: (stream) => `${stream} ist wieder gleichmäßig`,
@@ -268,6 +269,7 @@ export const de: Sentences = {
         webhook_paused: 'Webhook pausiert',
         stream_stalled: 'Ein Stream sendet keine Medien',
         stream_uneven: 'Ein Stream kommt ungleichmäßig an',
+        stream_impaired: 'Ein Stream hat Mängel',
         engine_notice: 'Eine Engine sollte angesehen werden',
         addons_missing: 'Die Addons in C fehlen',
         countries_unknown: 'Keine Länderdatenbank',
@@ -284,7 +286,120 @@ export const de: Sentences = {
 
   // Stream
   stream: {
-    health: { steady: 'Gleichmäßig', uneven: 'Ungleichmäßig', stalled: 'Keine Medien' },
+    health: { steady: 'Gleichmäßig', impaired: 'Mit Mängeln', uneven: 'Ungleichmäßig', stalled: 'Keine Medien' },
+    media: {
+      title: 'Was ankommt',
+      mainSource: 'Hauptquelle',
+      profile: 'Profil',
+      frames: 'Bilder je Sekunde',
+      declared: (sent, declared) => `${sent} von ${declared}`,
+      keyframes: 'Keyframe alle',
+      longest: (last, longest) => `${last}, höchstens ${longest}`,
+      bFrames: 'B-Frames',
+      none: 'Keine',
+      sound: 'Ton',
+      mono: 'mono',
+      stereo: 'stereo',
+      channels: (channels) => `${channels} Kanäle`,
+      silentFor: (time) => `stumm seit ${time}`,
+      skew: 'Ton nach Bild',
+      behind: 'Später als bestenfalls',
+      jumps: 'Uhr gestellt',
+      gaps: 'Stillstand',
+      loss: 'Pakete verloren',
+      givenUp: 'Pakete aufgegeben',
+      jitter: 'Jitter',
+      roundTrip: 'Umlaufzeit',
+      layers: 'Ebenen',
+      findings: {
+        link_slow: {
+          text: (value) =>
+            `Medien kommen ${value} später an als zuvor: Die Leitung des Encoders ist zu langsam für ` +
+            'seine Bitrate. Bei Zuschauern bleibt das Bild stehen.',
+          advice:
+            'Eine kleinere Bitrate einstellen, höchstens drei Viertel dessen, was die Leitung hochlädt. ' +
+            'In OBS: Einstellungen, Ausgabe, Videobitrate. ffmpeg: -b:v mit -maxrate und -bufsize.',
+        },
+        packet_loss: {
+          text: (value) =>
+            `${value} der Pakete gehen auf dem Weg hierher verloren. Sie noch einmal zu senden dauert, ` +
+            'und so lange steht das Bild.',
+          advice:
+            'Ein Kabel statt WLAN nehmen, oder eine kleinere Bitrate. Bei SRT eine Latenz von vier ' +
+            'Umlaufzeiten einstellen.',
+        },
+        latency_short: {
+          text: (value) => `${value} der Pakete kommen auch beim zweiten Mal nicht rechtzeitig und fehlen im Bild.`,
+          advice:
+            'Eine längere Latenz einstellen: mindestens vier Umlaufzeiten. In OBS und ffmpeg: latency in ' +
+            'der Adresse, in Mikrosekunden, etwa latency=500000.',
+        },
+        clock_jumps: {
+          text: (value) =>
+            `Die Zeitstempel springen: ${value} in der letzten Minute. Player bleiben stehen oder spielen ` +
+            'zu schnell.',
+          advice:
+            'Die Zeiten von einer einzigen Uhr nehmen. ffmpeg: -use_wallclock_as_timestamps 1 für die ' +
+            'Eingabe, oder -fflags +genpts. Bei einer Kamera: den NTP-Server einstellen.',
+        },
+        audio_video_skew: {
+          text: (value) =>
+            `Ton und Bild derselben Zeit kommen ${value} auseinander an. Die Lippen passen nicht zum Ton, ` +
+            'oder Player warten auf das Spätere.',
+          advice:
+            'Beiden dieselbe Uhr und Verzögerung geben. In OBS: Erweiterte Audioeigenschaften, ' +
+            'Synchronisationsversatz 0. ffmpeg: -af aresample=async=1, und kein -itsoffset.',
+        },
+        video_profile: {
+          text: (_value, of) => `Das Video hat das Profil ${of}, das Browser und Telefone nicht decodieren.`,
+          advice:
+            'High senden, mit 8 Bit und 4:2:0. In OBS: Einstellungen, Erweitert, Farbformat NV12, und ' +
+            'Ausgabe, Profil high. ffmpeg: -pix_fmt yuv420p -profile:v high.',
+        },
+        keyframe_interval: {
+          text: (value) =>
+            `Alle ${value} ein Keyframe: Zuschauer warten bis zu ${value} auf ihr erstes Bild, und HLS ` +
+            'hinkt so weit hinterher.',
+          advice:
+            '2 s einstellen. In OBS: Einstellungen, Ausgabe, Erweitert, Keyframe-Intervall 2 s. ffmpeg: ' +
+            '-g mit der doppelten Bildrate.',
+        },
+        frame_rate: {
+          text: (value, of) =>
+            `${value} Bilder in der Sekunde kommen an, wo das Video ${of} angibt. Der Rechner des ` +
+            'Encoders ist überlastet oder lässt Bilder weg.',
+          advice:
+            'Ein schnelleres Preset, ein kleineres Bild oder den Encoder der Grafikkarte einstellen. In ' +
+            'OBS: Einstellungen, Ausgabe, Encoder, und Ansicht, Statistiken zeigt, was fehlt.',
+        },
+        video_gaps: {
+          text: (value) => `Das Video stand eine Sekunde oder länger still, ${value} in der letzten Minute.`,
+          advice:
+            'Die Quelle ansehen: ein Aufnahmegerät, ein angehaltener Player. In OBS zeigt Ansicht, ' +
+            'Statistiken, welche Bilder fehlen.',
+        },
+        audio_silent: {
+          text: (value) => `Seit ${value} gar kein Ton: Die Quelle ist stumm, oder ihr Gerät fehlt.`,
+          advice:
+            'In OBS: der Audiomixer, und Einstellungen, Audio für das Gerät. ffmpeg: die Eingabe von -map ' +
+            'und ihre Lautstärke.',
+        },
+        audio_rate: {
+          text: (value) => `Der Ton hat eine Abtastrate von ${value} und klingt wie ein Telefon.`,
+          advice:
+            '48 kHz einstellen. In OBS: Einstellungen, Audio, Abtastrate 48 kHz. ffmpeg: -ar 48000. Bei ' +
+            'einer Kamera: AAC statt G.711.',
+        },
+        b_frames: {
+          text: (value) =>
+            `${value} der Bilder sind B-Frames. WebRTC hat keine: Für Zuschauer über WHEP encodiert ` +
+            'Sluice das Video neu.',
+          advice:
+            'Sie abschalten. In OBS: Einstellungen, Ausgabe, maximale B-Frames 0, oder Tune zerolatency. ' +
+            'ffmpeg: -bf 0.',
+        },
+      },
+    },
     withToken: (label) => `Token „${label}“`,
     targets: 'Weitergeleitet an',
     targetStatus: {

@@ -245,6 +245,7 @@ export const en = {
     happenings: {
       started: (stream: string) => `${stream} went live`,
       ended: (stream: string) => `${stream} ended`,
+      impaired: (stream: string) => `${stream} has faults`,
       uneven: (stream: string) => `${stream} became uneven`,
       stalled: (stream: string) => `${stream} sends no media`,
       steady: (stream: string) => `${stream} is steady again`,
@@ -263,6 +264,7 @@ export const en = {
         webhook_paused: 'Webhook paused',
         stream_stalled: 'A stream sends no media',
         stream_uneven: 'A stream arrives unevenly',
+        stream_impaired: 'A stream has faults',
         engine_notice: 'An engine needs a look',
         addons_missing: 'Native addons are missing',
         countries_unknown: 'No country database',
@@ -279,7 +281,114 @@ export const en = {
 
   // Stream
   stream: {
-    health: { steady: 'Steady', uneven: 'Uneven', stalled: 'No media' },
+    health: { steady: 'Steady', impaired: 'Has faults', uneven: 'Uneven', stalled: 'No media' },
+    media: {
+      title: 'What arrives',
+      mainSource: 'main source',
+      profile: 'Profile',
+      frames: 'Frames a second',
+      declared: (sent: string, declared: string) => `${sent} of ${declared}`,
+      keyframes: 'Keyframe every',
+      longest: (last: string, longest: string) => `${last}, ${longest} at most`,
+      bFrames: 'B-frames',
+      none: 'None',
+      sound: 'Sound',
+      mono: 'mono',
+      stereo: 'stereo',
+      channels: (channels: string) => `${channels} channels`,
+      silentFor: (time: string) => `silent for ${time}`,
+      skew: 'Sound after picture',
+      behind: 'Later than at best',
+      jumps: 'Clock was set',
+      gaps: 'Stood still',
+      loss: 'Packets lost',
+      givenUp: 'Packets given up',
+      jitter: 'Jitter',
+      roundTrip: 'Round trip',
+      layers: 'Layers',
+      findings: {
+        link_slow: {
+          text: (value: string) =>
+            `Media arrives ${value} later than it did: the connection of the encoder is too slow for its ` +
+            'bitrate. Viewers see it stop.',
+          advice:
+            'Set a lower bitrate, at most three quarters of what the connection uploads. In OBS: ' +
+            'Settings, Output, Video Bitrate. ffmpeg: -b:v with -maxrate and -bufsize.',
+        },
+        packet_loss: {
+          text: (value: string) =>
+            `${value} of the packets are lost on their way here. Sending them again takes time, and ` +
+            'pictures stand still meanwhile.',
+          advice: 'Use a cable rather than Wi-Fi, or a lower bitrate. Over SRT set a latency of four round trips.',
+        },
+        latency_short: {
+          text: (value: string) =>
+            `${value} of the packets do not come again in time, and are missing from the picture.`,
+          advice:
+            'Set a longer latency: four round trips at least. In OBS and ffmpeg: latency in the address, ' +
+            'in microseconds, such as latency=500000.',
+        },
+        clock_jumps: {
+          text: (value: string) => `The timestamps jump: ${value} in the last minute. Players stop, or play too fast.`,
+          advice:
+            'Take the times from one clock. ffmpeg: -use_wallclock_as_timestamps 1 for the input, or ' +
+            '-fflags +genpts. A camera: set its NTP server.',
+        },
+        audio_video_skew: {
+          text: (value: string) =>
+            `Sound and picture of the same time arrive ${value} apart. Lips do not match, or players wait ` +
+            'for the later one.',
+          advice:
+            'Give both the same clock and delay. In OBS: Advanced Audio Properties, Sync Offset 0. ' +
+            'ffmpeg: -af aresample=async=1, and no -itsoffset.',
+        },
+        video_profile: {
+          text: (_value: string, of: string) =>
+            `The video has the profile ${of}, which browsers and phones do not decode.`,
+          advice:
+            'Send High, with 8 bits and 4:2:0. In OBS: Settings, Advanced, Color Format NV12, and Output, ' +
+            'Profile high. ffmpeg: -pix_fmt yuv420p -profile:v high.',
+        },
+        keyframe_interval: {
+          text: (value: string) =>
+            `Keyframe every ${value}: viewers wait up to ${value} for their first picture, and HLS is as late.`,
+          advice:
+            'Set 2 s. In OBS: Settings, Output, Advanced, Keyframe Interval 2 s. ffmpeg: -g with twice ' +
+            'the frame rate.',
+        },
+        frame_rate: {
+          text: (value: string, of: string) =>
+            `${value} frames a second come, where the video says ${of}. The computer of the encoder is ` +
+            'overloaded, or drops frames.',
+          advice:
+            'Set a faster preset, a smaller size, or the encoder of the graphics card. In OBS: Settings, ' +
+            'Output, Encoder, and View, Stats for what is dropped.',
+        },
+        video_gaps: {
+          text: (value: string) => `The video stood still for a second or more, ${value} in the last minute.`,
+          advice:
+            'Look at the source: a capture device, a paused player. In OBS: View, Stats shows frames that ' +
+            'it misses or drops.',
+        },
+        audio_silent: {
+          text: (value: string) => `No sound at all for ${value}: the source is muted, or its device is missing.`,
+          advice:
+            'In OBS: the Audio Mixer, and Settings, Audio for the device. ffmpeg: the input of -map, and its volume.',
+        },
+        audio_rate: {
+          text: (value: string) => `The sound has a sample rate of ${value}, and sounds like a telephone.`,
+          advice:
+            'Set 48 kHz. In OBS: Settings, Audio, Sample Rate 48 kHz. ffmpeg: -ar 48000. A camera: AAC ' +
+            'rather than G.711.',
+        },
+        b_frames: {
+          text: (value: string) =>
+            `${value} of the frames are B-frames. WebRTC has none: Sluice encodes the video again for ` +
+            'viewers over WHEP.',
+          advice: 'Turn them off. In OBS: Settings, Output, Max B-frames 0, or Tune zerolatency. ffmpeg: -bf 0.',
+        },
+      },
+    },
     withToken: (label: string) => `Token “${label}”`,
     targets: 'Sent on to',
     targetStatus: {

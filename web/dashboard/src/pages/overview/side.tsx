@@ -134,6 +134,7 @@ export function Refused() {
 const KINDS: Readonly<Record<Happening['what'], StateKind>> = {
   started: 'live',
   ended: 'off',
+  impaired: 'warn',
   uneven: 'warn',
   stalled: 'error',
   steady: 'ok',

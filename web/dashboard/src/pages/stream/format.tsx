@@ -12,7 +12,7 @@ export function formatOf({ height, frameRate, videoCodec, audioCodec }: StreamOn
   return [size, codec === undefined ? '' : codecName(codec)].filter(Boolean).join(' · ')
 }
 
-const KINDS = { steady: 'ok', uneven: 'warn', stalled: 'error' } as const
+const KINDS = { steady: 'ok', impaired: 'warn', uneven: 'warn', stalled: 'error' } as const
 
 /** How a stream arrives, in a word. */
 export const HealthState = ({

@@ -13,6 +13,7 @@ import { PastBroadcasts } from './broadcasts.tsx'
 import { Embed } from './embed.tsx'
 import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
+import { Health } from './health.tsx'
 import { Players } from './player.tsx'
 import { Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Spares } from './spares.tsx'
@@ -85,6 +86,7 @@ function Live({ stream }: { readonly stream: StreamOnAir }) {
         </Notice>
       )}
       {health === 'stalled' && <Notice kind="error">{text.stalled}</Notice>}
+      <Health streamName={stream.streamName} />
     </>
   )
 }

@@ -1,0 +1,79 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import { readStreamHealth } from '../../../commands/streams/streamsOnAir.ts'
+import { PROTOCOLS } from '../../../core/access/protocols.ts'
+import { FINDING_CODES } from '../../../core/streams/findings.ts'
+import { STREAM_HEALTH } from '../../../core/streams/health.ts'
+import { SOURCE_FIGURES, SOURCE_TEXTS } from '../../../core/streams/source.ts'
+import { accountOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { sendFailure } from '../problem.ts'
+
+export const HealthSchema = Type.Enum([...STREAM_HEALTH], {
+  description:
+    '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
+    'minutes, so a constant bitrate is not set, or the network does not hold it. `impaired`: it has `findings`.',
+})
+
+const FindingSchema = Type.Object({
+  code: Type.Enum([...FINDING_CODES]),
+  since: Type.String({ format: 'date-time' }),
+  value: Type.Number({ description: 'In the unit of the figure of `source` that it is about.' }),
+  threshold: Type.Number({ description: 'A value beyond it is found.' }),
+  shown: Type.String({ description: 'The value as people read it.' }),
+  text: Type.String({ description: 'What is wrong, and what viewers see of it.' }),
+  advice: Type.String({ description: 'What to set, in which encoder.' }),
+  docs: Type.String({ description: 'The page about it, from the root of the documents.' }),
+})
+
+export const FindingsSchema = Type.Array(FindingSchema, {
+  description: 'What is wrong with the media of the publisher, the worst first.',
+})
+
+const described = <K extends string, T>(all: Readonly<Record<K, string>>, make: (description: string) => T) =>
+  Object.fromEntries(Object.entries<string>(all).map(([name, text]) => [name, make(text)])) as Record<K, T>
+
+export const SourceSchema = Type.Object(
+  {
+    ...described(SOURCE_FIGURES, (description) => Type.Optional(Type.Number({ description }))),
+    ...described(SOURCE_TEXTS, (description) => Type.Optional(Type.String({ description }))),
+  },
+  { description: 'What is measured of the media where it comes in. Absent: not known, or not part of it.' },
+)
+
+const FeedHealthSchema = Type.Object({
+  feedId: Type.String({ format: 'uuid' }),
+  sourceId: Type.Optional(Type.String()),
+  protocol: Type.Enum([...PROTOCOLS]),
+  node: Type.String(),
+  startedOn: Type.String({ format: 'date-time' }),
+  health: HealthSchema,
+  bitrateIn: Type.Optional(Type.Integer({ description: 'Bits per second, over the last seconds.' })),
+  frameRate: Type.Optional(Type.Integer({ description: 'Frames per second that come, over the last seconds.' })),
+  findings: FindingsSchema,
+  source: SourceSchema,
+})
+
+const HealthAnswer = Type.Object({
+  status: Type.Enum(['success']),
+  data: Type.Object({
+    streamName: Type.String(),
+    feeds: Type.Array(FeedHealthSchema, { description: 'One for each publisher on the air, the oldest first.' }),
+  }),
+})
+
+/** How the media of a stream comes in. */
+export function streamHealthRoute(app: FastifyInstance, ctx: Context): void {
+  app.get<{ Params: { streamName: string } }>(
+    '/api/streams/:streamName/health',
+    document('streams', 'How the media of a stream on the air comes in, and what is wrong with it', {
+      operationId: 'readStreamHealth',
+      answer: HealthAnswer,
+    }),
+    async (request, reply) => {
+      const found = await readStreamHealth(ctx, accountOf(request), request.params.streamName)
+      return found.ok ? reply.send({ status: 'success', data: found.value }) : sendFailure(reply, found.error)
+    },
+  )
+}

@@ -1,0 +1,93 @@
+import type { SourceReading } from '../../core/streams/source.ts'
+import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
+import { Lags } from './lags.ts'
+import { LinkMeter, type LinkTotals } from './linkMeter.ts'
+import { videoProfileOf, type VideoProfile } from './profile.ts'
+import { isSilent } from './silence.ts'
+import { VideoMeter } from './videoMeter.ts'
+
+const SLICE_MS = 1000
+/** A minute of slices. */
+const SLICES = 60
+
+type MeasuredFrame = Pick<Frame, 'kind' | 'timeUs' | 'decodeTimeUs' | 'key' | 'isJump'> & { readonly data: Uint8Array }
+
+/**
+ * Measures the media of one publisher as it comes in, in slices of a second. Costs some comparisons for each frame, and the first
+ * bytes of each packet of audio.
+ */
+export class SourceMeter {
+  readonly #video = new VideoMeter(SLICES)
+  readonly #lags = { video: new Lags(), audio: new Lags() }
+  readonly #link = new LinkMeter()
+  readonly #jumps: number[] = []
+  #profile: VideoProfile = {}
+  #audioTrack: AudioTrack | null = null
+  #hasVideo = false
+  #jumpsNow = 0
+  #slicedAtMs: number | null = null
+  /** The time of the last sound, and of the last packet, microseconds; null: not known. */
+  #heardUs: number | null = null
+  #audioUs = 0
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    const video = tracks.find((track): track is VideoTrack => track.kind === 'video')
+    this.#hasVideo = video !== undefined
+    if (video !== undefined && video.config.length > 0) this.#profile = videoProfileOf(video)
+    this.#audioTrack = tracks.find((track): track is AudioTrack => track.kind === 'audio') ?? null
+  }
+
+  /** @param nowMs monotonic */
+  frame(frame: MeasuredFrame, nowMs: number): void {
+    this.#slicedAtMs ??= nowMs
+    if (nowMs - this.#slicedAtMs >= SLICE_MS) this.#slice(nowMs)
+    if (frame.isJump === true) this.#jumped()
+    this.#lags[frame.kind].came(frame.decodeTimeUs / 1000, nowMs)
+    if (frame.kind === 'video') this.#video.frame(frame)
+    else this.#audio(frame)
+  }
+
+  /** Totals of packets, from a protocol that counts them. Call it about once a second. */
+  link(totals: LinkTotals, nowMs: number): void {
+    this.#link.add(totals, nowMs)
+  }
+
+  reading(): SourceReading {
+    const { video, audio } = this.#lags
+    const skewMs = audio.recentMs - video.recentMs
+    const behindMs = (this.#hasVideo ? video : audio).behindMs
+    const track = this.#audioTrack
+    return {
+      ...this.#profile,
+      ...(this.#hasVideo && this.#video.figures()),
+      ...(track !== null && { sampleRate: track.sampleRate, channels: track.channels }),
+      ...(this.#heardUs !== null && { silentMs: Math.max(0, Math.round((this.#audioUs - this.#heardUs) / 1000)) }),
+      ...(Number.isFinite(skewMs) && { skewMs: Math.round(skewMs) }),
+      ...(behindMs !== null && { behindMs: Math.round(behindMs) }),
+      clockJumps: this.#jumps.reduce((sum, jumps) => sum + jumps, 0),
+      ...this.#link.figures(),
+    }
+  }
+
+  #audio({ timeUs, data }: MeasuredFrame): void {
+    const silent = this.#audioTrack === null ? null : isSilent(this.#audioTrack.codec, data)
+    this.#audioUs = timeUs
+    if (silent === false || (silent === true && this.#heardUs === null)) this.#heardUs = timeUs
+  }
+
+  #jumped(): void {
+    this.#jumpsNow += 1
+    this.#heardUs = null
+    for (const lags of Object.values(this.#lags)) lags.restart()
+  }
+
+  #slice(nowMs: number): void {
+    this.#slicedAtMs = nowMs
+    this.#video.slice(this.#profile.declaredFrameRate ?? null)
+    this.#lags.video.slice()
+    this.#lags.audio.slice()
+    this.#jumps.push(this.#jumpsNow)
+    if (this.#jumps.length > SLICES) this.#jumps.shift()
+    this.#jumpsNow = 0
+  }
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { type Found, FindingWatch } from '../../../src/core/streams/findings.ts'
+import type { SourceReading } from '../../../src/core/streams/source.ts'
+import type { FrameSink } from '../../../src/media/frame.ts'
+import { SourceMeter } from '../../../src/media/measure/sourceMeter.ts'
+import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
+import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
+import { type EncoderName, ENCODER_NAMES, ENCODERS, recordedBy } from '../../support/encoders.ts'
+
+const LOOK_MS = 2000
+const isFrame = ({ type, payload }: Message): boolean => type !== MESSAGE.data && payload[1] === 1
+
+interface Watched {
+  readonly codes: ReadonlySet<string>
+  /** When the finding of the encoder came first, milliseconds; null: never. */
+  readonly firstMs: number | null
+  readonly reading: SourceReading
+}
+
+/** Sends a recording again and again on a clock that a test moves. @param slowness of the link: media comes so many times later */
+function watch(name: EncoderName, seconds: number, slowness = 1): Watched {
+  const clock = new ManualClock(1_700_000_000_000)
+  const meter = new SourceMeter()
+  const findings = new FindingWatch()
+  const began = clock.monotonic()
+  const sink: FrameSink = {
+    tracks: (tracks) => meter.tracks(tracks),
+    frame: (frame) => meter.frame(frame, clock.monotonic()),
+    end: () => undefined,
+  }
+  const ingest = new RtmpIngest(sink, { clock, leftOut: () => undefined })
+  const codes = new Set<string>()
+  let [firstMs, lookedAtMs]: [number | null, number] = [null, began + 5000]
+  const look = (): void => {
+    if (clock.monotonic() - lookedAtMs < LOOK_MS) return
+    lookedAtMs = clock.monotonic()
+    findings.look({ protocol: 'rtmp', source: meter.reading() }, clock.now(), clock.monotonic())
+    const found: Found[] = findings.found()
+    for (const { code } of found) codes.add(code)
+    if (found.some(({ code }) => code === ENCODERS[name].finding)) firstMs ??= clock.monotonic() - began
+  }
+  const recorded = recordedBy(name)
+  const lengthMs = Math.max(...recorded.map(({ timestamp }) => timestamp)) + 40
+  for (let round = 0; round * lengthMs < seconds * 1000; round++)
+    for (const [at, message] of recorded.filter((one) => round === 0 || isFrame(one)).entries()) {
+      const dueMs = began + (round * lengthMs + sentAtMs(name, recorded, message, at)) * slowness
+      if (dueMs > clock.monotonic()) clock.advance(dueMs - clock.monotonic())
+      ingest.take({ ...message, timestamp: message.timestamp + round * lengthMs })
+      look()
+    }
+  return { codes, firstMs, reading: meter.reading() }
+}
+
+/** A clock that was set, or sound that is late, is sent when it is made. */
+function sentAtMs(name: EncoderName, all: readonly Message[], message: Message, at: number): number {
+  if (!('times' in ENCODERS[name])) return message.timestamp
+  return (at * 30_000) / all.length
+}
+
+const bad = ENCODER_NAMES.filter((name) => ENCODERS[name].finding !== null && name !== '2 Mbit/s')
+const good = ENCODER_NAMES.filter((name) => ENCODERS[name].finding === null)
+
+describe('of an encoder', () => {
+  it.each(bad)('with %s, this is found within 15 s, and nothing else', (name) => {
+    const { codes, firstMs } = watch(name, 25)
+    expect([...codes]).toEqual([ENCODERS[name].finding])
+    expect(firstMs).toBeLessThanOrEqual(15_000)
+  })
+
+  it.each(good)('that is %s, nothing is found in 30 minutes', (name) => {
+    expect([...watch(name, 1800).codes]).toEqual([])
+  })
+
+  it('whose link carries half of what it sends, it is found that media comes later and later', () => {
+    const { codes, firstMs, reading } = watch('2 Mbit/s', 25, 2)
+    expect([...codes]).toEqual(['link_slow'])
+    expect(firstMs).toBeLessThanOrEqual(15_000)
+    expect(reading.behindMs).toBeGreaterThan(5000)
+    expect([...watch('2 Mbit/s', 25).codes]).toEqual([])
+  })
+
+  it('the figures are those that ffmpeg was told', () => {
+    const { reading } = watch('good, High, 50 frames a second', 25)
+    expect(reading).toMatchObject({
+      videoProfile: 'High',
+      declaredFrameRate: 50,
+      sentFrameRate: 50,
+      keyframeMs: 2000,
+      longestKeyframeMs: 2000,
+      bFrames: 0,
+      videoGaps: 0,
+      sampleRate: 48_000,
+      clockJumps: 0,
+    })
+    expect(reading.unevenFrames).toBe(0)
+    expect(reading.silentMs).toBeLessThan(100)
+  })
+})

@@ -1,0 +1,104 @@
+import { type Answer, readStreamHealth } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { sessionNews } from '../../live.ts'
+import { LoadError, Notice } from '../../parts/notice.tsx'
+import { Card, Pairs } from '../../parts/page.tsx'
+import { count } from '../../parts/values.tsx'
+import { words } from '../../words/words.ts'
+
+const text = words.stream.media
+
+type Feed = Answer<typeof readStreamHealth>['feeds'][number]
+type Finding = Feed['findings'][number]
+
+/** Figures come every two seconds. */
+const EACH = 2
+
+/** What is wrong with the media of a stream, and all that is measured of it where it comes in. */
+export function Health({ streamName }: { readonly streamName: string }) {
+  const path = { streamName }
+  const round = Math.floor(sessionNews.value / EACH)
+  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, { path }, { signal }), [streamName, round])
+  // A stream that has just ended is not found; the page says so.
+  if (error && error.status !== 404) return <LoadError error={error} onRetry={reload} />
+  return (
+    <>
+      {(data?.feeds ?? []).map((feed) => (
+        <FeedHealth key={feed.feedId} feed={feed} isOne={data?.feeds.length === 1} />
+      ))}
+    </>
+  )
+}
+
+const FeedHealth = ({ feed, isOne }: { readonly feed: Feed; readonly isOne: boolean }) => (
+  <>
+    {feed.findings.map((finding) => (
+      <FindingNotice key={finding.code} finding={finding} source={feed.source} />
+    ))}
+    <Card title={isOne ? text.title : `${text.title}: ${feed.sourceId ?? text.mainSource}`}>
+      <Pairs rows={rowsOf(feed)} />
+    </Card>
+  </>
+)
+
+function FindingNotice({ finding, source }: { readonly finding: Finding; readonly source: Feed['source'] }) {
+  const said = text.findings[finding.code]
+  const of = finding.code === 'frame_rate' ? source.declaredFrameRate : source.videoProfile
+  return (
+    <Notice kind="warn">
+      <b>{said.text(localized(finding.shown), String(of ?? ''))}</b> {said.advice}
+    </Notice>
+  )
+}
+
+const localized = (shown: string): string => shown.replace('.', (1.5).toLocaleString(words.locale).slice(1, 2))
+
+const seconds = (ms: number): string => `${count(Math.round(ms / 100) / 10)} s`
+/** Nothing is said of what did not happen. */
+const times = (value: number): string => (value === 0 ? '' : `${count(value)} ×`)
+const millis = (ms: number): string => `${count(ms)} ms`
+const percent = (share: number): string => `${count(Math.round(share * 1000) / 10)}%`
+
+/** What is known of it. */
+function rowsOf({ frameRate, source }: Feed): [string, string][] {
+  const rows: [string, string | undefined][] = [
+    [text.profile, joined(source.videoProfile, source.videoLevel)],
+    [text.frames, source.sentFrameRate === undefined ? undefined : framesOf(source, frameRate)],
+    [text.keyframes, both(source.keyframeMs, source.longestKeyframeMs)],
+    [text.bFrames, shown(source.bFrames, (share) => (share === 0 ? text.none : percent(share)))],
+    [text.sound, soundOf(source)],
+    [text.skew, shown(source.skewMs, millis)],
+    [text.behind, shown(source.behindMs, millis)],
+    [text.jumps, shown(source.clockJumps, times)],
+    [text.gaps, shown(source.videoGaps, times)],
+    [text.loss, shown(source.packetLoss, percent)],
+    [text.givenUp, shown(source.packetsGivenUp, percent)],
+    [text.jitter, shown(source.jitterMs, millis)],
+    [text.roundTrip, shown(source.roundTripMs, millis)],
+    [text.layers, shown(source.layers, count)],
+  ]
+  return rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value]]))
+}
+
+const shown = (value: number | undefined, as: (value: number) => string): string | undefined =>
+  value === undefined ? undefined : as(value)
+
+const joined = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(' ')
+
+function both(last: number | undefined, longest: number | undefined): string | undefined {
+  if (last === undefined || longest === undefined) return undefined
+  return longest === last ? seconds(last) : text.longest(seconds(last), seconds(longest))
+}
+
+function framesOf({ sentFrameRate, declaredFrameRate }: Feed['source'], came: number | undefined): string {
+  const sent = count(sentFrameRate ?? came ?? 0)
+  return declaredFrameRate === undefined ? sent : text.declared(sent, count(declaredFrameRate))
+}
+
+function soundOf({ sampleRate, channels, silentMs = 0 }: Feed['source']): string | undefined {
+  if (sampleRate === undefined) return undefined
+  const layout = channels === 1 ? text.mono : channels === 2 ? text.stereo : text.channels(String(channels ?? 0))
+  const format = `${count(sampleRate / 1000)} kHz, ${layout}`
+  return silentMs < 2000 ? format : `${format}, ${text.silentFor(seconds(silentMs))}`
+}
