@@ -1,9 +1,7 @@
 import { BitReader } from './bits.ts'
-import type { JoinedFrame, VideoReader } from './codec.ts'
+import type { JoinedFrame, VideoFormat, VideoReader } from './codec.ts'
 
 /** VP9 over RTP, RFC 9628. The frames of all spatial layers form one superframe. */
-
-const NO_CONFIG = Buffer.alloc(0)
 
 export const vp9: VideoReader = {
   isKeyStart(payload) {
@@ -78,15 +76,76 @@ function isKeyframe(frame: Buffer): boolean {
   return first >> 6 === 2 && ((first >> shift) & 3) === 0
 }
 
-/** Reads the uncompressed header of a keyframe, VP9 bitstream section 6.2. Null for profiles above 0. */
-function videoFrameOf(frame: Buffer) {
+/** Reads the uncompressed header of a keyframe (VP9 bitstream section 6.2). Null: it is malformed. */
+function videoFrameOf(frame: Buffer): VideoFormat | null {
   const bits = new BitReader(frame.subarray(0, 16))
-  const isProfile0 = bits.bits(2) === 2 && bits.bits(2) === 0
-  bits.skip(4)
-  if (!isProfile0 || bits.bits(24) !== 0x498342) return null
-  // Profile 0 does not allow sRGB (7); every other colour space has a range bit.
-  if (bits.bits(3) === 7) return null
-  bits.skip(1)
+  const isFrame = bits.bits(2) === 2
+  const profile = bits.bits(1) + 2 * bits.bits(1)
+  bits.skip(profile === 3 ? 5 : 4)
+  if (!isFrame || bits.bits(24) !== 0x498342) return null
+  const color = readColor(bits, profile)
   const [width, height] = [bits.bits(16) + 1, bits.bits(16) + 1]
-  return bits.isOver ? null : { width, height, config: NO_CONFIG }
+  return color === null || bits.isOver ? null : { width, height, config: vpRecord(profile, width * height, color) }
 }
+
+interface Color {
+  /** Bits of a sample. */
+  readonly depth: number
+  /** Of a VPCodecConfigurationRecord: 4:2:0 with samples at the position of luma, 4:2:2, 4:4:4, 4:4:0. */
+  readonly chroma: 1 | 2 | 3 | 4
+  readonly isFullRange: boolean
+  /** As ISO/IEC 23091-2 numbers them; 2: not said. */
+  readonly primaries: number
+  readonly matrix: number
+}
+
+const RGB = 7
+const BT_2020 = 5
+const UNSAID = 2
+
+/** color_config. Null: profiles 0 and 2 have no RGB, and the others have a bit that is 0. */
+function readColor(bits: BitReader, profile: number): Color | null {
+  const depth = profile < 2 ? 8 : bits.flag() ? 12 : 10
+  const space = bits.bits(3)
+  const isFree = profile % 2 === 1
+  if (space === RGB)
+    return isFree && !bits.flag() ? { depth, chroma: 3, isFullRange: true, primaries: 1, matrix: 0 } : null
+  const isFullRange = bits.flag()
+  const [x, y] = isFree ? [bits.flag(), bits.flag()] : [true, true]
+  if (isFree && bits.flag()) return null
+  const known = space === BT_2020 ? 9 : UNSAID
+  return { depth, chroma: x ? (y ? 1 : 2) : y ? 4 : 3, isFullRange, primaries: known, matrix: known }
+}
+
+/** VPCodecConfigurationRecord (VP Codec ISO Media File Format Binding). The bitstream does not say the transfer function. */
+const vpRecord = (profile: number, pixels: number, { depth, chroma, isFullRange, primaries, matrix }: Color): Buffer =>
+  Buffer.from([
+    profile,
+    levelOf(pixels),
+    (depth << 4) | (chroma << 1) | (isFullRange ? 1 : 0),
+    primaries,
+    UNSAID,
+    matrix,
+    // No data for the decoder.
+    0,
+    0,
+  ])
+
+/** Luma samples a second that each level allows (VP9 levels, `libvpx`), from the lowest. */
+const LEVELS: readonly (readonly [level: number, rate: number])[] = [
+  [10, 829_440],
+  [11, 2_764_800],
+  [20, 4_608_000],
+  [21, 9_216_000],
+  [30, 20_736_000],
+  [31, 36_864_000],
+  [40, 83_558_400],
+  [41, 160_432_128],
+  [50, 311_951_360],
+  [51, 588_251_136],
+]
+const HIGHEST = 62
+/** A source does not say its frame rate. */
+const FASTEST_FPS = 60
+
+const levelOf = (pixels: number): number => LEVELS.find(([, rate]) => pixels * FASTEST_FPS <= rate)?.[0] ?? HIGHEST

@@ -148,8 +148,10 @@ function entryOf(track: TrackInfo, index: number): Uint8Array {
   )
 }
 
+/** VP9 needs none, and Matroska has another form of it. */
 function privateOf(track: TrackInfo): Uint8Array {
   if (track.codec === 'opus') return opusHead(track)
+  if (track.codec === 'vp9') return new Uint8Array()
   return track.codec === 'pcma' || track.codec === 'pcmu' ? waveFormat(track) : track.config
 }
 

@@ -18,7 +18,7 @@ const VIDEO: Readonly<Partial<Record<VideoCodec, Mp4Codec<VideoTrack>>>> = {
   // With `hev1` the parameter sets might be in the frames, which Safari does not play.
   hevc: { type: 'hvc1', config: ({ config }) => box('hvcC', config), name: ({ config }) => hevcName(config) },
   av1: { type: 'av01', config: ({ config }) => box('av1C', config), name: ({ config }) => av1Name(config) },
-  vp9: { type: 'vp09', config: (track) => full('vpcC', 1, 0, vpRecord(track)), name: vp9Name },
+  vp9: { type: 'vp09', config: ({ config }) => full('vpcC', 1, 0, config), name: ({ config }) => vp9Name(config) },
 }
 
 const AUDIO: Readonly<Partial<Record<AudioCodec, Mp4Codec<AudioTrack>>>> = {
@@ -70,34 +70,17 @@ function av1Name(config: Uint8Array): string | null {
 
 const digits = (value: number): string => String(value).padStart(2, '0')
 
-/** VP Codec ISO Media File Format Binding, section "Codecs Parameter String". Only profile 0 has a known size. */
-function vp9Name({ width, height }: VideoTrack): string | null {
-  return width === 0 || height === 0 ? null : `vp09.00.${digits(vp9Level(width * height))}.08`
+/**
+ * VP Codec ISO Media File Format Binding, section "Codecs Parameter String": profile, level, bits of a sample. What comes after is
+ * left out where it is the usual, as in 4:2:0.
+ */
+function vp9Name(config: Uint8Array): string | null {
+  const [profile, level, flags = 0, ...colors] = config
+  if (profile === undefined || level === undefined) return null
+  const chroma = (flags >> 1) & 7
+  const rest = profile % 2 === 0 ? [] : [chroma, ...colors.slice(0, 3), flags & 1]
+  return ['vp09', ...[profile, level, flags >> 4, ...rest].map(digits)].join('.')
 }
-
-/** Luma samples a second that each level allows (VP9 levels, `libvpx`), from the lowest. */
-const VP9_LEVELS: readonly (readonly [level: number, rate: number])[] = [
-  [10, 829_440],
-  [11, 2_764_800],
-  [20, 4_608_000],
-  [21, 9_216_000],
-  [30, 20_736_000],
-  [31, 36_864_000],
-  [40, 83_558_400],
-  [41, 160_432_128],
-  [50, 311_951_360],
-  [51, 588_251_136],
-]
-const VP9_HIGHEST = 62
-/** A source does not say its frame rate. */
-const FASTEST_FPS = 60
-
-const vp9Level = (pixels: number): number =>
-  VP9_LEVELS.find(([, rate]) => pixels * FASTEST_FPS <= rate)?.[0] ?? VP9_HIGHEST
-
-/** VPCodecConfigurationRecord: profile, level, 8 bits of 4:2:0 at the position of luma, colours that are not said, no more. */
-const vpRecord = ({ width, height }: VideoTrack): Buffer =>
-  Buffer.from([0, vp9Level(width * height), (8 << 4) | (1 << 1), 2, 2, 2, 0, 0])
 
 /** The first five bits are the audio object type (ISO/IEC 14496-3 section 1.6.2.1). */
 const aacName = ([first]: Uint8Array): string | null => (first === undefined ? null : `mp4a.40.${first >> 3}`)

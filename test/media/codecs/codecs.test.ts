@@ -220,7 +220,7 @@ describe('frames of another protocol, cut into packets', () => {
   })
 
   it('is what viewers decode as it is: HEVC main and main 10, AV1 main with 8 bits, VP9 of profile 0', () => {
-    const video = { width: 320, config: Uint8Array.of(0x81, 0, 0, 0) }
+    const video = { config: Uint8Array.of(0x81, 0, 0, 0) }
     const av1 = (...config: number[]) => isInWebRtc({ ...video, codec: 'av1', config: Uint8Array.from(config) })
     expect([av1(0x81, 0x08, 0x0c), av1(0x81, 0x28, 0), av1(0x81, 0x08, 0x4c), av1()]).toEqual([
       true,
@@ -230,7 +230,8 @@ describe('frames of another protocol, cut into packets', () => {
     ])
     const hevc = (profile: number) => isInWebRtc({ ...video, codec: 'hevc', config: Uint8Array.of(1, 0x60 | profile) })
     expect([1, 2, 3, 4].map(hevc)).toEqual([true, true, false, false])
-    expect([320, 0].map((width) => isInWebRtc({ ...video, codec: 'vp9', width }))).toEqual([true, false])
+    const vp9 = (...config: number[]) => isInWebRtc({ ...video, codec: 'vp9', config: Uint8Array.from(config) })
+    expect([vp9(0, 20), vp9(2, 20), vp9()]).toEqual([true, false, false])
     expect((['h264', 'vp8'] as const).map((codec) => isInWebRtc({ ...video, codec }))).toEqual([true, true])
   })
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { AudioCodec, VideoCodec } from '../../../src/media/codecs/codecs.ts'
+import { vp9Frame } from '../../../src/media/codecs/vp9.ts'
 import type { Frame, FrameSink, RestingSource, TrackInfo } from '../../../src/media/frame.ts'
 import { keptOf } from '../../support/clips.ts'
 import { until } from '../../support/until.ts'
@@ -56,7 +57,14 @@ const AUDIO_ARGS: Record<AudioCodec, string[]> = {
 export async function encoded(wanted: Wanted): Promise<Recorded> {
   const args = argsOf(wanted)
   const recorded = deserialize(await keptOf(['frames', args], async () => serialize(await encode(args)))) as Recorded
-  return { ...recorded, frames: inDecodeOrder(recorded.frames) }
+  return { tracks: recorded.tracks.map((track) => described(track, recorded)), frames: inDecodeOrder(recorded.frames) }
+}
+
+/** VP9 is described by its first frame. */
+function described(track: TrackInfo, { frames }: Recorded): TrackInfo {
+  const first = track.codec === 'vp9' ? frames.find(({ kind }) => kind === 'video') : undefined
+  const format = first && vp9Frame(Buffer.from(first.data))?.format
+  return format ? { ...track, ...format } : track
 }
 
 /** ffprobe says the presentation time where it does not know the decode time. */
