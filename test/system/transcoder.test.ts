@@ -193,9 +193,8 @@ test('a publisher without video plays as audio, and video comes and goes between
   await until(() => events.includes('manifest'), 'a manifest of the audio')
   const audio = 64_000
   const bandwidth = Math.ceil(audio * 1.1 * 1.02 + 8000)
-  expect(facts()).toEqual([
-    { rendition: '0', bandwidth, averageBandwidth: audio + 8000, codecs: 'mp4a.40.2', size: null, frameRate: null },
-  ])
+  const none = { size: null, frameRate: null, range: 'SDR' }
+  expect(facts()).toEqual([{ ...none, rendition: '0', bandwidth, averageBandwidth: audio + 8000, codecs: 'mp4a.40.2' }])
   expect(streams.find('en_1')?.facts('0')).toMatchObject({ targetSeconds: 2, partSeconds: 0.35 })
   first.end()
   const second = play(wide, { ...sink, end: () => undefined })

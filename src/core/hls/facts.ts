@@ -90,4 +90,8 @@ export interface VariantFacts {
   readonly size: { readonly width: number; readonly height: number } | null
   /** Frames in a second; null without video. */
   readonly frameRate: number | null
+  readonly range: VideoRange
 }
+
+/** Standard dynamic range, or one of the two ways to write a high one. */
+export type VideoRange = 'SDR' | 'HLG' | 'PQ'

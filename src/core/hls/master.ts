@@ -3,8 +3,13 @@ import type { VariantFacts } from './facts.ts'
 /** A master playlist (RFC 8216 section 4.3.4). */
 export function hlsMaster(variants: readonly VariantFacts[], uriOf: (rendition: string) => string): string {
   const isMixed = new Set(variants.flatMap(videoCodecsOf)).size > 1
+  const isHdr = variants.some(({ range }) => range !== 'SDR')
+  const besidesOf = (variant: VariantFacts): string[] => [
+    ...(isHdr ? rangeOf(variant) : []),
+    ...(isMixed ? [scoreOf(variant)] : []),
+  ]
   const lines = variants.flatMap((variant) => [
-    `#EXT-X-STREAM-INF:${[...attributesOf(variant), ...(isMixed ? [scoreOf(variant)] : [])].join(',')}`,
+    `#EXT-X-STREAM-INF:${[...attributesOf(variant), ...besidesOf(variant)].join(',')}`,
     uriOf(variant.rendition),
   ])
   return written(lines)
@@ -36,6 +41,8 @@ const attributesOf = ({ bandwidth, averageBandwidth, codecs, size, frameRate }: 
   ...(frameRate === null ? [] : [`FRAME-RATE=${frameRate.toFixed(3)}`]),
   `AVERAGE-BANDWIDTH=${averageBandwidth}`,
 ]
+
+const rangeOf = ({ range, size }: VariantFacts): string[] => (size === null ? [] : [`VIDEO-RANGE=${range}`])
 
 /** The higher the better: bandwidths do not compare codecs (draft-pantos-hls-rfc8216bis section 4.4.6.2). */
 const scoreOf = ({ size }: VariantFacts): string => `SCORE=${size === null ? 1 : Math.min(size.width, size.height)}`

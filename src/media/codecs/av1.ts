@@ -1,4 +1,4 @@
-import { readSequenceHeader } from './av1Config.ts'
+import { readAv1Transfer, readSequenceHeader } from './av1Config.ts'
 import type { JoinedFrame, VideoFormat, VideoReader } from './codec.ts'
 
 /** RTP Payload Format For AV1 (v1.0). A frame is a temporal unit in the low-overhead format: each OBU carries its size. */
@@ -80,6 +80,12 @@ export const isAv1Config = (record: Buffer): boolean => record[0] === 0x81 && re
 /** Whether a record says profile main with 8 bits a sample. */
 export const isAv1In8Bits = ([, profileAndLevel = 0xff, flags = 0xff]: Uint8Array): boolean =>
   profileAndLevel >> 5 === 0 && (flags & 0x40) === 0
+
+/** transfer_characteristics of a record; null: it has no sequence header. */
+export const av1Transfer = (record: Uint8Array): number | null =>
+  record.length > RECORD_BYTES ? readAv1Transfer(bodyOf(Buffer.from(record.subarray(RECORD_BYTES)))) : null
+/** Of a record, before its OBUs. */
+const RECORD_BYTES = 4
 
 /** What the first sequence header says; null: there is none, or it is malformed. */
 function formatOf(obus: readonly Buffer[]): VideoFormat | null {

@@ -6,6 +6,32 @@ import type { VideoFormat } from './codec.ts'
  * with its size field, `body` the same without its header. Null when it is malformed.
  */
 export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFormat | null {
+  const header = parse(body)
+  if (header === null) return null
+  const { width, height, profile, level, tier, color } = header
+  const config = Buffer.concat([Buffer.from([0x81, (profile << 5) | level, (tier << 7) | color.flags, 0]), obu])
+  return { width, height, config }
+}
+
+/** transfer_characteristics in the body of a sequence header OBU; null when it is malformed. */
+export const readAv1Transfer = (body: Buffer): number | null => parse(body)?.color.transfer ?? null
+
+interface SequenceHeader {
+  readonly width: number
+  readonly height: number
+  readonly profile: number
+  readonly level: number
+  readonly tier: number
+  readonly color: Color
+}
+
+interface Color {
+  /** The third byte of av1C without the tier: bit depth, monochrome, subsampling, sample position. */
+  readonly flags: number
+  readonly transfer: number
+}
+
+function parse(body: Buffer): SequenceHeader | null {
   const bits = new BitReader(body.subarray(0, 256))
   const profile = bits.bits(3)
   bits.skip(1)
@@ -15,9 +41,7 @@ export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFormat | nul
   const [width, height] = [bits.bits(widthBits) + 1, bits.bits(heightBits) + 1]
   skipTools(bits, isReduced)
   const color = readColor(bits, profile)
-  if (bits.isOver || profile > 2) return null
-  const config = Buffer.concat([Buffer.from([0x81, (profile << 5) | level, (tier << 7) | color, 0]), obu])
-  return { width, height, config }
+  return bits.isOver || profile > 2 ? null : { width, height, profile, level, tier, color }
 }
 
 /** Reads level and tier of the first operating point (AV1 section 5.5.1); skips the timing of all. */
@@ -62,20 +86,21 @@ function skipTools(bits: BitReader, isReduced: boolean): void {
   bits.skip(3)
 }
 
-/** The third byte of av1C without the tier: bit depth, monochrome, subsampling, sample position (section 5.5.2). */
-function readColor(bits: BitReader, profile: number): number {
+/** Section 5.5.2. */
+function readColor(bits: BitReader, profile: number): Color {
   const isHigh = bits.flag()
   const isTwelve = profile === 2 && isHigh && bits.flag()
   const isMono = profile !== 1 && bits.flag()
   const described = bits.flag() ? [bits.bits(8), bits.bits(8), bits.bits(8)] : [2, 2, 2]
+  const [, transfer = 2] = described
   const depth = (isHigh ? 0x40 : 0) | (isTwelve ? 0x20 : 0)
-  if (isMono) return depth | 0x10 | 0x0c
+  if (isMono) return { flags: depth | 0x10 | 0x0c, transfer }
   // sRGB with the identity matrix has no subsampling and no range bit.
-  if (described.join() === '1,13,0') return depth
+  if (described.join() === '1,13,0') return { flags: depth, transfer }
   bits.skip(1)
   const { x, y } = readSubsampling(bits, profile, isTwelve)
   const position = x === 1 && y === 1 ? bits.bits(2) : 0
-  return depth | (x << 3) | (y << 2) | position
+  return { flags: depth | (x << 3) | (y << 2) | position, transfer }
 }
 
 function readSubsampling(bits: BitReader, profile: number, isTwelve: boolean): { x: number; y: number } {

@@ -1,6 +1,7 @@
 import type { JoinedFrame, VideoFormat } from './codec.ts'
 import { BitReader } from './bits.ts'
 import { isSize, withoutEmulation } from './h264Config.ts'
+import { readTransfer } from './hevcTransfer.ts'
 import { splitNals } from './nalUnits.ts'
 
 /** H.265 (ITU-T H.265). Frames consist of NAL units with 4-byte length prefixes, as in MP4. */
@@ -45,6 +46,15 @@ export function readHevcConfig(record: Buffer): HevcConfig | null {
   const lengths = config.readUInt8(LENGTH_AT)
   config.writeUInt8(lengths | 3, LENGTH_AT)
   return { width: facts.width, height: facts.height, lengthBytes: (lengths & 3) + 1, config }
+}
+
+/** transfer_characteristics of the first SPS of a record (table E.4); null: it says none. */
+export function hevcTransfer(record: Uint8Array): number | null {
+  const sps = hevcParameterSets(Buffer.from(record))?.find((nal) => hevcType(nal) === SPS)
+  if (sps === undefined) return null
+  const bits = bitsOf(sps)
+  const facts = readSpsHead(sps, bits)
+  return facts && readTransfer(bits, facts.layers - 1)
 }
 
 /** general_profile_idc of a record, as `profile-id` of SDP. */
@@ -119,10 +129,14 @@ interface SpsFacts {
   readonly chromaDepth: number
 }
 
-/** Section 7.3.2.2.1. Null: the SPS is malformed. */
-function readSps(sps: Buffer): SpsFacts | null {
-  const bytes = withoutEmulation(sps.subarray(2, 1026))
-  const bits = new BitReader(bytes)
+/** After the header. */
+const bytesOf = (sps: Buffer): Buffer => withoutEmulation(sps.subarray(2, 1026))
+const bitsOf = (sps: Buffer): BitReader => new BitReader(bytesOf(sps))
+
+const readSps = (sps: Buffer): SpsFacts | null => readSpsHead(sps, bitsOf(sps))
+
+/** Section 7.3.2.2.1, up to the bits of samples. Null: the SPS is malformed. */
+function readSpsHead(sps: Buffer, bits: BitReader): SpsFacts | null {
   bits.skip(4)
   const subLayers = bits.bits(3)
   const isNested = bits.flag()
@@ -138,7 +152,7 @@ function readSps(sps: Buffer): SpsFacts | null {
   const [width, height] = [columns - (left + right) * unitX, rows - (top + bottom) * unitY]
   const [lumaDepth, chromaDepth] = [bits.unsigned(), bits.unsigned()]
   const isValid = !bits.isOver && isSize(width) && isSize(height) && chroma <= 3 && lumaDepth <= 7 && chromaDepth <= 7
-  const profile = Buffer.from(bytes.subarray(1, 1 + PROFILE_BYTES))
+  const profile = bytesOf(sps).subarray(1, 1 + PROFILE_BYTES)
   return isValid ? { width, height, profile, layers: subLayers + 1, isNested, chroma, lumaDepth, chromaDepth } : null
 }
 

@@ -54,7 +54,7 @@ export class AudioOnly {
     this.#track = described[0]
     this.#clock = null
     const [codecs, declaredBitrate] = [codecsOf([audio]), declaredBitrateOf([audio])]
-    this.#rendition.begin(initOf(described), { codecs, size: null, declaredBitrate })
+    this.#rendition.begin(initOf(described), { codecs, size: null, range: 'SDR', declaredBitrate })
   }
 
   /** @param targets those of the other rendition */

@@ -8,6 +8,7 @@ import {
 } from '../../core/hls/cutter.ts'
 import type { Sample } from '../../core/hls/facts.ts'
 import type { AudioOnly } from './audioOnly.ts'
+import { videoRangeOf } from './videoRange.ts'
 import { codecsOf, declaredBitrateOf, type Mp4Track, partOf } from './fmp4.ts'
 import type { HlsRendition, SegmentTotals, Targets } from './rendition.ts'
 
@@ -84,7 +85,8 @@ export class HlsPackager {
     const infos = tracks.map(({ info }) => info)
     const video = infos.find((info) => info.kind === 'video')
     const size = video && video.width > 0 ? { width: video.width, height: video.height } : null
-    this.#rendition.begin(init, { codecs: codecsOf(infos), size, declaredBitrate: declaredBitrateOf(infos) })
+    const range = videoRangeOf(infos)
+    this.#rendition.begin(init, { codecs: codecsOf(infos), size, range, declaredBitrate: declaredBitrateOf(infos) })
     if (video === undefined) this.#rendition.counted(null)
     this.#isCounted = video === undefined
     this.audioOnly?.begin(tracks)

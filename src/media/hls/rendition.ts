@@ -38,7 +38,7 @@ export interface SegmentTotals {
 }
 
 /** Of a run. */
-export interface Described extends Pick<VariantFacts, 'codecs' | 'size'> {
+export interface Described extends Pick<VariantFacts, 'codecs' | 'size' | 'range'> {
   /** Of all its tracks, bits per second; 0: their publisher does not say. */
   readonly declaredBitrate: number
 }
@@ -48,7 +48,7 @@ export class HlsRendition {
   readonly #options: RenditionOptions
   readonly #meter = new BandwidthMeter()
   #targets: Targets | null = null
-  #described: Described = { codecs: '', size: null, declaredBitrate: 0 }
+  #described: Described = { codecs: '', size: null, range: 'SDR', declaredBitrate: 0 }
   #frameRate: number | null = null
   #init: { readonly hash: string; readonly bytes: Buffer } = { hash: '', bytes: Buffer.alloc(0) }
   #closed: SegmentFact[] = []
@@ -155,10 +155,10 @@ export class HlsRendition {
 
   variant(): VariantFacts {
     const { name: rendition, mayReach = 0 } = this.#options
-    const { codecs, size, declaredBitrate } = this.#described
+    const { codecs, size, range, declaredBitrate } = this.#described
     const { peak, average } = this.#meter.bandwidth(declaredBitrate)
     const bandwidth = Math.max(peak, mayReach)
-    return { codecs, size, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
+    return { codecs, size, range, frameRate: this.#frameRate, rendition, bandwidth, averageBandwidth: average }
   }
 
   /** The highest bitrate of its segments so far, bits per second. */

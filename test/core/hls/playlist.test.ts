@@ -81,7 +81,8 @@ test('without parts, and at the end, only whole segments are listed', () => {
 })
 
 test('a master playlist leaves out what is not known', () => {
-  const variant = { rendition: 'v0', bandwidth: 1000, averageBandwidth: 800, codecs: '', size: null, frameRate: null }
+  const rates = { bandwidth: 1000, averageBandwidth: 800 }
+  const variant = { ...rates, rendition: 'v0', codecs: '', size: null, frameRate: null, range: 'SDR' } as const
   const whole = { ...variant, codecs: 'avc1.64001f,mp4a.40.2', size: { width: 1280, height: 720 }, frameRate: 29.97 }
   expect(hlsMaster([variant, whole], (rendition) => `${rendition}/media.m3u8`)).toBe(`#EXTM3U
 #EXT-X-VERSION:7
@@ -93,7 +94,7 @@ v0/media.m3u8
 })
 
 test('a master playlist with several video codecs says which variant looks best', () => {
-  const variant = { bandwidth: 1000, averageBandwidth: 800, frameRate: 25 }
+  const variant = { bandwidth: 1000, averageBandwidth: 800, frameRate: 25, range: 'SDR' } as const
   const source = { ...variant, rendition: 'v0', codecs: 'av01.0.08M.08,mp4a.40.2', size: { width: 1920, height: 1080 } }
   const small = { ...variant, rendition: 'v480', codecs: 'avc1.64001f,mp4a.40.2', size: { width: 854, height: 480 } }
   const alone = { ...variant, rendition: 'audio', codecs: 'mp4a.40.2', size: null }
@@ -101,4 +102,21 @@ test('a master playlist with several video codecs says which variant looks best'
     hlsMaster(variants, (rendition) => rendition).match(/(?<=SCORE=)\d+$/gm)
   expect(scores(source, small, alone)).toEqual(['1080', '480', '1'])
   expect(scores(small, alone)).toBeNull()
+})
+
+test('a master playlist with HDR says the range of each video', () => {
+  const variant = { bandwidth: 1000, averageBandwidth: 800, frameRate: 25, range: 'SDR' } as const
+  const source = {
+    ...variant,
+    rendition: 'v0',
+    codecs: 'hvc1.2.4.L120',
+    size: { width: 1920, height: 1080 },
+    range: 'PQ',
+  } as const
+  const small = { ...variant, rendition: 'v480', codecs: 'avc1.64001f', size: { width: 854, height: 480 } }
+  const alone = { ...variant, rendition: 'audio', codecs: 'mp4a.40.2', size: null }
+  const ranges = (...variants: Parameters<typeof hlsMaster>[0]) =>
+    hlsMaster(variants, (rendition) => rendition).match(/(?<=VIDEO-RANGE=)[^,\n]+/g)
+  expect(ranges(source, small, alone)).toEqual(['PQ', 'SDR'])
+  expect(ranges(small, alone)).toBeNull()
 })

@@ -29,6 +29,8 @@ export interface Wanted {
   filter?: string
   /** Of the video, bits per second; default: what the encoder chooses. */
   bitrate?: number
+  /** Of the colours of BT.2020, as ffmpeg names it. */
+  transfer?: string
 }
 
 const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
@@ -79,7 +81,8 @@ function inDecodeOrder(frames: readonly Frame[]): Frame[] {
 }
 
 function argsOf(wanted: Wanted): string[] {
-  const { video, audio, seconds, size = '160x120', gop = 50, rate = 25, filter = 'null', bitrate } = wanted
+  const { video, audio, seconds, size = '160x120', gop = 50, rate = 25, filter = 'null', bitrate, transfer } = wanted
+  const colors = ['-color_primaries', 'bt2020', '-colorspace', 'bt2020nc', '-color_trc']
   const videoInput = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${seconds},${filter}`]
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`]
   return [
@@ -87,6 +90,7 @@ function argsOf(wanted: Wanted): string[] {
     ...(audio ? tone : []),
     ...(video ? [...VIDEO_ARGS[video](wanted), '-g', String(gop), '-keyint_min', String(gop)] : []),
     ...(video ? ['-fps_mode', 'vfr', ...(bitrate === undefined ? [] : ['-b:v', String(bitrate)])] : []),
+    ...(transfer === undefined ? [] : [...colors, transfer]),
     ...(audio ? AUDIO_ARGS[audio] : []),
   ]
 }

@@ -167,6 +167,7 @@ test('the audio alone is a rendition with the segments and parts of the others, 
   expect(stream.variants().at(-1)).toEqual({
     rendition: '2',
     bandwidth: 151_616,
+    range: 'SDR',
     averageBandwidth: 136_000,
     codecs: 'mp4a.40.2',
     size: null,
