@@ -2,12 +2,19 @@
 // addons. Afterwards `npm pack` makes a whole package.
 import { at } from './compile.mjs'
 import { buildDashboard } from './build-dashboard.mjs'
+import { buildDocs } from './build-docs.mjs'
 import { buildPlayer } from './build-player.mjs'
 import { buildProgram } from './build-program.mjs'
 import { buildForeign, buildNative } from './native.mjs'
 
 export async function build() {
-  await Promise.all([buildDashboard(), buildPlayer(), import('./build-sign.mjs'), import('./build-client.mjs')])
+  await Promise.all([
+    buildDashboard(),
+    buildPlayer(),
+    buildDocs(),
+    import('./build-sign.mjs'),
+    import('./build-client.mjs'),
+  ])
   buildNative()
   buildForeign()
   await buildProgram()

@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync }
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
 import { buildDashboard } from './build-dashboard.mjs'
+import { buildDocs } from './build-docs.mjs'
 import { buildPlayer } from './build-player.mjs'
 import { ARCHITECTURES, buildNative, compilerFor } from './native.mjs'
 import { fillCompileCache } from './warm.mjs'
@@ -169,7 +170,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
     if (program.for.some((each) => purposes.includes(each)) && !program.isThere()) provide(program)
   // The start is ready when the slowest of these is.
   const isWarmed = purposes.includes('start') && process.env.NODE_COMPILE_CACHE === undefined
-  await Promise.all([isWarmed && fillCompileCache(), buildDashboard(), buildPlayer(), buildOthers()])
+  await Promise.all([isWarmed && fillCompileCache(), buildDashboard(), buildPlayer(), buildDocs(), buildOthers()])
 }
 
 /** What blocks while it runs: short compilers, beside the processes that were started before. */

@@ -143,11 +143,16 @@ describe('the house', () => {
     expect(unusedExports(browserModules, readers)).toEqual([])
   })
 
+  /** What writes pages, for folders of web/ that have none. */
+  const WRITERS: Readonly<Record<string, readonly string[]>> = {
+    api: ['src/edge/http/docs', 'scripts/docs'],
+    docs: ['scripts/docs'],
+  }
+
   test('each class of a style sheet is one that an element can have', () => {
     const isWords = (path: string): boolean => path.startsWith('web/dashboard/src/words/')
-    for (const folder of ['api', 'dashboard', 'demo', 'player', 'trust']) {
-      // The server writes the pages of the API reference.
-      const folders = [`web/${folder}`, ...(folder === 'api' ? ['src/edge/http/docs'] : [])]
+    for (const folder of ['api', 'docs', 'dashboard', 'demo', 'player', 'trust']) {
+      const folders = [`web/${folder}`, ...(WRITERS[folder] ?? [])]
       const files = readSources(folders, /\.(ts|tsx|js|html|css)$/).filter(({ path }) => !isWords(path))
       const isSheet = ({ path }: Source): boolean => path.endsWith('.css')
       expect(

@@ -13,8 +13,8 @@ export function releaseNotes(changelog, version) {
   return `# Sluice ${version}\n\n${section.slice(section.indexOf('\n')).trim()}\n`
 }
 
-/** Of the packages that are bundled into the program and into the dashboard. */
-const LICENSES = ['dist/program/licenses.md', 'build/dashboard/licenses.md']
+/** Of the packages that are bundled into the program, the dashboard and the documentation. */
+const LICENSES = ['dist/program/licenses.md', 'build/dashboard/licenses.md', 'build/docs/licenses.md']
 
 /** A bill of materials in the format CycloneDX: every package that is installed with Sluice, or is a part of it. */
 export function writeSbom(app, file) {

@@ -84,7 +84,8 @@ async function offerSetup({ ctx, config }: OpenedApp, log: Logger, host: Host, b
   log.info({ dataDir: config.data.dir }, `there is no user yet; make a link for the first one with: ${command}`)
   const code = host.stderrIsTerminal ? await firstSetupCode(ctx, cliActor(account.id)) : null
   if (code === null) return
-  host.stderr(`\nMake the first user within ${SETUP_MINUTES} minutes: ${setupLink(base, code)}\n\n`)
+  host.stderr(`\nMake the first user within ${SETUP_MINUTES} minutes: ${setupLink(base, code)}\n`)
+  host.stderr(`How to go on: ${base.replace(/\/$/, '')}/docs/\n\n`)
 }
 
 /** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */

@@ -27,6 +27,7 @@ const SOURCES = ['src', 'bin', 'scripts/build-program.mjs', 'scripts/compile.mjs
 /** What a package has besides, and the program reads where it is. */
 const BESIDE = [
   'build/dashboard',
+  'build/docs',
   'build/native',
   'build/player',
   'config.default.yaml',

@@ -89,6 +89,7 @@ const REWRITTEN: readonly string[] = [
   'src/',
   'test/',
   'web/client/',
+  'web/docs/',
   'web/player/',
   'docs/',
   'README.md',

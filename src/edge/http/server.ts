@@ -22,6 +22,7 @@ import { refuseEncodedBodies } from './contentEncoding.ts'
 import { dashboardApi } from './dashboard/api.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { demoRoutes } from './demo/routes.ts'
+import { documentPages } from './docs/documents.ts'
 import { apiPages } from './docs/routes.ts'
 import { isMediaPath, openToPages } from './media/cors.ts'
 import { addHsts, type HttpsOptions, httpsServer } from './https.ts'
@@ -238,6 +239,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
 function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc, https }: ServerOptions, peerOf: PeerOf): void {
   const hasNodes = Boolean(webRtc?.nodeUrl)
   if (demo) demoRoutes(app, hasNodes)
+  documentPages(app)
   playerRoutes(app, ctx, { peerOf, hasNodes })
   trustRoutes(app, https?.authority ?? null)
 }

@@ -6,33 +6,37 @@ import { promisify } from 'node:util'
 import { until } from '../../support/until.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const LOCK = join(root, 'build/dashboard.lock')
 /** Far longer than a build takes: an older lock was left by a process that was killed. */
 const LOCK_MAX_MS = 120_000
 
-let built: Promise<void> | undefined
+const built = new Map<string, Promise<void>>()
 
-/** Builds the dashboard if it is stale, as the setup does. Test files of several processes build it once. */
-export const buildDashboard = (): Promise<void> => (built ??= build())
+/** Builds pages if they are stale, as the setup does. Test files of several processes build them once. */
+export function buildPages(name: 'dashboard' | 'docs'): Promise<void> {
+  const building = built.get(name) ?? build(name)
+  built.set(name, building)
+  return building
+}
 
-async function build(): Promise<void> {
+async function build(name: string): Promise<void> {
+  const lock = join(root, `build/${name}.lock`)
   mkdirSync(join(root, 'build'), { recursive: true })
-  await until(take)
+  await until(() => take(lock))
   try {
-    await promisify(execFile)(process.execPath, ['scripts/build-dashboard.mjs'], { cwd: root })
+    await promisify(execFile)(process.execPath, [`scripts/build-${name}.mjs`], { cwd: root })
   } finally {
-    rmdirSync(LOCK)
+    rmdirSync(lock)
   }
 }
 
-function take(): boolean {
+function take(lock: string): boolean {
   try {
-    mkdirSync(LOCK)
+    mkdirSync(lock)
     return true
   } catch {
     // Another process may have given it back meanwhile.
-    const made = statSync(LOCK, { throwIfNoEntry: false })
-    if (made && Date.now() - made.mtimeMs > LOCK_MAX_MS) rmdirSync(LOCK)
+    const made = statSync(lock, { throwIfNoEntry: false })
+    if (made && Date.now() - made.mtimeMs > LOCK_MAX_MS) rmdirSync(lock)
     return false
   }
 }

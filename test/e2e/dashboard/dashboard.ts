@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { setStage, type Stage } from '../sluice.ts'
-import { buildDashboard } from './build.ts'
+import { buildPages } from './build.ts'
 
 export const ADMIN = { email: 'ann@example.com', password: 'a sentence is fine' } as const
 
@@ -36,7 +36,7 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
 
 /** As `openDashboard`, before anyone has used the link. */
 export async function openUnclaimed(settings: Record<string, string> = {}): Promise<Dashboard> {
-  await buildDashboard()
+  await buildPages('dashboard')
   const stage = await setStage(settings)
   const home = `${stage.server.url}/dashboard/`
   const complaints: string[] = []

@@ -22,3 +22,19 @@ export const NAV_ITEMS: readonly NavItem[] = [
 /** The path of the entry that a page belongs to: that with the same first part. */
 export const navPathOf = (path: string): string =>
   NAV_ITEMS.find((item) => item.path.split('/')[1] === path.split('/')[1])?.path ?? ''
+
+/** The page of the documentation about each part of the dashboard, below docs/. */
+const HELP: Readonly<Record<string, string>> = {
+  '': 'guides/dashboard',
+  live: 'guides/browser',
+  tokens: 'guides/tokens',
+  channels: 'reference/channels',
+  recordings: 'reference/recordings',
+  access: 'reference/errors',
+  analytics: 'reference/analytics',
+  webhooks: 'guides/webhook-receiver',
+  settings: 'guides/production',
+}
+
+/** The address of the documentation about a page of the dashboard. */
+export const helpAt = (path: string): string => `../docs/${HELP[path.split('/')[1] ?? ''] ?? HELP['']}.html`

@@ -52,8 +52,7 @@ function readAll(folder: string): Map<string, Buffer> | null {
     const path = join(entry.parentPath, entry.name)
     const content = readFileSync(path)
     bytes += content.length
-    if (bytes > BYTES_MAX)
-      throw new Error(`${folder} has more than ${BYTES_MAX} bytes: it is no build of the dashboard`)
+    if (bytes > BYTES_MAX) throw new Error(`${folder} has more than ${BYTES_MAX} bytes: it is no build of pages`)
     contents.set(path.slice(folder.length).split(sep).join('/').replace(/^\//, ''), content)
   }
   return contents.size === 0 ? null : contents

@@ -36,7 +36,8 @@ ${scriptAt(`${up}reference.js`)}
 <header>
 <p class="brand">Sluice <span>${part.document.version}</span></p>
 <nav aria-label="Interfaces">${parts.map((each) => linkTo(each, each === part && operation === null, up))}</nav>
-<p class="files"><a href="${up}${part.source}">OpenAPI</a> <a href="${up}postman.json" download>Postman</a></p>
+<p class="files"><a href="${up}../../docs/">Documentation</a>
+<a href="${up}${part.source}">OpenAPI</a> <a href="${up}postman.json" download>Postman</a></p>
 </header>
 <div class="columns">
 ${menuOf(part.document, up, operation)}

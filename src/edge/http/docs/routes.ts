@@ -3,6 +3,7 @@ import { nothingThere } from '../pathId.ts'
 import { sendFile, sendText, serveDocument, withoutSlash } from '../staticFile.ts'
 import { type StoredText, textOnce } from '../storedText.ts'
 import { readDocument } from './document.ts'
+import { PAGE_HEADERS } from './headers.ts'
 import type { Html } from './html.ts'
 import { operationText } from './operationPage.ts'
 import { overviewText } from './overviewPage.ts'
@@ -10,27 +11,6 @@ import { type Part, referencePage } from './page.ts'
 import { postmanCollection } from './postman.ts'
 
 const FILES = new URL('../../../../web/api/', import.meta.url)
-
-/** Everything comes from this server, nothing is inline, and no text becomes code or elements. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-const HEADERS = {
-  'Content-Security-Policy': POLICY,
-  'Cache-Control': 'no-cache',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-}
 
 export interface ApiPagesOptions {
   /** The OpenAPI documents. They are complete when the first request comes. */
@@ -54,7 +34,9 @@ export function apiPages(app: FastifyInstance, options: ApiPagesOptions): void {
     const plain = withoutSlash(request)
     if (plain !== null) return reply.redirect(plain, 302)
     const text = (pages ??= pagesOf(partsOnce(), options.hasDashboard)).get(page)
-    return text ? sendText(request, reply.headers(HEADERS), text(), 'text/html; charset=utf-8') : nothingThere(reply)
+    return text
+      ? sendText(request, reply.headers(PAGE_HEADERS), text(), 'text/html; charset=utf-8')
+      : nothingThere(reply)
   }
   app.get('/api/docs', (request, reply) => send(request, reply, FIRST))
   app.get<{ Params: { page: string } }>('/api/docs/:page', (request, reply) =>

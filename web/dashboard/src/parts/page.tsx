@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
+import { helpAt } from '../navigation.ts'
+import { route } from '../router.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 import './page.css'
@@ -31,7 +33,12 @@ export function Page({ title, sub, crumb, actions, children }: PageProps) {
           <h1>{title}</h1>
           {sub && <p class="sub">{sub}</p>}
         </div>
-        {actions && <div class="actions">{actions}</div>}
+        <div class="actions">
+          {actions}
+          <a class="help" href={helpAt(route.value.path)} target="_blank" rel="noopener">
+            {words.frame.help}
+          </a>
+        </div>
       </header>
       {children}
     </main>

@@ -8,6 +8,7 @@ export const de: Sentences = {
   // Navigation and frame
   frame: {
     skip: 'Zum Inhalt',
+    help: 'Hilfe',
     main: 'Hauptnavigation',
     mainShort: 'Hauptnavigation, kurz',
     overview: 'Übersicht',

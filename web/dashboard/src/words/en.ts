@@ -6,6 +6,7 @@ export const en = {
   // Navigation and frame
   frame: {
     skip: 'Skip to the content',
+    help: 'Help',
     main: 'Main',
     mainShort: 'Main, short',
     overview: 'Overview',

@@ -116,7 +116,10 @@ function Foot() {
         {version}
       </span>
       <span>
-        {text.byCommand} <code>sluice --help</code>
+        <a href="../docs/" target="_blank" rel="noopener">
+          {words.frame.help}
+        </a>
+        . {text.byCommand} <code>sluice --help</code>
       </span>
     </footer>
   )

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { buildPages } from './dashboard/build.ts'
+import { axe, type Dashboard, openDashboard } from './dashboard/dashboard.ts'
+
+let dashboard: Dashboard
+beforeAll(async () => {
+  await buildPages('docs')
+  dashboard = await openDashboard()
+})
+afterAll(() => dashboard.close())
+
+async function open(path: string, width = 1280): Promise<Page> {
+  const page = await dashboard.context.newPage()
+  onTestFinished(() => page.close())
+  await page.setViewportSize({ width, height: 900 })
+  await page.goto(`${dashboard.server.url}/docs/${path}`)
+  return page
+}
+
+test('the search shows what answers a question, and Enter leads there', async () => {
+  const page = await open('')
+  const links = page.getByRole('region', { name: 'Results of the search' }).getByRole('link')
+  const field = page.getByRole('searchbox', { name: 'Search' })
+  await field.fill('zzzz')
+  await page.getByRole('status').getByText('Nothing found').waitFor()
+  await field.fill('delete the data of a viewer')
+  await links.first().waitFor()
+  await field.press('Enter')
+  await page.waitForURL(/guides\/privacy\.html/)
+  await page.getByRole('heading', { level: 1, name: /^Privacy/ }).waitFor()
+  expect(dashboard.complaints).toEqual([])
+})
+
+test.each([
+  ['', 1280],
+  ['guides/production.html', 390],
+  ['reference/errors.html', 1280],
+  ['guides/dashboard.html', 390],
+] as const)('axe finds nothing wrong with %s, which fits its window and asks no other host', async (path, width) => {
+  const remote: string[] = []
+  const page = await open('', width)
+  page.on('request', (request) => {
+    if (!request.url().startsWith('data:') && !request.url().startsWith(dashboard.server.url))
+      remote.push(request.url())
+  })
+  await page.goto(`${dashboard.server.url}/docs/${path}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.getByRole('searchbox', { name: 'Search' }).fill('token')
+  await page.getByRole('region', { name: 'Results of the search' }).getByRole('link').first().waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+  expect(await axe(page)).toEqual([])
+  expect(remote).toEqual([])
+  expect(dashboard.complaints).toEqual([])
+})
+
+test('the head of a page of the dashboard leads to the page of the documentation about it', async () => {
+  const page = await dashboard.open('/webhooks')
+  onTestFinished(() => page.close())
+  const link = page.getByRole('link', { name: 'Help' })
+  expect(await link.getAttribute('href')).toBe('../docs/guides/webhook-receiver.html')
+  const opened = page.waitForEvent('popup')
+  await link.click()
+  const shown = await opened
+  onTestFinished(() => shown.close())
+  await shown.getByRole('heading', { level: 1, name: 'Write a webhook receiver' }).waitFor()
+})

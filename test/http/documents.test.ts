@@ -1,0 +1,123 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Finder, type Known } from '../../web/docs/find.ts'
+import { buildPages } from '../e2e/dashboard/build.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const build = (...args: string[]) =>
+  spawnSync(process.execPath, ['scripts/build-docs.mjs', ...args], { cwd: repository })
+
+let sluice: RunningApp
+let texts: ReadonlyMap<string, string>
+beforeAll(async () => {
+  await buildPages('docs')
+  sluice = await runApp()
+  texts = await pagesFrom('')
+})
+afterAll(() => sluice.close())
+
+const attributes = (page: string, pattern: RegExp): readonly string[] =>
+  [...page.matchAll(pattern)].map(([, value = '']) => value)
+
+const linksIn = (page: string): readonly string[] =>
+  attributes(page, /(?:href|src)="([^"]+)"/g).filter((address) => !/^[a-z]+:/.test(address))
+
+/** Every file that links lead to, from this one on. */
+async function pagesFrom(first: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  const waiting = [first]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue
+    const answer = await fetch(`${sluice.base}/docs/${path}`)
+    expect([path, answer.status]).toEqual([path, 200])
+    const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true
+    const text = isPage ? await answer.text() : ''
+    found.set(path, text)
+    waiting.push(...linksIn(text).map((link) => targetOf(path, link)[0]))
+  }
+  return found
+}
+
+/** The file below `/docs/` that a link of a page leads to, and the anchor in it. */
+function targetOf(path: string, link: string): readonly [file: string, anchor: string] {
+  const [file = '', anchor = ''] = link.split('#')
+  return [file === '' ? path : posix.join(posix.dirname(path), file).replace(/^\.$/, ''), decodeURIComponent(anchor)]
+}
+
+/** What people ask, and the page that answers. */
+const QUESTIONS = [
+  ['How do I broadcast with OBS?', 'guides/obs.html'],
+  ['restream to YouTube', 'guides/restream.html'],
+  ['why was a client refused', 'guides/tokens.html'],
+  ['Unauthorized: StreamName is not valid for token', 'reference/errors.html'],
+  ['which ports must be open in the firewall', 'guides/production.html'],
+  ["TLS certificate from Let's Encrypt", 'guides/tls.html'],
+  ['verify the signature of a webhook', 'guides/webhook-receiver.html'],
+  ['embed the player on my page', 'guides/embed-the-player.html'],
+  ['limit a token to a country', 'guides/tokens.html'],
+  ['restore a backup', 'guides/production.html'],
+  ['two nodes with PostgreSQL', 'guides/many-nodes.html'],
+  ['delete the data of a viewer', 'guides/privacy.html'],
+] as const
+
+describe('the documentation at /docs/', () => {
+  it('has every page of docs/, reached by links', () => {
+    const written = readdirSync(`${repository}docs`, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.md'),
+    )
+    const wanted = written.map((path) =>
+      path.replaceAll('\\', '/').replace(/\.md$/, '.html').replace('README.html', 'index.html'),
+    )
+    expect(wanted.filter((path) => !texts.has(path))).toEqual([])
+  })
+
+  it('has no link to an anchor that is not there', () => {
+    const broken = [...texts].flatMap(([path, page]) =>
+      linksIn(page)
+        .filter((link) => {
+          const [file, anchor] = targetOf(path, link)
+          return anchor !== '' && !texts.get(file)?.includes(` id="${anchor}"`)
+        })
+        .map((link) => `${path}: ${link}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('has nothing inline, and a policy that allows nothing else', async () => {
+    for (const page of texts.values()) expect(page).not.toMatch(/<script>|<style| style=|<[^>]* on\w+=/)
+    const policy = (await fetch(`${sluice.base}/docs/`)).headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
+    expect(policy).not.toMatch(/unsafe|http|\*|sha/)
+  })
+
+  it('has a search that answers ten questions and two more within three results', async () => {
+    const finder = new Finder((await (await fetch(`${sluice.base}/docs/assets/search.json`)).json()) as Known[])
+    const missed = QUESTIONS.flatMap(([question, answer]) => {
+      const found = finder.find(question).slice(0, 3)
+      return found.some(({ address }) => address.startsWith(answer))
+        ? []
+        : [[question, found.map(({ address }) => address)]]
+    })
+    expect(missed).toEqual([])
+  })
+
+  it('leads from /docs to its first page, and needs no .html in an address', async () => {
+    expect((await fetch(`${sluice.base}/docs`)).url).toBe(`${sluice.base}/docs/`)
+    expect(await (await fetch(`${sluice.base}/docs/guides/obs`)).text()).toContain('Broadcast from OBS')
+    expect((await fetch(`${sluice.base}/docs/guides/nothing`)).status).toBe(404)
+  })
+
+  it('can be written as plain files for another web server', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-documents-'))
+    build('--to', folder)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    expect(files.filter((path) => path.endsWith('.br'))).toEqual([])
+    expect(readFileSync(join(folder, 'guides/obs.html'), 'utf8')).toContain('Broadcast from OBS')
+    rmSync(folder, { recursive: true })
+  })
+})
