@@ -47,7 +47,7 @@ describe('the tarball', () => {
 
   test('has the program, the pages and the addons, and no test, no TypeScript and no source map', () => {
     expect(
-      files.filter((name) => /\/(test|bench|scripts|guides)\/|^package\/src|(?<!\.d)\.ts$|\.map$|\.env/.test(name)),
+      files.filter((name) => /^package\/(docs|src)|\/(test|bench|scripts)\/|(?<!\.d)\.ts$|\.map$|\.env/.test(name)),
     ).toEqual([])
     for (const name of [
       'bin/sluice.js',
@@ -137,6 +137,7 @@ test('installed globally it works from any directory, and writes nothing into it
     '/player/hls.js',
     '/client.js',
     '/api/docs',
+    '/docs/',
     '/api/openapi.json',
     '/trust',
   ])
