@@ -63,7 +63,7 @@ export const LANES = {
       'test/http/{channelsBodies,tokenOperations,webhookOperations}.test.ts',
       'test/commands/{accessLog,audience,binding,forget,lengths,onTheAir,sessions,statements,users}.test.ts',
       'test/commands/session{Expiry,Feeds,Spares,Usage}.test.ts',
-      'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,tokenExpiry}.test.ts',
+      'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,srtPush,tokenExpiry}.test.ts',
     ],
     needs: 'test',
     mostly: 'computes',

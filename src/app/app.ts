@@ -213,7 +213,12 @@ function settingsOf(
     isProxy: liveAddressList(() => now().server.trustedProxies),
     slots: new SessionSlots(liveView(() => now().sessions)),
     checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
-    channelSettings: liveView(() => ({ ...now().channels, rtmpUrl: rtmpUrlOf(now()), refuseKey: refuseViewerKey })),
+    channelSettings: liveView(() => ({
+      ...now().channels,
+      rtmpUrl: rtmpUrlOf(now()),
+      srtUrl: srtUrlOf(now()),
+      refuseKey: refuseViewerKey,
+    })),
   }
 }
 
@@ -324,3 +329,9 @@ function targetPolicyOf(config: Config): TargetPolicy {
 /** The address to which publishers push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
   channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`
+
+/** The same over SRT, at the host of the configured addresses. */
+function srtUrlOf({ server, channels, srt }: Config): string {
+  const url = server.publicUrl || server.nodeUrl || channels.rtmpUrl || 'http://localhost'
+  return `srt://${new URL(url).hostname}:${srt.port || 10_000}`
+}

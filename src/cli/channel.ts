@@ -3,12 +3,14 @@ import { createChannel, deleteChannel, listChannels } from '../commands/channels
 import { readChannelWith } from '../commands/channels/included.ts'
 import { startChannel, stopChannel } from '../commands/channels/runs/start.ts'
 import type { ChannelRecord } from '../core/channels/channelSchema.ts'
+import type { IngestRecord } from '../core/channels/ingestSchema.ts'
+import type { IngestType } from '../core/channels/types.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
-import { required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
+import { choiceOrNone, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
 import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
 import { collectPages, given } from './pages.ts'
 import { fields } from './print.ts'
@@ -32,15 +34,18 @@ const create = command({
       'URL',
       'Pull from this rtmp://, rtmps:// or srt:// address; `-` reads it from standard input. Without it, publishers push.',
     ),
+    push: choiceOrNone(['rtmp', 'srt'], 'How publishers push: over RTMP (the default) or SRT.'),
     ladder: textFlag('ID', 'The ABR ladder of the engine; the default ladder if omitted.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
     timeout: wholeFlag('SECONDS', 'Stop after this long without a source; 0: never. Default 3600.'),
   },
   examples: [
-    'sluice channel create --name "Main stage"',
+    'sluice channel create --name "Main stage" --push srt',
     'CHANNEL=$(sluice channel create --name Studio --source - < source.txt)',
   ],
   run: async (call) => {
+    if (call.flags.source !== undefined && call.flags.push !== undefined)
+      return err(usage('--source and --push exclude each other'))
     const source = await readSource(call, call.flags.source)
     if (!source.ok) return source
     return withAccount(call, async ({ ctx, actor }) => {
@@ -48,13 +53,16 @@ const create = command({
       if (!made.ok) return refused(made.error)
       const [ingest] = made.value.ingests
       const [distribution] = made.value.distributions
-      const push =
-        ingest?.streamKey === undefined ? '' : `Push to ${ingest.url} with the stream key ${ingest.streamKey}. `
+      const push = ingest?.streamKey === undefined ? '' : `Push to ${pushedTo(ingest)}. `
       const hint = `${push}Play /v2/distributions/${distribution?.id}/hls/main.m3u8.`
       return ok({ json: made.value, text: made.value.id, hint })
     })
   },
 })
+
+/** An address over SRT has the key in it. */
+const pushedTo = ({ type, url, streamKey }: IngestRecord): string =>
+  type === 'srt-push' ? `${url}` : `${url} with the stream key ${streamKey}`
 
 async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, CliRefusal>> {
   if (given !== '-') return ok(given)
@@ -65,13 +73,17 @@ async function readSource(call: Call, given: string | undefined): Promise<Result
 interface CreateFlags {
   name: string
   source: string | undefined
+  push: 'rtmp' | 'srt' | undefined
   ladder: string | undefined
   'external-id': readonly string[]
   timeout: number | undefined
 }
 
-function bodyOf({ name, source, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
-  const type = source === undefined ? 'rtmp-push' : source.startsWith('srt:') ? 'srt-pull' : 'rtmp-pull'
+const typeOf = ({ source, push = 'rtmp' }: Pick<CreateFlags, 'source' | 'push'>): IngestType =>
+  source === undefined ? `${push}-push` : source.startsWith('srt:') ? 'srt-pull' : 'rtmp-pull'
+
+function bodyOf({ name, source, push, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
+  const type = typeOf({ source, push })
   const quality = ladder === undefined ? {} : { quality: { abrLadderId: ladder } }
   const engines = [{ name: 'Engine', ...quality }]
   return {

@@ -54,6 +54,11 @@ export interface CommandContext {
   readonly sealer: Sealer
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /**
+   * The SRT passphrases of a token's value or a stream key, by each sealing key of this node. The first one is shown, and each opens, so that
+   * a new sealing key refuses no publisher while the one before it is there.
+   */
+  readonly srtPassphrases: (value: string) => readonly [shown: string, ...others: string[]]
   /** What to hash a new password costs. */
   readonly passwordCost: PasswordCost
 }
@@ -73,11 +78,6 @@ export interface AccessContext extends CommandContext {
   readonly streamsOnAir: StreamsOnAir
   readonly recorder: AccessRecorder
   readonly lastUses: LastUses
-  /**
-   * The SRT passphrases of a token's value, by each sealing key of this node. The first one is shown, and each opens, so that
-   * a new sealing key refuses no publisher while the one before it is there.
-   */
-  readonly srtPassphrases: (value: string) => readonly [shown: string, ...others: string[]]
 }
 
 /** What sessions, their media and their node work with. */

@@ -17,6 +17,7 @@ import { cases } from '../support/randomCases.ts'
 const settings = {
   regions: ['local'],
   rtmpUrl: 'rtmp://localhost/live',
+  srtUrl: 'srt://localhost:10000',
   allowPrivateSources: false,
   refuseKey: () => null,
   viewerClaim: 'streaming',

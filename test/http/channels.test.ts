@@ -64,7 +64,7 @@ describe('a channel', () => {
       timeout: -1,
       ingests: [
         { name: 'a', type: 'rtmp-push', url: 'rtmp://x.example.com/a', engines: [{ nmae: 'typo', drm: true }] },
-        { name: 'b', type: 'srt-push' },
+        { name: 'b', type: 'sdi-pull' },
         { name: 'c', type: 'rtmp-pull' },
       ],
       distributions: [
@@ -197,7 +197,7 @@ describe('an ingest', () => {
     expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed', details: [{ path: 'url' }] } })
   })
 
-  it.each(['srt-push', 'sdi-pull', 'rtsp-pull', 'ndi-pull'])('of type %s is refused with a reason', async (type) => {
+  it.each(['sdi-pull', 'rtsp-pull', 'ndi-pull'])('of type %s is refused with a reason', async (type) => {
     const { id } = await channel()
     const answer = await live.v2('POST', `/channels/${id}/ingests`, { name: 'a', type })
     expect(answer.json).toMatchObject({ details: [{ path: 'type', message: expect.stringContaining('not built') }] })

@@ -15,7 +15,7 @@ const SOURCES =
 const CODECS = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac'
 
 /**
- * A publisher that pushes two small tracks to `rtmp://…`, in real time or `speed` times as fast. They were encoded before. Its
+ * A publisher that pushes two small tracks to `rtmp://…` or `srt://…`, in real time or `speed` times as fast. They were encoded before. Its
  * errors are on its `stderr`.
  */
 export function pushTo(url: string, speed = 1): ChildProcess {
@@ -30,7 +30,7 @@ export function pushTo(url: string, speed = 1): ChildProcess {
     '-c',
     'copy',
     '-f',
-    'flv',
+    url.startsWith('srt:') ? 'mpegts' : 'flv',
     url,
   ]
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))

@@ -358,7 +358,7 @@ describe.each(testedStores())('an export on %s', (engine) => {
       const view = (presented: string) => authorize(ctx, attemptOf({ action: 'view', streamName: 'open', presented }))
       expect(await view(sign('guest-43'))).toMatchObject({ decision: { allowed: true } })
       expect(await view(sign('guest-42'))).toMatchObject({ decision: { allowed: false } })
-      expect(await findByStreamKey(ctx, made.streamKey)).toMatchObject({ id: made.channel.ingests[0]?.id })
+      expect(await findByStreamKey(ctx, made.streamKey, 'rtmp')).toMatchObject({ id: made.channel.ingests[0]?.id })
       const later = { label: 'Later', streams: [{ streamName: 'later' }] }
       expect((await must(createToken(ctx, actor, 'publish', later))).id).toBeGreaterThan(made.signer.id)
     })

@@ -26,8 +26,13 @@ afterEach(async () => {
 afterAll(() => sluice.close())
 
 const sessions = () => sluice.app.ctx.sessions
-const addressOf = (priority: number) =>
-  `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${token}&priority=${priority}`
+type Way = 'rtmp' | 'srt'
+
+function addressOf(priority: number, way: Way = 'rtmp'): string {
+  if (way === 'rtmp') return `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${token}&priority=${priority}`
+  const streamId = `show?token=${token}&priority=${priority}`
+  return `srt://127.0.0.1:${sluice.srtPort}?streamid=${encodeURIComponent(streamId)}`
+}
 
 /** The priority of the publisher on the air; null: there is none. */
 function shown(): number | null {
@@ -39,10 +44,11 @@ function shown(): number | null {
 const publishing = () => sessions().feeds().length + sessions().spares.size
 
 /** ffmpeg, with a keyframe each half second. */
-function ffmpeg(priority: number): ChildProcess {
+function ffmpeg(priority: number, way: Way = 'rtmp'): ChildProcess {
   const source = ['-re', '-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25']
   const codec = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '12', '-threads', '1']
-  const argv = ['-v', 'error', '-nostdin', ...source, ...codec, '-f', 'flv', addressOf(priority)]
+  const format = way === 'rtmp' ? 'flv' : 'mpegts'
+  const argv = ['-v', 'error', '-nostdin', ...source, ...codec, '-f', format, addressOf(priority, way)]
   const child = spawn('ffmpeg', argv, { stdio: 'ignore' })
   open.push({
     async close() {
@@ -88,10 +94,10 @@ const begunPeriod = () => until(discontinuities)
 const untilPeriod = (number: number) => until(async () => (await discontinuities()) === number)
 
 /** A publisher on the air, a spare of it, and a viewer. */
-async function beginWithSpare() {
-  const main = ffmpeg(2)
+async function beginWithSpare(way: Way) {
+  const main = ffmpeg(2, way)
   await until(() => shown() === 2)
-  ffmpeg(1)
+  ffmpeg(1, way)
   await until(() => publishing() === 2)
   const viewer = await watch('h264')
   return { main, viewer, period: await begunPeriod() }
@@ -105,17 +111,17 @@ async function takesOver(priority: number, viewer: TestViewer, period: number): 
 }
 
 describe('a spare takes over, and viewers go on, from a publisher', () => {
-  test('that is killed, and gives the air back when it returns', async () => {
-    const { main, viewer, period } = await beginWithSpare()
+  test.each<Way>(['rtmp', 'srt'])('over %s that is killed, and gives the air back when it returns', async (way) => {
+    const { main, viewer, period } = await beginWithSpare(way)
     main.kill('SIGKILL')
     await takesOver(1, viewer, period + 1)
-    ffmpeg(2)
+    ffmpeg(2, way)
     await takesOver(2, viewer, period + 2)
     expect(publishing()).toBe(2)
   })
 
-  test('that is silent on an open connection', async () => {
-    const { main, viewer, period } = await beginWithSpare()
+  test.each<Way>(['rtmp', 'srt'])('over %s that is silent on an open connection', async (way) => {
+    const { main, viewer, period } = await beginWithSpare(way)
     main.kill('SIGSTOP')
     await takesOver(1, viewer, period + 1)
     main.kill('SIGCONT')

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createLogger, type Logger } from '../../src/base/log.ts'
 import { DATAGRAM_MAX_BYTES } from '../../src/media/srt/handshake.ts'
-import { writeControl } from '../../src/media/srt/packets.ts'
+import { CONTROL, writeControl } from '../../src/media/srt/packets.ts'
 import { type CallOptions, handshakeBody, randomKeys, SrtCaller, srtRequest, textWords } from '../media/srt/caller.ts'
 import { type Listening, listenForSrt } from '../media/srt/publications.ts'
 import { adts, BOTH, TsMuxer } from '../media/mpegts/muxer.ts'
@@ -151,6 +151,16 @@ describe('an SRT publisher', () => {
     expect(received(listener)).toEqual([0, 1, 2, 5, 6, 7])
   })
 
+  test('leaves with all that came, also what waits for a lost packet', async () => {
+    const listener = await listening({ limits: { latencyMs: 8000 } })
+    const caller = await call(listener, { loses: (sequence) => sequence === 1003 })
+    caller.send(...audio(8))
+    await until(() => caller.losses > 0)
+    caller.shutDown()
+    await until(() => listener.publications[0]?.reasons.length === 1)
+    expect(received(listener)).toEqual([0, 1, 2, 4, 5, 6, 7])
+  })
+
   test('is told to go when it is cut, and its end has that reason', async () => {
     const listener = await listening()
     const caller = await call(listener)
@@ -190,6 +200,37 @@ describe('a caller', () => {
     caller.induct()
     await until(() => caller.answer === 1401)
     expect(listener.publications).toEqual([])
+  })
+
+  test('has no state before its address is proved, and no answer is longer than its question', async () => {
+    const listener = await listening()
+    const socket = createSocket('udp4')
+    ends.push(() => socket.close())
+    let answers = 0
+    let longest = 0
+    socket.on('message', (answer) => {
+      answers += 1
+      longest = Math.max(longest, answer.length)
+    })
+    const send = (body: Buffer) => {
+      const datagram = writeControl({ type: CONTROL.handshake, socketId: 0, timeUs: 0, body })
+      socket.send(datagram, listener.port, '127.0.0.1')
+      return datagram.length
+    }
+    let shortest = Number.POSITIVE_INFINITY
+    for (let sent = 0; sent < 10_000; sent += 100) {
+      for (let one = 0; one < 100; one++) {
+        const body = handshakeBody({ version: 4, type: 1, extensionField: 2 }, sent + one)
+        body.writeUInt32BE(sent + one + 1, 24)
+        shortest = Math.min(shortest, send(body))
+      }
+      send(handshakeBody({ version: 5, type: 0xffff_ffff, cookie: sent, extensionField: 7 }, sent, srtRequest()))
+      await until(() => answers === sent + 100)
+      expect(listener.connections()).toBe(0)
+    }
+    expect(longest).toBeLessThanOrEqual(shortest)
+    expect(listener.publications).toEqual([])
+    expect((await call(listener)).answer).toBe(0)
   })
 
   test('is decided on once, however often it repeats its handshake', async () => {

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { StreamKeys } from '../../src/media/srt/keys.ts'
 import { type CallOptions, SrtCaller } from '../media/srt/caller.ts'
 import { BOTH, keyframe, deltaFrame, TsMuxer } from '../media/mpegts/muxer.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -32,6 +33,8 @@ afterEach(async () => {
 afterAll(() => sluice.close())
 
 const live = () => sluice.app.ctx.sessions
+/** Of the broadcast that is on the air. */
+const framesOnAir = () => live().all()[0]?.media?.frames ?? 0
 const short = () => Buffer.from(token, 'hex').toString('base64url')
 
 async function call(options: CallOptions): Promise<SrtCaller> {
@@ -215,6 +218,22 @@ describe('ffmpeg as caller', () => {
       const answer = await fetch(`${sluice.base}/hls/${accountId}/show/index.m3u8`)
       return (await answer.text()).includes('avc1')
     })
+  })
+
+  test('changes its keys, and all of its packets are decrypted', async () => {
+    const refresh = 'kmrefreshrate=64&kmpreannounce=16'
+    push(`streamid=show%3Ft%3D${short()}&passphrase=${passphrase}&${refresh}`)
+    await isLive()
+    const refreshed = vi.spyOn(StreamKeys.prototype, 'refresh')
+    const decrypted = vi.spyOn(StreamKeys.prototype, 'decrypt')
+    onTestFinished(() => void vi.restoreAllMocks())
+    // The even key and the odd one in turns, each new one of its own.
+    const used = () => decrypted.mock.calls.map(([, which]) => which).filter((which, at, all) => which !== all[at - 1])
+    await until(() => used().length > 3)
+    expect(await Promise.all(refreshed.mock.results.map(({ value }) => value as Promise<boolean>))).not.toContain(false)
+    expect(decrypted.mock.results.filter(({ value }) => value === null)).toEqual([])
+    expect(live().feeds()).toHaveLength(1)
+    await until(() => framesOnAir() > 100)
   })
 
   test('is refused with a code that its library knows as one of an application', async () => {

@@ -1,10 +1,17 @@
 import { newSecret, sha256 } from '../../base/crypto.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
-import { type NewIngest, readCreateIngest, readUpdateIngest, toIngestRecord } from '../../core/channels/ingest.ts'
+import {
+  type IngestSecrets,
+  type NewIngest,
+  readCreateIngest,
+  readUpdateIngest,
+  toIngestRecord,
+} from '../../core/channels/ingest.ts'
 import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
 import { type PageRequest, readPlainQuery } from '../../core/channels/listQuery.ts'
-import { type Channel, type Engine, isIdle, isPush } from '../../core/channels/types.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
+import { type Channel, type Engine, INGEST_FACTS, isIdle, isPush } from '../../core/channels/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
 import type { Actor, ChannelContext, CommandContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
@@ -165,11 +172,19 @@ export async function pageOfIngests(
   return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
 }
 
-/** The ingest of this stream key, for a publisher that connects. */
-export const findByStreamKey = (
+/** Longer than any stream key; a longer text needs no query. */
+const KEY_MAX = 128
+
+/** The ingest of this stream key, for a publisher that connects over a protocol. */
+export async function findByStreamKey(
   ctx: Pick<CommandContext, 'store'>,
   streamKey: string,
-): Promise<StoredIngest | undefined> => ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
+  protocol: Protocol,
+): Promise<StoredIngest | undefined> {
+  if (streamKey === '' || streamKey.length > KEY_MAX) return undefined
+  const found = await ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
+  return found && INGEST_FACTS[found.type].protocol === protocol ? found : undefined
+}
 
 /** The source URL of a pull. Throws if it was sealed with a key that this node does not have. */
 export const sourceOf = (ctx: Pick<CommandContext, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
@@ -199,7 +214,13 @@ export const createdIngest = (ingest: StoredIngest, channel: Channel): ResourceC
 })
 
 export const ingestRecord = (ctx: ChannelContext, ingest: StoredIngest): IngestRecord =>
-  toIngestRecord(ingest, openSecret(ctx, ingest), ctx.channelSettings)
+  toIngestRecord(ingest, secretsOf(ctx, ingest), ctx.channelSettings)
+
+function secretsOf(ctx: ChannelContext, ingest: StoredIngest): IngestSecrets {
+  const secret = openSecret(ctx, ingest)
+  const [passphrase] = ctx.srtPassphrases(secret)
+  return { secret, passphrase }
+}
 
 const shownTo = (ctx: ChannelContext, { seesSecrets }: ChannelReader, ingest: StoredIngest): IngestRecord =>
   seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.channelSettings)

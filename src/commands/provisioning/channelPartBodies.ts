@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { toDistributionRecord } from '../../core/channels/distribution.ts'
 import { toEngineRecord } from '../../core/channels/engine.ts'
+import { INGEST_TYPES, isPush } from '../../core/channels/types.ts'
 import { OWN_OF_CHANNELS, without } from '../../core/provisioning/carried.ts'
 import { difference } from '../../core/provisioning/difference.ts'
 import type { ChangedSetting } from '../../core/provisioning/types.ts'
@@ -103,8 +104,11 @@ function chosenOf(
 ): Result<Chosen, ItemProblems> {
   const id = chosenId(PREFIXES[list], given)
   if (!id.ok) return id
-  const isKeyed = list === 'ingests' && type === PUSH
-  const key = isKeyed || streamKey === undefined ? readStreamKey(streamKey) : err(wrongKey(`is for ingests of ${PUSH}`))
+  const isKeyed = list === 'ingests' && PUSHES.includes(type)
+  const key =
+    isKeyed || streamKey === undefined
+      ? readStreamKey(streamKey)
+      : err(wrongKey(`is for ingests of ${PUSHES.join(' and ')}`))
   if (!key.ok) return key
   if (typeof closedWithoutKey !== 'boolean')
     return err([{ path: 'closedWithoutKey', message: 'must be true or false' }])
@@ -112,7 +116,7 @@ function chosenOf(
 }
 
 const PREFIXES = { ingests: 'in', engines: 'en', distributions: 'di' } as const
-const PUSH = 'rtmp-push'
+const PUSHES: readonly unknown[] = INGEST_TYPES.filter(isPush)
 const KEY_RULE = 'is not 16 to 128 letters, digits, - and _; make one with: openssl rand -hex 16'
 
 function readStreamKey(key: unknown): Result<string | undefined, ItemProblems> {

@@ -6,7 +6,7 @@ import { readName } from './name.ts'
 import { CreateIngest, type IngestRecord, UNSERVED_TYPES, UpdateIngest } from './ingestSchema.ts'
 import { readRegion } from './region.ts'
 import { refuseSource } from './source.ts'
-import { INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
+import { INGEST_FACTS, INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
 
 /** An ingest to be created. `url` is the source of a pull, null for a push. */
 export interface NewIngest {
@@ -90,10 +90,19 @@ function checkUrl(
   if (refused !== null) body.problems.add(path, refused)
 }
 
-/** @param secret the stream key of a push, or the source of a pull; null: it is left out */
-export function toIngestRecord(ingest: Ingest, secret: string | null, settings: ChannelSettings): IngestRecord {
+/** What a record shows to those who may read secrets. */
+export interface IngestSecrets {
+  /** The stream key of a push, or the source of a pull. */
+  readonly secret: string
+  /** With which a publisher over SRT encrypts. */
+  readonly passphrase: string
+}
+
+/** @param secrets null: they are left out */
+export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, settings: ChannelSettings): IngestRecord {
   const push = isPush(ingest.type)
-  const url = push ? settings.rtmpUrl : secret
+  const secret = secrets?.secret ?? null
+  const url = push ? pushUrl(ingest, secrets, settings) : secret
   return {
     id: ingest.id,
     channelId: ingest.channelId,
@@ -106,3 +115,10 @@ export function toIngestRecord(ingest: Ingest, secret: string | null, settings: 
     createdAt: new Date(ingest.createdAtMs).toISOString(),
   }
 }
+
+const pushUrl = ({ type }: Ingest, secrets: IngestSecrets | null, { rtmpUrl, srtUrl }: ChannelSettings): string =>
+  INGEST_FACTS[type].protocol === 'rtmp' ? rtmpUrl : `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}`
+
+/** As ffmpeg, OBS and others write it. */
+const srtQuery = ({ secret, passphrase }: IngestSecrets): string =>
+  `?streamid=${encodeURIComponent(`live/${secret}`)}&passphrase=${passphrase}`

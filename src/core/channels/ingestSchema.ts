@@ -5,7 +5,6 @@ import { INGEST_TYPES } from './types.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {
-  'srt-push': 'publishers of channels push RTMP, or Sluice calls them over SRT (srt-pull)',
   'rtsp-pull': 'cameras are best read by a publisher that pushes RTMP',
   'sdi-pull': 'there are no capture devices',
   'ndi-pull': 'there are no NDI sources',
@@ -51,7 +50,9 @@ export const IngestRecord = Type.Object(
     type: word(INGEST_TYPES),
     url: optional(
       Type.String({
-        description: 'Push: where publishers send to. Pull: the source; absent for a credential of scope `read`.',
+        description:
+          'Push: where publishers send to; over SRT with the stream key and the passphrase. Pull: the source. For a credential ' +
+          'of scope `read` without secrets; absent for a pull.',
       }),
     ),
     streamKey: optional(

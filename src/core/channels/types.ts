@@ -44,6 +44,7 @@ export interface Channel extends ChannelRules {
 export const INGEST_FACTS = {
   'rtmp-push': { protocol: 'rtmp', schemes: null },
   'rtmp-pull': { protocol: 'rtmp', schemes: ['rtmp:', 'rtmps:'] },
+  'srt-push': { protocol: 'srt', schemes: null },
   'srt-pull': { protocol: 'srt', schemes: ['srt:'] },
 } as const satisfies Record<string, { protocol: string; schemes: readonly string[] | null }>
 
@@ -159,6 +160,8 @@ export interface ChannelSettings {
   readonly regions: readonly string[]
   /** Where publishers push to, such as `rtmp://live.example.com:1935/live`. */
   readonly rtmpUrl: string
+  /** The same over SRT, such as `srt://live.example.com:10000`. */
+  readonly srtUrl: string
   /** Whether sources outside of the public internet may be dialled. */
   readonly allowPrivateSources: boolean
   /** Why a text is not a key for viewer tokens, as a predicate after the field name; null: it is one. */

@@ -22,7 +22,7 @@ export interface IngestParts {
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media, or when the result is called. */
   readonly feed: (feed: ActiveFeed, media: FrameSource, priority: number | null) => () => void
   /** Decides on the key of a push ingest. */
-  readonly streamKeys: (key: string, connection: PublisherConnection) => Promise<PublishAnswer>
+  readonly streamKeys: (key: string, protocol: Protocol, connection: PublisherConnection) => Promise<PublishAnswer>
 }
 
 /** Where a publisher wants to publish to. The edge of each protocol reads it from its addresses. */
@@ -76,7 +76,7 @@ export async function answerPublisher(
     case 'stream':
       return broadcast(parts, protocol, connection, destination)
     case 'key':
-      return parts.streamKeys(destination.key, connection)
+      return parts.streamKeys(destination.key, protocol, connection)
     case 'none':
       return { ok: false, status: destination.why, reason: 'address' }
   }

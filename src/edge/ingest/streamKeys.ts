@@ -4,6 +4,7 @@ import { findByStreamKey } from '../../commands/channels/ingests.ts'
 import { isUsed } from '../../commands/channels/measurements.ts'
 import type { PushedKeys } from '../../services/pushedKeys.ts'
 import { parseAddress } from '../../core/access/address.ts'
+import type { Protocol } from '../../core/access/protocols.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublisherConnection } from '../../media/publishing.ts'
@@ -16,17 +17,14 @@ export interface StreamKeyParts {
   readonly meter: Pick<MeterReading, 'connected'>
 }
 
-/** Longer than any key that Sluice makes; a longer text needs no query. */
-const KEY_MAX = 128
-
 /**
- * Admits a publisher that has the key of a push ingest, such as `rtmp://host/live/{key}`. A second publisher with the same key
- * replaces the first: after a lost connection a publisher reconnects before the server notices that the old connection
- * is dead.
+ * Admits a publisher that has the key of a push ingest, such as `rtmp://host/live/{key}`, or the stream id `live/{key}`. A
+ * second publisher with the same key replaces the first: after a lost connection a publisher reconnects before the server
+ * notices that the old connection is dead.
  */
 export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
-  return async (key: string, connection: PublisherConnection): Promise<PublishAnswer> => {
-    const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
+  return async (key: string, protocol: Protocol, connection: PublisherConnection): Promise<PublishAnswer> => {
+    const ingest = await findByStreamKey(ctx, key, protocol)
     if (!ingest) {
       ctx.sampled.publishers.info({ peer: connection.peer }, 'a publisher used an unknown stream key')
       return { ok: false, status: 'Unauthorized: Invalid stream key', reason: 'unauthorized' }

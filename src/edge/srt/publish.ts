@@ -1,4 +1,6 @@
 import type { Context } from '../../commands/context.ts'
+import { resolveCredential } from '../../commands/access/credential.ts'
+import { findByStreamKey } from '../../commands/channels/ingests.ts'
 import type { SrtAnswer, SrtRequest } from '../../media/srt/types.ts'
 import { answerPublisher, type IngestParts } from '../ingest/broadcast.ts'
 import { readStreamId, type StreamIdTarget } from './streamId.ts'
@@ -22,7 +24,7 @@ export async function answerSrt(
 }
 
 async function refusedKeys(
-  { srtPassphrases }: Pick<Context, 'srtPassphrases'>,
+  ctx: Context,
   isRequired: boolean,
   { destination, demandsEncryption }: StreamIdTarget,
   { unlock }: SrtRequest,
@@ -31,7 +33,17 @@ async function refusedKeys(
     const status = 'Encryption is required: set the passphrase of the token'
     return demandsEncryption || isRequired ? { ok: false, status, reason: 'unencrypted' } : null
   }
-  const token = destination.kind === 'stream' ? destination.presented : null
-  for (const passphrase of token === null ? [] : srtPassphrases(token)) if (await unlock(passphrase)) return null
+  const secret = await knownSecret(ctx, destination)
+  // The decision refuses it. To open its keys would only cost.
+  if (secret === null) return null
+  for (const passphrase of ctx.srtPassphrases(secret)) if (await unlock(passphrase)) return null
   return { ok: false, status: 'The passphrase is not that of the token', reason: 'passphrase' }
+}
+
+/** The token or the stream key of a destination, if there is such a one. */
+async function knownSecret(ctx: Context, destination: StreamIdTarget['destination']): Promise<string | null> {
+  if (destination.kind === 'none') return null
+  if (destination.kind === 'key') return (await findByStreamKey(ctx, destination.key, 'srt')) ? destination.key : null
+  const credential = await resolveCredential(ctx, destination.presented)
+  return credential.kind === 'token' && credential.token.kind === 'publish' ? destination.presented : null
 }

@@ -21,8 +21,9 @@ const STANDARD = '#!::'
 const TYPES = ['stream', 'file', 'auth']
 
 /**
- * Reads the forms of stream ids: `STREAM?t=TOKEN`, `#!::r=STREAM,m=publish,s=TOKEN` and `publish:STREAM:TOKEN`. Encoders
- * differ in what they percent-encode on the way from an address.
+ * Reads the forms of stream ids: `STREAM?t=TOKEN`, `#!::r=STREAM,m=publish,s=TOKEN` and `publish:STREAM:TOKEN`, and with the
+ * name `live/KEY` alone in place of stream and token, the ingests of channels. Encoders differ in what they percent-encode on
+ * the way from an address.
  */
 export function readStreamId(written: string): Result<StreamIdTarget, NotPublishing> {
   const [text, times] = decoded(written)
@@ -81,7 +82,13 @@ function standard(text: string): Parts {
   return { name, query, mode }
 }
 
+/** In front of the stream key of a channel, as the application of RTMP addresses. */
+const KEYED = 'live/'
+
+/** Streams, too, may have names that begin so, but their publishers have tokens. */
 function destinationOf(streamName: string, query: URLSearchParams): Destination {
+  if (streamName.startsWith(KEYED) && !query.has('t') && !query.has('token'))
+    return { kind: 'key', key: streamName.slice(KEYED.length) }
   if (streamName === '') return { kind: 'none', why: `The stream name is missing; ${EXAMPLE}` }
   return streamDestination(streamName, query, 'srt', ['e', ''])
 }

@@ -243,6 +243,7 @@ export class SrtConnection {
       case CONTROL.dropRequest:
         return this.#dropped(body)
       case CONTROL.shutdown:
+        this.#receiver?.finish()
         return this.end('left')
       case CONTROL.userDefined:
         if (subtype === KEY_REQUEST) void this.#refreshKeys(body)

@@ -81,6 +81,11 @@ export class SrtReceiver {
     return rangesOf(due.map(([sequence]) => sequence))
   }
 
+  /** Nothing more comes: delivers what waits behind gaps. */
+  finish(): void {
+    this.#giveUp(this.#end)
+  }
+
   /** The sender will not send these again. */
   drop([first, last]: Range): void {
     for (const [sequence, missing] of this.#missing) {

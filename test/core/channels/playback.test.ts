@@ -13,6 +13,7 @@ function distribution(security: object = {}): Distribution {
   const settings = {
     regions: ['local'],
     rtmpUrl: '',
+    srtUrl: '',
     allowPrivateSources: false,
     refuseKey: () => null,
     viewerClaim: 'streaming',

@@ -46,6 +46,31 @@ test('a ladder shows what it copies and that it has audio alone, where it is cho
   expect(dashboard.complaints).toEqual([])
 })
 
+test('a channel for publishers over SRT shows one address with its secrets, which a new key changes', async () => {
+  const page = await dashboard.open('/channels/new')
+  await page.locator('.field', { hasText: 'Name' }).locator('input').fill('Outdoors')
+  await page.getByText('SRT, pushed').click()
+  await page.getByRole('button', { name: 'Make channel' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Outdoors' }).waitFor()
+  const id = /channels\/(\w+)$/.exec(page.url())?.[1] ?? ''
+  const address = async () => {
+    const [{ url }] = (await dashboard.v2('GET', `/channels/${id}/ingests`)) as [{ url: string }]
+    return new URL(url).search
+  }
+  const card = page.locator('.card', { has: page.getByRole('heading', { level: 3, name: 'Main source' }) })
+  const shown = async () => (await card.locator('.copy').textContent()) ?? ''
+  expect(await card.getByText('Stream key').count()).toBe(0)
+  await card.getByRole('button', { name: /^Show/ }).click()
+  const before = await address()
+  expect(before).toMatch(/^\?streamid=live%2F[0-9a-f]{32}&passphrase=[\w-]{32}$/)
+  await expect.poll(shown, { timeout: 60_000, interval: 100 }).toContain(before)
+  expect(await axe(page)).toEqual([])
+  await card.getByRole('button', { name: 'New key' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
+  await expect.poll(address, { timeout: 60_000, interval: 100 }).not.toBe(before)
+  await page.close()
+})
+
 test('a menu that is opened just after a scroll stays open, at its button', async () => {
   await dashboard.v2('POST', '/channels', { name: 'Scrolled' })
   const page = await dashboard.open('/channels?search=Scrolled')

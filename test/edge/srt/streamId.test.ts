@@ -36,6 +36,15 @@ describe('a stream id', () => {
     })
   })
 
+  test.each(['live/abc', 'live%2Fabc', '#!::r=live/abc,m=publish', 'publish:live/abc', 'live/abc?e'])(
+    '%s names the stream key of a channel',
+    (written) => expect(read(written)).toEqual({ kind: 'key', key: 'abc' }),
+  )
+
+  test('that begins so and has a token names a stream', () => {
+    expect(read(`live/abc?t=${SHORT}`)).toMatchObject({ streamName: 'live/abc', presented: TOKEN })
+  })
+
   test('that is encoded twice is read as well', () => {
     const twice = encodeURIComponent(encodeURIComponent(`#!::r=show,s=${TOKEN}`))
     expect(read(twice)).toMatchObject({ streamName: 'show', presented: TOKEN, isEncodedTwice: true })

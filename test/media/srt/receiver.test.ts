@@ -81,6 +81,13 @@ test('what the sender gives up is not waited for', () => {
   expect([order, receiver.dropped]).toEqual([[0, 'gap', 3], 2])
 })
 
+test('what waits behind gaps leaves when nothing more comes', () => {
+  const { order, take, receiver } = receiving()
+  take(0, 0, 2, 5, 6)
+  receiver.finish()
+  expect([order, receiver.next, receiver.dropped]).toEqual([[0, 'gap', 2, 'gap', 5, 6], 7, 3])
+})
+
 test('a packet that comes twice leaves once', () => {
   const { order, take, receiver } = receiving()
   take(0, 0, 0, 2, 2, 1, 1)

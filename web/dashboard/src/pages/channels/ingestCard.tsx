@@ -17,6 +17,15 @@ const text = words.channel
 /** The application of publishers that push into a channel. */
 const rtmpServer = (): string => `${ownAddresses().rtmps ?? ownAddresses().rtmp}/live`
 
+/** Sluice gives it an address and a key. */
+export const isPush = (type: Ingest['type']): boolean => type.endsWith('-push')
+
+/** The whole address of a push over SRT, at the host that clients reach; without secrets for those who may not read them. */
+function srtAddressOf(url: string): string {
+  const { host, search } = new URL(url)
+  return `${ownAddresses().srt ?? `srt://${host}`}${search}`
+}
+
 interface IngestCardProps {
   readonly ingest: Ingest
   readonly now: IngestMonitoring | undefined
@@ -29,7 +38,7 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
   const rates = (now?.metrics ?? []).map((sample) => sample.bitrate.total)
   const rows = [
     [text.protocol, words.newChannel.types[ingest.type]] as const,
-    ...(ingest.url && ingest.type !== 'rtmp-push' ? [[text.from, <code>{ingest.url}</code>] as const] : []),
+    ...(ingest.url && !isPush(ingest.type) ? [[text.from, <code>{ingest.url}</code>] as const] : []),
     ...(isConnected && rates.length > 0 ? [[text.arrives, bitrate(rates.at(-1) ?? 0)] as const] : []),
   ]
   return (
@@ -42,9 +51,14 @@ export function IngestCard({ ingest, now, onChanged }: IngestCardProps) {
         <Pairs rows={rows} />
         {rates.length > 1 && <Spark values={rates} sentence={text.incoming(bitrate(rates.at(-1) ?? 0))} />}
         {ingest.type === 'rtmp-push' && <CopyField label={text.server} what={text.server} value={rtmpServer()} />}
-        {ingest.streamKey && <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />}
+        {ingest.type === 'srt-push' && ingest.url && (
+          <CopyField label={text.srtServer} what={text.srtServer} value={srtAddressOf(ingest.url)} isSecret />
+        )}
+        {ingest.streamKey && ingest.type === 'rtmp-push' && (
+          <CopyField label={text.key} what={text.key} value={ingest.streamKey} isSecret />
+        )}
       </div>
-      {ingest.type === 'rtmp-push' && canChange() && <Rotate ingest={ingest} onChanged={onChanged} />}
+      {isPush(ingest.type) && canChange() && <Rotate ingest={ingest} onChanged={onChanged} />}
     </div>
   )
 }

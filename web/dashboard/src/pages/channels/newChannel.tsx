@@ -8,12 +8,14 @@ import { Notice } from '../../parts/notice.tsx'
 import { Card, Page } from '../../parts/page.tsx'
 import { go, linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
+import { isPush } from './ingestCard.tsx'
 import { isolate, variantsOf } from './ladder.ts'
 
 const text = words.newChannel
 const DEFAULT_LADDER = 'ab_default'
 
-type IngestType = 'rtmp-push' | 'rtmp-pull' | 'srt-pull'
+const TYPES = ['rtmp-push', 'srt-push', 'rtmp-pull', 'srt-pull'] as const
+type IngestType = (typeof TYPES)[number]
 
 interface Draft {
   readonly name: string
@@ -29,7 +31,7 @@ const EMPTY: Draft = { name: '', type: 'rtmp-push', url: '', ladderId: DEFAULT_L
 /** The body that makes a channel with one ingest, one engine and one distribution. */
 function bodyOf({ name, type, url, ladderId, countries, domains }: Draft) {
   const engines = [{ name: text.engineName, region: 'local', quality: { abrLadderId: ladderId } }]
-  const ingest = { name: text.ingestName, type, region: 'local', engines, ...(type === 'rtmp-push' ? {} : { url }) }
+  const ingest = { name: text.ingestName, type, region: 'local', engines, ...(isPush(type) ? {} : { url }) }
   const security = {
     ...(countries.length > 0 ? { geoBlocking: { enabled: true, mode: 'allow' as const, countries } } : {}),
     ...(domains.length > 0
@@ -104,15 +106,15 @@ interface PartProps {
 }
 
 function Source({ draft, change, error }: PartProps & { readonly error: string | undefined }) {
-  const types = (['rtmp-push', 'rtmp-pull', 'srt-pull'] as const).map((type) => [type, text.types[type]] as const)
+  const types = TYPES.map((type) => [type, text.types[type]] as const)
   return (
     <>
       <div class="field">
         <span class="label">{text.source}</span>
         <Segment label={text.source} choices={types} value={draft.type} onChange={(type) => change({ type })} />
-        <span class="hint">{draft.type === 'rtmp-push' ? text.pushHint : text.pullHint}</span>
+        <span class="hint">{isPush(draft.type) ? text.pushHint : text.pullHint}</span>
       </div>
-      {draft.type !== 'rtmp-push' && (
+      {!isPush(draft.type) && (
         <TextField
           label={text.url}
           required
@@ -155,5 +157,5 @@ function Ladder({ draft, change }: PartProps) {
 function copyHint({ video: [first] }: AbrLadder, type: IngestType): string {
   if (!first?.copy) return ''
   const label = isolate(first.label)
-  return type === 'rtmp-push' ? text.copyPushed(label) : text.copyPulled(label)
+  return isPush(type) ? text.copyPushed(label) : text.copyPulled(label)
 }
