@@ -33,11 +33,12 @@ test('an encrypted SRT broadcast plays over HLS in hls.js and over WHEP, and end
 test('the picture goes on over WHEP and in hls.js when a spare takes over from a publisher that is killed', async () => {
   const token = (priority: number) => stage.token('publish', { streams: [{ streamName: 'spared' }], priority })
   const main = ffmpegPublisher(stage.srt('spared', await token(2)))
-  const player = await stage.peer()
-  await expect.poll(() => player.hls({ url: stage.hls('spared') }), { timeout: 60_000, interval: 300 }).toBe('ok')
   const viewer = await stage.peer()
+  // As soon as it is on the air: it has its audio then.
   await viewer.watchSoon({ url: stage.whep('spared') })
   expect(await viewer.plays()).toMatchObject({ width: 640 })
+  const player = await stage.peer()
+  await expect.poll(() => player.hls({ url: stage.hls('spared') }), { timeout: 60_000, interval: 300 }).toBe('ok')
   const shows = (width: number, after: number) =>
     expect
       .poll(() => player.played(), { timeout: 60_000, interval: 200 })

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { VideoFormat } from '../codecs/codec.ts'
-import type { AudioTrack, FrameSink, VideoTrack } from '../frame.ts'
+import type { AudioTrack, Frame, FrameSink, VideoTrack } from '../frame.ts'
 import { TrackTimes } from '../trackTimes.ts'
 import { AdtsReader } from './adts.ts'
 import { TsDemuxer, type TsHandler, type TsProblem } from './demuxer.ts'
@@ -14,6 +14,10 @@ import { readAccessUnit, type TsVideoCodec } from './video.ts'
 const UNKNOWN_MS = 2000
 /** Audio waits so long for the first keyframe of the video that the program has. More than most encoders have between two. */
 const ALONE_MS = 5000
+/** The first video waits so long for the audio that the program has, of which muxers put several frames into one packet. */
+const AUDIO_LATE_MS = 1000
+/** More frames than video has in that time. Together they are no larger than one may be. */
+const HELD_MAX = 240
 /** No encoder shows a picture so long after it was decoded. */
 const REORDERED_MAX_MS = 10_000
 
@@ -40,8 +44,8 @@ const PROBLEMS: Readonly<Record<TsProblem, string>> = {
 const SUPPORTED = { video: 'H.264 or HEVC', audio: 'AAC or Opus' } as const
 
 /**
- * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, and audio only
- * after the video that the program has. Leaves out what is damaged, and goes on with what follows.
+ * Turns an MPEG transport stream into tracks and frames. Reports tracks with the first frame that needs them, audio only
+ * after the video that the program has, and the first video with the audio that it has. Leaves out what is damaged, and goes on with what follows.
  */
 export class TsIngest implements TsHandler {
   readonly #sink: FrameSink
@@ -57,6 +61,9 @@ export class TsIngest implements TsHandler {
   #audio: AudioTrack | null = null
   #tracksAreNew = false
   #awaitsVideo = false
+  #awaitsAudio = false
+  /** The first video, while it waits for audio. */
+  #held: Frame[] = []
   #audioSinceUs: number | null = null
   /** Whether frames came. */
   #hasBegun = false
@@ -87,6 +94,7 @@ export class TsIngest implements TsHandler {
     const chosen = (['video', 'audio'] as const).flatMap((kind) => this.#firstOf(kind, streams))
     this.#missing = streams.length > 0 ? null : 'The program of the transport stream has no video or audio'
     this.#awaitsVideo = chosen.some(({ kind }) => kind === 'video')
+    this.#awaitsAudio = chosen.some(({ kind }) => kind === 'audio')
     this.#adts.lose()
     return chosen
   }
@@ -193,10 +201,21 @@ export class TsIngest implements TsHandler {
     key: boolean,
     data: Buffer,
   ): void {
+    const frame = { kind, timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) }
+    if (this.#waits(frame)) return void this.#held.push(frame)
     if (this.#tracksAreNew) this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
     this.#tracksAreNew = false
     this.#hasBegun = true
-    this.#sink.frame({ kind, timeUs, decodeTimeUs, key, data, ...(isJump && { isJump }) })
+    for (const one of this.#held.splice(0)) this.#sink.frame(one)
+    this.#sink.frame(frame)
+  }
+
+  /** Viewers who come before a broadcast has its audio would have none of it. */
+  #waits({ kind, decodeTimeUs, data }: Frame): boolean {
+    if (this.#hasBegun || kind === 'audio' || !this.#awaitsAudio || this.#audio !== null) return false
+    const sinceUs = this.#held[0]?.decodeTimeUs ?? decodeTimeUs
+    if (decodeTimeUs - sinceUs >= AUDIO_LATE_MS * 1000 || this.#held.length === HELD_MAX) return false
+    return this.#held.reduce((sum, one) => sum + one.data.length, data.length) <= this.#options.maxFrameBytes
   }
 }
 

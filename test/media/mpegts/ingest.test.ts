@@ -131,6 +131,32 @@ describe('an MPEG transport stream', () => {
     ])
   })
 
+  test('begins with both tracks where the first audio comes late, because viewers choose by the tracks that there are', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH))
+    const video = (fromMs: number, toMs: number) => {
+      for (let ms = fromMs; ms < toMs; ms += 40) seen.take(ts.video(ms === 0 ? keyframe() : deltaFrame(), ticks(ms)))
+    }
+    video(0, 400)
+    expect(seen.order).toEqual([])
+    seen.take(ts.audio(adts(), ticks(10)), ts.audio(adts(), ticks(31)))
+    expect(seen.order.slice(0, 3)).toEqual(['h264+aac', 'video 0', 'video 40'])
+    expect(seen.order.slice(-3)).toEqual(['video 320', 'audio 10', 'audio 31'])
+    expect(seen.lists).toHaveLength(1)
+  })
+
+  test('has video alone where no audio comes within a second, or where more waits than one frame may have', () => {
+    const [seen, ts] = [new Seen(), new TsMuxer()]
+    seen.take(ts.tables(BOTH))
+    for (let ms = 0; ms <= 1040; ms += 40) seen.take(ts.video(ms === 0 ? keyframe() : deltaFrame(), ticks(ms)))
+    expect([seen.order[0], seen.order.at(-1)]).toEqual(['h264', 'video 1000'])
+    const [large, muxer] = [new Seen(), new TsMuxer()]
+    const slice = annexB(Buffer.concat([Buffer.from([0x41]), Buffer.alloc(60_000, 0x9a)]))
+    large.take(muxer.tables(BOTH), muxer.video(keyframe(), 0))
+    for (const ms of [40, 80, 120]) large.take(muxer.video(slice, ticks(ms)))
+    expect(large.order).toEqual(['h264', 'video 0', 'video 40', 'video 80'])
+  })
+
   test('has audio alone where no video ever begins', () => {
     const [seen, ts] = [new Seen(), new TsMuxer()]
     seen.take(ts.tables(BOTH), ts.audio(adts(), ticks(0)))
