@@ -117,7 +117,7 @@ export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, se
 }
 
 const pushUrl = ({ type }: Ingest, secrets: IngestSecrets | null, { rtmpUrl, srtUrl }: ChannelSettings): string =>
-  INGEST_FACTS[type].protocol === 'rtmp' ? rtmpUrl : `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}`
+  ({ rtmp: rtmpUrl, srt: `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}` })[INGEST_FACTS[type].protocol]
 
 /** As ffmpeg, OBS and others write it. */
 const srtQuery = ({ secret, passphrase }: IngestSecrets): string =>
