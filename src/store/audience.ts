@@ -22,8 +22,8 @@ export interface AudienceReads {
   sessions(span: { readonly fromMs: number; readonly untilMs: number }, seed: number): Promise<WatchedSession[]>
   /** In the order of time. */
   slots(query: AudienceQuery): Promise<AudienceRow[]>
-  /** Those of each stream of the account. */
-  streams(query: Omit<AudienceQuery, 'streamName'>): Promise<AudienceRow[]>
+  /** Those of each stream of the account, at most `limit`. */
+  streams(query: Omit<AudienceQuery, 'streamName'> & { readonly limit: number }): Promise<AudienceRow[]>
 }
 
 export interface AudienceTx extends AudienceReads {

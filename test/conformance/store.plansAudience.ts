@@ -27,7 +27,7 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
       ({ reads }) => reads.audience.slots({ ...query, streamName: 'show-7' }),
       'stream_name=?',
     ],
-    ['the audience of each stream', ({ reads }) => reads.audience.streams(query), 'audience_time'],
+    ['the audience of each stream', ({ reads }) => reads.audience.streams({ ...query, limit: 100 }), 'audience_time'],
     ['the audience of a day', ({ tx }) => tx.audience.day(nowMs - (nowMs % HOUR_MS)), 'at_ms=?'],
     [
       'the sessions of an hour',

@@ -80,6 +80,7 @@ it('refuses what no report can say, each with its parameter', async () => {
   expect(await errorsOf(`${DATES}&country=AT&device=tv`)).toEqual(['device'])
   expect(await errorsOf(`${DATES}&country=AT&by=site`)).toEqual(['by'])
   expect(await errorsOf(`${DATES}&streamName=a&by=streamName`)).toEqual(['by'])
+  expect(await errorsOf('startDate=2026-01-01&stopDate=2026-03-01&country=AT&by=streamName')).toEqual(['by'])
   expect(await errorsOf(`${DATES}&protocol=srt&by=heat`)).toEqual(['protocol', 'by'])
   expect(await errorsOf('startDate=2026-01-01&stopDate=2026-03-01&resolution=Hour')).toEqual(['resolution'])
 })

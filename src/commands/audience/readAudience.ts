@@ -1,16 +1,21 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import {
   type AudienceQuestion,
+  lengthInDays,
+  HOURS_DAYS_MAX,
   readAudienceQuery,
   seriesSlotsOf,
   type AudienceSpan,
 } from '../../core/audience/query.ts'
 import { audienceReport, type AudienceReport, spansOf } from '../../core/audience/report.ts'
 import { type AudienceRow, type AudienceSlot, DAY_MS, fromRow } from '../../core/audience/slots.ts'
-import { type Failure, invalid } from '../../core/errors.ts'
+import { type Failure, failure, invalid } from '../../core/errors.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
 import type { AudienceQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
+
+/** Rows of streams that one report reads: 2,000 streams on 30 days, or 150 on 400. */
+const ROWS_MAX = 60_000
 
 /** Where slots come from: rows by hours or days, and the hours that are not written yet. */
 interface Source {
@@ -38,6 +43,7 @@ export async function readAudience(
     seriesSlots(question, one(isFiltered)),
     by.includes('streamName') ? slotsIn(question, ofEach(ctx, { accountId, withParts: isFiltered }, unwritten)) : [],
   ])
+  if (streams.length > ROWS_MAX) return err(failure('bad_request', 'Too many streams: ask for less time'))
   return ok(audienceReport(question, { slots, before, series, streams }))
 }
 
@@ -58,7 +64,7 @@ const ofEach = (
   of: Omit<Of, 'streamName'>,
   { fromMs, slots }: UnwrittenSlots,
 ): Source => ({
-  read: (length, span) => store.read.audience.streams({ ...of, length, ...span }),
+  read: (length, span) => store.read.audience.streams({ ...of, length, ...span, limit: ROWS_MAX + 1 }),
   unwritten: { fromMs, slots: slots.filter((slot) => slot.accountId === of.accountId && slot.streamName !== '') },
 })
 
@@ -71,11 +77,12 @@ async function slotsIn(span: AudienceSpan, { read, unwritten }: Source): Promise
   return [...rows.flat().map(fromRow), ...unwrittenPart(span, unwritten)]
 }
 
-/** Days of UTC where the slots of the series begin with them, and hours elsewhere. */
+/** Days of UTC where the slots of the series begin with them, and hours elsewhere. Filtered hours of a year would be too much. */
 async function seriesSlots(question: AudienceQuestion, source: Source): Promise<AudienceSlot[]> {
   const { resolution } = question
   if (resolution === null) return []
-  const areDays = resolution !== 'Hour' && seriesSlotsOf(question).every((ms) => ms % DAY_MS === 0)
+  const isLong = question.filter !== null && lengthInDays(question) > HOURS_DAYS_MAX
+  const areDays = resolution !== 'Hour' && (isLong || seriesSlotsOf(question).every((ms) => ms % DAY_MS === 0))
   if (areDays) return slotsIn(question, source)
   const written = writtenPart(question, source.unwritten)
   const rows = written.untilMs > written.fromMs ? await source.read('hour', written) : []

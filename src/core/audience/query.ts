@@ -34,7 +34,8 @@ export interface AudienceQuestion extends AudienceSpan {
 
 /** Thirteen months. */
 const DAYS_MAX = 400
-const HOURS_DAYS_MAX = 31
+/** Over more days, what is divided by the hour would be too much to read. */
+export const HOURS_DAYS_MAX = 31
 const VALUE_MAX = 255
 
 const NAMES = ['startDate', 'stopDate', 'timeZone', 'resolution', 'by', ...AUDIENCE_BY] as const
@@ -54,7 +55,7 @@ export function readAudienceQuery(query: Record<string, unknown>): Result<Audien
   const span = readSpan(given, zone, note)
   const streamName = note('streamName', readStream(given.streamName)) ?? null
   const filter = readFilter(given, note)
-  const by = note('by', readBy(given.by, streamName, filter !== null)) ?? []
+  const by = note('by', readBy(given.by, streamName, filter !== null, lengthInDays(span))) ?? []
   const resolution = note('resolution', readResolution(given.resolution, span)) ?? null
   if (span === undefined || Object.keys(errors).length > 0) return err(errors)
   return ok({ ...span, zone, before: spanBefore(span, zone), resolution, streamName, filter, by })
@@ -131,6 +132,7 @@ function readBy(
   text: string | string[] | undefined,
   streamName: string | null,
   isFiltered: boolean,
+  days: number,
 ): Result<AudienceBy[], string> {
   const texts = text === undefined ? [] : [text].flat().flatMap((one) => one.split(','))
   const named = texts.map((one) => wordOf(AUDIENCE_BY, one.trim()))
@@ -138,8 +140,13 @@ function readBy(
   if (named.includes(undefined)) return err(`must name one or several of ${AUDIENCE_BY.join(', ')}`)
   if (streamName !== null && by.includes('streamName')) return err('may not be streamName for one stream')
   if (isFiltered && by.some((one) => one !== 'streamName')) return err('may only be streamName beside another filter')
-  return ok(by)
+  return isFiltered && by.length > 0 && days > HOURS_DAYS_MAX
+    ? err(`may not be used beside a filter for more than ${HOURS_DAYS_MAX} days`)
+    : ok(by)
 }
+
+export const lengthInDays = (span: AudienceSpan | undefined): number =>
+  span === undefined ? 0 : (span.untilMs - span.fromMs) / DAY_MS
 
 function readResolution(
   text: Given['resolution'],
@@ -148,8 +155,9 @@ function readResolution(
   if (text === undefined) return ok(null)
   const word = wordOf(AUDIENCE_RESOLUTIONS, text)
   if (word === undefined) return err(`must be one of ${AUDIENCE_RESOLUTIONS.join(', ')}`)
-  const days = span === undefined ? 0 : (span.untilMs - span.fromMs) / DAY_MS
-  return word === 'Hour' && days > HOURS_DAYS_MAX ? err(`may be Hour for at most ${HOURS_DAYS_MAX} days`) : ok(word)
+  return word === 'Hour' && lengthInDays(span) > HOURS_DAYS_MAX
+    ? err(`may be Hour for at most ${HOURS_DAYS_MAX} days`)
+    : ok(word)
 }
 
 /** As many days of the zone's calendar, or as many hours where the span is not of whole days. */

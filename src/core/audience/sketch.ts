@@ -4,7 +4,10 @@ const INDEX_BITS = 12
 const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-const VALUES = new Map(Array.from(DIGITS, (digit, value) => [digit, value]))
+/** By character code. A report over a year reads a hundred million digits. */
+const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, DIGITS.indexOf(String.fromCharCode(code))))
+/** With more registers in use an array takes less memory than a map. */
+const FEW = 128
 
 /**
  * Counts different viewers without keeping one of them: HyperLogLog (Flajolet et al. 2007). Of each viewer it takes 12 bits
@@ -12,8 +15,10 @@ const VALUES = new Map(Array.from(DIGITS, (digit, value) => [digit, value]))
  * or streams merge into that of all of them, which sums of viewers do not.
  */
 export class Sketch {
-  /** By index. */
-  readonly #ranks = new Map<number, number>()
+  /** By index; an array as soon as there are many. */
+  #ranks: Map<number, number> | Uint8Array = new Map()
+  /** As it was stored, until it is changed. Most sketches are only merged into another one. */
+  #text = ''
 
   /** Adds a viewer by its 32-bit hash. */
   add(hash: number): void {
@@ -22,39 +27,75 @@ export class Sketch {
   }
 
   merge(other: Sketch): void {
-    for (const [index, rank] of other.#ranks) this.#raise(index, rank)
+    if (other.#text === '') other.#each((index, rank) => this.#raise(index, rank))
+    else this.#mergeText(other.#text)
   }
 
   /** How many different viewers were added. Below 10,000 it counts empty registers, which is more exact. */
   estimate(): number {
-    const empty = REGISTERS - this.#ranks.size
+    let [used, sum] = [0, 0]
+    this.#each((_, rank) => {
+      used += 1
+      sum += 2 ** -rank
+    })
+    const empty = REGISTERS - used
     const linear = empty === 0 ? Number.POSITIVE_INFINITY : REGISTERS * Math.log(REGISTERS / empty)
     if (linear <= 2.5 * REGISTERS) return Math.round(linear)
-    let sum = empty
-    for (const rank of this.#ranks.values()) sum += 2 ** -rank
-    return Math.round((ALPHA * REGISTERS * REGISTERS) / sum)
+    return Math.round((ALPHA * REGISTERS * REGISTERS) / (empty + sum))
   }
 
   /** Three characters for each register in use, or all 4,096 registers where that is shorter. */
   toText(): string {
     const digit = (value: number): string => DIGITS[value] ?? ''
-    if (this.#ranks.size * 3 >= REGISTERS)
-      return Array.from({ length: REGISTERS }, (_, index) => digit(this.#ranks.get(index) ?? 0)).join('')
-    return [...this.#ranks].map(([index, rank]) => digit(index >>> 6) + digit(index & 63) + digit(rank)).join('')
+    const [few, all]: [string[], string[]] = [[], Array.from({ length: REGISTERS }, () => digit(0))]
+    this.#each((index, rank) => {
+      few.push(digit(index >>> 6) + digit(index & 63) + digit(rank))
+      all[index] = digit(rank)
+    })
+    return (few.length * 3 >= REGISTERS ? all : few).join('')
   }
 
   /** The inverse of `toText`. */
   static of(text: string): Sketch {
     const sketch = new Sketch()
-    const value = (at: number): number => VALUES.get(text[at] ?? '') ?? 0
-    if (text.length === REGISTERS) for (let at = 0; at < REGISTERS; at++) sketch.#raise(at, value(at))
-    else for (let at = 0; at + 2 < text.length; at += 3) sketch.#raise(value(at) * 64 + value(at + 1), value(at + 2))
+    sketch.#text = text
     return sketch
   }
 
-  #raise(index: number, rank: number): void {
-    if (rank > (this.#ranks.get(index) ?? 0)) this.#ranks.set(index, rank)
+  #mergeText(text: string): void {
+    const value = (at: number): number => VALUES[text.charCodeAt(at)] ?? 0
+    if (text.length === REGISTERS) for (let at = 0; at < REGISTERS; at++) this.#raise(at, value(at))
+    else for (let at = 0; at + 2 < text.length; at += 3) this.#raise(value(at) * 64 + value(at + 1), value(at + 2))
   }
+
+  #each(see: (index: number, rank: number) => void): void {
+    this.#open()
+    for (const [index, rank] of this.#ranks.entries()) if (rank > 0) see(index, rank)
+  }
+
+  #raise(index: number, rank: number): void {
+    this.#open()
+    const ranks = this.#ranks
+    if (ranks instanceof Uint8Array) {
+      if (rank > (ranks[index] ?? 0)) ranks[index] = rank
+      return
+    }
+    if (rank > (ranks.get(index) ?? 0)) ranks.set(index, rank)
+    if (ranks.size > FEW) this.#ranks = arrayOf(ranks)
+  }
+
+  #open(): void {
+    if (this.#text === '') return
+    const text = this.#text
+    this.#text = ''
+    this.#mergeText(text)
+  }
+}
+
+function arrayOf(ranks: ReadonlyMap<number, number>): Uint8Array {
+  const array = new Uint8Array(REGISTERS)
+  for (const [index, rank] of ranks) array[index] = rank
+  return array
 }
 
 /** A 32-bit hash of a text: FNV-1a with a secret beginning, mixed by the last steps of MurmurHash3. */

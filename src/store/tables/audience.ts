@@ -99,7 +99,8 @@ export class AudienceReadVerbs extends Verbs {
     return rows.map(fromRow)
   }
 
-  async streams({ accountId, length, fromMs, untilMs, withParts }: Omit<AudienceQuery, 'streamName'>) {
+  async streams(query: Omit<AudienceQuery, 'streamName'> & { readonly limit: number }): Promise<AudienceRow[]> {
+    const { accountId, length, fromMs, untilMs, withParts, limit } = query
     const rows = await this.executor.ask((db) =>
       db
         .selectFrom('audience')
@@ -109,7 +110,8 @@ export class AudienceReadVerbs extends Verbs {
         .where('span', '=', length)
         .where('stream_name', '>', '')
         .where('at_ms', '>=', fromMs)
-        .where('at_ms', '<', untilMs),
+        .where('at_ms', '<', untilMs)
+        .limit(limit),
     )
     return rows.map(fromRow)
   }
