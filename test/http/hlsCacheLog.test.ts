@@ -20,8 +20,9 @@ beforeAll(async () => {
 afterAll(() => sluice.close())
 
 const PEER = '192.0.2.7'
+const PLAYER = 'VLC/3.0.21 LibVLC/3.0.21'
 const get = (path: string): Promise<Answer> =>
-  sluice.call('GET', path, undefined, { authorization: '', 'x-forwarded-for': PEER })
+  sluice.call('GET', path, undefined, { authorization: '', 'x-forwarded-for': PEER, 'user-agent': PLAYER })
 
 interface Watching {
   readonly trackingId: string
@@ -216,4 +217,11 @@ test.each<[string, unknown]>([
 
 test('a report that is too long is refused', async () => {
   expect((await post(`{"log":"${'a'.repeat(2_000_000)}"}`)).status).toBe(413)
+})
+
+test('a viewer has the families of its player, and not its text', async () => {
+  await watch('families')
+  const [entry] = sluice.app.ctx.sessions.all().filter(({ session }) => session.trackingId === 'families')
+  expect(entry?.session.client).toEqual({ device: 'desktop', browser: 'VLC' })
+  expect(JSON.stringify(await sluice.app.ctx.store.read.sessions.get(entry?.session.id ?? ''))).not.toContain('LibVLC')
 })
