@@ -319,10 +319,10 @@ export const doctorKey = (key: Buffer): KeyObject => derivedKey(key, 'sluice doc
 function targetPolicyOf(config: Config): TargetPolicy {
   const urls = [config.server.publicUrl, config.server.nodeUrl, rtmpUrlOf(config)]
   const hosts = new Set(urls.flatMap((url) => URL.parse(url)?.hostname.toLowerCase() ?? []))
-  const ports = new Set([config.rtmp.port, config.rtmp.tlsPort])
+  const ports = { tcp: [config.rtmp.port, config.rtmp.tlsPort], udp: [config.srt.port] }
   return {
     allowPrivate: config.media.allowedNetworks.length > 0,
-    isOurs: (host, port) => hosts.has(host) && ports.has(port),
+    isOurs: (host, port, transport) => hosts.has(host) && ports[transport].includes(port),
   }
 }
 

@@ -1,33 +1,21 @@
-import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { App } from './app.ts'
+import { type FeedMedia, openAttempt, PASSES } from './restreamTargets.ts'
 import { tellTarget } from '../commands/restream/tellTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { liveAddressList } from '../base/addressList.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { repeat } from '../base/repeat.ts'
 import { parseAddress } from '../core/access/address.ts'
-import { targetPort } from '../core/restream/targets.ts'
+import { targetPort, type Transport, transportOf } from '../core/restream/targets.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
 import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import type { FrameSink, FrameSource } from '../media/frame.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
-import { RtmpSender, type SenderEnd } from '../media/rtmp/sender.ts'
-import { WithSilence } from '../media/rtmp/silence.ts'
-import { dial, type Dialling } from '../net/dial.ts'
-import { egressFailureFrom } from '../net/failures.ts'
-import type { Stage } from '../net/outcome.ts'
+import type { Dialling } from '../net/dial.ts'
 import { publicNames, systemNames } from '../net/resolve.ts'
-import {
-  type OpenTarget,
-  type TargetAttempt,
-  type AttemptEvent,
-  type RestreamedFeed,
-  Restreams,
-  type TargetReport,
-} from '../services/restreams.ts'
+import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
 
 /** Name, connection and TLS together. */
 const DIAL_MS = 5000
@@ -36,15 +24,11 @@ const TICK_MS = 1000
 export interface RestreamParts {
   /** Converts what targets do not take. */
   readonly ffmpeg: Ffmpeg
-  /** The ports on which this node takes RTMP: a target there would get its own media. */
-  readonly ownPorts: ReadonlySet<number>
+  /** The ports on which this node takes publishers: a target there would get its own media. */
+  readonly ownPorts: OwnPorts
 }
 
-/** The media of a feed: as it is, and as targets take it. */
-interface FeedMedia {
-  readonly source: FrameSource
-  readonly plain: PlainMedia
-}
+type OwnPorts = Readonly<Record<Transport, readonly (number | null | undefined)[]>>
 
 /** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
 export function startRestreams(app: App, parts: RestreamParts): { restreams: Restreams; stop(): Promise<void> } {
@@ -54,7 +38,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     clock: ctx.clock,
     // A private network has names of its own.
     resolve: app.config.media.allowedNetworks.length > 0 ? systemNames : publicNames(),
-    allows: (address) => allows(address, targetPort(url)),
+    allows: (address) => allows(address, targetPort(url), transportOf(url)),
     timeoutMs: DIAL_MS,
     trust: undefined,
     protocols: [],
@@ -80,8 +64,10 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   const start = (feed: ActiveFeed): void => {
     if (!feed.restream) return
     const name = `restream ${streamKey(feed.accountId, feed.streamName)}`
-    const plain = new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source: feed.media, name })
-    media.set(feed.feedId, { source: feed.media, plain })
+    const source = feed.media
+    const fitted = (passes: (typeof PASSES)['plain']) =>
+      new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source, passes, name })
+    media.set(feed.feedId, { source, plain: fitted(PASSES.plain), wide: fitted(PASSES.wide) })
     void restreams.start(feed)
   }
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {
@@ -96,7 +82,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   })
   const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
     restreams.tick()
-    for (const { plain } of media.values()) plain.checkProgress()
+    for (const { plain, wide } of media.values()) for (const one of [plain, wide]) one.checkProgress()
   })
   return {
     restreams,
@@ -138,93 +124,18 @@ async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): 
 }
 
 /** Public addresses, and those of allowed networks, but not the ports of this server on addresses of this machine. */
-function allowedAddresses(app: App, { ownPorts }: RestreamParts): (address: string, port: number) => boolean {
+function allowedAddresses(
+  app: App,
+  { ownPorts }: RestreamParts,
+): (address: string, port: number, transport: Transport) => boolean {
   const isAllowedPrivate = liveAddressList(() => app.config.media.allowedNetworks)
-  return (text, port) => {
+  return (text, port, transport) => {
     const address = parseAddress(text)
-    if (address === null || (ownPorts.has(port) && isOfThisMachine(address.text))) return false
+    if (address === null || (ownPorts[transport].includes(port) && isOfThisMachine(address.text))) return false
     return isPublicAddress(text) || isAllowedPrivate(address)
   }
 }
 
-const NOT_ALLOWED =
-  'The host leads to an address that no target may have: of this server, or of a network that `media.allowedNetworks` lacks'
-
 const isOfThisMachine = (address: string): boolean =>
   isLoopback(address) ||
   Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address) === true)
-
-interface Sending {
-  /** Undefined: the feed is over. */
-  readonly media: FeedMedia | undefined
-  readonly report: (event: AttemptEvent) => void
-  readonly how: (url: URL) => Dialling
-}
-
-/** Dials a target, then sends to it. */
-function openAttempt({ ctx }: App, target: OpenTarget, { media, report, how }: Sending): TargetAttempt {
-  const stopping = new AbortController()
-  const url = new URL(target.url)
-  let sender: RtmpSender | null = null
-  let stage: Stage = 'resolve'
-  const ended = (end: SenderEnd): void => {
-    stopping.abort()
-    report(end)
-  }
-  const begin = (socket: Socket): void => {
-    const ready = (): void => {
-      if (sender === null || media === undefined) return
-      const failed = (message: string) => ended({ kind: 'lost', message: `The media cannot be converted: ${message}` })
-      if (!target.transcode) until(stopping.signal, media.source.subscribe(uncarriedVideo(sender)))
-      if (stopping.signal.aborted) return
-      until(stopping.signal, media.plain.subscribe(new WithSilence(sender), failed))
-    }
-    const accepted = () => report({ kind: 'accepted' })
-    sender = new RtmpSender({ ...ctx, socket, ...addressOf(url), key: target.key, ready, accepted, ended })
-  }
-  dial(dialledUrl(url), how(url), stopping.signal, (reached) => (stage = reached)).then(
-    (socket) => (stopping.signal.aborted ? socket.destroy() : begin(socket)),
-    (error: unknown) => {
-      const { code, message } = egressFailureFrom(stage, error)
-      const problem = code === 'target_not_allowed' ? NOT_ALLOWED : sentence(message)
-      if (!stopping.signal.aborted) ended({ kind: 'lost', message: problem })
-    },
-  )
-  return {
-    get bytes() {
-      return sender?.bytes ?? { bytesIn: 0, bytesOut: 0 }
-    },
-    tick: (nowMs) => sender?.tick(nowMs),
-    end() {
-      stopping.abort()
-      sender?.end()
-    },
-  }
-}
-
-/** Shows a sender the video that RTMP does not carry, which ends it before an encoder begins. */
-const uncarriedVideo = (sender: RtmpSender): FrameSink => ({
-  tracks(tracks) {
-    const foreign = tracks.filter(({ kind, codec }) => kind === 'video' && codec !== 'h264')
-    if (foreign.length > 0) sender.tracks(foreign)
-  },
-  frame: () => undefined,
-  end: () => undefined,
-})
-
-/** The feed may send tracks at once that end the attempt. */
-function until(signal: AbortSignal, unsubscribe: () => void): void {
-  if (signal.aborted) unsubscribe()
-  else signal.addEventListener('abort', unsubscribe, { once: true })
-}
-
-/** The same host and port under a scheme that `dial` knows: it encrypts https. */
-const dialledUrl = (url: URL): URL =>
-  new URL(`${url.protocol === 'rtmps:' ? 'https' : 'http'}://${url.hostname}:${targetPort(url)}`)
-
-const addressOf = (url: URL): { app: string; url: string } => ({
-  app: url.pathname.replaceAll(/^\/+|\/+$/g, '') + url.search,
-  url: url.href.replace(/\/+$/, ''),
-})
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -147,7 +147,7 @@ export async function startServing(
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const srt = await openSrt(app, ingest)
     if (srt) parts.add('srt', () => srt.stop())
-    const ownPorts = new Set([rtmp?.port, rtmp?.tlsPort].filter((port) => typeof port === 'number'))
+    const ownPorts = { tcp: [rtmp?.port, rtmp?.tlsPort], udp: [srt?.port] }
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
     const playback = await startPlayback(app, channels)

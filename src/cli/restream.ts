@@ -3,7 +3,7 @@ import { readToken } from '../commands/tokens/readTokens.ts'
 import { syncRestream } from '../commands/tokens/syncRestream.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
-import { RESTREAM_LIMITS } from '../core/restream/targets.ts'
+import { isMasked, isSrt, maskedUrl, RESTREAM_LIMITS } from '../core/restream/targets.ts'
 import type { TokenRecord } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
@@ -33,27 +33,39 @@ const list = command({
 const add = command({
   path: ['restream', 'add'],
   summary: 'Send what is published with a token on to another server',
-  detail: 'Reads the stream key from standard input, so that it is in no list of processes.',
-  args: { id: TOKEN_ID, url: required('URL', 'rtmp:// or rtmps:// with the application, without the key.') },
+  detail:
+    'Reads the stream key from standard input, so that it is in no list of processes. For srt:// that is streamid=…&passphrase=…, or nothing.',
+  args: {
+    id: TOKEN_ID,
+    url: required('URL', 'rtmp:// or rtmps:// with the application, without the key; or srt:// with a port.'),
+  },
   flags: {
     label: textFlag('LABEL', 'A name for people.'),
     transcode: toggleFlag('Encode video other than H.264 again for it.'),
   },
   examples: [
     'sluice restream add 7 rtmps://live.example.com/app < key.txt',
-    'sluice restream add 7 rtmp://203.0.113.7/live --label Archive < key.txt',
+    'sluice restream add 7 srt://studio.example.com:9000?latency=500 --label Studio < secrets.txt',
   ],
   run: async (call) => {
-    const input = await call.host.readStdin(RESTREAM_LIMITS.keyMax + 2)
+    const input = await call.host.readStdin(RESTREAM_LIMITS.urlMax)
     if (!input.ok) return err(usage(`the key on standard input ${input.error}`))
-    const key = input.value.trim()
-    const { id: tokenId, url } = call.args
+    const target = addressOf(call.args.url, input.value.trim())
+    if (target === null) return err(usage('the streamid and the passphrase of srt:// belong on standard input'))
+    const tokenId = call.args.id
     const { label = '', transcode } = call.flags
     return withAccount(call, (scope) =>
-      change(scope, tokenId, (targets) => ok([...targets, { url, key, label, enabled: true, transcode }])),
+      change(scope, tokenId, (targets) => ok([...targets, { ...target, label, enabled: true, transcode }])),
     )
   },
 })
+
+/** Joins what came on standard input to a URL. Null: a secret is in the URL, which each list of processes shows. */
+function addressOf(url: string, secret: string): Pick<Targets[number], 'url' | 'key'> | null {
+  if (!isSrt(url)) return { url, key: secret }
+  if (isMasked(maskedUrl(url))) return null
+  return { url: secret === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${secret}`, key: '' }
+}
 
 const remove = command({
   path: ['restream', 'remove'],

@@ -43,3 +43,11 @@ export type PublishAnswer =
       /** After `sink.end`. Exactly once. */
       ended(reason: PublishEnd): void
     }
+
+/** How it ended that we published to another server, unless by `end`. `message` is a sentence for people, without secrets. */
+export type SenderEnd =
+  /** It does not take our key. `isInUse`: perhaps because another connection has it. */
+  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
+  | { readonly kind: 'lost'; readonly message: string }
+  /** It cannot take this media, or this protocol as we speak it. */
+  | { readonly kind: 'unsuitable'; readonly message: string }

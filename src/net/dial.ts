@@ -55,7 +55,11 @@ export async function dial(
 }
 
 /** The allowed addresses of a host. One forbidden address refuses the whole name: no legitimate host mixes the two. */
-export async function addressesOf(host: string, how: Dialling, signal: AbortSignal): Promise<string[]> {
+export async function addressesOf(
+  host: string,
+  how: Pick<Dialling, 'resolve' | 'allows'>,
+  signal: AbortSignal,
+): Promise<string[]> {
   const addresses = isAddress(host) ? [host] : await untilAborted(how.resolve(host, signal), signal)
   const forbidden = addresses.find((address) => !how.allows(address))
   if (forbidden !== undefined) throw notAllowed(`the host leads to ${forbidden}, which is not a public address`)
@@ -63,7 +67,7 @@ export async function addressesOf(host: string, how: Dialling, signal: AbortSign
   return addresses.slice(0, ADDRESSES_TRIED)
 }
 
-function notAllowed(message: string): ExchangeFailed {
+export function notAllowed(message: string): ExchangeFailed {
   return new ExchangeFailed({ stage: 'refused', code: 'target_not_allowed', message })
 }
 

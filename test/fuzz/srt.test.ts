@@ -2,9 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Frame } from '../../src/media/frame.ts'
 import { TsIngest } from '../../src/media/mpegts/ingest.ts'
-import { FLOW_WINDOW, readExtensions, readHandshake } from '../../src/media/srt/handshake.ts'
+import { maskedUrl, readTargetUrl } from '../../src/core/restream/targets.ts'
+import { answerAdmitted, FLOW_WINDOW, readExtensions, readHandshake } from '../../src/media/srt/handshake.ts'
 import { StreamKeys } from '../../src/media/srt/keys.ts'
-import { readPacket, writeLosses } from '../../src/media/srt/packets.ts'
+import { readAnswer } from '../../src/media/srt/callerHandshake.ts'
+import { readAcknowledgement, readLosses, readPacket, writeLosses } from '../../src/media/srt/packets.ts'
 import { SrtReceiver } from '../../src/media/srt/receiver.ts'
 import { extension, handshakeBody, keyMessage, randomKeys, textWords } from '../media/srt/caller.ts'
 import {
@@ -107,6 +109,41 @@ describe('any bytes', () => {
         const read = readExtensions(handshake.extensions)
         if (read.ok) expect(Buffer.byteLength(read.value.streamId)).toBeLessThanOrEqual(3 * 512)
         else expect(read.error.text).toMatch(/^[A-Z].*[^.]$/)
+      }),
+      RUNS,
+    )
+  })
+
+  test('of an answer to a caller are one or none, and its reports and acknowledgements are of known packets', () => {
+    const request = {
+      streamId: '',
+      latencyMs: 120,
+      flags: 0,
+      keyMessage: keyMessage('a-passphrase', randomKeys(32), 1),
+    }
+    const admitted = answerAdmitted({ sequence: 1, socketId: 2, latencyMs: 120, request, keyBits: 256 })
+    fc.assert(
+      fc.property(fc.oneof(bytes(1500), damaged(admitted)), (body) => {
+        const answer = readAnswer(body)
+        if (answer?.kind === 'agreed') expect(answer.windowPackets).toBeLessThanOrEqual(FLOW_WINDOW)
+        for (const sequence of readLosses(body).flat()) expect(sequence).toBeLessThan(2 ** 31)
+        expect(readAcknowledgement(body)?.sequence ?? 0).toBeLessThan(2 ** 31)
+      }),
+      RUNS,
+    )
+  })
+
+  test('of the address of a target are one or a reason, and its secrets are never shown', () => {
+    const secret = fc.stringMatching(/^[A-Za-z0-9_-]{12,79}$/)
+    const more = fc.constantFrom('', '&latency=1', '&x=1', '&mode=caller', '%', '&passphrase=', '#a', '?')
+    fc.assert(
+      fc.property(secret, secret, more, fc.string({ unit: 'binary' }), (streamId, passphrase, rest, odd) => {
+        const url = `srt://live.example.com:9000?streamid=${streamId}&passphrase=${passphrase}${rest}`
+        const read = readTargetUrl(url)
+        if (!read.ok) expect(read.error).toMatch(/^(must|has) /)
+        expect([maskedUrl(url).includes(streamId), maskedUrl(url).includes(passphrase)]).toEqual([false, false])
+        readTargetUrl(`srt://live.example.com:9000?${odd}`)
+        maskedUrl(`srt://live.example.com:9000?${odd}`)
       }),
       RUNS,
     )

@@ -101,8 +101,14 @@ describe('a store of its own', () => {
       { url: 'rtmp://live.example.com/app', key: '••••789', label: '', enabled: true, transcode: true },
     ]
     expect(parsed(both.stdout)).toEqual(shown)
-    const refused = await add('srt://live.example.com:9000', 'live_0123456789')
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('srt:// is not built') })
+    const refused = await add('whip://live.example.com/app', 'live_0123456789')
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('whip:// is not built') })
+    const listed = await add('srt://live.example.com:9000?passphrase=correct-horse', '')
+    expect(listed).toMatchObject({ status: 2, stderr: expect.stringContaining('belong on standard input') })
+    const studio = await add('srt://live.example.com:9000?latency=500', 'streamid=a-stream&passphrase=correct-horse')
+    const masked = 'srt://live.example.com:9000?latency=500&streamid=••••am&passphrase=••••rse'
+    expect(parsed(studio.stdout)).toMatchObject([...shown, { url: masked, key: '' }])
+    await within(['restream', 'remove', '1', '3'])
     expect(await within(['restream', 'sync', '1'])).toMatchObject({ status: 0, stdout: '' })
     expect(parsed((await within(['restream', 'remove', '1', '1', '--json'])).stdout)).toEqual(shown.slice(1))
     expect((await within(['restream', 'list', '1'])).stdout).toContain('••••789')

@@ -71,6 +71,13 @@ const SAMPLES = {
         enabled: false,
         transcode: true,
       },
+      {
+        url: 'srt://live.example.com:9000?streamid=studio&passphrase=correct-horse&latency=500',
+        key: '',
+        label: 'Studio',
+        enabled: true,
+        transcode: false,
+      },
     ],
   },
   subscribeTokens: {

@@ -168,6 +168,83 @@ describe('a broadcast with a target', () => {
   })
 })
 
+/** The address of a stream at the target, over SRT. */
+const srtAt = (port: number | null, streamName: string, more = '') =>
+  `srt://127.0.0.1:${port}?streamid=${streamName}%3Ftoken%3D${targetToken}${more}`
+
+describe('a target over SRT', () => {
+  test('gets the broadcast encrypted, and loses it with its token', async () => {
+    const made = await makeToken(target, 'publish', { displaySrtPassphrase: true })
+    const url = `srt://127.0.0.1:${target.srtPort}?streamid=sealed%3Ft%3D${made.token}%26e&passphrase=${made.srtPassphrase}`
+    const { token, id } = await makeToken(source, 'publish', { restream: [{ url }] })
+    const client = await publish('sealed', token)
+    const feed = await until(() => arrived('sealed'))
+    const frames: number[] = []
+    feed.media.subscribe({
+      tracks: () => undefined,
+      frame: ({ data }) => frames.push(data.length),
+      end: () => frames.push(-1),
+    })
+    client.send(videoFrame(40, 30_000), audioFrame(50))
+    await until(() => frames.length >= 2 && frames.some((bytes) => bytes > 30_000))
+    expect(await onAir('sealed')).toMatchObject([{ restreams: [{ status: 'live' }] }])
+    const secret = [made.token, made.srtPassphrase ?? '']
+    expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain(secret[1])
+    expect((await source.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
+    await until(() => frames.at(-1) === -1)
+    await until(() => arrived('sealed') === undefined)
+    for (const one of secret) expect(log.join('\n')).not.toContain(one)
+    client.socket.destroy()
+  })
+
+  test('gets HEVC and Opus as they are', async () => {
+    const { token } = await makeToken(source, 'publish', { restream: [{ url: srtAt(target.srtPort, 'wide') }] })
+    const publisher = await RtmpPublisher.start(
+      `${at(source.rtmpPort)}/wide?token=${token}`,
+      systemClock,
+      enhancedMessages(await encoded({ video: 'hevc', audio: 'opus', seconds: 4, gop: 25 })),
+    )
+    expect(await arriving('wide')).toEqual(['hevc', 'opus'])
+    publisher.end()
+    await until(() => arrived('wide') === undefined)
+  })
+
+  test('that has another passphrase waits, and says so', async () => {
+    const restream = [{ url: srtAt(target.srtPort, 'closed', '&passphrase=not-the-passphrase') }]
+    const { token } = await makeToken(source, 'publish', { restream })
+    const client = await publish('closed', token)
+    await eventually(async () => {
+      expect(await onAir('closed')).toMatchObject([
+        { restreams: [{ status: 'waiting', problem: 'The other side has another passphrase (SRT code 1010)' }] },
+      ])
+    })
+    client.socket.destroy()
+    await until(() => !feeds(source).some(({ streamName }) => streamName === 'closed'))
+  })
+
+  test('shows the ends of its secrets alone, which an update keeps', async () => {
+    const url = srtAt(9999, 'shown', '&passphrase=correct-horse')
+    const made = await source.call('POST', '/api/publish_token', {
+      label: 'x',
+      streams: [{ streamName: 'x' }],
+      restream: [{ url }],
+    })
+    const shown = `srt://127.0.0.1:9999?streamid=••••${targetToken.slice(-4)}&passphrase=••••rse`
+    const { id, restream } = made.json.data
+    expect(restream).toEqual([{ url: shown, key: '', label: '', enabled: true, transcode: false }])
+    const path = `/api/publish_token/${id}`
+    const answers = [
+      await source.call('PUT', path, { restream: [{ ...restream[0], label: 'Studio' }] }),
+      await source.call('GET', path),
+      await source.call('GET', '/api/publish_token/list'),
+    ]
+    expect(answers[1]?.json.data.restream).toEqual([{ ...restream[0], label: 'Studio' }])
+    const audit = await source.app.ctx.store.read.audit.recent(source.accountId, 100)
+    expect(JSON.stringify([made, ...answers, audit])).not.toMatch(new RegExp(`correct-horse|${targetToken}`))
+    await source.call('DELETE', path)
+  })
+})
+
 describe('media that RTMP does not carry', () => {
   const broadcast = async (name: string, token: string, video: 'h264' | 'vp8') =>
     RtmpPublisher.start(
@@ -207,11 +284,12 @@ describe('media that RTMP does not carry', () => {
 describe('a target that may not be reached', () => {
   test('because it is this server waits, and says so', async () => {
     const { token } = await makeToken(source, 'publish', {
-      restream: [{ url: at(source.rtmpPort), key: 'circle?token=x' }],
+      restream: [{ url: at(source.rtmpPort), key: 'circle?token=x' }, { url: srtAt(source.srtPort, 'circle') }],
     })
     const client = await publish('loop', token)
+    const waiting = { status: 'waiting', problem: NOT_ALLOWED }
     await eventually(async () => {
-      expect(await onAir('loop')).toMatchObject([{ restreams: [{ status: 'waiting', problem: NOT_ALLOWED }] }])
+      expect(await onAir('loop')).toMatchObject([{ restreams: [waiting, waiting] }])
     })
     client.socket.destroy()
   })

@@ -1,3 +1,4 @@
+import { isSrt } from '../restream/targets.ts'
 import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
 import type { Token } from './types.ts'
@@ -28,13 +29,17 @@ function toPublishRecord(
     ...pickFlags(PUBLISH_FLAGS, token),
     ...(srtPassphrase === undefined ? {} : { srtPassphrase }),
     ...NOT_BUILT,
-    restream: token.restream.map(({ shownKey, ...target }, at) => ({ ...target, key: keys[at] ?? shownKey })),
+    restream: token.restream.map(({ shownKey, ...target }, at) => withKey(target, keys[at] ?? shownKey)),
     ...(token.priority === null ? {} : { priority: token.priority }),
     ...(token.hlsRenditions.length === 0 ? {} : { hlsRenditions: [...token.hlsRenditions] }),
     ...(token.hlsCodecs === 'h264' ? {} : { hlsCodecs: token.hlsCodecs }),
     ...pickFlags(COMMON_FLAGS, token),
   }
 }
+
+/** The URL of a target of SRT has its secrets in it. */
+const withKey = <T extends { readonly url: string }>(target: T, key: string): T & { key: string } =>
+  isSrt(key) ? { ...target, url: key, key: '' } : { ...target, key }
 
 function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
   return {

@@ -1,9 +1,12 @@
 import {
   isMasked,
-  maskedKey,
+  isSrt,
+  maskedUrl,
   readTargetUrl,
   refuseKey,
   refuseTargetHost,
+  shownKeyOf,
+  SRT_HAS_NO_KEY,
   type TargetPolicy,
 } from '../restream/targets.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
@@ -13,7 +16,7 @@ import type { NewTarget, RestreamTarget, TargetKeys } from './types.ts'
 
 interface Item {
   url: string
-  key: string
+  key?: string | null
   label?: string | null
   enabled?: boolean | null
   transcode?: boolean | null
@@ -28,20 +31,24 @@ interface Body {
 export function canonicalRestream(body: BodyReader<Body>, name: keyof Body): NewTarget[] | undefined {
   if (!body.names(name)) return undefined
   const seen = new Set<string>()
-  return body.items(name).map(({ at, item: { url, key, label, enabled, transcode } }) => {
-    checkItem(at, { url, key }, body.problems)
+  return body.items(name).map(({ at, item: { url: given, key: givenKey, label, enabled, transcode } }) => {
+    checkItem(at, { url: given, key: givenKey ?? '' }, body.problems)
+    // That of SRT has its secrets in it: it is sealed like a key.
+    const [url, key] = [maskedUrl(given), isSrt(given) ? given : (givenKey ?? '')]
     checkPlainText(`${at}.label`, label ?? undefined, body.problems)
     if (seen.size === seen.add(`${url} ${key}`).size) body.problems.add(at, 'is listed twice')
     return { url, key, label: label ?? '', enabled: enabled ?? true, transcode: transcode ?? false }
   })
 }
 
-function checkItem(at: string, { url, key }: Pick<Item, 'url' | 'key'>, problems: Problems): void {
+function checkItem(at: string, { url, key }: Pick<NewTarget, 'url' | 'key'>, problems: Problems): void {
   const read = readTargetUrl(url)
   if (!read.ok) problems.add(`${at}.url`, read.error)
-  const refusal = refuseKey(key)
+  const refusal = !isSrt(url) ? refuseKey(key) : key === '' ? null : SRT_HAS_NO_KEY
   if (refusal !== null) problems.add(`${at}.key`, refusal)
 }
+
+const NOT_KEPT = 'has the end of a key, of no target with this URL; send the whole key'
 
 /** Targets as they are stored, and their keys apart from them. */
 export interface SplitTargets {
@@ -60,14 +67,13 @@ export function splitTargets(
 ): SplitTargets {
   const keys = targets.map(({ url, key }, at) => {
     if (!isMasked(key)) return { key }
-    const kept = stored.findIndex((one) => one.url === url && one.shownKey === key)
-    if (kept < 0)
-      problems.add(`restream[${at}].key`, 'is the end of a key, of no target with this URL; send the whole key')
+    const kept = stored.findIndex((one) => one.url === url && one.shownKey === shownKeyOf(key))
+    if (kept < 0) problems.add(`restream[${at}].${isSrt(url) ? 'url' : 'key'}`, NOT_KEPT)
     return { kept }
   })
   const shown = targets.map(({ key, ...target }) => ({
     ...target,
-    shownKey: isMasked(key) ? key : maskedKey(key),
+    shownKey: shownKeyOf(key),
   }))
   return { restream: shown, keys }
 }

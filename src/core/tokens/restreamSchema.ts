@@ -8,8 +8,10 @@ const targetUrl = () =>
   Type.String({
     minLength: 1,
     maxLength: RESTREAM_LIMITS.urlMax,
-    description: 'Its address without the key: `rtmp://` or `rtmps://`, with the application.',
-    examples: ['rtmps://live.example.com/app'],
+    description:
+      'Its address: `rtmp://` or `rtmps://` with the application, without the key; or `srt://` with a port, `streamid`, ' +
+      '`passphrase` and `latency` (milliseconds). Records show the ends of the stream id and of the passphrase.',
+    examples: ['rtmps://live.example.com/app', 'srt://studio.example.com:9000?passphrase=correct-horse&latency=500'],
   })
 const targetLabel = () => Type.String({ maxLength: RESTREAM_LIMITS.labelMax, description: 'A name for people.' })
 /** The targets of a body. */
@@ -18,16 +20,19 @@ export const restreamBody = () =>
     Type.Object(
       {
         url: targetUrl(),
-        key: Type.String({
-          minLength: RESTREAM_LIMITS.keyMin,
-          maxLength: RESTREAM_LIMITS.keyMax,
-          format: 'password',
-          description: 'Its stream key.',
-          examples: ['live_0123456789'],
-        }),
+        key: Type.Optional(
+          Type.String({
+            maxLength: RESTREAM_LIMITS.keyMax,
+            format: 'password',
+            description: `Its stream key, of ${RESTREAM_LIMITS.keyMin} characters or more. SRT has none: leave it out.`,
+            examples: ['live_0123456789'],
+          }),
+        ),
         label: Type.Optional(orNull(targetLabel(), 'A name for people.')),
         enabled: flag('false: nothing is sent to it. Default true.'),
-        transcode: flag('true: video other than H.264, which RTMP does not carry, is encoded again. Default false.'),
+        transcode: flag(
+          'true: video other than H.264 is encoded again, and what SRT gets becomes H.264 and AAC. Default false.',
+        ),
       },
       closed,
     ),
@@ -35,7 +40,7 @@ export const restreamBody = () =>
   )
 const targetRecord = () => ({
   url: targetUrl(),
-  key: Type.String({ description: 'The end of its stream key.', examples: ['••••6789'] }),
+  key: Type.String({ description: 'The end of its stream key; empty of SRT.', examples: ['••••6789'] }),
   label: targetLabel(),
   enabled: Type.Boolean(),
   transcode: Type.Boolean(),

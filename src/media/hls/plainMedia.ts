@@ -8,6 +8,8 @@ export interface PlainMediaOptions {
   readonly source: FrameSource
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
+  /** Whether a track passes as it is. Others become H.264 and AAC. */
+  readonly passes: (track: TrackInfo) => boolean
   /** For the log: `restream abc123/lobby`. */
   readonly name: string
 }
@@ -27,10 +29,8 @@ const STALL_MS = 10_000
 /** A process that ran for this long is started again; one that failed sooner would fail again. */
 const HEALTHY_MS = 30_000
 
-const isPlain = ({ codec }: TrackInfo): boolean => codec === 'h264' || codec === 'aac'
-
 /**
- * Media of a feed as H.264 and AAC. What is neither is converted once for all subscribers, while there are any. A late
+ * Media of a feed as a protocol takes it. What does not pass is converted once for all subscribers, while there are any. A late
  * subscriber begins at the last keyframe.
  */
 export class PlainMedia {
@@ -61,13 +61,13 @@ export class PlainMedia {
   }
 
   #newRun(): Run {
-    const { ffmpeg, clock, name } = this.#options
+    const { ffmpeg, clock, name, passes } = this.#options
     const hub = new Hub()
     const failed = (problem: string, ranMs: number): void => {
       if (converter.continues && ranMs > HEALTHY_MS) converter.restart()
       else this.#fail(run, problem)
     }
-    const options = { ffmpeg, clock, name, passes: isPlain, out: hub, stallMs: STALL_MS, failed }
+    const options = { ffmpeg, clock, name, passes, out: hub, stallMs: STALL_MS, failed }
     const converter: FeedConverter = new FeedConverter(options)
     const run: Run = { hub, converter, failed: new Set(), leave: () => undefined }
     return run

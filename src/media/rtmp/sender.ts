@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import type { SenderEnd } from '../publishing.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
@@ -29,13 +30,6 @@ const CONNECT = 1
 const CREATE_STREAM = 4
 const BAD_NAME = 'NetStream.Publish.BadName'
 const REFUSALS = new Set([BAD_NAME, 'NetStream.Publish.Denied', 'NetConnection.Connect.Rejected'])
-
-/** How it ended, unless by `end`. `message` is a sentence for people, without the key. */
-export type SenderEnd =
-  /** `isInUse`: perhaps another connection has the key. */
-  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
-  | { readonly kind: 'lost'; readonly message: string }
-  | { readonly kind: 'unsuitable'; readonly message: string }
 
 export interface SenderOptions {
   /** Connected, and encrypted for `rtmps`. */

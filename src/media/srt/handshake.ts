@@ -1,16 +1,16 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
-/** Handshakes of version 5 for a caller that publishes live, draft-sharabayko-srt-01 sections 3.2.1 and 4.3.1. */
+/** Handshakes of version 5 in live mode, draft-sharabayko-srt-01 sections 3.2.1 and 4.3.1: the side that is called. */
 
-const FIXED_BYTES = 48
-const VERSION = 5
+export const FIXED_BYTES = 48
+export const HANDSHAKE_VERSION = 5
 /** In the extension field of an induction; callers of version 5 look for it. */
-const MAGIC = 0x4a17
+export const MAGIC = 0x4a17
 const RENDEZVOUS = 0
-const INDUCTION = 1
-const CONCLUSION = 0xffff_ffff
+export const INDUCTION = 1
+export const CONCLUSION = 0xffff_ffff
 /** 1.5.0 */
-const SRT_VERSION = 0x1_05_00
+export const SRT_VERSION = 0x1_05_00
 /** Callers before 1.3.0 have no handshake of version 5. */
 const OLDEST = 0x1_03_00
 const MTU = 1500
@@ -20,7 +20,7 @@ export const DATAGRAM_MAX_BYTES = MTU - 28
 /** The most packets that may be in flight. */
 export const FLOW_WINDOW = 8192
 
-const EXTENSION = {
+export const HANDSHAKE_EXTENSION = {
   request: 1,
   response: 2,
   keyRequest: 3,
@@ -31,10 +31,9 @@ const EXTENSION = {
   group: 8,
 }
 /** In the extension field of a conclusion. */
-const HAS_RESPONSE = 1
-const HAS_KEY = 2
+export const HAS = { request: 1, key: 2, others: 4 } as const
 
-const FLAG = {
+export const CAPABILITY = {
   timedSender: 0x01,
   timedReceiver: 0x02,
   crypt: 0x04,
@@ -64,7 +63,7 @@ export const REJECT = {
 } as const
 
 /** Callers subtract it from what they get: libsrt shows 1401 for 2401, and for 1401 an unknown reason. */
-const APPLICATION_OFFSET = 1000
+export const APPLICATION_OFFSET = 1000
 
 export type RejectCode = (typeof REJECT)[keyof typeof REJECT]
 
@@ -113,7 +112,7 @@ export function readHandshake(body: Buffer): Handshake | null {
   }
   if (type === INDUCTION) return { kind: 'induction', ...fixed }
   if (type === RENDEZVOUS) return { kind: 'rendezvous', ...fixed }
-  if (type !== CONCLUSION || fixed.version !== VERSION) return { kind: 'foreign', ...fixed }
+  if (type !== CONCLUSION || fixed.version !== HANDSHAKE_VERSION) return { kind: 'foreign', ...fixed }
   return { kind: 'conclusion', ...fixed, extensions: body.subarray(FIXED_BYTES) }
 }
 
@@ -130,33 +129,42 @@ export interface CallerRequest {
 
 /** Reads the extensions of a conclusion. */
 export function readExtensions(bytes: Buffer): Result<CallerRequest, Rejection> {
+  const found = splitExtensions(bytes)
+  if (found === null) return refused('rogue', 'The handshake is malformed')
+  const request = found.get(HANDSHAKE_EXTENSION.request)
+  if (request === undefined || request.length < 12) return refused('rogue', 'The handshake has no SRT extension')
+  return unsupported(found, request) ?? readRequest(found, request)
+}
+
+/** Their bodies by type, the first of each; null: one runs past the end. */
+export function splitExtensions(bytes: Buffer): Map<number, Buffer> | null {
   const found = new Map<number, Buffer>()
-  let at = 0
-  while (at + 4 <= bytes.length) {
+  for (let at = 0; at + 4 <= bytes.length; ) {
     const [type, end] = [bytes.readUInt16BE(at), at + 4 + bytes.readUInt16BE(at + 2) * 4]
-    if (end > bytes.length) return refused('rogue', 'The handshake is malformed')
+    if (end > bytes.length) return null
     if (!found.has(type)) found.set(type, bytes.subarray(at + 4, end))
     at = end
   }
-  const request = found.get(EXTENSION.request)
-  if (request === undefined || request.length < 12) return refused('rogue', 'The handshake has no SRT extension')
-  return unsupported(found, request) ?? readRequest(found, request)
+  return found
 }
 
 const refused = (code: keyof typeof REJECT, text: string): Result<never, Rejection> => err({ code: REJECT[code], text })
 
 function unsupported(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<never, Rejection> | null {
-  const congestion = wordsToText(found.get(EXTENSION.congestion))
+  const congestion = wordsToText(found.get(HANDSHAKE_EXTENSION.congestion))
   if (request.readUInt32BE(0) < OLDEST) return err(TOO_OLD)
-  if (found.has(EXTENSION.group)) return refused('group', 'Bonding of several connections is not supported')
-  if (found.has(EXTENSION.filter)) return refused('filter', 'Packet filters such as FEC are not supported')
+  if (found.has(HANDSHAKE_EXTENSION.group)) return refused('group', 'Bonding of several connections is not supported')
+  if (found.has(HANDSHAKE_EXTENSION.filter)) return refused('filter', 'Packet filters such as FEC are not supported')
   if (congestion !== '' && congestion !== 'live') return refused('congestion', 'Only live mode is supported')
-  const isStream = (request.readUInt32BE(4) & FLAG.streamMode) !== 0
+  const isStream = (request.readUInt32BE(4) & CAPABILITY.streamMode) !== 0
   return isStream ? refused('messageMode', 'Buffer mode, for files, is not supported; send in live mode') : null
 }
 
 function readRequest(found: ReadonlyMap<number, Buffer>, request: Buffer): Result<CallerRequest, Rejection> {
-  const [streamId, keyMessage] = [found.get(EXTENSION.streamId), found.get(EXTENSION.keyRequest) ?? null]
+  const [streamId, keyMessage] = [
+    found.get(HANDSHAKE_EXTENSION.streamId),
+    found.get(HANDSHAKE_EXTENSION.keyRequest) ?? null,
+  ]
   if (streamId !== undefined && streamId.length > STREAM_ID_MAX_BYTES) {
     return refused('badRequest', `The stream id is longer than ${STREAM_ID_MAX_BYTES} bytes`)
   }
@@ -175,7 +183,8 @@ function wordsToText(words: Buffer | undefined): string {
   return words === undefined ? '' : Buffer.from(words).swap32().toString('utf8').replace(/\0+$/, '')
 }
 
-interface FixedAnswer {
+export interface FixedFields {
+  readonly version?: number
   readonly type: number
   readonly sequence: number
   readonly encryption?: number
@@ -184,16 +193,17 @@ interface FixedAnswer {
   readonly cookie?: number
 }
 
-function writeFixed({
+export function writeFixed({
+  version = HANDSHAKE_VERSION,
   type,
   sequence,
   encryption = 0,
   extensionField = 0,
   socketId = 0,
   cookie = 0,
-}: FixedAnswer): Buffer {
+}: FixedFields): Buffer {
   const body = Buffer.alloc(FIXED_BYTES)
-  body.writeUInt32BE(VERSION, 0)
+  body.writeUInt32BE(version, 0)
   body.writeUInt16BE(encryption, 4)
   body.writeUInt16BE(extensionField, 6)
   body.writeUInt32BE(sequence, 8)
@@ -224,20 +234,20 @@ export interface Agreement {
 
 export function answerAdmitted({ sequence, socketId, latencyMs, request, keyBits }: Agreement): Buffer {
   const response = Buffer.alloc(12)
-  const { timedSender, timedReceiver, dropsTooLate, periodicLosses, marksRetransmissions, crypt } = FLAG
+  const { timedSender, timedReceiver, dropsTooLate, periodicLosses, marksRetransmissions, crypt } = CAPABILITY
   const flags = timedSender | timedReceiver | dropsTooLate | periodicLosses | marksRetransmissions | crypt
   response.writeUInt32BE(SRT_VERSION, 0)
   response.writeUInt32BE(flags, 4)
   response.writeUInt16BE(latencyMs, 8)
   const { keyMessage } = request
-  const keys = keyMessage === null ? [] : [extension(EXTENSION.keyResponse, keyMessage)]
-  const extensionField = HAS_RESPONSE | (keyMessage === null ? 0 : HAS_KEY)
+  const keys = keyMessage === null ? [] : [extension(HANDSHAKE_EXTENSION.keyResponse, keyMessage)]
+  const extensionField = HAS.request | (keyMessage === null ? 0 : HAS.key)
   const encryption = keyBits === null ? 0 : keyBits / 64
   const fixed = writeFixed({ type: CONCLUSION, sequence, socketId, encryption, extensionField })
-  return Buffer.concat([fixed, extension(EXTENSION.response, response), ...keys])
+  return Buffer.concat([fixed, extension(HANDSHAKE_EXTENSION.response, response), ...keys])
 }
 
-function extension(type: number, body: Buffer): Buffer {
+export function extension(type: number, body: Buffer): Buffer {
   const head = Buffer.alloc(4)
   head.writeUInt16BE(type, 0)
   head.writeUInt16BE(body.length / 4, 2)

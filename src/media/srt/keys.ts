@@ -1,5 +1,6 @@
-import { createDecipheriv, pbkdf2 } from 'node:crypto'
+import { createCipheriv, createDecipheriv, pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Random } from '../../base/random.ts'
 
 /** Encryption of SRT, draft-sharabayko-srt-01 sections 3.2.2 and 6. */
 
@@ -83,6 +84,69 @@ export class StreamKeys {
     return createDecipheriv(`aes-${this.keyBits}-ctr`, found.key, counterOf(found.salt, sequence)).update(body)
   }
 }
+
+export type KeyBytes = 16 | 24 | 32
+
+/** The keys of a sender, which makes them. It changes them in turns. */
+export class SendingKeys {
+  readonly keyBytes: KeyBytes
+  readonly #random: Random
+  readonly #salt: Buffer
+  readonly #wrapping: Buffer
+  /** The even one and the odd one. */
+  readonly #keys: [Buffer, Buffer]
+  /** As packets name it. */
+  which: 1 | 2 = 1
+
+  private constructor(random: Random, salt: Buffer, wrapping: Buffer, keyBytes: KeyBytes) {
+    this.keyBytes = keyBytes
+    this.#random = random
+    this.#salt = salt
+    this.#wrapping = wrapping
+    this.#keys = [random.bytes(keyBytes), random.bytes(keyBytes)]
+  }
+
+  static async make(passphrase: string, keyBytes: KeyBytes, random: Random): Promise<SendingKeys> {
+    const salt = random.bytes(SALT_BYTES)
+    const wrapping = await derive(passphrase, salt.subarray(8), ITERATIONS, keyBytes, 'sha1')
+    return new SendingKeys(random, salt, wrapping, keyBytes)
+  }
+
+  encrypt(body: Buffer, sequence: number): Buffer {
+    const key = this.#keys[this.which - 1] ?? NO_KEY
+    return createCipheriv(`aes-${this.keyBytes * 8}-ctr`, key, counterOf(this.#salt, sequence)).update(body)
+  }
+
+  /** Makes the key that follows this one. Returns the message that tells both. */
+  makeNext(): Buffer {
+    this.#keys[2 - this.which] = this.#random.bytes(this.keyBytes)
+    return this.#message(3)
+  }
+
+  useNext(): void {
+    this.which = this.which === 1 ? 2 : 1
+  }
+
+  /** The message of the handshake. */
+  get message(): Buffer {
+    return this.#message(1)
+  }
+
+  #message(which: 1 | 3): Buffer {
+    const { keyBytes } = this
+    const head = Buffer.alloc(HEAD_BYTES)
+    head[0] = VERSION_AND_TYPE
+    head.writeUInt16BE(SIGN, 1)
+    head.set([AES_CTR, 0, STREAM_OF_SRT], 8)
+    head.set([which, 0, 0, 0, 0], 3)
+    head.set([SALT_BYTES / 4, keyBytes / 4], 14)
+    const cipher = createCipheriv(`id-aes${keyBytes * 8}-wrap`, this.#wrapping, WRAP_IV)
+    const plain = Buffer.concat(which === 3 ? this.#keys : this.#keys.slice(0, 1))
+    return Buffer.concat([head, this.#salt, cipher.update(plain), cipher.final()])
+  }
+}
+
+const NO_KEY = Buffer.alloc(0)
 
 /** The salt without its last two bytes, and the sequence number over bytes 10 to 13 of it (section 6.2.2). */
 export function counterOf(salt: Buffer, sequence: number): Buffer {

@@ -50,6 +50,33 @@ export function readPacket(bytes: Buffer): ControlPacket | DataPacket | null {
   return { kind: 'data', sequence: first, key: (info >>> 27) & 3, socketId, body }
 }
 
+/** A packet that is a whole message. */
+const SOLO = 0xc000_0000
+const IN_ORDER = 0x2000_0000
+const RESENT = 0x0400_0000
+const MESSAGE_NUMBERS = 2 ** 26
+
+export interface DataFields extends Omit<DataPacket, 'kind'> {
+  /** It counts messages; the lowest 26 bits are sent. */
+  readonly message: number
+  /** Microseconds since the connection began; the lowest 32 bits count. */
+  readonly timeUs: number
+}
+
+export function writeData({ sequence, key, socketId, body, message, timeUs }: DataFields): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES)
+  head.writeUInt32BE(sequence, 0)
+  head.writeUInt32BE(SOLO + IN_ORDER + key * 2 ** 27 + (message % MESSAGE_NUMBERS), 4)
+  head.writeUInt32BE(Math.floor(timeUs) % 2 ** 32, 8)
+  head.writeUInt32BE(socketId, 12)
+  return Buffer.concat([head, body])
+}
+
+/** In a data packet that was written. */
+export function markResent(packet: Buffer): void {
+  packet.writeUInt32BE((packet.readUInt32BE(4) | RESENT) >>> 0, 4)
+}
+
 export interface ControlFields {
   readonly type: number
   readonly subtype?: number
@@ -88,6 +115,21 @@ export function writeLosses(ranges: readonly (readonly [number, number])[]): Buf
   return bytes
 }
 
+/** The ranges of a report, as far as they add up. */
+export function readLosses(body: Buffer): [number, number][] {
+  const ranges: [number, number][] = []
+  for (let at = 0; at + 4 <= body.length; at += 4) {
+    const word = body.readUInt32BE(at)
+    if (word < CONTROL_BIT) ranges.push([word, word])
+    else {
+      at += 4
+      if (at + 4 > body.length) break
+      ranges.push([word - CONTROL_BIT, body.readUInt32BE(at) % CONTROL_BIT])
+    }
+  }
+  return ranges
+}
+
 export interface Acknowledgement {
   /** The first packet that has not come. */
   readonly sequence: number
@@ -115,4 +157,11 @@ export function writeAcknowledgement(ack: Acknowledgement): Buffer {
   const bytes = Buffer.alloc(words.length * 4)
   words.forEach((word, at) => bytes.writeUInt32BE(Math.min(0xffff_ffff, Math.round(word)), at * 4))
   return bytes
+}
+
+/** `sequence` alone is there in a light one; null: too short. */
+export function readAcknowledgement(body: Buffer): { sequence: number; roundTripMs: number | null } | null {
+  if (body.length < 4) return null
+  const roundTripMs = body.length < 8 ? null : body.readUInt32BE(4) / 1000
+  return { sequence: body.readUInt32BE(0) % CONTROL_BIT, roundTripMs }
 }

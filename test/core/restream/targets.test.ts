@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   isMasked,
   maskedKey,
+  maskedUrl,
   readTargetUrl,
   refuseKey,
   refuseTargetHost,
@@ -10,7 +11,8 @@ import {
 
 const policy = {
   allowPrivate: false,
-  isOurs: (host: string, port: number) => host === 'own.example.com' && port === 1935,
+  isOurs: (host: string, port: number, transport: 'tcp' | 'udp') =>
+    host === 'own.example.com' && port === (transport === 'tcp' ? 1935 : 10_000),
 }
 
 const refusal = (text: string): string | null => {
@@ -26,6 +28,9 @@ describe('the URL of a target', () => {
     ['rtmp://live.example.com:80/app/instance', 80],
     ['rtmp://203.0.113.7:1936/live', 1936],
     ['RTMP://LIVE.example.com/app', 1935],
+    ['srt://live.example.com:9000', 9000],
+    ['srt://203.0.113.7:9000/?mode=caller&latency=8000&pbkeylen=32&passphrase=ten_chars-', 9000],
+    ['SRT://[2001:4860::1]:9000?streamid=%23!::r=live,m=publish', 9000],
   ])('may be %s', (text, port) => {
     const read = readTargetUrl(text)
     expect(read.ok && targetPort(read.value)).toBe(port)
@@ -36,7 +41,25 @@ describe('the URL of a target', () => {
     ['live.example.com/app', 'must begin with rtmp://'],
     ['http://live.example.com/app', 'must begin with rtmp://'],
     ['file:///etc/passwd', 'must begin with rtmp://'],
-    ['srt://live.example.com:9000', 'srt:// is not built'],
+    ['srt://live.example.com', 'must have a port'],
+    ['srt://live.example.com:9000/app', 'must not have a path'],
+    ['srt://live.example.com:9000?streamid=#!::r=x', 'must not contain a fragment'],
+    ['srt://live.example.com:9000?maxbw=1', 'must not set maxbw'],
+    ['srt://live.example.com:9000?__proto__=1', 'must not set __proto__'],
+    ['srt://live.example.com:9000?mode=listener', 'must have the mode caller'],
+    ['srt://live.example.com:9000?passphrase=too-short', 'passphrase of 10 to 79'],
+    [`srt://live.example.com:9000?passphrase=${'a'.repeat(80)}`, 'passphrase of 10 to 79'],
+    ['srt://live.example.com:9000?passphrase=with%20blanks-in-it', 'passphrase of 10 to 79'],
+    ['srt://live.example.com:9000?latency=8001', 'latency of 0 to 8000'],
+    ['srt://live.example.com:9000?latency=-1', 'latency of 0 to 8000'],
+    ['srt://live.example.com:9000?pbkeylen=17', 'pbkeylen of 16, 24 or 32'],
+    ['srt://live.example.com:9000?streamid=', 'streamid of 1 to 512'],
+    [`srt://live.example.com:9000?streamid=${'%C3%A4'.repeat(257)}`, 'streamid of 1 to 512'],
+    ['srt://live.example.com:9000?latency=1&latency=2', 'must not set latency twice'],
+    ['srt://live.example.com:9000?streamid=••••oken&passphrase=another-one', 'each of its secrets whole'],
+    ['srt://live.example.com:25?latency=1', 'must not use port 25'],
+    ['srt://127.0.0.1:9000', 'must lead to a public address'],
+    ['srt://own.example.com:10000?streamid=x', 'must not lead to this server'],
     ['whip://live.example.com/app', 'whip:// is not built'],
     ['rtsp://live.example.com/app', 'rtsp:// is not built'],
     ['rtmp://live.example.com', 'must name an application'],
@@ -65,6 +88,7 @@ describe('the URL of a target', () => {
 
   test('may lead to another service on the host of this server', () => {
     expect(refusal('rtmp://own.example.com:1936/app')).toBeNull()
+    expect(refusal('srt://own.example.com:1935')).toBeNull()
   })
 })
 
@@ -83,5 +107,25 @@ describe('the key of a target', () => {
     expect(maskedKey('abcdefgh')).toBe('••••gh')
     expect(maskedKey('abcde')).toBe('••••e')
     expect([isMasked(maskedKey('abcdefgh')), isMasked('abcdefgh')]).toEqual([true, false])
+  })
+})
+
+describe('the URL of a target of SRT', () => {
+  const url = 'srt://live.example.com:9000?streamid=show%3Ft%3Da-long-token&latency=500&passphrase=correct-horse'
+
+  test('shows the ends of its secrets, and is known again', () => {
+    const shown = maskedUrl(url)
+    expect(shown).toBe('srt://live.example.com:9000?streamid=••••oken&latency=500&passphrase=••••rse')
+    expect([isMasked(url), isMasked(shown), maskedUrl(shown)]).toEqual([false, true, shown])
+    expect(readTargetUrl(shown).ok).toBe(true)
+  })
+
+  test('without secrets is as it is, and is not taken for one that a record has shown', () => {
+    const plain = 'srt://live.example.com:9000?latency=500'
+    expect([maskedUrl(plain), isMasked(plain), maskedUrl('srt://live.example.com:9000')]).toEqual([
+      plain,
+      false,
+      'srt://live.example.com:9000',
+    ])
   })
 })

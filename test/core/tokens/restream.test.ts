@@ -42,7 +42,9 @@ describe('the targets of a new token', () => {
     [[{ ...target, key: 'a'.repeat(513) }], 'restream[0].key'],
     [[{ ...target, key: 'with a blank' }], 'restream[0].key'],
     [[{ ...target, key: '••••789' }], 'restream[0].key'],
-    [[{ ...target, url: 'srt://live.example.com:9000' }], 'restream[0].url'],
+    [[{ ...target, url: 'whip://live.example.com/app' }], 'restream[0].url'],
+    [[{ ...target, url: 'srt://live.example.com:9000' }], 'restream[0].key'],
+    [[{ url: 'srt://live.example.com:9000?maxbw=1' }], 'restream[0].url'],
     [[target, { ...target, url: 'ftp://live.example.com/app' }], 'restream[1].url'],
     [[{ ...target, label: 'a\u0000b' }], 'restream[0].label'],
     [[{ ...target, colour: 'red' }], 'restream[0].colour'],
@@ -103,4 +105,32 @@ test('a host that this installation does not allow is refused with its place in 
   const problems = refuseTargets([to('rtmp://127.0.0.1/app'), stored, to('rtmp://own.example.com/app')], policy)
   expect(Object.keys(problems ?? {})).toEqual(['restream[0].url', 'restream[2].url'])
   expect(refuseTargets([to('rtmp://127.0.0.1/app')], { ...policy, allowPrivate: true })).toBeNull()
+})
+
+describe('a target of SRT', () => {
+  const url = 'srt://live.example.com:9000?streamid=show%3Ft%3Da-long-token&passphrase=correct-horse'
+  const shown = 'srt://live.example.com:9000?streamid=••••oken&passphrase=••••rse'
+  const kept: RestreamTarget = { url: shown, label: '', enabled: true, transcode: false, shownKey: '' }
+
+  test('is stored without the secrets of its URL, which is sealed whole', () => {
+    const { rules, restreamKeys } = value(create([{ url }, { url: 'srt://live.example.com:9000', key: '' }]))
+    expect(rules.restream).toEqual([kept, { ...kept, url: 'srt://live.example.com:9000' }])
+    expect(restreamKeys).toEqual([{ key: url }, { key: 'srt://live.example.com:9000' }])
+    expect(JSON.stringify(rules)).not.toMatch(/a-long|correct/)
+  })
+
+  test('keeps its secrets in an update that sends what a record shows, and at no other address', () => {
+    const [record] = (toTokenRecord(aToken({ restream: [kept] }), '') as { restream: object[] }).restream
+    expect(record).toMatchObject({ url: shown, key: '' })
+    const { rules, restreamKeys } = value(update({ restream: [{ ...record, enabled: false }] }, kept))
+    expect([restreamKeys, rules.restream]).toEqual([[{ kept: 0 }], [{ ...kept, enabled: false }]])
+    const moved = shown.replace('live.example.com', 'elsewhere.example.net')
+    expect(Object.keys(error(update({ restream: [{ url: moved }] }, kept)))).toEqual(['restream[0].url'])
+  })
+
+  test('has its whole URL in a file of provisioning', () => {
+    expect(toTokenRecord(aToken({ restream: [kept] }), '', undefined, [url])).toMatchObject({
+      restream: [{ url, key: '' }],
+    })
+  })
 })

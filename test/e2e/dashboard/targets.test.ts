@@ -19,11 +19,11 @@ test('targets are added, changed, switched off and taken away, and only the end 
   const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
   const stored = async () => (await dashboard.api('GET', `/api/publish_token/${id}`)).data['restream']
   await button('Add a target').click()
-  await inDialog('Server').fill('srt://live.example.com:9000')
+  await inDialog('Server').fill('whip://live.example.com:9000')
   await inDialog('Stream key').fill('abcd-efgh-ijkl-mnop')
   await inDialog('Name').fill('YouTube')
   await dialog.getByRole('button', { name: 'Add a target' }).click()
-  await dialog.getByText('srt:// is not built').waitFor()
+  await dialog.getByText('whip:// is not built').waitFor()
   await inDialog('Server').fill('rtmps://a.rtmps.youtube.com/live2')
   await dialog.getByRole('button', { name: 'Add a target' }).click()
   await targets.getByText('••••mnop').waitFor()
@@ -46,6 +46,21 @@ test('targets are added, changed, switched off and taken away, and only the end 
   await page.getByRole('menuitem', { name: 'Remove' }).click()
   await targets.getByText('can go on to YouTube').waitFor()
   expect(await stored()).toEqual([])
+
+  await button('Add a target').click()
+  await inDialog('Server').fill('srt://live.example.com:9000?streamid=a-stream&passphrase=correct-horse')
+  await expect.poll(() => inDialog('Stream key').count(), SOON).toBe(0)
+  await inDialog('Name').fill('Studio')
+  await dialog.getByRole('button', { name: 'Add a target' }).click()
+  await targets.getByText('passphrase=••••rse').waitFor()
+  expect(await page.content()).not.toContain('correct-horse')
+  await page.getByRole('button', { name: 'More for Studio' }).click()
+  await page.getByRole('menuitem', { name: 'Change the target' }).click()
+  await dialog.getByText('As it is, it keeps them').waitFor()
+  await inDialog('Name').fill('Control room')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  const url = 'srt://live.example.com:9000?streamid=••••am&passphrase=••••rse'
+  await expect.poll(stored, SOON).toEqual([{ url, key: '', label: 'Control room', enabled: true, transcode: false }])
 })
 
 test('no page broke its policy or its script', () => {

@@ -41,7 +41,8 @@ class Collected implements FrameSink {
 async function begin(wanted: Omit<Wanted, 'seconds'>, binary = ffmpeg) {
   const source = new Player(await encoded({ seconds: 4, gop: 25, ...wanted }), 4)
   open.push(source)
-  const plain = new PlainMedia({ source, ffmpeg: binary, clock: systemClock, name: 'test' })
+  const passes = ({ codec }: TrackInfo) => codec === 'h264' || codec === 'aac'
+  const plain = new PlainMedia({ source, ffmpeg: binary, clock: systemClock, passes, name: 'test' })
   const take = () => {
     const sink = new Collected()
     return { sink, leave: plain.subscribe(sink, sink.fail) }

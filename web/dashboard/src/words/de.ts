@@ -903,13 +903,15 @@ export const de: Sentences = {
       syncNote: 'Wählt Ziele noch einmal an, die ausgefallen sind oder ihren Schlüssel abgelehnt haben',
       synced: 'Die Ziele werden noch einmal angewählt.',
       url: 'Server',
-      urlHint: 'rtmp:// oder rtmps://, wie der Dienst ihn anzeigt, ohne den Schlüssel.',
+      urlHint:
+        'rtmp:// oder rtmps:// ohne den Schlüssel, oder srt:// mit streamid, passphrase und latency (Millisekunden).',
+      urlKept: 'Die Adresse zeigt die Enden ihrer Geheimnisse. Bleibt sie so, behält sie diese.',
       key: 'Streamschlüssel',
       keyHint: 'Er wird verschlüsselt gespeichert. Sluice zeigt nur sein Ende.',
       keyKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       label: 'Name',
       transcode: 'Anderes Video als H.264 kodieren',
-      transcodeNote: 'Für Sender mit VP8, VP9, AV1 oder HEVC. Das kostet Rechenzeit.',
+      transcodeNote: 'Für Sender mit VP8, VP9, AV1 oder HEVC, das über SRT unverändert geht. Das kostet Rechenzeit.',
     },
     addresses: {
       broadcast: 'Damit senden',

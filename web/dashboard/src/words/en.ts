@@ -888,13 +888,15 @@ export const en = {
       syncNote: 'Dials targets again that have failed or refused their key',
       synced: 'The targets are dialled again.',
       url: 'Server',
-      urlHint: 'rtmp:// or rtmps://, as the service shows it, without the key.',
+      urlHint: 'rtmp:// or rtmps:// without the key, or srt:// with streamid, passphrase and latency (milliseconds).',
+      urlKept: 'The address shows the ends of its secrets. As it is, it keeps them.',
       key: 'Stream key',
       keyHint: 'It is stored encrypted. Sluice shows its end only.',
       keyKept: (shown: string) => `Leave it empty to keep ${shown}.`,
       label: 'Name',
       transcode: 'Encode other video as H.264',
-      transcodeNote: 'For publishers who send VP8, VP9, AV1 or HEVC. It costs processor time.',
+      transcodeNote:
+        'For publishers who send VP8, VP9, AV1 or HEVC, which goes over SRT as it is. It costs processor time.',
     },
     addresses: {
       broadcast: 'Broadcast with it',

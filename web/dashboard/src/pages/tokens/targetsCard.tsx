@@ -101,7 +101,7 @@ function TargetRow({ target, onAir, onSwitch, onEdit, onRemove }: TargetRowProps
       <div class="grow">
         <b>{name}</b>
         <p class="num">
-          <code>{target.url}</code> <code>{target.key}</code>
+          <code>{target.url}</code> {target.key !== '' && <code>{target.key}</code>}
         </p>
         {onAir.map((one) => (
           <p key={one.sourceId ?? ''} class="num">

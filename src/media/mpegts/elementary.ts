@@ -1,0 +1,139 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { CODECS } from '../codecs/codecs.ts'
+import { readAvcConfig } from '../codecs/h264Config.ts'
+import { hevcParameterSets, hevcType } from '../codecs/hevc.ts'
+import { splitNals } from '../codecs/nalUnits.ts'
+import type { Frame, TrackInfo } from '../frame.ts'
+
+/** A track as an elementary stream of MPEG-TS. */
+export interface ElementaryStream {
+  /** In the PMT: stream_type and descriptors. */
+  readonly type: number
+  readonly descriptors: Buffer
+  /** The stream_id of its PES packets. */
+  readonly id: number
+  /** Null: the frame is malformed, or larger than the format allows. */
+  write(frame: Frame): Buffer | null
+}
+
+const START_CODE = 1
+const NONE = Buffer.alloc(0)
+
+/** The refusal is a sentence for people: MPEG-TS does not carry the track. */
+export function elementaryStream(track: TrackInfo): Result<ElementaryStream, string> {
+  const config = Buffer.from(track.config)
+  switch (track.codec) {
+    case 'h264':
+      return ok({ type: 0x1b, descriptors: NONE, id: 0xe0, write: byteStream(H264, setsOfAvc(config)) })
+    case 'hevc':
+      return ok({ type: 0x24, descriptors: NONE, id: 0xe0, write: byteStream(HEVC, hevcParameterSets(config) ?? []) })
+    case 'aac':
+      return adts(config)
+    case 'opus':
+      return ok({ type: 0x06, descriptors: opusDescriptors(track.channels), id: 0xbd, write: opusUnit })
+    case 'vp8':
+    case 'vp9':
+    case 'av1':
+    case 'pcma':
+    case 'pcmu':
+      return err(`The ${track.kind} is ${CODECS[track.codec].title}, and MPEG-TS takes ${TAKEN[track.kind]}`)
+  }
+}
+
+const TAKEN = {
+  video: 'H.264 or HEVC: `transcode` encodes it again',
+  audio: 'AAC or Opus: `transcode` encodes it again',
+} as const
+
+interface NalRules {
+  readonly typeOf: (nal: Buffer) => number
+  readonly delimiter: Buffer
+  readonly delimiterType: number
+  readonly spsType: number
+}
+
+/** Access unit delimiters that allow each kind of picture. */
+const H264: NalRules = {
+  typeOf: (nal) => (nal[0] ?? 0) & 31,
+  delimiter: Buffer.from([9, 0xf0]),
+  delimiterType: 9,
+  spsType: 7,
+}
+const HEVC: NalRules = {
+  typeOf: hevcType,
+  delimiter: Buffer.from([0x46, 1, 0x50]),
+  delimiterType: 35,
+  spsType: 33,
+}
+
+function setsOfAvc(config: Buffer): Buffer[] {
+  const sets = readAvcConfig(config)
+  return sets === null ? [] : [...sets.sps, ...sets.pps]
+}
+
+/** Access units with start codes, a delimiter first, and with the parameter sets at each keyframe (annex B of both). */
+function byteStream(rules: NalRules, sets: readonly Buffer[]): ElementaryStream['write'] {
+  const [delimiter, parameters] = [withStartCodes([rules.delimiter]), withStartCodes(sets)]
+  return ({ data, key }) => {
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    const nals = splitNals(bytes)
+    const [first] = nals ?? []
+    if (nals === null || first === undefined) return null
+    const isDelimited = rules.typeOf(first) === rules.delimiterType
+    const rest = isDelimited ? bytes.subarray(first.byteOffset - bytes.byteOffset + first.length) : bytes
+    const hasSets = !key || nals.some((nal) => rules.typeOf(nal) === rules.spsType)
+    const unit = Buffer.concat([delimiter, hasSets ? NONE : parameters, rest])
+    replaceLengths(unit, unit.length - rest.length)
+    return unit
+  }
+}
+
+const withStartCodes = (nals: readonly Buffer[]): Buffer =>
+  Buffer.concat(nals.flatMap((nal) => [Buffer.from([0, 0, 0, START_CODE]), nal]))
+
+/** Lengths have 4 bytes, as start codes do. They were checked. */
+function replaceLengths(unit: Buffer, from: number): void {
+  for (let at = from; at < unit.length; ) {
+    const length = unit.readUInt32BE(at)
+    unit.writeUInt32BE(START_CODE, at)
+    at += 4 + length
+  }
+}
+
+const ADTS_HEAD_BYTES = 7
+const ADTS_MAX_BYTES = 0x1fff
+const LOW_COMPLEXITY = 2
+/** SBR and PS: their core is of low complexity, and decoders find the rest in the frames. */
+const EXTENDED = [5, 29]
+
+/** ISO/IEC 13818-7 section 6.2, from an AudioSpecificConfig. */
+function adts(config: Buffer): Result<ElementaryStream, string> {
+  const word = config.length < 2 ? 0 : config.readUInt16BE(0)
+  const [object, rate, channels] = [word >> 11, (word >> 7) & 15, (word >> 3) & 15]
+  const core = EXTENDED.includes(object) ? LOW_COMPLEXITY : object
+  if (core < 1 || core > 4 || rate > 12 || channels > 7) {
+    return err('The audio is a kind of AAC that MPEG-TS does not carry: `transcode` encodes it again')
+  }
+  const profile = ((core - 1) << 6) | (rate << 2) | (channels >> 2)
+  const write = ({ data }: Frame): Buffer | null => {
+    const length = ADTS_HEAD_BYTES + data.length
+    if (length > ADTS_MAX_BYTES) return null
+    const rest = [((channels & 3) << 6) | (length >> 11), (length >> 3) & 255, ((length & 7) << 5) | 31, 0xfc]
+    return Buffer.concat([Buffer.from([0xff, 0xf1, profile, ...rest]), data])
+  }
+  return ok({ type: 0x0f, descriptors: NONE, id: 0xc0, write })
+}
+
+/** The registration, and the extension descriptor of DVB with the channels (Opus in MPEG-TS, section 3). */
+const opusDescriptors = (channels: number): Buffer =>
+  Buffer.from([5, 4, ...Buffer.from('Opus', 'latin1'), 0x7f, 2, 0x80, Math.min(2, Math.max(1, channels))])
+
+/** Section 4: a control header with the size, in bytes of 255 and a last one. */
+function opusUnit({ data }: Frame): Buffer | null {
+  if (data.length === 0 || data.length > OPUS_MAX_BYTES) return null
+  const size = [...Array<number>(Math.floor(data.length / 255)).fill(255), data.length % 255]
+  return Buffer.concat([Buffer.from([0x7f, 0xe0, ...size]), data])
+}
+
+/** More than any packet has: 120 ms at 510 kbit/s. */
+const OPUS_MAX_BYTES = 7650

@@ -1,0 +1,240 @@
+import type { Socket } from 'node:dgram'
+import type { Clock } from '../../base/clock.ts'
+import { LateLooks } from '../../base/lateLooks.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import { repeat, type Repetition } from '../../base/repeat.ts'
+import type { SenderEnd } from '../publishing.ts'
+import { type CallAgreement, type CallFields, readAnswer, writeConclusion, writeInduction } from './callerHandshake.ts'
+import { DATAGRAM_MAX_BYTES, REJECT } from './handshake.ts'
+import { type KeyBytes, SendingKeys } from './keys.ts'
+import {
+  CONTROL,
+  type ControlFields,
+  type ControlPacket,
+  type DataPacket,
+  readPacket,
+  writeControl,
+} from './packets.ts'
+import { endOfRefusal } from './refusals.ts'
+
+/** From the first datagram to the agreement. */
+const OPENING_MS = 5000
+/** As often as libsrt repeats its handshake. */
+const REPEAT_MS = 250
+const KEEP_ALIVE_MS = 1000
+/** A peer says something at least once a second. */
+const SILENCE_MS = 5000
+/** What waits in the socket is too much for its interface. */
+const QUEUE_MAX_BYTES = 4 << 20
+
+/** What a half has of its connection. */
+export interface SrtLink extends CallAgreement {
+  /** The number of our first packet. */
+  readonly sequence: number
+  /** Ours; null: nothing is encrypted. */
+  readonly keys: SendingKeys | null
+  /** Microseconds since the connection began. */
+  readonly timeUs: () => number
+  readonly control: (fields: Omit<ControlFields, 'socketId' | 'timeUs'>) => void
+  readonly data: (datagram: Buffer) => void
+}
+
+/** What a connection is for: it sends media, or receives it. */
+export interface SrtHalf {
+  take(packet: DataPacket | ControlPacket, nowMs: number): void
+  tick(nowMs: number): void
+}
+
+export interface SrtCallOptions {
+  /** Connected. The call closes it. */
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Empty: none. */
+  readonly streamId: string
+  /** Null: without encryption. */
+  readonly passphrase: string | null
+  readonly keyBytes: KeyBytes
+  readonly latencyMs: number
+  /** How often the half ticks. */
+  readonly tickMs: number
+  /** The listener agrees. Called once at most. */
+  readonly begin: (link: SrtLink) => SrtHalf
+  /** Called once, and not after `end`. */
+  readonly ended: (how: SenderEnd) => void
+}
+
+type State = 'inducting' | 'concluding' | 'connected' | 'over'
+
+/**
+ * Calls a listener of SRT: our half of a handshake of version 5, and what a connection needs whichever way media goes.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `inducting` | the listener is asked for a cookie | `concluding` |
+ * | `concluding` | it has the stream id, the latency and the keys, and decides | `connected` |
+ * | `connected` | the half sends or receives | |
+ * | `over` | the socket is closed | |
+ *
+ * A refusal, a goodbye, an unreachable port and silence lead to `over` from each. Until the next state is reached, the
+ * handshake is repeated.
+ */
+export class SrtCall {
+  readonly #options: SrtCallOptions
+  readonly #beganAtMs: number
+  readonly #socketId: number
+  readonly #sequence: number
+  readonly #ticking: Repetition
+  #state: State = 'inducting'
+  #cookie = 0
+  #keys: SendingKeys | null = null
+  #half: SrtHalf | null = null
+  #peerId = 0
+  #heardAtMs: number
+  #sentAtMs = Number.NEGATIVE_INFINITY
+  #bytesIn = 0
+  #bytesOut = 0
+
+  constructor(options: SrtCallOptions) {
+    const { socket, clock, random, log, tickMs } = options
+    this.#options = options
+    this.#beganAtMs = clock.monotonic()
+    this.#heardAtMs = this.#beganAtMs
+    this.#socketId = random.bytes(4).readUInt32BE(0) & 0x3fff_ffff || 1
+    this.#sequence = random.bytes(4).readUInt32BE(0) & 0x7fff_ffff
+    socket.on('message', (datagram: Buffer) => this.#received(datagram))
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#failed(error))
+    const looks = new LateLooks(tickMs, this.#beganAtMs)
+    this.#ticking = repeat({ clock, log, name: 'look after an SRT call', everyMs: tickMs }, async () => {
+      const nowMs = clock.monotonic()
+      this.#tick(nowMs, looks.look(nowMs))
+    })
+  }
+
+  /** Of datagrams, without the heads of UDP. */
+  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
+    return { bytesIn: this.#bytesIn, bytesOut: this.#bytesOut }
+  }
+
+  /** Says goodbye and closes the socket. Nothing is called any more. Idempotent. */
+  end(): void {
+    if (this.#state !== 'over') this.#close()
+  }
+
+  #tick(nowMs: number, missedMs: number): void {
+    this.#heardAtMs += missedMs
+    if (this.#state === 'over') return
+    if (this.#state !== 'connected') return this.#open(nowMs)
+    this.#half?.tick(nowMs)
+    if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#control({ type: CONTROL.keepAlive })
+    if (nowMs - this.#heardAtMs > SILENCE_MS) this.#lose('The other side no longer answers')
+  }
+
+  /** What was heard before the agreement does not count: an answer may come again and again. */
+  #open(nowMs: number): void {
+    if (nowMs - this.#heardAtMs > OPENING_MS) return this.#lose('The other side did not answer in time')
+    if (nowMs - this.#sentAtMs < REPEAT_MS) return
+    const ids = { sequence: this.#sequence, socketId: this.#socketId }
+    if (this.#state === 'inducting') this.#handshake(writeInduction(ids))
+    else this.#handshake(writeConclusion({ ...ids, ...this.#fields() }))
+  }
+
+  #fields(): Omit<CallFields, 'sequence' | 'socketId'> {
+    const { streamId, latencyMs } = this.#options
+    return { cookie: this.#cookie, streamId, latencyMs, keys: this.#keys }
+  }
+
+  #received(datagram: Buffer): void {
+    this.#bytesIn += datagram.length
+    const packet = datagram.length > DATAGRAM_MAX_BYTES ? null : readPacket(datagram)
+    if (packet === null || packet.socketId !== this.#socketId || this.#state === 'over') return
+    if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#answered(packet.body)
+    if (this.#state !== 'connected') return
+    this.#heardAtMs = this.#options.clock.monotonic()
+    if (packet.kind === 'control' && packet.type === CONTROL.shutdown)
+      this.#lose('The other side closed the connection')
+    else this.#half?.take(packet, this.#heardAtMs)
+  }
+
+  #answered(body: Buffer): void {
+    const answer = this.#state === 'connected' ? null : readAnswer(body)
+    if (answer === null) return
+    if (answer.kind === 'refused') return this.#over(endOfRefusal(answer.code))
+    if (answer.kind === 'agreed') return this.#agreed(answer)
+    if (this.#state === 'inducting') void this.#conclude(answer.cookie)
+  }
+
+  async #conclude(cookie: number): Promise<void> {
+    const { passphrase, keyBytes, random, clock } = this.#options
+    this.#cookie = cookie
+    this.#keys ??= passphrase === null ? null : await SendingKeys.make(passphrase, keyBytes, random)
+    if (this.#state !== 'inducting') return
+    this.#state = 'concluding'
+    this.#sentAtMs = Number.NEGATIVE_INFINITY
+    this.#open(clock.monotonic())
+  }
+
+  #agreed(agreement: CallAgreement): void {
+    if (this.#state !== 'concluding') return
+    // Media never leaves without the encryption that was asked for.
+    if (this.#keys !== null && !agreement.hasKeys) return this.#over(endOfRefusal(REJECT.badSecret))
+    this.#state = 'connected'
+    this.#peerId = agreement.socketId
+    this.#heardAtMs = this.#options.clock.monotonic()
+    this.#half = this.#options.begin({
+      ...agreement,
+      sequence: this.#sequence,
+      keys: this.#keys,
+      timeUs: () => this.#timeUs(),
+      control: (fields) => this.#control(fields),
+      data: (datagram) => this.#send(datagram),
+    })
+  }
+
+  #handshake(body: Buffer): void {
+    this.#send(writeControl({ type: CONTROL.handshake, socketId: 0, timeUs: this.#timeUs(), body }))
+  }
+
+  #control(fields: Omit<ControlFields, 'socketId' | 'timeUs'>): void {
+    this.#send(writeControl({ ...fields, socketId: this.#peerId, timeUs: this.#timeUs() }))
+  }
+
+  #timeUs(): number {
+    return (this.#options.clock.monotonic() - this.#beganAtMs) * 1000
+  }
+
+  #send(datagram: Buffer): void {
+    const { socket, clock } = this.#options
+    if (this.#state === 'over' || socket.getSendQueueSize() > QUEUE_MAX_BYTES) return
+    this.#sentAtMs = clock.monotonic()
+    this.#bytesOut += datagram.length
+    socket.send(datagram)
+  }
+
+  #failed({ code, message }: NodeJS.ErrnoException): void {
+    if (code === 'ECONNREFUSED') this.#lose('The host refuses connections on this port')
+    else this.#options.log.info({ problem: message }, 'the socket of an SRT call reports an error')
+  }
+
+  #lose(message: string): void {
+    this.#over({ kind: 'lost', message })
+  }
+
+  #over(how: SenderEnd): void {
+    if (this.#state === 'over') return
+    this.#close()
+    this.#options.ended(how)
+  }
+
+  #close(): void {
+    const { socket } = this.#options
+    const goodbye = { type: CONTROL.shutdown, socketId: this.#peerId, timeUs: this.#timeUs(), body: Buffer.alloc(4) }
+    const wasConnected = this.#state === 'connected'
+    this.#state = 'over'
+    void this.#ticking.stop()
+    if (wasConnected) socket.send(writeControl(goodbye), () => socket.close())
+    else socket.close()
+  }
+}

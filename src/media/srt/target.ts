@@ -1,0 +1,138 @@
+import type { Socket } from 'node:dgram'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { TsWriter } from '../mpegts/writer.ts'
+import { PACKET_BYTES } from '../mpegts/packets.ts'
+import type { SenderEnd } from '../publishing.ts'
+import { SrtCall, type SrtHalf, type SrtLink } from './caller.ts'
+import type { KeyBytes } from './keys.ts'
+import { SrtSender } from './sender.ts'
+
+/** Of the media in a packet, as live senders do: it fits into a datagram of each network. */
+const BODY_BYTES = 7 * PACKET_BYTES
+/** Deadlines of a sender need no more. */
+const TICK_MS = 250
+
+export interface SrtTargetOptions {
+  /** Connected. */
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly streamId: string
+  readonly passphrase: string | null
+  readonly keyBytes: KeyBytes
+  readonly latencyMs: number
+  /** For tests: how many packets a key is for. */
+  readonly packetsOfKey?: number
+  /** Subscribe it to the feed now. Called once at most. */
+  readonly ready: () => void
+  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
+  readonly accepted: () => void
+  /** Called once, and not after `end`. */
+  readonly ended: (how: SenderEnd) => void
+}
+
+/**
+ * Publishes one feed to an SRT listener, as MPEG-TS. It takes frames without ever waiting: while a target acknowledges
+ * nothing, it drops them, and goes on with the next keyframe. Frames before the agreement are ignored.
+ */
+export class SrtTarget implements FrameSink {
+  readonly #options: SrtTargetOptions
+  readonly #call: SrtCall
+  readonly #writer = new TsWriter()
+  #sender: SrtSender | null = null
+  #tracks: readonly TrackInfo[] = []
+  #isSkipping = true
+  #dropped = 0
+  #isOver = false
+
+  constructor(options: SrtTargetOptions) {
+    this.#options = options
+    this.#call = new SrtCall({
+      ...options,
+      tickMs: TICK_MS,
+      begin: (link) => this.#begin(link),
+      ended: (how) => this.#over(how),
+    })
+  }
+
+  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
+    return this.#call.bytes
+  }
+
+  /** What the target has not acknowledged. */
+  get waitingBytes(): number {
+    return this.#sender?.waitingBytes ?? 0
+  }
+
+  /** Frames that the target was too slow for. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Packets that were sent again. */
+  get resent(): number {
+    return this.#sender?.resent ?? 0
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    if (this.#isOver || this.#sender === null) return
+    const set = this.#writer.setTracks(tracks)
+    if (!set.ok) {
+      this.#call.end()
+      return this.#over({ kind: 'unsuitable', message: set.error })
+    }
+    const isFirst = this.#tracks.length === 0
+    this.#tracks = tracks
+    if (isFirst && tracks.length > 0) this.#options.accepted()
+  }
+
+  frame(frame: Frame): void {
+    const sender = this.#sender
+    if (sender === null || this.#isOver) return
+    const nowMs = this.#options.clock.monotonic()
+    if (sender.isFull(nowMs)) this.#isSkipping = true
+    if (this.#isSkipping && (sender.isFull(nowMs) || !this.#begins(frame))) {
+      this.#dropped += 1
+      return
+    }
+    this.#isSkipping = false
+    const packets = this.#writer.frame(frame)
+    if (packets === null) return
+    for (let at = 0; at < packets.length; at += BODY_BYTES) sender.send(packets.subarray(at, at + BODY_BYTES), nowMs)
+  }
+
+  /** Says goodbye. Nothing is called any more. Idempotent. */
+  end(): void {
+    this.#isOver = true
+    this.#call.end()
+  }
+
+  #begin(link: SrtLink): SrtHalf {
+    const { packetsOfKey } = this.#options
+    const more = packetsOfKey === undefined ? {} : { packetsOfKey }
+    const sender = new SrtSender({ ...link, latencyMs: link.sendLatencyMs, ...more })
+    this.#sender = sender
+    // The feed may send tracks at once that end the call, which has to know its half before.
+    queueMicrotask(() => {
+      if (!this.#isOver) this.#options.ready()
+    })
+    return {
+      take: (packet, nowMs) => (packet.kind === 'control' ? sender.take(packet, nowMs) : undefined),
+      tick: (nowMs) => sender.tick(nowMs),
+    }
+  }
+
+  #begins({ kind, key }: Frame): boolean {
+    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
+  }
+
+  #over(how: SenderEnd): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.ended(how)
+  }
+}
