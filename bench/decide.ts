@@ -44,6 +44,7 @@ const parent: TokenSnapshot = {
   priority: null,
   record: false,
   enableThumbnails: false,
+  enableUTCInsertion: false,
   hlsRenditions: [],
   hlsCodecs: 'h264',
   endSessionsOnUpdate: true,

@@ -32,7 +32,7 @@ export function ingestParts(app: App, { ffmpeg, engine, sources, pushed, measure
   })
   return {
     ctx,
-    makeHub: (utcTime) => (utcTime === null ? new Hub() : new TimedHub(utcTime, ctx.clock)),
+    makeHub: (utcTime) => (utcTime === 'none' ? new Hub() : new TimedHub(utcTime, ctx.clock)),
     makeMeter: () => new SourceMeter(),
     streamKeys: admitStreamKeys({
       ctx,

@@ -211,6 +211,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     priority: null,
     record: false,
     enableThumbnails: false,
+    enableUTCInsertion: false,
     hlsRenditions: [],
     hlsCodecs: 'h264',
     endSessionsOnUpdate: true,

@@ -58,6 +58,7 @@ const SAMPLES = {
     record: true,
     enableThumbnails: true,
     multisource: false,
+    enableUTCInsertion: true,
     displaySrtPassphrase: true,
     lowLatencyRtmp: true,
     priority: 5,

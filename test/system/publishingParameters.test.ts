@@ -44,10 +44,10 @@ class Collected implements FrameSink {
 const kindsOf = ({ frames }: Collected) => [...new Set(frames.map(({ kind }) => kind))]
 
 /** A publisher of H.264 and AAC over RTMP, and what viewers get of it. */
-async function broadcast(parameters: string): Promise<{ got: Collected; client: RtmpClient }> {
+async function broadcast(parameters: string, of = token): Promise<{ got: Collected; client: RtmpClient }> {
   const client = await RtmpClient.open(sluice.rtmpPort ?? 0)
   clients.push(client)
-  await client.publish('v2/pub', `show?token=${token}&${parameters}`)
+  await client.publish('v2/pub', `show?token=${of}&${parameters}`)
   client.send(avcConfig(), aacConfig())
   const got = new Collected()
   let at = 0
@@ -95,6 +95,16 @@ describe('a publisher over RTMP', () => {
     const times = frames.flatMap((frame) => timeOf(frame) ?? [])
     expect(times.every((time) => time >= Math.floor(beganMs) && time <= sluice.app.ctx.clock.now())).toBe(true)
     expect(times.length).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['', true],
+    ['enableUTCInsertion=false', false],
+  ])('whose token asks for times writes them, unless its address says otherwise: %j', async (parameters, isTimed) => {
+    const timed = await makeToken(sluice, 'publish', { enableUTCInsertion: true })
+    const { got } = await broadcast(parameters, timed.token)
+    const frames = got.frames.filter(({ kind }) => kind === 'video')
+    expect(new Set(frames.map(timeOf).map((time) => time !== null))).toEqual(new Set([isTimed]))
   })
 
   test.each([

@@ -60,7 +60,9 @@ export interface AdmissionRefusal<S extends number> {
   readonly retryAfterSeconds?: number
 }
 
-export type PublisherAdmission = { readonly ok: true; readonly session: Session } | AdmissionRefusal<401 | 429 | 503>
+export type PublisherAdmission =
+  | { readonly ok: true; readonly session: Session; readonly token: TokenSnapshot | null }
+  | AdmissionRefusal<401 | 429 | 503>
 
 type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | PublishedRemotely
 
@@ -101,7 +103,9 @@ export async function admitPublisher(
   const admitted = await admit<never>(ctx, attempt, (evaluation, reservation) =>
     enter(ctx, evaluation, sessionRequest, reservation),
   )
-  return 'entry' in admitted ? { ok: true, session: admitted.entry.session } : admitted
+  return 'entry' in admitted
+    ? { ok: true, session: admitted.entry.session, token: tokenOf(admitted.entry.request.credential) }
+    : admitted
 }
 
 /** Says once in a broadcast which parameters of its address have no effect. */

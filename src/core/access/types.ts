@@ -47,6 +47,8 @@ export interface TokenSnapshot {
   /** Publish tokens: record the stream; take thumbnails of it. */
   readonly record: boolean
   readonly enableThumbnails: boolean
+  /** Publish tokens: write the time of its arrival into each picture, where the protocol can. */
+  readonly enableUTCInsertion: boolean
   /** Publish tokens: what HLS has beside what the publisher sends. */
   readonly hlsRenditions: readonly FeedRendition[]
   /** Publish tokens: which codecs HLS has of what the publisher sends. */

@@ -1,6 +1,9 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { PROTOCOL_FACTS, type Protocol } from '../access/protocols.ts'
 
+/** The pictures of H.264 that get the time of their arrival. */
+export type UtcTime = 'all' | 'keyframes' | 'none'
+
 /** What a publisher adds to its address, whatever its protocol. */
 export interface PublishingParameters {
   /** Whether this broadcast is recorded; null: as its token says. */
@@ -9,8 +12,8 @@ export interface PublishingParameters {
   readonly noRestream: boolean
   /** The medium that is not taken of it; null: both are. */
   readonly without: 'audio' | 'video' | null
-  /** The pictures of H.264 that get the time of their arrival; null: none. */
-  readonly utcTime: 'all' | 'keyframes' | null
+  /** The pictures of H.264 that get the time of their arrival; null: as its token says. */
+  readonly utcTime: UtcTime | null
   /** The rank among the publishers of a source, in place of the token's; null: not given. */
   readonly priority: number | null
   /** The names of those that have no effect, for the log; some of them, without what is no name. */
@@ -93,7 +96,8 @@ export function readPublishing(
     typeof effect === 'string' || !given.has(name) ? [] : [effect],
   )
   const set = effects.reduce<PublishingParameters>((before, more) => ({ ...before, ...more }), NO_PARAMETERS)
-  return ok({ ...set, priority: priority.value, unknown })
+  const utcTime = set.utcTime ?? (all.some(([name]) => name === 'enableUTCInsertion') ? 'none' : null)
+  return ok({ ...set, utcTime, priority: priority.value, unknown })
 }
 
 const PRIORITY = 'priority'

@@ -83,6 +83,18 @@ export const PUBLISH_FLAGS = {
       off: 'One source may publish under a stream name; a new one replaces it (publish tokens).',
     },
   },
+  enableUTCInsertion: {
+    column: 'enable_utc_insertion',
+    byDefault: false,
+    about:
+      'Write the time of its arrival into each picture of H.264 that comes over RTMP and SRT. Default false. The address of a ' +
+      'publisher wins.',
+    option: {
+      name: 'utc-times',
+      on: 'Write the time of its arrival into each picture of H.264 over RTMP and SRT (publish tokens).',
+      off: 'Write no times into pictures (publish tokens).',
+    },
+  },
   displaySrtPassphrase: {
     column: 'display_srt_passphrase',
     byDefault: false,

@@ -25,7 +25,7 @@ function toPublishRecord(
   keys: readonly string[],
 ): PublishTokenRecord {
   return {
-    ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: false as const }),
+    ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: token.enableUTCInsertion }),
     ...pickFlags(PUBLISH_FLAGS, token),
     ...(srtPassphrase === undefined ? {} : { srtPassphrase }),
     ...NOT_BUILT,
@@ -55,7 +55,6 @@ const NO_CASCADE: PublishTokenRecord['geoCascade'] = { isEnabled: false, cluster
 const NOT_BUILT = {
   clip: false,
   lowLatencyRtmp: true,
-  enableUTCInsertion: false,
   integrationId: 'None',
   drm: false,
   geoCascade: NO_CASCADE,

@@ -158,7 +158,6 @@ const publishNotBuilt = () => ({
   encoderProfileId: notBuilt('there are no encoder profiles', ['']),
   originCluster: originCluster(),
   integrationId: notBuilt('there are no integrations', ['None']),
-  enableUTCInsertion: notBuilt('add it to the address of the publisher'),
 })
 
 export const CreatePublishToken = Type.Object(
@@ -302,7 +301,7 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
 
 export const PublishTokenRecord = Type.Object(
   {
-    ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: always(false) }),
+    ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: Type.Boolean() }),
     ...mapFlags(PUBLISH_FLAGS, () => Type.Boolean()),
     srtPassphrase: Type.Optional(
       Type.String({
@@ -313,7 +312,6 @@ export const PublishTokenRecord = Type.Object(
     ),
     clip: always(false),
     lowLatencyRtmp: always(true),
-    enableUTCInsertion: always(false),
     integrationId: always('None'),
     drm: always(false),
     geoCascade: GeoCascadeOff(),

@@ -21,14 +21,14 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
 
 /**
  * Parses the body of an update, from either version of the path. Both spellings of a field are accepted, also
- * together when they agree. Null changes nothing, except that it clears `priority`.
+ * together when they agree. Null changes nothing, except that it clears `priority` and `enableUTCInsertion`.
  */
 export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
   const problems = new Problems()
   const reader = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
   return problems.settle({
-    set: readSet(reader, clearsPriority(kind, body)),
+    set: readSet(reader, clearedBy(kind, body)),
     restream: agreed(reader, 'restream', (spelling) => canonicalRestream(reader, spelling)),
     addStreams: canonicalStreams(reader, 'addTokenStreams'),
     removeStreams: namesToRemove(reader),
@@ -39,23 +39,27 @@ export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPat
 /** True for `{}` and for a body that holds nothing but nulls. An unknown property is content, which is then refused. */
 function saysNothing(kind: TokenKind, body: Record<string, unknown>): boolean {
   const known = SCHEMAS[kind].properties
-  return (
-    Object.keys(body).every((name) => Object.hasOwn(known, name) && body[name] === null) && !clearsPriority(kind, body)
-  )
+  const hasNullsAlone = Object.keys(body).every((name) => Object.hasOwn(known, name) && body[name] === null)
+  return hasNullsAlone && Object.keys(clearedBy(kind, body)).length === 0
 }
 
-function clearsPriority(kind: TokenKind, body: unknown): boolean {
-  return kind === 'publish' && isObject(body) && Object.hasOwn(body, 'priority') && body['priority'] === null
-}
+/** What null sets. */
+const CLEARED = { priority: null, enableUTCInsertion: false } as const
 
-function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes {
+/** The fields that the body sets by null. */
+const clearedBy = (kind: TokenKind, body: unknown): Changes =>
+  kind === 'publish' && isObject(body)
+    ? Object.fromEntries(Object.entries(CLEARED).filter(([name]) => Object.hasOwn(body, name) && body[name] === null))
+    : {}
+
+function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
   const [label, priority] = [body.value('label'), body.value('priority')]
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
   const hlsCodecs = body.value('hlsCodecs')
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
-    ...(clearPriority ? { priority: null } : {}),
+    ...cleared,
     ...(priority === undefined ? {} : { priority }),
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),

@@ -6,7 +6,7 @@ import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { MediaPace } from '../../core/sessions/mediaPace.ts'
-import type { PublishingParameters } from '../../core/sessions/publishing.ts'
+import type { PublishingParameters, UtcTime } from '../../core/sessions/publishing.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { SourceMeter } from '../../media/measure/sourceMeter.ts'
@@ -16,7 +16,7 @@ import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 export interface IngestParts {
   readonly ctx: Context
   /** Makes the hub that distributes the media of a publication, and writes times into its pictures. */
-  readonly makeHub: (utcTime: PublishingParameters['utcTime']) => FrameSink & FrameSource
+  readonly makeHub: (utcTime: UtcTime) => FrameSink & FrameSource
   /** Makes what measures the media of a publication. */
   readonly makeMeter: () => SourceMeter
   /** Passes a feed on the air to the media engine for its viewers. It ends with its media, or when the result is called. */
@@ -92,7 +92,6 @@ async function broadcast(
 ): Promise<PublishAnswer> {
   const { ctx } = parts
   const address = parseAddress(connection.peer) ?? UNKNOWN
-  const hub = parts.makeHub(parameters.utcTime)
   const pace = new MediaPace()
   const admitted = await admitPublisher(
     ctx,
@@ -107,6 +106,7 @@ async function broadcast(
   )
   if (!admitted.ok) return { ok: false, status: admitted.message, reason: reasonOf(admitted) }
   const { session } = admitted
+  const hub = parts.makeHub(parameters.utcTime ?? (admitted.token?.enableUTCInsertion === true ? 'all' : 'none'))
   noteUnknownParameters(ctx, session, parameters)
   const meter = parts.makeMeter()
   const sink = new Broadcast(parts, { session, connection, hub, pace, meter, without: parameters.without })

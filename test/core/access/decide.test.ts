@@ -30,6 +30,7 @@ const token: TokenSnapshot = {
   priority: null,
   record: false,
   enableThumbnails: false,
+  enableUTCInsertion: false,
   hlsRenditions: [],
   hlsCodecs: 'h264',
   endSessionsOnUpdate: true,

@@ -134,6 +134,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     priority: null,
     record: false,
     enableThumbnails: false,
+    enableUTCInsertion: false,
     hlsRenditions: [],
     hlsCodecs: 'h264',
     endSessionsOnUpdate: true,

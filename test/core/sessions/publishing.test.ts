@@ -34,7 +34,8 @@ describe('a parameter of a publisher', () => {
     ['priority=0&priority=4&priority', { priority: 0 }],
     ['priority=-2147483648', { priority: -2_147_483_648 }],
     ['priority', {}],
-    ['extraLatency=0&intraOnlyForwarding=false&enableUTCInsertion=0', {}],
+    ['extraLatency=0&intraOnlyForwarding=false', {}],
+    ['enableUTCInsertion=0', { utcTime: 'none' }],
     ['fps=3&AudioOnly&fps=4', { unknown: ['fps', 'AudioOnly'] }],
   ])('%s', (query, set) => {
     expect(parameters(query)).toEqual({ ...NO_PARAMETERS, ...set })

@@ -26,6 +26,7 @@ describe('defaults', () => {
         record: false,
         enableThumbnails: false,
         multisource: true,
+        enableUTCInsertion: false,
         displaySrtPassphrase: false,
         priority: null,
         hlsRenditions: [],
@@ -56,6 +57,7 @@ describe('defaults', () => {
       record: null,
       enableThumbnails: null,
       multisource: null,
+      enableUTCInsertion: null,
       displaySrtPassphrase: null,
       priority: null,
       hlsRenditions: null,
@@ -83,6 +85,7 @@ describe('accepted values', () => {
     ['priority', -2_147_483_648, 'priority', -2_147_483_648],
     ['record', true, 'record', true],
     ['multisource', false, 'multisource', false],
+    ['enableUTCInsertion', true, 'enableUTCInsertion', true],
     ['displaySrtPassphrase', true, 'displaySrtPassphrase', true],
     ['endSessionsOnUpdate', false, 'endSessionsOnUpdate', false],
     ['endAtExpiry', true, 'endAtExpiry', true],
@@ -254,7 +257,6 @@ describe('features that are not built', () => {
   test.each<[name: string, nothing: unknown[], something: unknown[]]>([
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
-    ['enableUTCInsertion', [], [true]],
     [
       'geoCascade',
       [{}, { isEnabled: false }, { isEnabled: null, clusters: null }, off],

@@ -63,6 +63,7 @@ describe('an update', () => {
       record: true,
       enableThumbnails: true,
       multisource: false,
+      enableUTCInsertion: true,
       displaySrtPassphrase: true,
       hlsRenditions: [{ height: 480, bitrate: 900_000 }],
       hlsCodecs: 'source',

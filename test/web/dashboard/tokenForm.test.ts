@@ -180,6 +180,7 @@ const FULL: TokenForm = {
   record: true,
   enableThumbnails: true,
   multisource: false,
+  enableUTCInsertion: true,
   displaySrtPassphrase: true,
   priority: '-3',
   hlsRenditions: ['480p:1200', '360p:600'],
@@ -207,6 +208,7 @@ describe('the body', () => {
           record: true,
           enableThumbnails: true,
           multisource: false,
+          enableUTCInsertion: true,
           displaySrtPassphrase: true,
           priority: -3,
           hlsRenditions: [
@@ -332,6 +334,7 @@ test('the command has a switch for each that differs from its default', () => {
     '--record',
     '--thumbnails',
     '--no-multisource',
+    '--utc-times',
     '--srt-passphrase',
     '--no-end-sessions-on-update',
     '--end-at-expiry',

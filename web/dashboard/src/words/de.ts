@@ -830,6 +830,10 @@ export const de: Sentences = {
           label: 'Mehrere Quellen',
           note: 'Sender mit verschiedenen Quell-Ids dürfen unter einem Namen senden.',
         },
+        enableUTCInsertion: {
+          label: 'Zeit in Bildern',
+          note: 'H.264 über RTMP und SRT bekommt die Zeit seiner Ankunft.',
+        },
         displaySrtPassphrase: {
           label: 'SRT-Passphrase zeigen',
           note: 'Diese Seite zeigt, womit Sender über SRT verschlüsseln.',

@@ -815,6 +815,10 @@ export const en = {
           label: 'Several sources',
           note: 'Publishers with different source ids may broadcast under one name.',
         },
+        enableUTCInsertion: {
+          label: 'Times in pictures',
+          note: 'H.264 over RTMP and SRT gets the time of its arrival.',
+        },
         displaySrtPassphrase: {
           label: 'Show the SRT passphrase',
           note: 'This page shows what publishers over SRT encrypt with.',

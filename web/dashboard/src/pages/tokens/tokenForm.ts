@@ -25,6 +25,7 @@ export const FLAGS = {
   record: { kinds: ['publish'], byDefault: false, option: 'record' },
   enableThumbnails: { kinds: ['publish'], byDefault: false, option: 'thumbnails' },
   multisource: { kinds: ['publish'], byDefault: true, option: 'multisource' },
+  enableUTCInsertion: { kinds: ['publish'], byDefault: false, option: 'utc-times' },
   displaySrtPassphrase: { kinds: ['publish'], byDefault: false, option: 'srt-passphrase' },
   endSessionsOnUpdate: { kinds: ['publish', 'subscribe'], byDefault: true, option: 'end-sessions-on-update' },
   endAtExpiry: { kinds: ['publish', 'subscribe'], byDefault: false, option: 'end-at-expiry' },
