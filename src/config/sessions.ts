@@ -47,7 +47,8 @@ export const sessions = {
       default: 3,
       min: 1,
       max: 10,
-      about: 'How often Sluice writes the bytes of sessions, in seconds; a crash loses the bytes since the last write.',
+      about:
+        'How often Sluice writes bytes of sessions, in seconds; a busy node spreads them over up to a minute. A crash loses what is not written.',
     }),
     leaseSeconds: integer({
       default: 15,

@@ -30,7 +30,7 @@ export const sessionJobs = (
   { flushMs, noViewersMs }: SessionJobOptions,
   spares: SpareWatch = new SpareWatch(ctx),
 ): PeriodicJob[] => [
-  { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
+  { name: 'write bytes', everyMs: flushMs, run: () => node.count(flushMs) },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
   { name: 'end sessions of expired tokens', everyMs: EXPIRY_MS, run: async () => endExpired(ctx) },
   { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },

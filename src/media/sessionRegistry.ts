@@ -1,4 +1,5 @@
 import { Batches } from '../base/batches.ts'
+import { Rotation } from '../base/rotation.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
@@ -8,8 +9,10 @@ import type { SourceReading } from '../core/streams/source.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
 import { StreamCounts } from './streamCounts.ts'
+import { UsageCounts } from './usageCounts.ts'
 
 export type { Session } from '../core/sessions/types.ts'
+export type { HourlyCount } from './usageCounts.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */
 export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
@@ -133,13 +136,18 @@ export class SessionRegistry {
   readonly counts = new SessionCounts()
   /** Viewers and bytes of each stream and account. */
   readonly streams = new StreamCounts()
+  /** What bytes count for in the hourly sums. */
+  readonly usage = new UsageCounts()
+  /** Sessions other than publishers, in the order in which their totals are written. */
+  readonly turns = new Rotation<ActiveSession>()
   /** Ends to save in the store, by action: the end of a feed does not wait for those of its viewers. */
   readonly ends = {
     publish: new Batches<ClosingSession>(PUBLISHERS_AT_ONCE),
     view: new Batches<ClosingSession>(VIEWERS_AT_ONCE),
   }
-  /** Totals to save in the store. */
-  readonly writing = new Batches<'totals'>(1)
+  /** Rounds that save totals and usage in the store, by the time between two of them. */
+  readonly writing = new Batches<number>(1)
+  readonly writingUsage = new Batches<number>(1)
   readonly #entries = new Map<string, ActiveSession>()
   readonly #byToken = new Index<number>()
   /** Those with `endsAtMs`. */
@@ -185,6 +193,8 @@ export class SessionRegistry {
     const { id, tokenId } = entry.session
     this.#entries.set(id, entry)
     this.streams.change(entry.session, 1)
+    this.usage.change(entry.session, 1)
+    if (entry.session.action !== 'publish') this.turns.add(entry)
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
     this.setEnd(entry, entry.endsAtMs)
   }
@@ -226,6 +236,8 @@ export class SessionRegistry {
     entry.standing?.hide?.()
     this.#timed.delete(entry)
     this.streams.change(entry.session, -1)
+    this.usage.change(entry.session, -1)
+    this.turns.delete(entry)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
     for (const feed of this.feedsOf(accountId, streamName)) {
       if (feed.sessionId === sessionId) this.removeFeed(feed)

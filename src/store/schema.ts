@@ -260,6 +260,23 @@ const TABLES = {
     /** The part of `bytes_out` that caches sent. */
     cache_bytes: NUMBER,
   },
+  /**
+   * The part of the sums that a serving node has not added to them yet: totals of a key and an hour at that node. `ord` is
+   * unique there. Unknown: 0 or empty.
+   */
+  node_usage: {
+    node_id: TEXT,
+    ord: NUMBER,
+    account_id: TEXT,
+    hour_ms: NUMBER,
+    stream_name: TEXT,
+    protocol: TEXT,
+    token_id: NUMBER,
+    tracking_id: TEXT,
+    country: TEXT,
+    bytes_in: NUMBER,
+    bytes_out: NUMBER,
+  },
   /** By feed and hour: how long targets took media, and the bytes of their connections. */
   restream_hourly: {
     account_id: TEXT,

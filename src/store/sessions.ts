@@ -1,5 +1,4 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
-import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
 
@@ -21,19 +20,6 @@ export interface StoredSession extends Session, Bytes {
   readonly kick: SessionEndReason | null
   /** Sent to it by caches, beside `bytesOut`. */
   readonly bytesFromCaches: number
-}
-
-/** Bytes that a cache sent. They count for the first of these sessions that is stored. */
-export interface CacheBytes {
-  readonly sessionIds: readonly string[]
-  readonly bytesOut: number
-}
-
-/** The lines of a cache's log from one byte position up to another. */
-export interface CacheLogRange {
-  readonly id: string
-  readonly from: number
-  readonly to: number
 }
 
 export interface StoredFeed extends FeedFacts {
@@ -169,65 +155,6 @@ export interface Stream {
   readonly streamName: string
 }
 
-/** A query for sums of usage. The time range is half open; all given filters apply. */
-export interface UsageQuery {
-  readonly accountId: string
-  readonly fromMs: number
-  readonly untilMs: number
-  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country' | 'protocol' | 'tokenId')[]
-  /** The length of a slot. */
-  readonly slot: 'hour' | 'day'
-  readonly streamNames?: readonly string[]
-  readonly trackingIds?: readonly string[]
-  /** Counts bytes to viewers and from publishers alone. */
-  readonly mediaOnly?: boolean
-  readonly limit: number
-}
-
-/** Tracking ids with traffic in a time. */
-export interface TrackedQuery {
-  readonly accountId: string
-  readonly fromMs: number
-  readonly untilMs: number
-  /** Only ids that begin with it. */
-  readonly prefix: string
-  /** Only ids after this one; empty: all. */
-  readonly after: string
-  readonly limit: number
-}
-
-export interface TrackingIdUsage extends Bytes {
-  readonly trackingId: string
-  /** The part of `bytesOut` that caches sent. */
-  readonly bytesFromCaches: number
-}
-
-export interface UsageReads {
-  /** By tracking id, ascending. */
-  tracked(query: TrackedQuery): Promise<TrackingIdUsage[]>
-  /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
-  sum(query: UsageQuery): Promise<UsageRow[]>
-}
-
-export interface CacheLogTx {
-  /** Marks these lines as counted. False: lines after the beginning of the range are counted already. */
-  advance(log: CacheLogRange, atMs: number): Promise<boolean>
-  /** Up to where a log is counted; 0: not at all. */
-  position(id: string): Promise<number>
-  /**
-   * Adds bytes to sessions, open or ended, and to the hour of `atMs`. Returns the session of each; null: none is stored.
-   * Call it last in a transaction, as `sessions.count`.
-   */
-  count(sent: readonly CacheBytes[], atMs: number): Promise<(string | null)[]>
-  /** Forgets at most `limit` logs without new lines since then; returns how many. */
-  prune(beforeMs: number, limit: number): Promise<number>
-}
-
-export interface UsageTx {
-  /** Deletes at most `limit` rows of earlier hours; returns how many. */
-  prune(beforeMs: number, limit: number): Promise<number>
-}
-
 export interface SessionReads {
   get(id: string): Promise<StoredSession | undefined>
   /** Active sessions, newest first. */
@@ -317,7 +244,7 @@ export interface SessionTx {
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
   /** The publisher has media and is not on the air, until its next `attach`. */
   makeSpare(id: string): Promise<void>
-  /** Ends those of the sessions that are active, and counts their last totals as `count` does. */
+  /** Ends those of the sessions that are active, with their last totals. */
   end(ends: readonly SessionEnd[]): Promise<void>
   /** Ends at most `limit` sessions of a node, publishers first; returns how many. No session ends before it began. */
   endOfNode(node: string, end: { atMs: number; reason: SessionEndReason; limit: number }): Promise<number>
@@ -325,11 +252,8 @@ export interface SessionTx {
   kick(which: { accountId: string; id: string }, reason: SessionEndReason): Promise<StoredSession | undefined>
   /** Asks the nodes to end at most `limit` sessions of a scope; returns for how many this is the first request. */
   kickAll(scope: SessionScope, reason: SessionEndReason, limit: number): Promise<number>
-  /**
-   * Writes totals, and adds their increase to the hour of `atMs`. Idempotent, because totals only rise. Returns the ids of
-   * sessions that had ended. All nodes share the rows of the hours, so call it last: the locks are then short.
-   */
-  count(totals: readonly (Bytes & { id: string })[], atMs: number): Promise<string[]>
+  /** Writes totals. Idempotent, because totals only rise. Returns the ids of sessions that had ended. */
+  count(totals: readonly (Bytes & { id: string })[]): Promise<string[]>
   /** Deletes at most `limit` sessions and feeds that ended earlier; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -5,7 +5,6 @@ import type { AttentionReads } from './attention.ts'
 import type { AudienceReads, AudienceTx } from './audience.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
-  CacheLogTx,
   FeedReads,
   FeedTx,
   NodeReads,
@@ -14,12 +13,11 @@ import type {
   SessionTx,
   StreamNodeReads,
   StreamNodeTx,
-  UsageReads,
-  UsageTx,
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
 import type { MinuteReads, MinuteTx } from './minutes.ts'
+import type { CacheLogTx, UsageReads, UsageTx } from './usage.ts'
 import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
@@ -58,6 +56,7 @@ export type {
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './minutes.ts'
 export type * from './sessions.ts'
+export type * from './usage.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   ClaimTimes,

@@ -1,6 +1,6 @@
 import type { Bytes } from '../core/sessions/types.ts'
 import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
-import type { UsageQuery } from './sessions.ts'
+import type { UsageQuery } from './usage.ts'
 
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cliActor } from '../../src/commands/context.ts'
 import { forgetViewer } from '../../src/commands/viewers/forget.ts'
-import { accessRow, ending, insert, newAccount, newSession } from '../conformance/store.samples.ts'
+import { accessRow, addUsage, ending, insert, newAccount, newSession } from '../conformance/store.samples.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 
@@ -36,6 +36,7 @@ describe.each(testedStores())('on %s, forgetting a viewer', (engine) => {
     await store().transaction((tx) => tx.sessions.insert(session, 'n'))
     const end = { ...ending(session.id, HOUR_MS + 1, 'left'), bytesIn: 0, bytesOut: 100 }
     await store().transaction((tx) => tx.sessions.end([end]))
+    await addUsage(store(), { ...session, hourMs: HOUR_MS, bytesOut: 100 })
     return session.id
   }
 

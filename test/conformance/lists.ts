@@ -6,7 +6,7 @@ import { RUN_LISTS, newLoggedWebhook } from './listsRuns.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.channels.ts'
 import { newRecording } from './store.recordings.ts'
-import { accessRow, ending, newWebhook } from './store.samples.ts'
+import { accessRow, addUsage, ending, newWebhook } from './store.samples.ts'
 
 /** The parents of a list's items; new for each test. */
 export interface Ground {
@@ -134,14 +134,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     idField: 'trackingId',
     add: async ({ store, accountId }, atMs) => {
       const trackingId = `${atMs % 4 === 0 ? 'b' : 'c'}${randomBytes(4).toString('hex')}`
-      const session = {
-        ...newSession(accountId, Date.UTC(2026, 0, atMs)),
-        id: randomBytes(11).toString('hex'),
-        trackingId,
-      }
-      await store.transaction((tx) => tx.sessions.insert(session, 'another node'))
-      const bytes = { id: session.id, bytesIn: 0, bytesOut: 1 }
-      await store.transaction((tx) => tx.sessions.count([bytes], Date.UTC(2026, 0, atMs)))
+      await addUsage(store, { accountId, trackingId, hourMs: Date.UTC(2026, 0, atMs), bytesOut: 1 })
       return atMs % 4 === 0 || atMs > 5 ? null : { id: trackingId, key: [trackingId] }
     },
   },

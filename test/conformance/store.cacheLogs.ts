@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/core/sessions/types.ts'
-import { ending, newAccount } from './store.samples.ts'
+import { addUsage, ending, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
@@ -72,7 +72,7 @@ export function cacheLogsSuite(stores: Stores): void {
     test('bytes count for the first stored session and its hour, beside what its node counts', async () => {
       const [open, ended] = [await admitted('both'), await admitted('both')]
       const total = { id: open.id, bytesIn: 1, bytesOut: 1000 }
-      await write((tx) => tx.sessions.count([total], AT_MS))
+      await write((tx) => tx.sessions.count([total]))
       await write((tx) => tx.sessions.end([{ ...ending(ended.id, 2000, 'left'), bytesOut: 0, bytesIn: 0 }]))
       const counted = await write((tx) =>
         tx.cacheLogs.count(
@@ -87,7 +87,9 @@ export function cacheLogsSuite(stores: Stores): void {
       )
       expect(counted).toEqual([open.id, open.id, ended.id, null])
       // Its node writes totals, which do not contain what caches sent.
-      await write((tx) => tx.sessions.count([{ ...total, bytesOut: 1500 }], AT_MS))
+      await write((tx) => tx.sessions.count([{ ...total, bytesOut: 1500 }]))
+      const hour = { accountId, streamName: 'cached', protocol: 'hls', tokenId: 7, country: 'NZ' } as const
+      await addUsage(stores.store, { ...hour, trackingId: 'both', hourMs: AT_MS, bytesIn: 1, bytesOut: 1500 })
       const [row, ...more] = await usage('both')
       expect(row).toMatchObject({ country: 'NZ', slotMs: AT_MS, bytesOut: 1734, bytesFromCaches: 234 })
       expect(more).toEqual([])

@@ -11,7 +11,8 @@ import { readsOf } from '../../src/store/reads.ts'
 import type { Reads, Tx } from '../../src/store/store.ts'
 import { changesSinceSeq, changesSinceXid } from '../../src/store/tables/changes.ts'
 import { txOf } from '../../src/store/tx.ts'
-import { audienceCases, audienceRows } from './store.plansAudience.ts'
+import { audienceCases } from './store.plansAudience.ts'
+import { accountId, NOW, TABLES } from './store.plans.rows.ts'
 import { quiet } from './store.samples.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 
@@ -19,148 +20,6 @@ import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 const ROWS = 20_000
 /** The most rows of a table that one statement may read; each asks for at most a hundred. */
 const READ_MAX = 1000
-const [accountId, NOW] = ['abc123', 1_760_000_000_000]
-const [FEW, MANY] = ['i % 100 = 0', 'i % 100 > 0']
-
-const of = { account_id: `'${accountId}'`, stream_name: `'show-' || (i % 500)` }
-const hourly = { ...of, hour_ms: `${NOW} - ${NOW} % 3600000 + (i / 500) * 3600000` }
-const ended = `case when ${FEW} then null else ${NOW} + i end`
-
-/** SQL of the columns of row `i`, which both dialects have. */
-const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  tokens: {
-    account_id: `'${accountId}'`,
-    kind: `case when i % 2 = 0 then 'publish' else 'subscribe' end`,
-    label: `'label-' || i`,
-    ...columns('streams allowed_origins allowed_ip_addresses renditions restream', `'[]'`),
-    ...columns('allowed_countries denied_countries', `'[]'`),
-    hls_codecs: `'h264'`,
-    ...columns(
-      `has_patterns is_active bind_ips_on_usage end_sessions_on_update end_at_expiry subscribe_requires_auth record
-      enable_thumbnails multisource display_srt_passphrase enable_utc_insertion`,
-      '1',
-    ),
-    added_at_ms: `${NOW} + i`,
-    version: '1',
-    value_hash: 'HASH',
-    value_sealed: 'HASH',
-  },
-  sessions: {
-    id: `'s-' || i`,
-    action: `'view'`,
-    protocol: `'whep'`,
-    ...of,
-    token_id: 'i % 1000',
-    address: `'192.0.2.1'`,
-    node: `'n-' || (i % 4)`,
-    started_at_ms: `${NOW} + i`,
-    ended_at_ms: ended,
-    ...columns('bytes_in bytes_out cache_bytes spare', '1'),
-  },
-  feeds: {
-    id: `'f-' || i`,
-    session_id: `'s-' || i`,
-    ...of,
-    source: `'source-' || i`,
-    token_id: 'i',
-    secured: '0',
-    node: `'n-' || (i % 4)`,
-    started_at_ms: `${NOW} + i`,
-    ended_at_ms: ended,
-    ...columns('most_viewers bytes_out', '0'),
-  },
-  outbox: {
-    account_id: `'${accountId}'`,
-    type: `'feeds'`,
-    event: `'started'`,
-    // About the size of an event: in a table of few pages a scan would be the right choice.
-    data: `'{"name":"${'x'.repeat(400)}"}'`,
-    created_at_ms: `${NOW} + i`,
-  },
-  deliveries: {
-    id: `'d-' || i`,
-    event_id: `'e-' || i`,
-    webhook_id: 'i % 10',
-    account_id: `'${accountId}'`,
-    type: `'feeds'`,
-    event: `'started'`,
-    state: `case when ${MANY} then 'delivered' when i % 200 = 0 then 'pending' else 'waiting' end`,
-    created_at_ms: `${NOW} + i`,
-    not_before_ms: `${NOW} + i`,
-  },
-  delivery_payloads: { id: `'d-' || i`, data: `'{}'` },
-  changes: { kind: `'token'`, account_id: `'${accountId}'`, ref_id: 'i', at_ms: `${NOW} + i` },
-  access_log: {
-    ...of,
-    at_ms: `${NOW} + i`,
-    id: `'a-' || i`,
-    source: `'admission'`,
-    action: `'view'`,
-    protocol: `'whep'`,
-    token_id: 'i % 1000',
-    address: `'192.0.2.' || (i % 200)`,
-    allowed: `case when ${FEW} then 0 else 1 end`,
-    message: `'yes'`,
-    count: '1',
-    last_at_ms: `${NOW} + i`,
-  },
-  audit: {
-    account_id: `'${accountId}'`,
-    at_ms: `${NOW} + i`,
-    actor: `'cli'`,
-    action: `'publish_token.create'`,
-    subject: 'i',
-  },
-  usage_hourly: {
-    ...hourly,
-    protocol: `'whep'`,
-    token_id: 'i',
-    ...columns('tracking_id country', `''`),
-    ...columns('bytes_in bytes_out cache_bytes', '1'),
-  },
-  audience: audienceRows(of, NOW),
-  restream_hourly: {
-    ...hourly,
-    feed_id: `'feed-' || i`,
-    ...columns('live_ms bytes_in bytes_out', '1'),
-  },
-  channels: {
-    id: `'ch-' || i`,
-    account_id: `'${accountId}'`,
-    name: `'Channel ' || i`,
-    external_ids: `'[]'`,
-    timeout_seconds: '60',
-    status: `'stopped'`,
-    created_at_ms: `${NOW} + i`,
-  },
-  runs: {
-    id: `'run-' || i`,
-    account_id: `'${accountId}'`,
-    channel_id: `'ch-' || (i % 500)`,
-    engine_id: `'en-' || (i % 1000)`,
-    config: `'{}'`,
-    start_type: `'user'`,
-    start_id: `'1'`,
-    started_at_ms: `${NOW} + i`,
-    ended_at_ms: ended,
-    heartbeat_at_ms: `${NOW} + i`,
-  },
-  recordings: {
-    id: `'r-' || i`,
-    ...of,
-    token_id: 'i % 1000',
-    feed_id: `'f-' || i`,
-    state: `'completed'`,
-    started_at_ms: `${NOW} + i`,
-    tracks: `'[]'`,
-    ...columns('host_key node', `'n'`),
-  },
-}
-
-function columns(names: string, value: string): Record<string, string> {
-  return Object.fromEntries(names.split(/\s+/).map((name) => [name, value]))
-}
-
 interface Subject {
   readonly reads: Reads
   readonly tx: Tx
@@ -190,7 +49,8 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['a page of sessions', ({ reads }) => reads.sessions.page({ ...page, after: 's-5' })],
   ['the sessions of a node that must end', ({ reads }) => reads.sessions.kicked('n-0', 100)],
   ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-0', { atMs: NOW, reason: 'lost', limit: 100 })],
-  ['the usage of sessions', ({ tx }) => tx.sessions.count([{ id: 's-100', bytesIn: 1, bytesOut: 1 }], NOW)],
+  ['the usage of sessions', ({ tx }) => tx.sessions.count([{ id: 's-100', bytesIn: 1, bytesOut: 1 }])],
+  ['the usage of a node', ({ tx }) => tx.usage.foldNode('n-7', 100)],
   ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],
   ['the feeds of a node', ({ reads }) => reads.feeds.openIds('n-1')],
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
@@ -227,7 +87,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
         streamNames: ['show-7'],
         limit: 100,
       }),
-    'stream_name=?',
+    'node_usage_stream',
   ],
   ...audienceCases({ accountId, nowMs: NOW }),
   // Retention finds nothing old most of the time.

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Session } from '../../src/core/sessions/types.ts'
+import type { NodeUsage, Session } from '../../src/core/sessions/types.ts'
 import { mapFlags, TOKEN_FLAGS } from '../../src/core/tokens/flags.ts'
 import type { StoreLog } from '../../src/store/log.ts'
 import type {
@@ -53,6 +53,35 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
 
 export function insert(store: Store, over: Partial<NewToken>): Promise<StoredToken> {
   return store.transaction((tx) => tx.tokens.insert(newToken(over)))
+}
+
+/** A row of usage of a node. */
+export const nodeUsage = (over: Partial<NodeUsage>): NodeUsage => ({
+  ord: 1,
+  hourMs: 0,
+  accountId: 'nobody',
+  streamName: 'stage',
+  protocol: 'whep',
+  tokenId: null,
+  trackingId: null,
+  country: null,
+  bytesIn: 0,
+  bytesOut: 0,
+  ...over,
+})
+
+/** Adds bytes to the hourly sums, as a node does that has gone since. */
+export function addUsage(store: Store, ...usage: readonly Partial<NodeUsage>[]): Promise<void> {
+  const id = randomUUID()
+  return store.transaction(async (tx) => {
+    await tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 1000)
+    await tx.usage.put(
+      id,
+      usage.map((one, ord) => nodeUsage({ ...one, ord })),
+    )
+    await tx.usage.foldNode(id, usage.length)
+    await tx.nodes.delete(id)
+  })
 }
 
 export function auditRow(accountId: string, subject: string): AuditRow {

@@ -13,6 +13,7 @@ import { operationsSuite } from './store.operations.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { streamsSuite } from './store.streams.ts'
+import { usageSuite } from './store.usage.ts'
 import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
@@ -61,6 +62,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     sessionsSuite(opened)
     cacheLogsSuite(opened)
     streamsSuite(opened)
+    usageSuite(opened)
     recordingsSuite(opened)
     channelSuite(opened)
     runsSuite(opened)

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Session } from '../../src/core/sessions/types.ts'
 import { type ReportName, REPORTS } from '../../src/commands/usage/reports.ts'
-import { newSession } from '../conformance/store.samples.ts'
+import type { UsageKey } from '../../src/core/sessions/types.ts'
+import { addUsage } from '../conformance/store.samples.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { startTestNode, type TestNode } from '../support/testNode.ts'
 
+const HOUR_MS = 3_600_000
 const AT = Date.parse('2026-01-10T09:30:00Z')
 const REPORTED = Date.parse('2026-03-01T12:00:00Z')
 const DATES = 'startDate=2026-01-01&stopDate=2026-02-01'
@@ -17,7 +18,7 @@ describe('reports', () => {
   beforeAll(async () => {
     place = await newPlace('SQLite')
     at = await startTestNode({ url: place.url })
-    await served({ protocol: 'whip', action: 'publish', tokenId: 3, streamName: 'a' }, 500, 0)
+    await served({ protocol: 'whip', tokenId: 3, streamName: 'a' }, 500, 0)
     await served({ protocol: 'whep', tokenId: 4, streamName: 'a', trackingId: 'customer-1' }, 0, 1000)
     await served({ protocol: 'hls', tokenId: 4, streamName: HOSTILE, trackingId: 'customer-2' }, 0, 300)
     await served({ protocol: 'hls', streamName: 'b', trackingId: 'other' }, 0, 30)
@@ -28,10 +29,9 @@ describe('reports', () => {
     await place.remove()
   })
 
-  async function served(over: Partial<Session>, bytesIn: number, bytesOut: number, atMs = AT): Promise<void> {
-    const session = newSession({ accountId: at.accountId, startedAtMs: AT, ...over })
-    await at.ctx.store.transaction((tx) => tx.sessions.insert(session, 'another node'))
-    await at.ctx.store.transaction((tx) => tx.sessions.count([{ id: session.id, bytesIn, bytesOut }], atMs))
+  function served(over: Partial<UsageKey>, bytesIn: number, bytesOut: number, atMs = AT): Promise<void> {
+    const hourMs = atMs - (atMs % HOUR_MS)
+    return addUsage(at.ctx.store, { accountId: at.accountId, ...over, hourMs, bytesIn, bytesOut })
   }
   const read = async (path: string) => (await at.call('GET', `/api/analytics/${path}`)).json
 
@@ -51,7 +51,7 @@ describe('reports', () => {
   })
 
   it('of media alone count no report of a publisher or viewer as media of the other side', async () => {
-    await served({ protocol: 'whip', action: 'publish', tokenId: 8, streamName: 'quiet' }, 700, 9, REPORTED)
+    await served({ protocol: 'whip', tokenId: 8, streamName: 'quiet' }, 700, 9, REPORTED)
     await served({ protocol: 'whep', tokenId: 9, streamName: 'quiet', country: 'NZ' }, 11, 60, REPORTED)
     const dates = 'startDate=2026-03-01&stopDate=2026-03-02'
     const media = `${dates}&mediaOnly=true`
@@ -90,15 +90,8 @@ describe('CSV', () => {
   beforeAll(async () => {
     sluice = await runApp()
     const { ctx } = sluice.app
-    const of = { accountId: sluice.accountId, startedAtMs: AT }
-    const sessions = [
-      newSession({ ...of, streamName: 'a', trackingId: 'one' }),
-      newSession({ ...of, streamName: HOSTILE, trackingId: 'one' }),
-    ]
-    for (const session of sessions) {
-      await ctx.store.transaction((tx) => tx.sessions.insert(session, 'another node'))
-      await ctx.store.transaction((tx) => tx.sessions.count([{ id: session.id, bytesIn: 1, bytesOut: 2 }], AT))
-    }
+    const of = { accountId: sluice.accountId, hourMs: AT - (AT % HOUR_MS), trackingId: 'one', bytesIn: 1, bytesOut: 2 }
+    await addUsage(ctx.store, { ...of, streamName: 'a' }, { ...of, streamName: HOSTILE })
   })
   afterAll(() => sluice.close())
 

@@ -224,10 +224,15 @@ describe('a restored server', () => {
       { node: null, alive_until_ms: null },
     ])
     expect(query(database, 'select node from ingest_claims')).toEqual([])
+    const usage = 'select hour_ms, bytes_out, cache_bytes from usage_hourly union all select 9, ord, 0 from node_usage'
+    expect(query(database, usage)).toEqual([
+      { hour_ms: 0, bytes_out: 210, cache_bytes: 5 },
+      { hour_ms: 7, bytes_out: 100, cache_bytes: 0 },
+    ])
   })
 })
 
-/** Deliveries in each state that leads to a sending, an event, a session with its feed, and a leased engine. */
+/** Deliveries in each state that leads to a sending, an event, usage of a node, a session with its feed, and a leased engine. */
 const underWay = (webhookId: number): string => {
   const delivery = (id: string, state: string, attempt: string) => `
     insert into deliveries (id, event_id, webhook_id, account_id, type, event, state, created_at_ms, attempt, not_before_ms, node)
@@ -237,6 +242,11 @@ const underWay = (webhookId: number): string => {
     ${delivery('old-1', 'pending', 'null')} ${delivery('old-2', 'waiting', '2')} ${delivery('old-3', 'started', '1')}
     insert into outbox (account_id, type, event, data, created_at_ms) select id, 'feeds', 'started', '{}', 1 from accounts;
     insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n1', 'elsewhere', 1, 1, 1);
+    insert into usage_hourly (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out, cache_bytes)
+      select id, 0, 'show', 'whep', 1, '', '', 1, 10, 5 from accounts;
+    insert into node_usage (node_id, ord, account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in,
+        bytes_out)
+      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 7)) as row;
     insert into sessions (id, action, protocol, account_id, stream_name, address, node, started_at_ms, spare, bytes_in, bytes_out,
         cache_bytes)
       select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0, 0 from accounts;

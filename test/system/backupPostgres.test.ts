@@ -61,6 +61,22 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
           bytes_out, cache_bytes)
         select 's1', 'publish', 'rtmp', id, 'show', '192.0.2.1', 'n1', 1, 0, 0, 0, 0 from accounts`,
     )
+    await query(
+      url,
+      `insert into usage_hourly (account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in, bytes_out,
+        cache_bytes)
+      select id, 0, 'show', 'whep', 1, '', '', 1, 10, 5 from accounts`,
+    )
+    await query(
+      url,
+      `insert into serving_nodes (id, host_key, pid, seen_at_ms, alive_until_ms) values ('n1', 'far', 7, 1, 1)`,
+    )
+    await query(
+      url,
+      `insert into node_usage (node_id, ord, account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country, bytes_in,
+        bytes_out)
+      select 'n1', column1, id, column2, 'show', 'whep', 1, '', '', 1, 100 from accounts, (values (1, 0), (2, 0), (3, 7)) as row`,
+    )
     expect(await at(source, url, 'backup', file)).toMatchObject({ status: 0 })
   })
   afterAll(async () => {
@@ -95,6 +111,11 @@ describe.skipIf(!postgresUrl() || (!hasPrograms && !process.env['CI']))('a backu
     expect(await at(dir, target, ...check)).toMatchObject({ status: 0 })
     const left = `select (select count(*)::int from outbox) as outbox, (select count(*)::int from sessions where ended_at_ms is null) as sessions`
     expect(await query(target, left)).toEqual([{ outbox: 0, sessions: 0 }])
+    const usage = `select hour_ms::int, bytes_out::int from usage_hourly union all select 9, ord::int from node_usage order by 1`
+    expect(await query(target, usage)).toEqual([
+      { hour_ms: 0, bytes_out: 210 },
+      { hour_ms: 7, bytes_out: 100 },
+    ])
     expect(await query(url, left)).toEqual([{ outbox: 1, sessions: 1 }])
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(dir)).toEqual(['sealing.key'])

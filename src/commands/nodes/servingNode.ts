@@ -3,9 +3,10 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Leases, Node, NewNode, NodeFacts } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnds, writeLateEnds } from '../sessions/close.ts'
-import { writeTotals } from '../sessions/count.ts'
+import { writeCounts } from '../sessions/count.ts'
 import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
 import { settleSpares } from '../sessions/spares.ts'
+import { writeUsage } from '../sessions/writeUsage.ts'
 
 export interface NodeOptions {
   /** Host key: the same at each start on this machine with this data directory, and unique to them. */
@@ -24,8 +25,8 @@ export interface NodeOptions {
 }
 
 export interface ServingNode {
-  /** Writes the counted bytes. Call it every few seconds. */
-  count(): Promise<void>
+  /** Writes the counted bytes whose turn it is, if it is called every `everyMs`; without it all of them. */
+  count(everyMs?: number): Promise<void>
   /** Ends sessions that were asked to end, and refreshes the feeds of other nodes. Call it every few seconds. */
   reconcile(): Promise<void>
   /** Writes what this node says of itself. Call it every few seconds. */
@@ -44,19 +45,22 @@ export async function startNode(ctx: SessionContext, options: NodeOptions): Prom
   return node
 }
 
-/** Sessions that one transaction ends when their node is given up. */
-const GIVEN_UP_AT_ONCE = 2_000
+/** Sessions that one transaction ends, and rows of usage that it adds to the sums, when their node has gone. */
+const AT_ONCE = 2_000
 
 class HoldingNode implements ServingNode {
   readonly #ctx: SessionContext
   readonly #options: NodeOptions
   #isLost = false
+  /** The begin of the last round of counting. */
+  #countedAtMs: number
   #restarting: Promise<void> | null = null
   #stopped: Promise<void> | null = null
 
   constructor(ctx: SessionContext, options: NodeOptions) {
     this.#ctx = ctx
     this.#options = options
+    this.#countedAtMs = ctx.clock.monotonic()
   }
 
   async register(): Promise<void> {
@@ -69,12 +73,17 @@ class HoldingNode implements ServingNode {
       await tx.nodes.insertFacts(id, facts())
     })
     this.#ctx.sessions.node = id
+    this.#ctx.sessions.usage.restart()
     this.#isLost = false
     leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost())
   }
 
-  count(): Promise<void> {
-    return writeTotals(this.#ctx)
+  count(everyMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const nowMs = this.#ctx.clock.monotonic()
+    // Rounds are further apart when they take long.
+    const passedMs = Math.max(everyMs, nowMs - this.#countedAtMs)
+    this.#countedAtMs = nowMs
+    return writeCounts(this.#ctx, passedMs)
   }
 
   async reconcile(): Promise<void> {
@@ -150,10 +159,19 @@ async function endAll(ctx: SessionContext, reason: SessionEndReason): Promise<vo
 
 /** Removes this node from the store, unless some ends could not be written: then another node gives it up. */
 async function leave(ctx: SessionContext): Promise<void> {
-  const { node } = ctx.sessions
+  const { node, leaving } = ctx.sessions
+  if (leaving.size === 0) await writeUsage(ctx, Number.POSITIVE_INFINITY)
   ctx.sessions.node = ''
-  if (ctx.sessions.leaving.size > 0) return
-  await ctx.store.transaction((tx) => tx.nodes.delete(node))
+  if (leaving.size > 0) return
+  for (let isOver = false; !isOver; ) {
+    isOver = await ctx.store.transaction(async (tx) => {
+      // Another node may give this one up, because nothing renews its lease any more.
+      if (!(await tx.nodes.lockShared(node))) return true
+      const added = await tx.usage.foldNode(node, AT_ONCE)
+      if (added < AT_ONCE) await tx.nodes.delete(node)
+      return added < AT_ONCE
+    })
+  }
 }
 
 /**
@@ -172,14 +190,16 @@ async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): P
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
       await emitEnds(tx, ...feeds)
       await noteFeeds(tx, feeds)
-      const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: GIVEN_UP_AT_ONCE })
-      if (sessions < GIVEN_UP_AT_ONCE) await tx.nodes.delete(id)
-      return { feeds: feeds.length, sessions }
+      const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: AT_ONCE })
+      const added = await tx.usage.foldNode(id, AT_ONCE)
+      const isOver = sessions < AT_ONCE && added < AT_ONCE
+      if (isOver) await tx.nodes.delete(id)
+      return { feeds: feeds.length, sessions, isOver }
     })
     if (!ended) return
     sum.feeds += ended.feeds
     sum.sessions += ended.sessions
-    isOver = ended.sessions < GIVEN_UP_AT_ONCE
+    isOver = ended.isOver
   }
   ctx.log.warn({ node: id, ...sum }, 'gave up a dead node and ended its sessions')
 }

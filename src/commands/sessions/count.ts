@@ -1,12 +1,16 @@
+import { shareOfRound } from '../../base/rotation.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { SourceReading } from '../../core/streams/source.ts'
 import type { TrackInfo } from '../../media/frame.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'
+import { writeUsage } from './writeUsage.ts'
 
-/** Sessions in one transaction, which updates the hourly sums of each stream once. */
+/** Sessions in one transaction. */
 const AT_ONCE = 1_000
+/** Within this time the total of each session is written once. */
+const TOTALS_MS = 60_000
 
 /** Totals of a session so far. */
 export interface SessionTotals extends Bytes {
@@ -18,7 +22,7 @@ export interface SessionTotals extends Bytes {
   readonly source?: SourceReading
 }
 
-/** Updates the totals of a session; they only rise. Synchronous and cheap; the totals are written every few seconds. */
+/** Updates the totals of a session; they only rise. Synchronous and cheap; the totals are written in rounds. */
 export function countBytes(
   ctx: SessionContext,
   sessionId: string,
@@ -28,9 +32,11 @@ export function countBytes(
   if (!entry) return
   const { bytes } = entry
   const now = { bytesIn: Math.max(bytes.bytesIn, bytesIn), bytesOut: Math.max(bytes.bytesOut, bytesOut) }
-  ctx.sessions.counts.bytesIn += now.bytesIn - bytes.bytesIn
-  ctx.sessions.counts.bytesOut += now.bytesOut - bytes.bytesOut
-  ctx.sessions.streams.moved(entry.session, now.bytesIn - bytes.bytesIn, now.bytesOut - bytes.bytesOut)
+  const [movedIn, movedOut] = [now.bytesIn - bytes.bytesIn, now.bytesOut - bytes.bytesOut]
+  ctx.sessions.counts.bytesIn += movedIn
+  ctx.sessions.counts.bytesOut += movedOut
+  ctx.sessions.streams.moved(entry.session, movedIn, movedOut)
+  ctx.sessions.usage.moved(entry.session, movedIn, movedOut, ctx.clock.now())
   if (entry.media) {
     entry.media.countedAtMs = ctx.clock.monotonic()
     entry.media.frames = Math.max(entry.media.frames, frames)
@@ -44,7 +50,15 @@ export function countBytes(
 
 /** Writes all counts, including those of ended sessions. */
 export async function writeBytes(ctx: SessionContext): Promise<void> {
-  await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
+  await Promise.all([writeLateEnds(ctx), writeCounts(ctx, Number.POSITIVE_INFINITY)])
+}
+
+/**
+ * Writes what open sessions counted, and what it counts for, without waiting for the ends of other sessions: in one of the
+ * rounds that come every `everyMs` what has its turn, and with `Infinity` all.
+ */
+export async function writeCounts(ctx: SessionContext, everyMs: number): Promise<void> {
+  await Promise.all([writeTotals(ctx, everyMs), writeUsage(ctx, everyMs)])
 }
 
 /** Keeps what a publisher sends, for those who ask. */
@@ -58,23 +72,25 @@ export function noteTracks(
 }
 
 /**
- * Writes what open sessions counted since the last write, and does not wait for the ends of other sessions. Also cuts
- * sessions that have ended in the store, for example because another node gave this one up. All calls during one write
+ * Writes totals of open sessions: those of publishers in each round, because they are few; those of others in turn. Also
+ * cuts sessions that have ended in the store, for example because another node gave this one up. All calls during one write
  * share the next write.
  */
-export function writeTotals(ctx: SessionContext): Promise<void> {
-  return ctx.sessions.writing.add('totals', () => writeRisen(ctx))
-}
+const writeTotals = (ctx: SessionContext, everyMs: number): Promise<void> =>
+  ctx.sessions.writing.add(everyMs, ([roundMs = everyMs]) => writeRisen(ctx, roundMs))
 
-async function writeRisen(ctx: SessionContext): Promise<void> {
-  const risen = ctx.sessions.all().filter(({ bytes, written }) => bytes !== written)
+async function writeRisen(ctx: SessionContext, everyMs: number): Promise<void> {
+  const { sessions } = ctx
+  const publishers = sessions.all().filter(({ session }) => session.action === 'publish')
+  const others = sessions.turns.next(shareOfRound(sessions.turns.size, everyMs, TOTALS_MS))
+  const risen = [...publishers, ...others].filter(({ bytes, written }) => bytes !== written)
   for (let at = 0; at < risen.length; at += AT_ONCE) await writeSome(ctx, risen.slice(at, at + AT_ONCE))
 }
 
 async function writeSome(ctx: SessionContext, entries: readonly ActiveSession[]): Promise<void> {
   const totals = entries.map(({ session, bytes }) => ({ id: session.id, ...bytes }))
   const sent = entries.map(({ bytes }) => bytes)
-  const gone = await ctx.store.transaction((tx) => tx.sessions.count(totals, ctx.clock.now()))
+  const gone = await ctx.store.transaction((tx) => tx.sessions.count(totals))
   for (const [at, entry] of entries.entries()) entry.written = sent[at] ?? entry.written
   for (const id of gone) {
     const entry = ctx.sessions.get(id)

@@ -8,7 +8,6 @@ import type { StoredSession, Tx } from '../../store/store.ts'
 import { type Actor, type SessionContext, audit } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { updateToken } from '../tokens/updateToken.ts'
-import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
 
 /** Sessions that one transaction asks to end, and the number of such transactions: enough for ten million viewers. */
@@ -35,20 +34,25 @@ export async function listSessions(
     limit,
     cursor,
     keyOf: (row: StoredSession) => [row.id],
-    read: async ([after], most) => {
-      // The bytes of this node's sessions are then current.
-      await writeTotals(ctx)
+    read: ([after], most) => {
       const position = typeof after === 'string' ? { after } : {}
       return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
     },
   })
-  return mapPage(page, toEntry)
+  return mapPage(page, (row) => toEntry(withNewestBytes(ctx, row)))
 }
 
-/** The latest open sessions, newest first; with the bytes that the nodes wrote last. */
+/** The latest open sessions, newest first. */
 export async function recentSessions(ctx: SessionContext, accountId: string, limit: number): Promise<SessionEntry[]> {
-  return (await ctx.store.read.sessions.page({ accountId, limit })).map(toEntry)
+  const rows = await ctx.store.read.sessions.page({ accountId, limit })
+  return rows.map((row) => toEntry(withNewestBytes(ctx, row)))
 }
+
+/** The bytes of this node's sessions are those of now. Those of others are as their nodes wrote them last. */
+const withNewestBytes = ({ sessions }: SessionContext, row: StoredSession): StoredSession => ({
+  ...row,
+  ...sessions.get(row.id)?.bytes,
+})
 
 /** Asks a session to end, on any node. */
 export async function kickSession(ctx: SessionContext, actor: Actor, id: string): Promise<Result<true, Failure>> {

@@ -5,7 +5,7 @@ import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../
 import * as report from '../../core/usage/report.ts'
 import type { RestreamHourQuery, UsageQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
-import { writeBytes } from '../sessions/count.ts'
+import { writeUsage } from '../sessions/writeUsage.ts'
 
 /** Bounds a report: hours, streams and tracking ids multiply, and more rows would exhaust the server's memory. */
 const ROWS_MAX = 100_000
@@ -130,7 +130,7 @@ async function readRows(
   const read = readUsageQuery(query, report)
   if (!read.ok) return err(invalid(read.error))
   const question = read.value
-  await writeBytes(ctx)
+  await writeUsage(ctx, Number.POSITIVE_INFINITY)
   const rows = await ctx.store.read.usage.sum({
     ...scopeOf(accountId, report, question),
     groupBy: report.groupBy,

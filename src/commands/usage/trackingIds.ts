@@ -5,7 +5,7 @@ import { readTrackedQuery } from '../../core/usage/trackedQuery.ts'
 import type { TrackingIdUsage } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
-import { writeBytes } from '../sessions/count.ts'
+import { writeUsage } from '../sessions/writeUsage.ts'
 
 /** Without caches it has no field for them. */
 type TrackedBytes = Omit<TrackingIdUsage, 'bytesFromCaches'> & Partial<Pick<TrackingIdUsage, 'bytesFromCaches'>>
@@ -20,7 +20,7 @@ export async function listTrackingIds(
   const read = readTrackedQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { limit, cursor, ...filter } = read.value
-  await writeBytes(ctx)
+  await writeUsage(ctx, Number.POSITIVE_INFINITY)
   const page = await paginate(mac, {
     scope: { list: 'tracking_ids', filters: { accountId, ...filter } },
     limit,

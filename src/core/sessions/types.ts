@@ -49,6 +49,16 @@ export interface Bytes {
   readonly bytesOut: number
 }
 
+/** What bytes of a session count for in the hourly sums. */
+export type UsageKey = Pick<Session, 'accountId' | 'streamName' | 'protocol' | 'tokenId' | 'trackingId' | 'country'>
+
+/** What a node counted for one key in one hour. Bytes are totals, so that writing it again changes nothing. */
+export interface NodeUsage extends UsageKey, Bytes {
+  /** Unique at the node. */
+  readonly ord: number
+  readonly hourMs: number
+}
+
 /** Sessions of a stream, of a token, or without both of the whole account. */
 export interface SessionScope {
   readonly accountId: string

@@ -4,6 +4,8 @@ export interface Reset {
   readonly deliveries: number
 }
 
+const USAGE_KEY = 'account_id, hour_ms, stream_name, protocol, token_id, tracking_id, country'
+
 /**
  * The statements that make a copy of a database that was in use into one that no process uses. The server that the backup
  * is of went on: it sent what was waiting, and its sessions ended there. So nothing that was waiting is sent from here,
@@ -32,6 +34,12 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
     'delete from ingest_claims',
     `update engines set status = 'stopped', status_message = null where status <> 'stopped'`,
     `update channels set status = 'stopped' where status <> 'stopped'`,
+    // What nodes had not added to the sums yet.
+    `insert into usage_hourly (${USAGE_KEY}, bytes_in, bytes_out, cache_bytes)
+      select ${USAGE_KEY}, sum(bytes_in), sum(bytes_out), 0 from node_usage group by ${USAGE_KEY}
+      on conflict (${USAGE_KEY}) do update set bytes_in = usage_hourly.bytes_in + excluded.bytes_in,
+        bytes_out = usage_hourly.bytes_out + excluded.bytes_out`,
+    'delete from node_usage',
     'delete from stream_nodes',
     'delete from node_facts',
     'delete from serving_nodes',

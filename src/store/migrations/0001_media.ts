@@ -69,6 +69,13 @@ async function usage(make: Maker): Promise<void> {
     usage_stream: '1000000 1000000 1000 10',
   })
   await make.table(
+    'node_usage',
+    `node_id node, ord big, account_id text, hour_ms big, stream_name text, protocol text, token_id big, tracking_id text,
+    country text, bytes_in big, bytes_out big`,
+    ['node_id', 'ord'],
+  )
+  await make.index('node_usage_stream', 'node_usage', ['account_id', 'stream_name', 'hour_ms'])
+  await make.table(
     'restream_hourly',
     'account_id text, hour_ms big, stream_name text, feed_id text, live_ms big, bytes_in big, bytes_out big',
     ['account_id', 'hour_ms', 'stream_name', 'feed_id'],

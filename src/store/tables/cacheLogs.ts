@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
+import type { RowOf } from '../schema.ts'
 import type { CacheBytes } from '../store.ts'
 import { lockRows } from './lockRows.ts'
-import { addToHours, type Counted } from './usage.ts'
+import { addToHours } from './usage.ts'
 
 const advance = statement((db, p: { id: string; from: number; to: number; atMs: number }) =>
   db
@@ -50,11 +51,11 @@ export class CacheLogTxVerbs extends Verbs {
     for (const [at, id] of ids.entries()) if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (sent[at]?.bytesOut ?? 0))
     const added = [...sums]
     await inSlices(added, (slice) => addToSessions(this.executor, slice))
-    const rises = added.flatMap(([id, bytesOut]) => {
-      const of = stored.get(id)
-      return of === undefined ? [] : [{ total: atMs, of, bytesIn: 0, bytesOut, cacheBytes: bytesOut }]
+    const hours = added.flatMap(([id, bytesOut]) => {
+      const session = stored.get(id)
+      return session === undefined || session.action === 'preview' ? [] : [hourOf(session, bytesOut, atMs)]
     })
-    await addToHours(this.executor, rises, (ms) => ms)
+    await addToHours(this.executor, hours)
     return ids
   }
 
@@ -62,6 +63,27 @@ export class CacheLogTxVerbs extends Verbs {
     return this.executor.run(prune, { beforeMs, limit })
   }
 }
+
+const HOUR_MS = 3_600_000
+
+/** What bytes of a session count for. */
+type Counted = Pick<
+  RowOf<'sessions'>,
+  'id' | 'action' | 'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country'
+>
+
+const hourOf = (of: Counted, bytesOut: number, atMs: number): RowOf<'usage_hourly'> => ({
+  account_id: of.account_id,
+  hour_ms: Math.floor(atMs / HOUR_MS) * HOUR_MS,
+  stream_name: of.stream_name,
+  protocol: of.protocol,
+  token_id: of.token_id ?? 0,
+  tracking_id: of.tracking_id ?? '',
+  country: of.country ?? '',
+  bytes_in: 0,
+  bytes_out: bytesOut,
+  cache_bytes: bytesOut,
+})
 
 /** Locks them in the order of every lock on several sessions, so that no two writers of the same ones deadlock. */
 async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promise<Map<string, Counted>> {
@@ -71,7 +93,6 @@ async function lockSessions(executor: Executor, ids: ReadonlySet<string>): Promi
       const named = db
         .selectFrom('sessions')
         .select(['id', 'action', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
-        .select(['bytes_in', 'bytes_out'])
         .where('id', 'in', slice)
         .orderBy('id')
       return lockRows(engine, named, 'update')

@@ -5,7 +5,7 @@ import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
 import type { SessionEnd, SessionQuery, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
-import { countUsage, endSessions, type Total } from './usage.ts'
+import { endSessions, type Total, writeTotals } from './sessionTotals.ts'
 
 const insert = statement((db, p: NewRowOf<'sessions'>) =>
   db.insertInto('sessions').values({
@@ -227,8 +227,8 @@ export class SessionTxVerbs extends Verbs {
     })
   }
 
-  count(totals: readonly Total[], atMs: number): Promise<string[]> {
-    return countUsage(this.executor, totals, atMs)
+  count(totals: readonly Total[]): Promise<string[]> {
+    return writeTotals(this.executor, totals)
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {

@@ -46,6 +46,15 @@ const countUsage = statement((db, p: { accountId: string; value: string }) =>
     .where('tracking_id', '=', p.value),
 )
 
+/** Of sessions that are open, or that ended a moment ago: their node adds these rows to the sums. */
+const countNodeUsage = statement((db, p: { accountId: string; value: string }) =>
+  db
+    .selectFrom('node_usage')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', p.accountId)
+    .where('tracking_id', '=', p.value),
+)
+
 const countServed = statement((db, p: { accountId: string; value: string }) =>
   db
     .selectFrom('distribution_bytes')
@@ -136,7 +145,7 @@ export class ViewerTraceReadVerbs extends Verbs {
       (await this.executor.first(query, { accountId, value }))?.count ?? 0
     const none = { sessions: 0, accessLog: 0, bindings: 0, usage: 0 }
     if (by === 'trackingId') {
-      const usage = (await count(countUsage)) + (await count(countServed))
+      const usage = (await count(countUsage)) + (await count(countNodeUsage)) + (await count(countServed))
       return { ...none, sessions: await count(countTracked), usage }
     }
     return {

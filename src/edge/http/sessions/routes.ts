@@ -135,7 +135,10 @@ const SessionAnswer = Type.Object({
       origin: optional(),
       country: optional(),
       startedOn: Type.String({ format: 'date-time' }),
-      bytesIn: Type.Integer({ description: 'Received from it. Sessions of other nodes: as of a few seconds ago.' }),
+      bytesIn: Type.Integer({
+        description:
+          'Received from it. Sessions of other nodes: as of a few seconds ago, viewers of a busy node as of up to a minute ago.',
+      }),
       bytesOut: Type.Integer({ description: 'Handed to its socket, and sent to it by caches.' }),
       bytesFromCaches: Type.Optional(
         Type.Integer({ description: 'The part of `bytesOut` that caches sent, from their logs; absent if none.' }),

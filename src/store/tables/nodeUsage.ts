@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import type { NodeUsage } from '../../core/sessions/types.ts'
+import { type Executor, inSlices } from '../executor.ts'
+import type { NewRowOf, RowOf } from '../schema.ts'
+import { addToHours } from './usage.ts'
+
+const HOUR_COLUMNS = [
+  'account_id',
+  'hour_ms',
+  'stream_name',
+  'protocol',
+  'token_id',
+  'tracking_id',
+  'country',
+  'bytes_in',
+  'bytes_out',
+] as const
+
+/**
+ * Writes totals of a node. No other node writes to its rows, so no order is needed against deadlocks. Totals only rise: a
+ * write whose answer was lost may reach the database after a later one.
+ */
+export const putNodeUsage = (executor: Executor, node: string, usage: readonly NodeUsage[]): Promise<void> =>
+  inSlices(usage, (slice) =>
+    executor.change((db) =>
+      db
+        .insertInto('node_usage')
+        .values(slice.map((one) => toRow(node, one)))
+        .onConflict((c) =>
+          c.columns(['node_id', 'ord']).doUpdateSet({
+            bytes_in: risen('bytes_in'),
+            bytes_out: risen('bytes_out'),
+          }),
+        ),
+    ),
+  )
+
+const risen = (column: 'bytes_in' | 'bytes_out') => {
+  const [before, now] = [sql.ref(`node_usage.${column}`), sql.ref(`excluded.${column}`)]
+  return sql<number>`case when ${now} > ${before} then ${now} else ${before} end`
+}
+
+/** Adds rows of a node to the sums of all nodes, and deletes them. One that is gone adds nothing, so a call may be repeated. */
+export async function foldNodeUsage(executor: Executor, node: string, ords: readonly number[]): Promise<void> {
+  const hours: RowOf<'usage_hourly'>[] = []
+  await inSlices(ords, async (slice) => {
+    const deleted = await executor.ask((db) =>
+      db.deleteFrom('node_usage').where('node_id', '=', node).where('ord', 'in', slice).returning(HOUR_COLUMNS),
+    )
+    hours.push(...deleted.map((row) => ({ ...row, cache_bytes: 0 })))
+  })
+  await addToHours(executor, hours)
+}
+
+/** Does the same with at most `limit` rows of a node; returns how many it found. */
+export async function foldSomeOfNode(executor: Executor, node: string, limit: number): Promise<number> {
+  const rows = await executor.ask((db) =>
+    db.selectFrom('node_usage').select('ord').where('node_id', '=', node).orderBy('ord').limit(limit),
+  )
+  await foldNodeUsage(
+    executor,
+    node,
+    rows.map(({ ord }) => ord),
+  )
+  return rows.length
+}
+
+/** Unknown values are empty or 0, as in the hourly sums. */
+const toRow = (node: string, usage: NodeUsage): NewRowOf<'node_usage'> => ({
+  node_id: node,
+  ord: usage.ord,
+  account_id: usage.accountId,
+  hour_ms: usage.hourMs,
+  stream_name: usage.streamName,
+  protocol: usage.protocol,
+  token_id: usage.tokenId ?? 0,
+  tracking_id: usage.trackingId ?? '',
+  country: usage.country ?? '',
+  bytes_in: usage.bytesIn,
+  bytes_out: usage.bytesOut,
+})
