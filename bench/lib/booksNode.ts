@@ -22,8 +22,7 @@ const rounds: number[] = []
 let countedBytes = 0
 
 startJobs(
-  ctx.clock,
-  ctx.log,
+  ctx,
   sessionJobs(ctx, node, { flushMs: FLUSH_MS, noViewersMs: () => 10_000 }).map((job) =>
     job.name === 'write bytes' ? { ...job, run: () => timed(() => job.run()) } : job,
   ),

@@ -20,7 +20,7 @@ import { LastUses } from '../services/lastUses.ts'
 import { RestreamUsage } from '../services/restreamUsage.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
-import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
+import { followChanges, readStaleFeeds } from '../commands/sessions/revoke.ts'
 import { settleSpares } from '../commands/sessions/spares.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { storageUrl } from '../config/paths.ts'
@@ -140,9 +140,9 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
   await ensureAccount(ctx)
   await cache.start()
-  const unfollow = followChanges(ctx, () => settleSpares(ctx))
-  await refreshRemoteFeeds(ctx)
-  const jobs = startJobs(clock, log, [
+  const unfollow = followChanges(ctx, settleSpares)
+  await readStaleFeeds(ctx, settleSpares)
+  const jobs = startJobs(ctx, [
     ...serviceJobs(ctx, jobSettings(now)),
     { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
     { name: 'reload the country database', everyMs: 5000, run: async () => countries.reload() },

@@ -62,7 +62,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
   const claim = async () => {
     for (const one of await claimIngests(ctx, at.node, pushed.newest())) pushed.cut(one, REPLACED)
   }
-  const jobs = startJobs(ctx.clock, ctx.log, [
+  const jobs = startJobs(ctx, [
     { name: 'reconcile engines', everyMs: 1000, run: () => supervisor.reconcile() },
     { name: 'measure the processors', everyMs: 1000, run: async () => processors.look() },
     schedulerJob(ctx),

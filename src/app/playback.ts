@@ -25,9 +25,7 @@ export async function startPlayback(
   const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, here, id) })
   const served = new ServedBytesCounter(ctx, measured.viewers)
   const unfollow = bus.on('channelChanged', (change) => playbacks.forget(change))
-  const jobs = startJobs(ctx.clock, ctx.log, [
-    { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
-  ])
+  const jobs = startJobs(ctx, [{ name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() }])
   return {
     options: {
       playbacks,

@@ -175,7 +175,7 @@ export async function startServing(
 /** Answers requests of `sluice reload`, until it is stopped. */
 function reloadOnRequest({ ctx }: App, reload: Reload): () => Promise<void> {
   const run = () => answerReloads(ctx, ctx.sessions.node, reload)
-  const jobs = startJobs(ctx.clock, ctx.log, [{ name: 'answer requests to reload', everyMs: 1000, run }])
+  const jobs = startJobs(ctx, [{ name: 'answer requests to reload', everyMs: 1000, run }])
   return () => jobs.stop()
 }
 

@@ -26,7 +26,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
   })
   const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
+  const jobs = startJobs(ctx, sessionJobs(ctx, node, { flushMs, noViewersMs }))
   return {
     async stop() {
       await jobs.stop()

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
+import type { Random } from './random.ts'
 
 export interface RepeatOptions {
   readonly clock: Clock
@@ -10,6 +11,11 @@ export interface RepeatOptions {
   readonly everyMs: number
   /** True: the first round comes after a pause. Absent: it begins at once. */
   readonly pausesFirst?: boolean
+  /**
+   * Spreads the rounds of servers that started together, or that waited for one database: the first pause is a random part of
+   * `everyMs`, and each later one differs from it by up to a tenth.
+   */
+  readonly jitter?: Random
   /** Ends the repetition when it is aborted. */
   readonly signal?: AbortSignal
 }
@@ -44,7 +50,7 @@ export function repeat(options: RepeatOptions, round: Round): Repetition {
 
 async function run(options: RepeatOptions, round: Round, signal: AbortSignal): Promise<void> {
   const failures = new Failures(options)
-  if (options.pausesFirst) await pause(options, signal)
+  if (options.pausesFirst) await pause(options, signal, randomPart(options.jitter) ?? 1)
   while (!signal.aborted) {
     try {
       const answer = await round(signal)
@@ -53,12 +59,16 @@ async function run(options: RepeatOptions, round: Round, signal: AbortSignal): P
     } catch (error) {
       failures.add(error)
     }
-    if (!signal.aborted) await pause(options, signal)
+    if (!signal.aborted) await pause(options, signal, 0.9 + 0.2 * (randomPart(options.jitter) ?? 0.5))
   }
 }
 
-const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal): Promise<void> =>
-  clock.sleep(everyMs, signal).catch(() => undefined)
+const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal, part: number): Promise<void> =>
+  clock.sleep(everyMs * part, signal).catch(() => undefined)
+
+/** From 0 to 1. */
+const randomPart = (random: Random | undefined): number | undefined =>
+  random === undefined ? undefined : random.bytes(2).readUInt16BE() / 0xffff
 
 /** Logs a failure when it differs from the one before. */
 class Failures {

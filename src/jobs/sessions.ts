@@ -8,6 +8,7 @@ import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
+const CHECK_MS = 60_000
 /** Sessions end within a second of the expiry. */
 const EXPIRY_MS = 250
 const PREVIEWS_MS = 3_000
@@ -32,6 +33,7 @@ export const sessionJobs = (
 ): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count(flushMs) },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
+  { name: 'read all feeds of other nodes', everyMs: CHECK_MS, run: () => node.check() },
   { name: 'end sessions of expired tokens', everyMs: EXPIRY_MS, run: async () => endExpired(ctx) },
   { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },
   { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
 import { repeat } from '../base/repeat.ts'
 
 /** A job that repeats while the server runs. */
@@ -9,10 +10,20 @@ export interface PeriodicJob {
   run(): Promise<unknown>
 }
 
-/** Runs each job at its interval, never twice at once. `stop` resolves when the current runs have ended. */
-export function startJobs(clock: Clock, log: Logger, jobs: readonly PeriodicJob[]): { stop(): Promise<void> } {
+interface JobContext {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: Random
+}
+
+/**
+ * Runs each job at its interval, never twice at once, and not at the same moments as other servers that started with this one.
+ * `stop` resolves when the current runs have ended.
+ */
+export function startJobs(ctx: JobContext, jobs: readonly PeriodicJob[]): { stop(): Promise<void> } {
+  const { clock, log, random: jitter } = ctx
   const repetitions = jobs.map((job) =>
-    repeat({ clock, log, name: job.name, everyMs: job.everyMs, pausesFirst: true }, async () => {
+    repeat({ clock, log, name: job.name, everyMs: job.everyMs, pausesFirst: true, jitter }, async () => {
       await job.run()
     }),
   )

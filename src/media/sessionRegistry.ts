@@ -9,9 +9,11 @@ import type { SourceReading } from '../core/streams/source.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
 import { StreamCounts } from './streamCounts.ts'
+import { StaleStreams, type StreamRef } from './staleStreams.ts'
 import { UsageCounts } from './usageCounts.ts'
 
 export type { Session } from '../core/sessions/types.ts'
+export { STREAMS_AT_ONCE } from './staleStreams.ts'
 export type { HourlyCount } from './usageCounts.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */
@@ -148,6 +150,9 @@ export class SessionRegistry {
   /** Rounds that save totals and usage in the store, by the time between two of them. */
   readonly writing = new Batches<number>(1)
   readonly writingUsage = new Batches<number>(1)
+  /** Reads of feeds of other nodes, one at a time, so that none overwrites a later one. */
+  readonly readingFeeds = new Batches<'feeds'>(1)
+  readonly staleStreams = new StaleStreams()
   readonly #entries = new Map<string, ActiveSession>()
   readonly #byToken = new Index<number>()
   /** Those with `endsAtMs`. */
@@ -156,8 +161,8 @@ export class SessionRegistry {
   #nextEndMs = Number.POSITIVE_INFINITY
   readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
   readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
-  readonly #writtenListeners = new Set<() => void>()
-  #remote: ReadonlyMap<string, readonly RemoteFeedRef[]> = new Map()
+  readonly #writtenListeners = new Set<(streams: readonly StreamRef[]) => void>()
+  #remote = new Map<string, readonly RemoteFeedRef[]>()
   #knowsAll = true
   #hasPeers = false
 
@@ -287,15 +292,15 @@ export class SessionRegistry {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls `listener` when the store has ends of feeds of this node; it must not throw. Returns the function that unsubscribes. */
-  watchWrittenEnds(listener: () => void): () => void {
+  /** Calls `listener` with the streams whose ends the store has now; it must not throw. Returns the function that unsubscribes. */
+  watchWrittenEnds(listener: (streams: readonly StreamRef[]) => void): () => void {
     this.#writtenListeners.add(listener)
     return () => this.#writtenListeners.delete(listener)
   }
 
-  /** The store has ends of feeds of this node. */
-  endsAreWritten(): void {
-    for (const listener of this.#writtenListeners) listener()
+  /** The store has ends of publishers of this node. */
+  endsAreWritten(streams: readonly StreamRef[]): void {
+    for (const listener of this.#writtenListeners) listener(streams)
   }
 
   /** The stream, if it is on the air at any node. With several sources it is secured when one of them is. */
@@ -330,6 +335,18 @@ export class SessionRegistry {
   setRemote(feeds: readonly RemoteFeedRef[], knowsAll: boolean): void {
     this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
     this.#knowsAll = knowsAll
+    this.#hasPeers ||= feeds.length > 0
+  }
+
+  /** Replaces the feeds of these streams there. `most` streams fit in memory. */
+  setRemoteOf(streams: readonly StreamRef[], feeds: readonly RemoteFeedRef[], most: number): void {
+    const found = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
+    for (const key of streams.map(({ accountId, streamName }) => streamKey(accountId, streamName))) {
+      const those = found.get(key)
+      if (those === undefined) this.#remote.delete(key)
+      else if (this.#remote.has(key) || this.#remote.size < most) this.#remote.set(key, those)
+      else this.#knowsAll = false
+    }
     this.#hasPeers ||= feeds.length > 0
   }
 

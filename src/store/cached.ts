@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts'
 import { compileSnapshot } from '../core/tokens/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { Lru } from '../base/lru.ts'
-import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
+import { StoreUnavailable, type ApiSecret, type Change, type Store, type StoredToken, type Stream } from './store.ts'
 
 /** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */
 const LOOK_EVERY_MS = 5
@@ -18,8 +18,11 @@ export interface CachedToken {
   signingKey(): KeyObject
 }
 
-/** What may have changed: one token, sessions to end (`kick`), a feed, or anything (`all`). */
-export type Changed = { readonly kind: 'token'; readonly id: number } | { readonly kind: 'kick' | 'feed' | 'all' }
+/** What may have changed: one token, sessions to end (`kick`), the feeds of one stream or of all (null), or anything (`all`). */
+export type Changed =
+  | { readonly kind: 'token'; readonly id: number }
+  | { readonly kind: 'feed'; readonly stream: Stream | null }
+  | { readonly kind: 'kick' | 'all' }
 
 export type ChangeListener = (changed: Changed) => void
 
@@ -233,7 +236,8 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id)
         if (change.kind === 'secret') this.forgetSecrets()
-        if (change.kind === 'kick' || change.kind === 'feed') this.#notify({ kind: change.kind })
+        if (change.kind === 'kick') this.#notify({ kind: 'kick' })
+        if (change.kind === 'feed') this.#notify({ kind: 'feed', stream: streamOf(change) })
       }
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()
@@ -298,3 +302,6 @@ export class AccessCache {
     return secret
   }
 }
+
+const streamOf = ({ accountId, streamName }: Change): Stream | null =>
+  streamName === undefined ? null : { accountId, streamName }

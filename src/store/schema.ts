@@ -94,6 +94,8 @@ const TABLES = {
     kind: TEXT as 'token' | 'secret' | 'credential' | 'kick' | 'feed',
     account_id: TEXT,
     ref_id: NUMBER,
+    /** Of a feed; null: any of the account. */
+    stream_name: TEXT_OR_NULL,
     at_ms: NUMBER,
   },
   outbox: {

@@ -185,10 +185,14 @@ export interface FeedReads {
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
+  /** The same of several streams. */
+  remoteOfSome(node: string, streams: readonly Stream[]): Promise<RemoteFeed[]>
 }
 
 export interface NodeReads {
   list(): Promise<Node[]>
+  /** Nodes that may be dead: those whose lease has expired, and those of this host. */
+  doubtful(hostKey: string): Promise<Node[]>
   /** The ids of the keys that nodes seal with, by node. */
   keys(): Promise<ReadonlyMap<string, string>>
   /** What each node does for an account; nodes that do nothing are left out. */

@@ -144,6 +144,8 @@ export interface Change {
   readonly kind: 'token' | 'secret' | 'credential' | 'kick' | 'feed'
   readonly accountId: string
   readonly id: number
+  /** Of a feed: its stream. Absent: any stream of the account may have changed. */
+  readonly streamName?: string
 }
 
 export interface Account {

@@ -45,6 +45,19 @@ test('the first round begins at once, and each other one a pause after the end o
   await repetition.stop()
 })
 
+test('with jitter servers that start together wait for different times', async () => {
+  const pauses: number[] = []
+  const stopping = new AbortController()
+  const sleep = async (ms: number) => {
+    if (pauses.push(ms) === 3) stopping.abort()
+  }
+  const bytes = [0, 0xff, 0x80]
+  const jitter = { bytes: (count: number) => Buffer.alloc(count, bytes.shift()) }
+  const options = { clock: Object.assign(new ManualClock(), { sleep }), everyMs: 1000, signal: stopping.signal }
+  await begin(async () => undefined, { ...options, pausesFirst: true, jitter }).over
+  expect(pauses.map(Math.round)).toEqual([0, 1100, 1000])
+})
+
 test('with pausesFirst the first round comes after a pause', async () => {
   let rounds = 0
   const repetition = begin(

@@ -45,6 +45,16 @@ export function changesSuite(stores: Stores): void {
       }, 30_000)
     })
 
+    test('that of a feed names its stream', async () => {
+      const accountId = newAccount()
+      const { cursor } = await stores.other.changesSince(null)
+      const change: Change = { kind: 'feed', accountId, id: 0, streamName: 'show' }
+      await append(stores.store, change)
+      await append(stores.store, { kind: 'feed', accountId, id: 1 })
+      const changes = (await stores.other.changesSince(cursor)).changes.filter((one) => one.accountId === accountId)
+      expect(changes).toEqual([change, { kind: 'feed', accountId, id: 1 }])
+    })
+
     test('a rolled back change is never returned', async () => {
       const accountId = newAccount()
       const { cursor } = await stores.other.changesSince(null)

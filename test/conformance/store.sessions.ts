@@ -294,6 +294,18 @@ export function sessionsSuite(stores: Stores): void {
       expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
+    test('are in doubt when their lease has expired, or when they are of the same host', async () => {
+      const [alive, neighbor, silent] = [
+        { ...node(), hostKey: 'far' },
+        { ...node(), hostKey: 'here' },
+        { ...node(), hostKey: 'far' },
+      ]
+      for (const one of [alive, neighbor, silent])
+        await write((tx) => tx.nodes.insert(one, one === silent ? -1 : 60_000))
+      const ids = (await stores.other.read.nodes.doubtful('here')).map(({ id }) => id)
+      expect([alive, neighbor, silent].map(({ id }) => ids.includes(id))).toEqual([false, true, true])
+    })
+
     test('number their starts upwards, however many start at a time and whatever is the least', async () => {
       const starts = [stores.store, stores.other].flatMap((store) =>
         Array.from({ length: 5 }, () => store.transaction((tx) => tx.nodes.nextStart(3, 7))),

@@ -26,7 +26,7 @@ createInterface({ input: process.stdin }).on('line', () => {
 })
 
 let first = at.ctx.sessions.node
-startJobs(at.ctx.clock, at.ctx.log, [
+startJobs(at.ctx, [
   { name: 'count', everyMs: 50, run: () => at.node.count() },
   { name: 'reconcile', everyMs: 50, run: () => at.node.reconcile() },
   { name: 'sweep', everyMs: 50, run: () => at.node.sweep() },

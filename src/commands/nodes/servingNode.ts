@@ -4,7 +4,7 @@ import type { Leases, Node, NewNode, NodeFacts } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnds, writeLateEnds } from '../sessions/close.ts'
 import { writeCounts } from '../sessions/count.ts'
-import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
+import { endKicked, readStaleFeeds, recheckLate } from '../sessions/revoke.ts'
 import { settleSpares } from '../sessions/spares.ts'
 import { writeUsage } from '../sessions/writeUsage.ts'
 
@@ -27,8 +27,10 @@ export interface NodeOptions {
 export interface ServingNode {
   /** Writes the counted bytes whose turn it is, if it is called every `everyMs`; without it all of them. */
   count(everyMs?: number): Promise<void>
-  /** Ends sessions that were asked to end, and refreshes the feeds of other nodes. Call it every few seconds. */
+  /** Ends sessions that were asked to end, and repeats what failed. Call it every few seconds. */
   reconcile(): Promise<void>
+  /** Reads all feeds of other nodes, although changes are read as they come. Call it once a minute. */
+  check(): Promise<void>
   /** Writes what this node says of itself. Call it every few seconds. */
   report(): Promise<void>
   /** Gives up dead nodes, with their sessions and feeds. */
@@ -91,8 +93,12 @@ class HoldingNode implements ServingNode {
     void writeLateEnds(this.#ctx)
     await recheckLate(this.#ctx)
     await endKicked(this.#ctx)
-    await refreshRemoteFeeds(this.#ctx)
-    await settleSpares(this.#ctx)
+    await readStaleFeeds(this.#ctx, settleSpares)
+  }
+
+  check(): Promise<void> {
+    this.#ctx.sessions.staleStreams.addAll()
+    return readStaleFeeds(this.#ctx, settleSpares)
   }
 
   async report(): Promise<void> {
@@ -102,7 +108,7 @@ class HoldingNode implements ServingNode {
   }
 
   async sweep(): Promise<void> {
-    for (const node of await this.#ctx.store.read.nodes.list()) {
+    for (const node of await this.#ctx.store.read.nodes.doubtful(this.#options.hostKey)) {
       if (node.id !== this.#ctx.sessions.node) await this.#judge(node)
     }
   }

@@ -1,6 +1,6 @@
 import { type Clock, dateSince } from '../../base/clock.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
+import { type ClosingSession, type ActiveSession, STREAMS_AT_ONCE, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emit } from '../emit.ts'
@@ -98,7 +98,8 @@ async function writeEnds(ctx: SessionContext, batch: readonly ClosingSession[]):
     return writeApart(ctx, batch, error)
   }
   for (const closing of batch) noteEnd(ctx, closing)
-  if (batch.some(isPublisher)) ctx.sessions.endsAreWritten()
+  const publishers = batch.filter(isPublisher)
+  if (publishers.length > 0) ctx.sessions.endsAreWritten(publishers.map(({ entry }) => entry.session))
 }
 
 /** Once for each session, when its end is on record. */
@@ -148,10 +149,14 @@ export function emitEnds(tx: Tx, ...feeds: readonly EndedFeed[]): Promise<void> 
   return emit(tx, ...events)
 }
 
-/** Lets all nodes refresh their list of feeds: once per account. */
+/** Lets all nodes read the feeds of these streams again, or all feeds if there are many. */
 export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<void> {
-  const latest = new Map(ended.map(({ accountId, endedAtMs }) => [accountId, endedAtMs]))
-  for (const [accountId, atMs] of latest) await tx.changes.append({ kind: 'feed', accountId, id: 0, atMs })
+  const areMany = ended.length > STREAMS_AT_ONCE
+  const latest = new Map(
+    ended.map((feed) => [areMany ? feed.accountId : streamKey(feed.accountId, feed.streamName), feed]),
+  )
+  for (const { accountId, streamName, endedAtMs: atMs } of latest.values())
+    await tx.changes.append({ kind: 'feed', accountId, id: 0, ...(areMany ? {} : { streamName }), atMs })
 }
 
 /** The data of a feed in its events. */

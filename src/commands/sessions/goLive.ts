@@ -165,7 +165,8 @@ async function emitStart(tx: Tx, feed: StoredFeed, previousFeedId: string | null
   const on = { accountId: feed.accountId, atMs: feed.startedAtMs }
   const data = { ...feedData(feed), active: true, ...(previousFeedId === null ? {} : { previousFeedId }) }
   await emitStreamEvent(tx, on, { type: 'feeds', event: 'started', data })
-  await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
+  const { accountId, streamName, startedAtMs: atMs } = feed
+  await tx.changes.append({ kind: 'feed', accountId, id: 0, streamName, atMs })
 }
 
 const isOver = ({ sessions }: SessionContext, sessionId: string): boolean => sessions.get(sessionId)?.ending !== null

@@ -8,28 +8,30 @@ import { StoreUnavailable, type Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 
-/** Feeds of other nodes in memory, all read again at each change. Beyond this number, Sluice queries single streams. */
+/** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
 const FEEDS_MAX = 10_000
 
 type Refusal = Extract<Decision, { allowed: false }>
 
+/** Called with the streams whose feeds at other nodes have been read; null: all. */
+type FeedsRead = (ctx: SessionContext, streams: readonly Stream[] | null) => Promise<void>
+
 /**
  * Follows changes, here and on other nodes, until the returned function is called.
  *
- * @param feedsChanged called when the feeds of other nodes are known
+ * @param feedsRead called when the feeds of other nodes are known
  */
-export function followChanges(ctx: SessionContext, feedsChanged: () => Promise<void>): () => void {
+export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => void {
+  const { staleStreams } = ctx.sessions
   const kick = oneAtATime(() => endKicked(ctx))
-  const look = oneAtATime(async () => {
-    await refreshRemoteFeeds(ctx)
-    await feedsChanged()
-  })
+  const look = () => readStaleFeeds(ctx, feedsRead)
   const recheck = oneAtATime(() => recheckAll(ctx))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return recheckToken(ctx, changed.id)
     if (changed.kind === 'kick') return kick()
-    if (changed.kind === 'feed') return look()
-    await Promise.all([kick(), look(), recheck()])
+    if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
+    else staleStreams.addAll()
+    await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheck()]))
   }
   const apply = (changed: Changed): void => {
     follow(changed).catch((error: unknown) => {
@@ -39,8 +41,8 @@ export function followChanges(ctx: SessionContext, feedsChanged: () => Promise<v
   }
   const unfollow = ctx.cache.onChange(apply)
   // Changes of this process are read with those of others, which may take a second.
-  const unwatch = ctx.sessions.watchWrittenEnds(() => {
-    if (ctx.sessions.spares.size > 0) apply({ kind: 'feed' })
+  const unwatch = ctx.sessions.watchWrittenEnds((streams) => {
+    if (ctx.sessions.spares.size > 0) for (const stream of streams) apply({ kind: 'feed', stream })
   })
   return () => {
     unfollow()
@@ -159,8 +161,27 @@ export async function endKicked(ctx: SessionContext): Promise<{ readonly done: P
   return { done: Promise.all(ends) }
 }
 
-/** Reads the feeds of other nodes. */
-export async function refreshRemoteFeeds(ctx: SessionContext): Promise<void> {
+/** Reads the feeds of other nodes that have changed since. All calls during one read share the next. */
+export function readStaleFeeds(ctx: SessionContext, feedsRead: FeedsRead): Promise<void> {
+  return ctx.sessions.readingFeeds.add('feeds', async () => {
+    const streams = ctx.sessions.staleStreams.take()
+    if (streams?.length === 0) return
+    try {
+      await refreshRemoteFeeds(ctx, streams)
+      await feedsRead(ctx, streams)
+    } catch (error) {
+      ctx.sessions.staleStreams.addAll()
+      throw error
+    }
+  })
+}
+
+/** Reads the feeds of streams at other nodes; without a list those of all streams. */
+export async function refreshRemoteFeeds(ctx: SessionContext, streams: readonly Stream[] | null = null): Promise<void> {
+  if (streams !== null) {
+    const some = await ctx.store.read.feeds.remoteOfSome(ctx.sessions.node, streams)
+    return ctx.sessions.setRemoteOf(streams, some, FEEDS_MAX)
+  }
   const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
   if (!knowsAll && ctx.sessions.knowsAll)

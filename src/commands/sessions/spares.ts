@@ -1,6 +1,7 @@
 import { LateLooks } from '../../base/lateLooks.ts'
 import { compareStandings, nextStall, type Standing } from '../../core/sessions/rank.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import type { Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { feedOfSession, goLive, makeSpare } from './goLive.ts'
 import { isSameSource } from './heldEnd.ts'
@@ -9,9 +10,11 @@ import { isSameSource } from './heldEnd.ts'
  * Lets each source have its best publisher on the air, as far as this node can: it takes feeds off the air that a publisher at
  * another node has outranked, and puts the best spare of a source on the air that has nothing better. Call it when feeds
  * have begun or ended anywhere, and when a publisher stalls or has recovered; one call at a time.
+ *
+ * @param streams where feeds may have been outranked; null: everywhere
  */
-export async function settleSpares(ctx: SessionContext): Promise<void> {
-  await dropOutranked(ctx)
+export async function settleSpares(ctx: SessionContext, streams: readonly Stream[] | null = null): Promise<void> {
+  await dropOutranked(ctx, streams)
   for (const spare of bestSpares(ctx)) await take(ctx, spare)
 }
 
@@ -25,8 +28,10 @@ async function take(ctx: SessionContext, { session, standing }: ActiveSession): 
 }
 
 /** Another node may have ended feeds of this one in the store, because its publishers have a higher priority. */
-async function dropOutranked(ctx: SessionContext): Promise<void> {
-  const feeds = ctx.sessions.hasPeers ? ctx.sessions.feeds() : []
+async function dropOutranked(ctx: SessionContext, streams: readonly Stream[] | null): Promise<void> {
+  const { sessions } = ctx
+  const those = streams?.flatMap(({ accountId, streamName }) => sessions.feedsOf(accountId, streamName))
+  const feeds = sessions.hasPeers ? (those ?? sessions.feeds()) : []
   if (feeds.length === 0) return
   const open = new Set(await ctx.store.read.feeds.openIds(ctx.sessions.node))
   for (const { feedId, sessionId } of feeds) {

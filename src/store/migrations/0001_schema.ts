@@ -138,7 +138,10 @@ async function tokenUses(db: Kysely<unknown>, make: Maker): Promise<void> {
 
 async function journals(make: Maker): Promise<void> {
   const xid = make.engine === 'postgres' ? 'xid xid,' : ''
-  await make.table('changes', `seq serial, ${xid} kind text, account_id text, ref_id big, at_ms big`)
+  await make.table(
+    'changes',
+    `seq serial, ${xid} kind text, account_id text, ref_id big, stream_name text null, at_ms big`,
+  )
   await make.index('changes_at', 'changes', ['at_ms'])
   if (make.engine === 'postgres') await make.index('changes_xid', 'changes', ['xid'])
   await make.table(

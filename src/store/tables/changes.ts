@@ -9,8 +9,9 @@ export const MAX_CHANGES = 2_000
 /** The channel on which PostgreSQL notifies other nodes of changes. */
 export const CHANNEL = 'sluice_changes'
 
-const append = statement((db, p: Change & { atMs: number }, engine) => {
-  const insert = db.insertInto('changes').values({ kind: p.kind, account_id: p.accountId, ref_id: p.id, at_ms: p.atMs })
+const append = statement((db, p: Omit<Change, 'streamName'> & { streamName: string | null; atMs: number }, engine) => {
+  const { kind, accountId: account_id, id: ref_id, streamName: stream_name, atMs: at_ms } = p
+  const insert = db.insertInto('changes').values({ kind, account_id, ref_id, stream_name, at_ms })
   // PostgreSQL sends it at commit; as part of the insert it costs no round trip.
   const notify = sql`pg_notify(${sql.lit(CHANNEL)}, '')`.as('notified')
   return engine === 'postgres' ? insert.returning(notify) : insert
@@ -42,7 +43,7 @@ const newest = statement((db) => db.selectFrom('changes').select((eb) => eb.fn.m
 const since = statement((db, p: { seq: number }) =>
   db
     .selectFrom('changes')
-    .select(['seq', 'kind', 'account_id', 'ref_id'])
+    .select(['seq', 'kind', 'account_id', 'ref_id', 'stream_name'])
     .where('seq', '>', p.seq)
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
@@ -63,7 +64,7 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
         .as('position'),
     )
     .leftJoin('changes', (join) => join.on(sql<boolean>`changes.xid >= cast(${p.xid} as xid8)`))
-    .select(['xmin', 'floor', 'kind', 'account_id', 'ref_id'])
+    .select(['xmin', 'floor', 'kind', 'account_id', 'ref_id', 'stream_name'])
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
 )
@@ -73,7 +74,7 @@ const MAX_XID = '18446744073709551615'
 /** The verbs of changes in a transaction. */
 export class ChangeTxVerbs extends Verbs {
   async append(change: Change & { atMs: number }): Promise<void> {
-    await this.executor.run(append, change)
+    await this.executor.run(append, { ...change, streamName: change.streamName ?? null })
   }
 
   async prune(beforeMs: number): Promise<number> {
@@ -110,7 +111,13 @@ export async function changesSinceXid(executor: Executor, cursor: string | null)
 }
 
 /** Without a change, the outer join returns one row with null columns. */
-function toChange(row: { kind: Change['kind'] | null; account_id: string | null; ref_id: number | null }): Change[] {
-  const { kind, account_id: accountId, ref_id: id } = row
-  return kind === null || accountId === null || id === null ? [] : [{ kind, accountId, id }]
+function toChange(row: {
+  kind: Change['kind'] | null
+  account_id: string | null
+  ref_id: number | null
+  stream_name: string | null
+}): Change[] {
+  const { kind, account_id: accountId, ref_id: id, stream_name: streamName } = row
+  if (kind === null || accountId === null || id === null) return []
+  return [{ kind, accountId, id, ...(streamName === null ? {} : { streamName }) }]
 }

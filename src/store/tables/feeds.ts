@@ -206,6 +206,32 @@ export class FeedReadVerbs extends Verbs {
       url: row.url,
     }))
   }
+
+  /** Streams are named each by itself: joined to a list of values, PostgreSQL would read all feeds. */
+  async remoteOfSome(node: string, streams: readonly Stream[]): Promise<RemoteFeed[]> {
+    const feeds: RemoteFeed[] = []
+    await inSlices(streams, async (slice) => {
+      const rows = await this.executor.ask((db) =>
+        db
+          .selectFrom('feeds')
+          .leftJoin('serving_nodes', 'serving_nodes.id', 'feeds.node')
+          .select(FEED_COLUMNS)
+          .select('serving_nodes.url')
+          .where((eb) =>
+            eb.or(
+              slice.map(({ accountId, streamName }) =>
+                eb.and({ 'feeds.account_id': accountId, 'feeds.stream_name': streamName }),
+              ),
+            ),
+          )
+          .where('feeds.ended_at_ms', 'is', null)
+          .where('feeds.node', '<>', node)
+          .orderBy('feeds.started_at_ms'),
+      )
+      feeds.push(...rows.map((row) => ({ ...feedFromRow(row), url: row.url })))
+    })
+    return feeds
+  }
 }
 
 /** The verbs of feeds in a transaction. */

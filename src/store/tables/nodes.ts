@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
-import { statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { type Kysely, sql } from 'kysely'
+import { type DialectName, statement, Verbs } from '../executor.ts'
+import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
@@ -70,18 +70,29 @@ const setLoad = statement((db, p: Pick<NodeFacts, 'cpuPercent'> & { id: string }
 
 const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
 
-const list = statement((db, _none: object, engine) =>
+const listed = (db: Kysely<DB>, engine: DialectName) =>
   db
     .selectFrom('serving_nodes')
     .select(columnsOf('serving_nodes'))
     .select(sql<number>`case when alive_until_ms < ${databaseTime(engine)} then 1 else 0 end`.as('expired'))
-    .orderBy('id'),
+    .orderBy('id')
+
+const list = statement((db, _none: object, engine) => listed(db, engine))
+
+const doubtful = statement((db, p: { hostKey: string }, engine) =>
+  listed(db, engine).where((eb) =>
+    eb.or([eb('alive_until_ms', '<', databaseTime(engine)), eb('host_key', '=', p.hostKey)]),
+  ),
 )
 
 /** The reads of nodes. */
 export class NodeReadVerbs extends Verbs {
   async list(): Promise<Node[]> {
     return (await this.executor.all(list, {})).map(fromRow)
+  }
+
+  async doubtful(hostKey: string): Promise<Node[]> {
+    return (await this.executor.all(doubtful, { hostKey })).map(fromRow)
   }
 
   async keys(): Promise<ReadonlyMap<string, string>> {

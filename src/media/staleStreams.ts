@@ -1,0 +1,28 @@
+import type { FeedFacts } from '../core/sessions/types.ts'
+
+export type StreamRef = Pick<FeedFacts, 'accountId' | 'streamName'>
+
+/** More changed streams than this at once are read with all others. */
+export const STREAMS_AT_ONCE = 100
+
+/** The streams whose feeds have changed at some node since they were read; at first all. */
+export class StaleStreams {
+  /** By account and name; null: all streams. */
+  #streams: Map<string, StreamRef> | null = null
+
+  add({ accountId, streamName }: StreamRef): void {
+    this.#streams?.set(`${accountId}/${streamName}`, { accountId, streamName })
+    if (this.#streams !== null && this.#streams.size > STREAMS_AT_ONCE) this.#streams = null
+  }
+
+  addAll(): void {
+    this.#streams = null
+  }
+
+  /** Empties it. Null: all streams. */
+  take(): StreamRef[] | null {
+    const streams = this.#streams
+    this.#streams = new Map()
+    return streams && [...streams.values()]
+  }
+}

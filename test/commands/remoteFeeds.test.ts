@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { FeedReadVerbs } from '../../src/store/tables/feeds.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
+  let place: Place
+  let one: TestNode
+  let two: TestNode
+  let token: string
+  beforeEach(async () => {
+    place = await newPlace(engine)
+    one = await startTestNode({ url: place.url })
+    two = await startTestNode({ url: place.url })
+    token = (await makeToken(two, 'publish')).token
+  })
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    await one.close()
+    await two.close()
+    await place.remove()
+  })
+
+  const knows = (streamName: string) => one.ctx.sessions.remotesOf(one.accountId, streamName).length
+  /** The reads of node one from now on: names of streams, or `all`. */
+  const readsOf = ({ ctx }: TestNode) => {
+    const reads: string[][] = []
+    const remote = Reflect.get(FeedReadVerbs.prototype, 'remote')
+    const remoteOfSome = Reflect.get(FeedReadVerbs.prototype, 'remoteOfSome')
+    vi.spyOn(FeedReadVerbs.prototype, 'remote').mockImplementation(function (this: FeedReadVerbs, node, limit) {
+      if (node === ctx.sessions.node) reads.push(['all'])
+      return remote.call(this, node, limit)
+    })
+    vi.spyOn(FeedReadVerbs.prototype, 'remoteOfSome').mockImplementation(function (this: FeedReadVerbs, node, streams) {
+      if (node === ctx.sessions.node) reads.push(streams.map(({ streamName }) => streamName))
+      return remoteOfSome.call(this, node, streams)
+    })
+    return reads
+  }
+
+  it('are read by the stream that changed, and forgotten with its last feed', async () => {
+    const { session } = await publish(two, { presented: token, streamName: 'first' })
+    await until(() => knows('first') === 1)
+    const reads = readsOf(one)
+    await publish(two, { presented: token, streamName: 'second' })
+    await until(() => knows('second') === 1)
+    await closeSession(two.ctx, session.id, 'left')
+    await until(() => knows('first') === 0)
+    expect(knows('second')).toBe(1)
+    expect(new Set(reads.flat())).toEqual(new Set(['first', 'second']))
+  })
+
+  it('are all read when the node checks them, or when a read has failed', async () => {
+    await publish(two, { presented: token, streamName: 'show' })
+    await until(() => knows('show') === 1)
+    // No change is read beside what follows.
+    await one.ctx.cache.stop()
+    await one.node.check()
+    one.ctx.sessions.setRemote([], true)
+    await one.node.check()
+    expect(knows('show')).toBe(1)
+    one.ctx.sessions.setRemote([], true)
+    one.ctx.sessions.staleStreams.add({ accountId: one.accountId, streamName: 'other' })
+    const down = new StoreUnavailable('down')
+    vi.spyOn(FeedReadVerbs.prototype, 'remoteOfSome').mockRejectedValueOnce(down)
+    await expect(one.node.reconcile()).rejects.toBe(down)
+    await one.node.reconcile()
+    expect(knows('show')).toBe(1)
+  })
+
+  it('that do not fit in memory are asked for one by one', () => {
+    const { sessions } = one.ctx
+    const feed = (streamName: string) => ({
+      accountId: 'a',
+      streamName,
+      feedId: streamName,
+      sourceId: null,
+      secured: false,
+      priority: null,
+      url: null,
+    })
+    sessions.setRemote([], true)
+    const change = (...names: string[]) => sessions.setRemoteOf(names.map(feed), names.map(feed), 2)
+    change('a', 'b')
+    expect(sessions.knowsAll).toBe(true)
+    change('b', 'c')
+    expect([sessions.knowsAll, sessions.remotesOf('a', 'b').length, sessions.remotesOf('a', 'c').length]).toEqual([
+      false,
+      1,
+      0,
+    ])
+  })
+})
