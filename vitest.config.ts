@@ -91,7 +91,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'test/{base,config,core,edge,fuzz,cli,hls,services,store,web}/**/*.test.ts',
-            'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,srt}/**/*}.test.ts',
+            'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,rtsp,srt}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           exclude: [...PROCESSES, ...IN_LANES],

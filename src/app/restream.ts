@@ -1,24 +1,15 @@
-import { networkInterfaces } from 'node:os'
 import type { App } from './app.ts'
+import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { type FeedMedia, openAttempt, PASSES } from './restreamTargets.ts'
 import { tellTarget } from '../commands/restream/tellTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
-import { liveAddressList } from '../base/addressList.ts'
-import { isLoopback } from '../base/loopback.ts'
 import { repeat } from '../base/repeat.ts'
-import { parseAddress } from '../core/access/address.ts'
-import { targetPort, type Transport, transportOf } from '../core/restream/targets.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
-import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
-import type { Dialling } from '../net/dial.ts'
-import { publicNames, systemNames } from '../net/resolve.ts'
 import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
 
-/** Name, connection and TLS together. */
-const DIAL_MS = 5000
 const TICK_MS = 1000
 
 export interface RestreamParts {
@@ -28,21 +19,10 @@ export interface RestreamParts {
   readonly ownPorts: OwnPorts
 }
 
-type OwnPorts = Readonly<Record<Transport, readonly (number | null | undefined)[]>>
-
 /** Sends the feeds of this node on to the targets of their tokens, until it is stopped. */
 export function startRestreams(app: App, parts: RestreamParts): { restreams: Restreams; stop(): Promise<void> } {
   const { ctx } = app
-  const allows = allowedAddresses(app, parts)
-  const how = (url: URL): Dialling => ({
-    clock: ctx.clock,
-    // A private network has names of its own.
-    resolve: app.config.media.allowedNetworks.length > 0 ? systemNames : publicNames(),
-    allows: (address) => allows(address, targetPort(url), transportOf(url)),
-    timeoutMs: DIAL_MS,
-    trust: undefined,
-    protocols: [],
-  })
+  const how = mediaDialling(app, parts.ownPorts)
   const media = new Map<string, FeedMedia>()
   // One after the other: an end must not come before its start.
   let told: Promise<void> = Promise.resolve()
@@ -122,20 +102,3 @@ async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): 
     }))
   })
 }
-
-/** Public addresses, and those of allowed networks, but not the ports of this server on addresses of this machine. */
-function allowedAddresses(
-  app: App,
-  { ownPorts }: RestreamParts,
-): (address: string, port: number, transport: Transport) => boolean {
-  const isAllowedPrivate = liveAddressList(() => app.config.media.allowedNetworks)
-  return (text, port, transport) => {
-    const address = parseAddress(text)
-    if (address === null || (ownPorts[transport].includes(port) && isOfThisMachine(address.text))) return false
-    return isPublicAddress(text) || isAllowedPrivate(address)
-  }
-}
-
-const isOfThisMachine = (address: string): boolean =>
-  isLoopback(address) ||
-  Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address) === true)

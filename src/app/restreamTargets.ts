@@ -1,4 +1,5 @@
 import type { App } from './app.ts'
+import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import { isSrt, targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
 import type { PlainMedia } from '../media/hls/plainMedia.ts'
@@ -7,9 +8,8 @@ import type { SenderEnd } from '../media/publishing.ts'
 import { RtmpSender } from '../media/rtmp/sender.ts'
 import { WithSilence } from '../media/rtmp/silence.ts'
 import { SrtTarget } from '../media/srt/target.ts'
-import { dial, type Dialling } from '../net/dial.ts'
+import { dial } from '../net/dial.ts'
 import { dialUdp } from '../net/dialUdp.ts'
-import { egressFailureFrom } from '../net/failures.ts'
 import type { Stage } from '../net/outcome.ts'
 import type { AttemptEvent, OpenTarget, TargetAttempt } from '../services/restreams.ts'
 
@@ -30,7 +30,7 @@ interface Sending {
   /** Undefined: the feed is over. */
   readonly media: FeedMedia | undefined
   readonly report: (event: AttemptEvent) => void
-  readonly how: (url: URL) => Dialling
+  readonly how: MediaDialling
 }
 
 interface Sender extends FrameSink {
@@ -87,9 +87,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
       else sender = connected.begin({ ready, accepted: () => report({ kind: 'accepted' }), ended })
     },
     (error: unknown) => {
-      const { code, message } = egressFailureFrom(stage, error)
-      const problem = code === 'target_not_allowed' ? NOT_ALLOWED : sentence(message)
-      if (!signal.aborted) ended({ kind: 'lost', message: problem })
+      if (!signal.aborted) ended({ kind: 'lost', message: dialProblem(stage, error, 'target') })
     },
   )
   return {
@@ -112,7 +110,9 @@ interface Reaching {
 
 async function connectRtmp({ ctx }: App, { url: text, key }: OpenTarget, at: Reaching): Promise<Connected> {
   const url = new URL(text)
-  const socket = await dial(dialledUrl(url), at.how(url), at.signal, at.reached)
+  const port = targetPort(url)
+  const dialled = dialledUrl(url, port, url.protocol === 'rtmps:')
+  const socket = await dial(dialled, at.how(port, 'tcp'), at.signal, at.reached)
   return {
     begin: (events) => new RtmpSender({ ...ctx, ...events, socket, ...addressOf(url), key }),
     close: () => void socket.destroy(),
@@ -123,15 +123,12 @@ async function connectSrt({ ctx }: App, { key }: OpenTarget, at: Reaching): Prom
   const url = new URL(key)
   const parameters = readSrtParameters(url)
   if (!parameters.ok) throw new Error(`the address of a stored target ${parameters.error}`)
-  const socket = await dialUdp(url, { ...at.how(url), random: ctx.random }, at.signal, at.reached)
+  const socket = await dialUdp(url, { ...at.how(targetPort(url), 'udp'), random: ctx.random }, at.signal, at.reached)
   return {
     begin: (events) => new SrtTarget({ ...ctx, ...events, ...parameters.value, socket }),
     close: () => void socket.close(),
   }
 }
-
-const NOT_ALLOWED =
-  'The host leads to an address that no target may have: of this server, or of a network that `media.allowedNetworks` lacks'
 
 /** Shows a sender the video that its protocol does not carry, which ends it before an encoder begins. */
 const uncarriedVideo = (sender: FrameSink, passes: (track: TrackInfo) => boolean): FrameSink => ({
@@ -149,13 +146,7 @@ function until(signal: AbortSignal, unsubscribe: () => void): void {
   else signal.addEventListener('abort', unsubscribe, { once: true })
 }
 
-/** The same host and port under a scheme that `dial` knows: it encrypts https. */
-const dialledUrl = (url: URL): URL =>
-  new URL(`${url.protocol === 'rtmps:' ? 'https' : 'http'}://${url.hostname}:${targetPort(url)}`)
-
 const addressOf = (url: URL): { app: string; url: string } => ({
   app: url.pathname.replaceAll(/^\/+|\/+$/g, '') + url.search,
   url: url.href.replace(/\/+$/, ''),
 })
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

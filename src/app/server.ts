@@ -38,6 +38,7 @@ import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
+import { startPulls } from './pulls.ts'
 import { startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
@@ -83,6 +84,7 @@ interface LocalChannels {
 const STOP_ORDER = [
   'reloads',
   ...([
+    'pulls',
     'sessions',
     'restreams',
     'rtmp',
@@ -150,6 +152,8 @@ export async function startServing(
     const ownPorts = { tcp: [rtmp?.port, rtmp?.tlsPort], udp: [srt?.port] }
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
+    const pulls = startPulls(app, { ingest, ffmpeg, ownPorts })
+    parts.add('pulls', () => pulls.stop())
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())
     await leases.ready

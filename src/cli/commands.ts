@@ -15,6 +15,7 @@ import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
 import { provisionCommands } from './provision.ts'
 import { reloadCommand } from './reload.ts'
+import { pullCommands } from './pull.ts'
 import { restreamCommands } from './restream.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
@@ -34,6 +35,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...credentialCommands,
   ...userCommands,
   ...tokenCommands,
+  ...pullCommands,
   ...restreamCommands,
   checkCommand,
   ...accessCommands,

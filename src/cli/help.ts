@@ -12,6 +12,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   credential: 'Basic credentials (key:secret) of the channels API',
   user: 'Users of the dashboard',
   token: 'Publish and subscribe tokens: the rights to broadcast and to watch',
+  pull: 'Sources that Sluice dials, such as cameras',
   restream: 'Targets of publish tokens: other servers that get what is published',
   access: 'The access log: refusals and their reasons',
   session: 'Active publishers and viewers',

@@ -2,6 +2,7 @@
 export const SEALED_COLUMNS = {
   token: { table: 'tokens', column: 'value_sealed', context: 'token:value' },
   restreamKey: { table: 'restream_keys', column: 'key_sealed', context: 'restream:key' },
+  pull: { table: 'pulls', column: 'url_sealed', context: 'pull:url' },
   webhook: { table: 'webhooks', column: 'secret_sealed', context: 'webhook:secret' },
   ingest: { table: 'ingests', column: 'secret_sealed', context: 'ingest:secret' },
   distributionKey: { table: 'distribution_keys', column: 'key_sealed', context: 'distribution:key' },

@@ -1,3 +1,4 @@
+import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
@@ -17,7 +18,7 @@ export interface PublisherConnection {
    * Ends the connection; the publisher reads `why` as the description of a status. Resolves after the last media byte. Safe
    * to call more than once, and while the request is being decided.
    */
-  cut(why: string): Promise<void>
+  cut(why: string, reason?: SessionEndReason): Promise<void>
 }
 
 /** Why a publisher is refused, for protocols that answer with a code. */

@@ -24,6 +24,7 @@ import { IngestReadVerbs } from './tables/ingests.ts'
 import { NodeReadVerbs } from './tables/nodes.ts'
 import { OutboxReadVerbs } from './tables/outbox.ts'
 import { PasskeyReadVerbs } from './tables/passkeys.ts'
+import { PullReadVerbs } from './tables/pulls.ts'
 import { RecordingReadVerbs } from './tables/recordings.ts'
 import { ReloadReadVerbs } from './tables/reloads.ts'
 import { RestreamHourReadVerbs } from './tables/restreamHours.ts'
@@ -71,6 +72,7 @@ export const readsOf = nounsOf<Reads>({
   nodes: NodeReadVerbs,
   outbox: OutboxReadVerbs,
   passkeys: PasskeyReadVerbs,
+  pulls: PullReadVerbs,
   recordings: RecordingReadVerbs,
   reloads: ReloadReadVerbs,
   restreamHours: RestreamHourReadVerbs,

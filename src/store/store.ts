@@ -53,6 +53,7 @@ export type {
   TokenListQuery,
 } from './tokens.ts'
 
+export type { StoredPull } from './pulls.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './minutes.ts'
 export type * from './sessions.ts'

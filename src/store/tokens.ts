@@ -1,5 +1,6 @@
 import type { Bytes } from '../core/sessions/types.ts'
 import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
+import type { PullReads, PullTx } from './pulls.ts'
 import type { UsageQuery } from './usage.ts'
 
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
@@ -149,6 +150,7 @@ interface RevocationTx {
 export interface TokenNounReads {
   tokens: TokenReads
   bindings: BindingReads
+  pulls: PullReads
   restreamHours: RestreamHourReads
   restreamKeys: RestreamKeyReads
   revocations: RevocationReads
@@ -158,6 +160,7 @@ export interface TokenNounReads {
 export interface TokenNounTx {
   tokens: TokenTx
   bindings: BindingTx
+  pulls: PullTx
   restreamHours: RestreamHourTx
   restreamKeys: RestreamKeyTx
   revocations: RevocationTx

@@ -26,6 +26,7 @@ import { NodeTxVerbs } from './tables/nodes.ts'
 import { OutboxTxVerbs } from './tables/outbox.ts'
 import { PasskeyTxVerbs } from './tables/passkeys.ts'
 import { ProvisionedTxVerbs } from './tables/provisioned.ts'
+import { PullTxVerbs } from './tables/pulls.ts'
 import { RecordingTxVerbs } from './tables/recordings.ts'
 import { ReloadTxVerbs } from './tables/reloads.ts'
 import { RestreamHourTxVerbs } from './tables/restreamHours.ts'
@@ -75,6 +76,7 @@ export const txOf = nounsOf<Tx>({
   outbox: OutboxTxVerbs,
   passkeys: PasskeyTxVerbs,
   provisioned: ProvisionedTxVerbs,
+  pulls: PullTxVerbs,
   recordings: RecordingTxVerbs,
   reloads: ReloadTxVerbs,
   restreamHours: RestreamHourTxVerbs,

@@ -14,6 +14,7 @@ import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { streamsSuite } from './store.streams.ts'
 import { usageSuite } from './store.usage.ts'
+import { pullsSuite } from './store.pulls.ts'
 import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
@@ -63,6 +64,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     cacheLogsSuite(opened)
     streamsSuite(opened)
     usageSuite(opened)
+    pullsSuite(opened)
     recordingsSuite(opened)
     channelSuite(opened)
     runsSuite(opened)

@@ -1,4 +1,5 @@
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { decide } from '../../core/access/decide.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
@@ -131,10 +132,11 @@ function reasonToEnd(
 
 /** Why an edited token no longer admits an earlier request; null: it does, or its edits end no sessions. */
 export function problemOfEdit(ctx: SessionContext, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
-  const credential = asLiving(request.credential, snapshot)
+  const { isDialled } = PROTOCOL_FACTS[request.protocol]
+  const credential: Credential = isDialled ? { kind: 'token', token: snapshot } : asLiving(request.credential, snapshot)
   const decision = decide({ ...request, credential }, ctx.policy, ctx.clock.now())
   if (decision.allowed) return null
-  return decision.code === 'token_revoked' || snapshot.endSessionsOnUpdate ? decision : null
+  return isDialled || decision.code === 'token_revoked' || snapshot.endSessionsOnUpdate ? decision : null
 }
 
 /**

@@ -12,6 +12,8 @@ interface ProtocolFacts {
   readonly connectsLater: boolean
   /** Its publishers send a keyframe when one is needed, and pictures when there are new ones. */
   readonly keyframesOnRequest: boolean
+  /** Sluice dials, in the name of a token: any change of the token that would refuse it now ends it. */
+  readonly isDialled: boolean
 }
 
 /** Every protocol of streams, in the order of lists. The compiler names what else a new one needs. */
@@ -23,6 +25,7 @@ export const PROTOCOL_FACTS = {
     ipFilters: 'checked',
     connectsLater: true,
     keyframesOnRequest: true,
+    isDialled: false,
   },
   rtmp: {
     action: 'publish',
@@ -31,6 +34,7 @@ export const PROTOCOL_FACTS = {
     ipFilters: 'configured',
     connectsLater: false,
     keyframesOnRequest: false,
+    isDialled: false,
   },
   srt: {
     action: 'publish',
@@ -39,6 +43,16 @@ export const PROTOCOL_FACTS = {
     ipFilters: 'checked',
     connectsLater: false,
     keyframesOnRequest: false,
+    isDialled: false,
+  },
+  pull: {
+    action: 'publish',
+    title: 'Pull',
+    hasOrigin: false,
+    ipFilters: 'checked',
+    connectsLater: false,
+    keyframesOnRequest: false,
+    isDialled: true,
   },
   whep: {
     action: 'view',
@@ -47,6 +61,7 @@ export const PROTOCOL_FACTS = {
     ipFilters: 'checked',
     connectsLater: true,
     keyframesOnRequest: false,
+    isDialled: false,
   },
   hls: {
     action: 'view',
@@ -55,6 +70,7 @@ export const PROTOCOL_FACTS = {
     ipFilters: 'checked',
     connectsLater: false,
     keyframesOnRequest: false,
+    isDialled: false,
   },
 } as const satisfies Record<string, ProtocolFacts>
 

@@ -20,6 +20,8 @@ export const isSrt = (url: string): boolean => url.slice(0, SRT.length).toLowerC
 
 /** What carries the protocol of a target. */
 export const transportOf = ({ protocol }: URL): Transport => (protocol === SRT ? 'udp' : 'tcp')
+/** True of a port that no media comes from or goes to. */
+export const isOddPort = (port: number): boolean => port < 1024 && !LOW_PORTS.has(port)
 
 /** What of an installation decides on its targets. */
 export interface TargetPolicy {
@@ -66,7 +68,7 @@ function refusePath(url: URL, text: string): string | null {
 
 function refusePort(url: URL): string | null {
   const port = targetPort(url)
-  return port < 1024 && !LOW_PORTS.has(port) ? `must not use port ${port}` : null
+  return isOddPort(port) ? `must not use port ${port}` : null
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { CreatePull, PullRecord, UpdatePull } from '../../core/pulls/schema.ts'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
 import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
@@ -69,7 +70,7 @@ const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTes
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
   refuseUnnamed(app)
-  for (const schema of [...TOKEN_SCHEMAS, ...WEBHOOK_SCHEMAS]) app.addSchema(schema)
+  for (const schema of [...TOKEN_SCHEMAS, ...WEBHOOK_SCHEMAS, CreatePull, UpdatePull, PullRecord]) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

@@ -49,6 +49,7 @@ import { UNSENT_LOOK_MS, UNSENT_MAX_BYTES } from './unsent.ts'
 import { WatchedConnections, type WatchedOptions } from './watchedConnections.ts'
 import { type ViewingOptions, viewingRoutes } from './viewing.ts'
 import { channelErrorHandler } from './channels/problem.ts'
+import { pullRoutes } from './pulls/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { plainErrorHandler } from './media/refusal.ts'
 import type { WebRtcOptions } from './webrtc/parts.ts'
@@ -232,6 +233,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   storageRoutes(api, ctx, recordings.diskSpace)
   nodeRoutes(api, ctx, options.facts())
   webhookRoutes(api, ctx, peerOf, sign)
+  pullRoutes(api, ctx, peerOf)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign, facts: options.facts })
 }
 

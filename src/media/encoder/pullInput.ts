@@ -1,5 +1,6 @@
 import type { Dialled } from '../../core/channels/dialled.ts'
 import { words } from '../ffmpeg/arguments.ts'
+import { concatScript } from '../ffmpeg/concatScript.ts'
 
 /** Only protocols of live sources, so that neither an address nor a playlist can open a file. */
 const PROTOCOLS = 'rtmp,rtmps,srt,tcp,udp,tls,crypto'
@@ -36,13 +37,5 @@ export function pullScript({ url, options }: Dialled): string {
     ...timeout,
     ...options,
   }
-  const lines = Object.entries(all).map(([name, value]) => `option ${name} ${quoted(value)}`)
-  return `${['ffconcat version 1.0', `file ${quoted(url)}`, ...lines].join('\n')}\n`
-}
-
-/** @throws for a control character, which could end the line; a checked address has none */
-function quoted(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u001f]/.test(text)) throw new Error('a source with control characters cannot be pulled')
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return concatScript(url, all)
 }

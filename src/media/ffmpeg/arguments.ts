@@ -40,7 +40,7 @@ const X264_LIVE = [
  * `async=1` fills gaps and small timestamp errors, so that audio and video stay in sync. Opus has 48 kHz, and players do not all
  * take AAC with the 8 kHz of G.711.
  */
-const AAC = words('-c:a aac -b:a 128k -ar 48000 -af aresample=async=1')
+export const AAC: readonly string[] = words('-c:a aac -b:a 128k -ar 48000 -af aresample=async=1')
 
 /** Copies H.264 and encodes everything else as H.264, which every HLS player supports. */
 const liveVideo = ({ codec }: VideoTrack): readonly string[] =>

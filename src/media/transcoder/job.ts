@@ -65,7 +65,7 @@ export class RunningTranscode {
     const { source } = this.#job
     this.#encoding.ready()
     this.#isReady = true
-    if (source.kind === 'pull') this.#work = new PullTranscode(source, this.#encoding, this.#tools, signal).run()
+    if ('url' in source) this.#work = new PullTranscode(source, this.#encoding, this.#tools, signal).run()
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
   }
 

@@ -113,6 +113,15 @@ async function tokenParts(db: Kysely<unknown>, make: Maker): Promise<void> {
   // With ids, because the rotation of the sealing key goes through them in their order.
   await make.table('restream_keys', 'id serial, token_id token, ord big, key_sealed bytes')
   await make.unique('restream_keys_ord', 'restream_keys', ['token_id', 'ord'])
+  await make.table(
+    'pulls',
+    `id serial, account_id text, token_id token, stream_name text, label text, url_sealed bytes, shown_url text,
+    enabled flag, run_when text, version big, added_at_ms big, node text null, status text, since_ms big,
+    retry_at_ms big null, problem text null`,
+  )
+  await make.index('pulls_account', 'pulls', ['account_id', 'id'])
+  await make.index('pulls_token', 'pulls', ['token_id'])
+  await make.index('pulls_enabled', 'pulls', ['id'], 'enabled = 1')
   await tokenUses(db, make)
 }
 

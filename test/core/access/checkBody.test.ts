@@ -24,7 +24,7 @@ test.each([undefined, null])('what is %s was not said', (nothing) => {
 })
 
 test.each([
-  ['publish', ['whip', 'rtmp', 'srt']],
+  ['publish', ['whip', 'rtmp', 'srt', 'pull']],
   ['view', ['whep', 'hls']],
 ])('%s is over %s', (action, protocols) => {
   for (const protocol of ['whip', 'whep', 'rtmp', 'hls']) {
@@ -42,7 +42,7 @@ test('every error of every field is named at once', () => {
   expect(errors).toEqual({
     ['y'.repeat(64)]: [expect.stringMatching(/^is not a field of this request; allowed: action, accountId, /)],
     action: ['must be one of publish, view'],
-    protocol: ['must be one of whip, rtmp, srt, whep, hls'],
+    protocol: ['must be one of whip, rtmp, srt, pull, whep, hls'],
     streamName: ['is required'],
     ip: ['must be an IPv4 or IPv6 address'],
     accountId: [TOO_LONG],

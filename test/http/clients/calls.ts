@@ -61,6 +61,18 @@ const TOKENS: readonly Call[] = [
   call('readAccessSummary', { source: 'check' }),
 ]
 
+const PULLS: readonly Call[] = [
+  call(
+    'createPull',
+    { body: { tokenId: '$Publish', streamName: 'show', url: 'rtsp://camera.example.com/main', enabled: false } },
+    { pull: 'data.id' },
+  ),
+  call('listPulls'),
+  call('readPull', { pullId: '$pull' }),
+  call('updatePull', { pullId: '$pull', body: { label: 'Door' } }),
+  call('deletePull', { pullId: '$pull' }),
+]
+
 const USAGE: readonly Call[] = [
   ...['readAccountUsage', 'readAccountUsageByCountry', 'readAccountUsageByProtocol', 'readAccountUsageByToken'].map(
     (name) => call(name, dates),
@@ -227,6 +239,7 @@ const DELETED: readonly Call[] = [
 /** Every operation of both documents, in an order in which each finds what it needs. */
 export const CALLS: readonly Call[] = [
   ...TOKENS,
+  ...PULLS,
   ...USAGE,
   ...SESSIONS,
   ...WEBHOOKS,

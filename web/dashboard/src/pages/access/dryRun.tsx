@@ -13,7 +13,7 @@ import { Trace, Verdict } from './trace.tsx'
 
 const text = words.access.ask
 
-const PROTOCOLS = { publish: ['whip', 'rtmp', 'srt'], view: ['whep', 'hls'] } as const
+const PROTOCOLS = { publish: ['whip', 'rtmp', 'srt', 'pull'], view: ['whep', 'hls'] } as const
 
 type Action = keyof typeof PROTOCOLS
 type Protocol = (typeof PROTOCOLS)[Action][number]

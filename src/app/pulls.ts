@@ -1,0 +1,197 @@
+import type { Socket } from 'node:net'
+import type { App } from './app.ts'
+import { dialledUrl, dialProblem, mediaDialling, type OwnPorts } from './mediaDialling.ts'
+import { claimPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
+import { openPullUrl } from '../commands/pulls/pulls.ts'
+import { openTokenValue } from '../commands/tokens/tokenValue.ts'
+import { repeat } from '../base/repeat.ts'
+import { pullPort } from '../core/pulls/source.ts'
+import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
+import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
+import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { Publication } from '../media/publication.ts'
+import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
+import type { RtspProblem } from '../media/rtsp/camera.ts'
+import { RtspPull } from '../media/rtsp/pull.ts'
+import { dial } from '../net/dial.ts'
+import type { Stage } from '../net/outcome.ts'
+import { type PullAttempt, type PullEvent, Pulls } from '../services/pulls.ts'
+import type { StoredPull } from '../store/store.ts'
+
+const TICK_MS = 1000
+
+export interface PullParts {
+  readonly ingest: IngestParts
+  readonly ffmpeg: Ffmpeg
+  readonly ownPorts: OwnPorts
+}
+
+/** Dials the sources that this node claims, until it is stopped. */
+export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> } {
+  const { ctx } = app
+  let node = ''
+  // One after the other: the last state must be the last one written.
+  let written: Promise<void> = Promise.resolve()
+  const pulls = new Pulls({
+    ...ctx,
+    open: (pull, report) => new Attempt(app, parts, pull, report),
+    changed(pull, state) {
+      logPull(app, pull, state)
+      const at = node
+      written = written
+        .then(() => writePullState(ctx, pull.id, at, state))
+        .catch((error: unknown) =>
+          ctx.log.warn({ err: error, pull: pull.id }, 'the state of a pull could not be written'),
+        )
+    },
+  })
+  const unfollow = ctx.cache.onChange((change) => {
+    if (change.kind === 'token') pulls.retry(change.id)
+    else if (change.kind === 'all') pulls.retry('all')
+  })
+  const ticking = repeat({ ...ctx, name: 'look after pulls', everyMs: TICK_MS }, async () => {
+    // A node that was given up has another id, and claims again.
+    if (node !== ctx.sessions.node) pulls.stopAll()
+    node = ctx.sessions.node
+    pulls.follow(node === '' ? [] : await claimPulls(ctx, node))
+    pulls.tick()
+  })
+  return {
+    async stop() {
+      unfollow()
+      await ticking.stop()
+      const { ids } = pulls
+      pulls.stopAll()
+      await written
+      if (ids.length > 0) await releasePulls(ctx, node, ids)
+    },
+  }
+}
+
+function logPull(
+  { ctx }: App,
+  { id, streamName, tokenId }: StoredPull,
+  { status, message }: { status: string; message: string | null },
+): void {
+  const facts = { pull: id, streamName, tokenId, status }
+  ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a source that is pulled')
+}
+
+/** Dials a source, has the decision made in the name of its token, and publishes what comes. */
+class Attempt implements PullAttempt {
+  readonly #app: App
+  readonly #parts: PullParts
+  readonly #pull: StoredPull
+  readonly #report: (event: PullEvent) => void
+  readonly #stopping = new AbortController()
+  #publication: Publication | null = null
+  #source: RtspPull | null = null
+
+  constructor(app: App, parts: PullParts, pull: StoredPull, report: (event: PullEvent) => void) {
+    this.#app = app
+    this.#parts = parts
+    this.#pull = pull
+    this.#report = report
+    this.#run().catch((error: unknown) => {
+      app.ctx.log.error({ err: error, pull: pull.id }, 'a pull failed')
+      this.#ended({ kind: 'lost', message: 'Sluice failed; its log says more' })
+    })
+  }
+
+  tick(nowMs: number): void {
+    this.#source?.tick(nowMs)
+    if (this.#source) this.#publication?.reportBytes(this.#source.bytesIn)
+  }
+
+  end(): void {
+    this.#close('stopped')
+  }
+
+  async #run(): Promise<void> {
+    const { ctx } = this.#app
+    const url = new URL(openPullUrl(ctx, this.#pull))
+    const token = await ctx.store.read.tokens.get(this.#pull.tokenId)
+    const presented = token === undefined ? null : openTokenValue(ctx, token)
+    const socket = await this.#dial(url)
+    if (socket === null) return
+    const answer = await this.#ask(socket, presented)
+    if (this.#stopping.signal.aborted || !answer.ok) socket.destroy()
+    if (!answer.ok) return this.#ended(refusalOf(answer))
+    this.#publication = new Publication(answer)
+    // It was cut while the decision was made.
+    if (this.#stopping.signal.aborted) return this.#publication.end('cut', 0)
+    await this.#publish(socket, url, answer)
+  }
+
+  /** Null: there is no connection, and that was reported. */
+  async #dial(url: URL): Promise<Socket | null> {
+    const port = pullPort(url)
+    const how = mediaDialling(this.#app, this.#parts.ownPorts)(port, 'tcp')
+    let stage: Stage = 'resolve'
+    const { signal } = this.#stopping
+    try {
+      return await dial(dialledUrl(url, port, url.protocol === 'rtsps:'), how, signal, (reached) => (stage = reached))
+    } catch (error) {
+      this.#ended({ kind: 'lost', message: dialProblem(stage, error, 'source') })
+      return null
+    }
+  }
+
+  #ask(socket: Socket, presented: string | null): Promise<PublishAnswer> {
+    const { streamName } = this.#pull
+    const connection: PublisherConnection = {
+      peer: socket.remoteAddress ?? '',
+      cut: async (why, reason) => {
+        this.#close('cut')
+        // Two publishers that replace each other would do so forever.
+        this.#report({ kind: reason === 'replaced' ? 'unsuitable' : 'lost', message: why })
+      },
+    }
+    const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
+    return answerPublisher(this.#parts.ingest, 'pull', connection, destination)
+  }
+
+  async #publish(socket: Socket, url: URL, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
+    const { ctx, config } = this.#app
+    const { id, streamName } = this.#pull
+    let isAccepted = false
+    this.#source = new RtspPull({
+      ...ctx,
+      ffmpeg: this.#parts.ffmpeg,
+      name: `pull ${id}`,
+      socket,
+      url,
+      maxFrameBytes: config.srt.maxFrameBytes,
+      sink: {
+        tracks: (tracks) => {
+          sink.tracks(tracks)
+          if (!isAccepted) this.#report({ kind: 'accepted' })
+          isAccepted = true
+        },
+        frame: (frame) => sink.frame(frame),
+        end: () => undefined,
+      },
+      leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
+      ended: (problem) => this.#ended(problem),
+    })
+    await this.#source.start()
+  }
+
+  #ended(problem: RtspProblem): void {
+    if (this.#stopping.signal.aborted) return
+    this.#close(problem.kind === 'unsuitable' ? 'invalid' : 'lost')
+    this.#report(problem.kind === 'refused' ? { ...problem, isInUse: false } : { ...problem, kind: problem.kind })
+  }
+
+  #close(why: 'cut' | 'invalid' | 'lost' | 'stopped'): void {
+    this.#stopping.abort()
+    this.#source?.end()
+    this.#publication?.end(why === 'stopped' ? 'left' : why, this.#source?.bytesIn ?? 0)
+  }
+}
+
+/** What the decision refuses is asked for again a few times; a limit may be free later. */
+const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): RtspProblem => ({
+  kind: reason === 'limit' || reason === 'unavailable' ? 'lost' : 'refused',
+  message: `The publish token does not allow it: ${status}`,
+})

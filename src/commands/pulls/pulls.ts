@@ -1,0 +1,139 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { compileStreams, covers } from '../../core/access/streamName.ts'
+import { failure, invalid, notFound, type Failure, type FieldErrors } from '../../core/errors.ts'
+import { readPullCreate, readPullUpdate, toPullRecord } from '../../core/pulls/rules.ts'
+import type { PullRecord } from '../../core/pulls/schema.ts'
+import { PULL_LIMITS, type Pull, type PullSettings } from '../../core/pulls/types.ts'
+import { offTarget } from '../../core/restream/state.ts'
+import { SEALED_COLUMNS } from '../../core/sealed.ts'
+import type { StoredPull, Tx } from '../../store/store.ts'
+import { type AccessContext, type Actor, audit } from '../context.ts'
+
+const { context: CONTEXT } = SEALED_COLUMNS.pull
+
+type PullContext = Pick<AccessContext, 'store' | 'sealer' | 'clock' | 'targetPolicy'>
+
+/** The refusal for an unknown pull id. Another account's pull gets exactly the same refusal. */
+export const noPull = (id: number | string): Failure =>
+  notFound('pullId', `No pull with id: ${String(id).slice(0, 32)}`)
+
+/** Creates a pull from an untrusted body. A node dials its source within a second or two. */
+export async function createPull(ctx: PullContext, actor: Actor, body: unknown): Promise<Result<PullRecord, Failure>> {
+  const read = readPullCreate(body, ctx.targetPolicy)
+  if (!read.ok) return err(invalid(read.error))
+  const { settings, source } = read.value
+  if (source === null) throw new Error('a new pull has a source')
+  const { accountId } = actor
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction(async (tx): Promise<Result<StoredPull, Failure>> => {
+    const refusal = await refuseToken(tx, accountId, settings)
+    if (refusal !== null) return err(invalid(refusal))
+    const { perAccount } = PULL_LIMITS
+    if ((await tx.pulls.list(accountId)).length >= perAccount)
+      return err(failure('conflict', `There are ${perAccount} pulls, the most`))
+    const fresh = { accountId, version: 1, addedAtMs: nowMs, node: null, state: offTarget(nowMs) }
+    const urlSealed = ctx.sealer.seal(source.url, CONTEXT)
+    const stored = await tx.pulls.insert({ ...settings, ...fresh, shownUrl: source.shownUrl, urlSealed })
+    await audit(tx, actor, nowMs, { action: 'pull.create', subject: String(stored.id), after: auditView(stored) })
+    return ok(stored)
+  })
+  return made.ok ? ok(toPullRecord(made.value, false, true)) : made
+}
+
+/** @param seesSecrets whether the reader may see more of a source than its host */
+export async function readPull(
+  ctx: PullContext,
+  accountId: string,
+  id: number,
+  seesSecrets: boolean,
+): Promise<Result<PullRecord, Failure>> {
+  const pull = await ctx.store.read.pulls.get(accountId, id)
+  if (!pull) return err(noPull(id))
+  const [record] = await recordsOf(ctx, [pull], seesSecrets)
+  return record === undefined ? err(noPull(id)) : ok(record)
+}
+
+/** All pulls of an account, in the order of creation. */
+export async function listPulls(ctx: PullContext, accountId: string, seesSecrets: boolean): Promise<PullRecord[]> {
+  return recordsOf(ctx, await ctx.store.read.pulls.list(accountId), seesSecrets)
+}
+
+/** Edits a pull. Its node ends what runs, and dials again. */
+export async function updatePull(
+  ctx: PullContext,
+  actor: Actor,
+  id: number,
+  body: unknown,
+): Promise<Result<PullRecord, Failure>> {
+  const { accountId } = actor
+  const nowMs = ctx.clock.now()
+  const changed = await ctx.store.transaction(async (tx): Promise<Result<StoredPull, Failure>> => {
+    const found = await tx.pulls.get(accountId, id)
+    if (!found) return err(noPull(id))
+    const read = readPullUpdate(body, ctx.targetPolicy, found)
+    if (!read.ok) return err(invalid(read.error))
+    const { settings, source } = read.value
+    // Before the pull: to delete a token locks them in this order.
+    const refusal = await refuseToken(tx, accountId, settings)
+    if (refusal !== null) return err(invalid(refusal))
+    const before = await tx.pulls.lock(accountId, id)
+    if (!before) return err(noPull(id))
+    const sealed = source === null ? {} : { shownUrl: source.shownUrl, urlSealed: ctx.sealer.seal(source.url, CONTEXT) }
+    const after = { ...before, ...settings, ...sealed, version: before.version + 1 }
+    await tx.pulls.replace(after)
+    const states = { before: auditView(before), after: auditView(after) }
+    await audit(tx, actor, nowMs, { action: 'pull.update', subject: String(id), ...states })
+    return ok(after)
+  })
+  if (!changed.ok) return changed
+  const [record] = await recordsOf(ctx, [changed.value], true)
+  return record === undefined ? err(noPull(id)) : ok(record)
+}
+
+/** Deletes a pull. Its node ends what runs within a second or two. */
+export async function deletePull(ctx: PullContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  const nowMs = ctx.clock.now()
+  const found = await ctx.store.transaction(async (tx) => {
+    const before = await tx.pulls.lock(actor.accountId, id)
+    if (!before) return false
+    await tx.pulls.delete(id)
+    await audit(tx, actor, nowMs, { action: 'pull.delete', subject: String(id), before: auditView(before) })
+    return true
+  })
+  return found ? ok(true) : err(noPull(id))
+}
+
+/** Locks the token. Each dial decides by it again. */
+async function refuseToken(
+  tx: Tx,
+  accountId: string,
+  { tokenId, streamName }: PullSettings,
+): Promise<FieldErrors | null> {
+  const token = await tx.tokens.lock(accountId, 'publish', tokenId)
+  if (!token) return { tokenId: [`No publish token with id: ${tokenId}`] }
+  const streams = compileStreams(token.streams)
+  return streams.ok && covers(streams.value, streamName)
+    ? null
+    : { streamName: [`must be a stream that publish token ${tokenId} may publish`] }
+}
+
+async function recordsOf(
+  { store }: PullContext,
+  pulls: readonly StoredPull[],
+  seesSecrets: boolean,
+): Promise<PullRecord[]> {
+  const nodes = new Set((pulls.length === 0 ? [] : await store.read.nodes.list()).map(({ id }) => id))
+  return pulls.map((pull) => toPullRecord(pull, pull.node !== null && nodes.has(pull.node), seesSecrets))
+}
+
+/** The URL of a stored pull. Throws if it was sealed with a key that this node does not have. */
+export function openPullUrl({ sealer }: Pick<PullContext, 'sealer'>, { urlSealed }: StoredPull): string {
+  const opened = sealer.open(urlSealed, CONTEXT)
+  if (!opened.ok) throw new Error(`the URL of a pull cannot be opened with this node's sealing key: ${opened.error}`)
+  return opened.value.toString('utf8')
+}
+
+/** A pull in an audit row: without its URL in any form that opens. */
+function auditView({ urlSealed: _sealed, node: _node, state: _state, ...shown }: StoredPull): Partial<Pull> {
+  return shown
+}

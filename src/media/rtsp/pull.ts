@@ -1,0 +1,166 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import { withoutSource } from '../../base/withoutSource.ts'
+import { AAC, words } from '../ffmpeg/arguments.ts'
+import { concatScript } from '../ffmpeg/concatScript.ts'
+import { exitReason } from '../ffmpeg/exits.ts'
+import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import type { FrameSink } from '../frame.ts'
+import { TsIngest } from '../mpegts/ingest.ts'
+import { type RtspProblem, RtspTalk } from './camera.ts'
+import { RtspRelay } from './relay.ts'
+
+export interface RtspPullOptions {
+  readonly clock: Clock
+  readonly ffmpeg: Ffmpeg
+  /** For the log. */
+  readonly name: string
+  /** The connection to the source. */
+  readonly socket: Socket
+  /** With user and password. */
+  readonly url: URL
+  /** Of one frame of video. */
+  readonly maxFrameBytes: number
+  readonly sink: FrameSink
+  /** Something is left out or mended; a sentence for the operator, one of a few. */
+  readonly leftOut: (what: string) => void
+  /** It is over, for this reason. Once, and not after `end`. */
+  readonly ended: (problem: RtspProblem) => void
+}
+
+/** A source that sends nothing for this long is gone. */
+const SILENT_MS = 10_000
+const STOP_GRACE_MS = 2000
+
+/** ffmpeg reads a source over one connection, interleaved, so that no description leads its media elsewhere. */
+const INPUT_OPTIONS = {
+  rtsp_transport: 'tcp',
+  protocol_whitelist: 'tcp',
+  format_whitelist: 'rtsp',
+  probesize: '1000000',
+  analyzeduration: '1000000',
+}
+
+/** Cameras may send their first packets without times. */
+const INPUT = words('-fflags +genpts -protocol_whitelist pipe,tcp -f concat -safe 0 -auto_convert 0 -i pipe:0')
+const TRACKS = words('-map 0:v:0? -map 0:a:0? -c copy')
+/** Each frame leaves at once. */
+const OUTPUT = words('-f mpegts -muxdelay 0 -muxpreload 0 -omit_video_pes_length 0 -flush_packets 1 pipe:1')
+
+/** Takes the media of an RTSP source, over a connection that exists. */
+export class RtspPull {
+  readonly #options: RtspPullOptions
+  readonly #relay: RtspRelay
+  readonly #talk: RtspTalk
+  readonly #ingest: TsIngest
+  #process: FfmpegProcess | null = null
+  #isOver = false
+  #hasMedia = false
+  #receivedBefore = -1
+  #silentSinceMs: number | null = null
+
+  constructor(options: RtspPullOptions) {
+    this.#options = options
+    const { clock, maxFrameBytes, leftOut, sink, socket, url } = options
+    this.#talk = new RtspTalk(url.username !== '')
+    this.#ingest = new TsIngest(
+      {
+        tracks: (tracks) => {
+          this.#hasMedia = true
+          sink.tracks(tracks)
+        },
+        frame: (frame) => sink.frame(frame),
+        end: () => undefined,
+      },
+      { clock, maxFrameBytes, leftOut },
+    )
+    this.#relay = new RtspRelay({
+      source: socket,
+      judge: (reply) => {
+        const found = this.#talk.judge(reply)
+        if (found === 'again') this.#restart()
+        else if (found !== null) this.#fail(found)
+        return found === null
+      },
+      ended: (why) => this.#disconnected(why),
+    })
+  }
+
+  get bytesIn(): number {
+    return this.#relay.received
+  }
+
+  async start(): Promise<void> {
+    const port = await this.#relay.await()
+    if (this.#isOver) return this.#relay.close()
+    const { ffmpeg, name, url } = this.#options
+    const script = concatScript(localUrl(url, port), INPUT_OPTIONS)
+    const args = [...INPUT, ...TRACKS, ...(this.#talk.encodesAudio ? AAC : []), ...OUTPUT]
+    const started = ffmpeg.run({ name, args, script, network: true, stdout: (chunk) => this.#take(chunk) })
+    if (!started.ok) return this.#lost(started.error.message)
+    this.#process = started.value
+    void this.#follow(started.value)
+  }
+
+  /** Call it every second. @param nowMs monotonic */
+  tick(nowMs: number): void {
+    const { received } = this.#relay
+    if (received !== this.#receivedBefore) this.#silentSinceMs = nowMs
+    this.#receivedBefore = received
+    if (this.#silentSinceMs !== null && nowMs - this.#silentSinceMs > SILENT_MS)
+      this.#lost(`The source has sent nothing for ${SILENT_MS / 1000} s`)
+  }
+
+  /** Takes nothing any more. Idempotent. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#relay.close()
+    void this.#process?.stop(STOP_GRACE_MS)
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isOver) return
+    const refusal = this.#ingest.take(chunk)
+    if (refusal !== null) this.#fail({ kind: 'unsuitable', message: refusal })
+  }
+
+  /** Begins again on the same connection, which has no session yet. */
+  #restart(): void {
+    const process = this.#process
+    this.#process = null
+    void process?.stop(0)
+    this.start().catch((error: unknown) => this.#lost(String(error)))
+  }
+
+  async #follow(process: FfmpegProcess): Promise<void> {
+    const exit = await process.exited
+    if (this.#process !== process) return
+    const { url } = this.#options
+    const said = withoutSource(exitReason(exit), url.href)
+    if (this.#hasMedia) this.#lost(`The source has ended: ${said}`)
+    else this.#fail(this.#talk.problem(said))
+  }
+
+  /** @param why null: the source has closed the connection, perhaps after an answer that says why */
+  #disconnected(why: string | null): void {
+    if (why !== null || this.#hasMedia) this.#lost(why ?? 'The source has closed the connection')
+    else this.#fail(this.#talk.problem('it has closed the connection'))
+  }
+
+  #lost(message: string): void {
+    this.#fail({ kind: 'lost', message })
+  }
+
+  #fail(problem: RtspProblem): void {
+    if (this.#isOver) return
+    this.end()
+    this.#options.ended(problem)
+  }
+}
+
+/** The same path and login at a port of this machine. */
+function localUrl({ username, password, pathname, search }: URL, port: number): string {
+  const login = username === '' ? '' : `${username}${password === '' ? '' : `:${password}`}@`
+  return `rtsp://${login}127.0.0.1:${port}${pathname}${search}`
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { RtspReplies, type RtspReply } from './replies.ts'
+
+export interface RtspRelayOptions {
+  /** The connection to the source. */
+  readonly source: Socket
+  /** Returns whether the client gets an answer of the source. */
+  readonly judge: (reply: RtspReply) => boolean
+  /** The connection to the source is over. A text: why it cannot go on. */
+  readonly ended: (why: string | null) => void
+}
+
+/**
+ * Passes one client of this machine at a time on to a source over a connection that exists, so that the client dials no address
+ * but a port on loopback.
+ */
+export class RtspRelay {
+  readonly #options: RtspRelayOptions
+  readonly #replies: RtspReplies
+  #server: Server | null = null
+  #client: Socket | null = null
+  /** Bytes that the source has sent. */
+  received = 0
+
+  constructor(options: RtspRelayOptions) {
+    this.#options = options
+    this.#replies = new RtspReplies(options.judge)
+    const { source, ended } = options
+    source.on('data', (chunk: Buffer) => this.#fromSource(chunk))
+    source.on('close', () => ended(null))
+  }
+
+  /** Waits for a client, on loopback. Returns the port. The client before it is gone then. */
+  async await(): Promise<number> {
+    this.#drop()
+    const server = createServer((client) => {
+      server.close()
+      if (this.#client !== null || this.#server !== server) return void client.destroy()
+      this.#attach(client)
+    })
+    this.#server = server
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  }
+
+  close(): void {
+    this.#drop()
+    this.#options.source.destroy()
+  }
+
+  #drop(): void {
+    this.#server?.close()
+    this.#server = null
+    this.#client?.destroy()
+    this.#client = null
+  }
+
+  #attach(client: Socket): void {
+    const { source } = this.#options
+    this.#client = client
+    client.on('error', () => undefined)
+    client.on('data', (chunk: Buffer) => {
+      if (this.#client === client) source.write(chunk)
+    })
+    client.on('drain', () => source.resume())
+    client.on('close', () => source.resume())
+  }
+
+  #fromSource(chunk: Buffer): void {
+    this.received += chunk.length
+    const out = this.#replies.push(chunk)
+    if (typeof out === 'string') return this.#options.ended(out)
+    for (const bytes of out) if (this.#client?.write(bytes) === false) this.#options.source.pause()
+  }
+}

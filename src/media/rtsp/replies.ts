@@ -1,0 +1,114 @@
+/** One answer of a server (RFC 2326 section 7). */
+export interface RtspReply {
+  readonly status: number
+  readonly reason: string
+  /** By name in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer
+}
+
+/** Media between messages begins with it (RFC 2326 section 10.12). */
+const DOLLAR = 0x24
+const DOLLAR_BYTES = 4
+const [CR, LF] = [0x0d, 0x0a]
+/** A packet of RTP has 12 bytes at least. */
+const MEDIA_MIN_BYTES = 8
+const HEAD_MAX_BYTES = 16 * 1024
+const BODY_MAX_BYTES = 64 * 1024
+
+/** The bytes are not RTSP. */
+const NO_RTSP = 'The source does not speak RTSP'
+
+/**
+ * Reads what an RTSP server sends, and writes it again for ffmpeg: only whole media packets, and answers in one form. ffmpeg
+ * would follow a redirect to any address, so it must not see one; what both read alike, it cannot see differently.
+ * Requests of the server are left out.
+ */
+export class RtspReplies {
+  /** Returns whether the client gets the answer. */
+  readonly #judge: (reply: RtspReply) => boolean
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(judge: (reply: RtspReply) => boolean) {
+    this.#judge = judge
+  }
+
+  /** Returns what the client gets. A text: why the connection cannot go on. */
+  push(chunk: Buffer): Buffer[] | string {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const out: Buffer[] = []
+    while (this.#rest.length > 0) {
+      if (this.#rest[0] === CR || this.#rest[0] === LF) {
+        this.#take(1)
+        continue
+      }
+      const taken = this.#rest[0] === DOLLAR ? this.#takeMedia() : this.#takeMessage()
+      if (typeof taken === 'string') return taken
+      if (taken === null) break
+      out.push(taken)
+    }
+    return out
+  }
+
+  /** Null: it is not whole yet. */
+  #takeMedia(): Buffer | null {
+    if (this.#rest.length < DOLLAR_BYTES) return null
+    const length = this.#rest.readUInt16BE(2)
+    if (this.#rest.length < DOLLAR_BYTES + length) return null
+    const packet = this.#take(DOLLAR_BYTES + length)
+    // ffmpeg reads the payload of a shorter packet as a message.
+    return length < MEDIA_MIN_BYTES ? Buffer.alloc(0) : packet
+  }
+
+  #takeMessage(): Buffer | string | null {
+    const headEnd = endOfHead(this.#rest)
+    if (headEnd === 0) return this.#rest.length > HEAD_MAX_BYTES ? NO_RTSP : null
+    const [first = '', ...lines] = this.#rest.toString('latin1', 0, headEnd).trim().split(/\r?\n/)
+    const headers = headersOf(lines)
+    const length = Number(headers.get('content-length') ?? 0)
+    if (!Number.isInteger(length) || length < 0 || length > BODY_MAX_BYTES) return NO_RTSP
+    if (this.#rest.length < headEnd + length) return null
+    const body = this.#take(headEnd + length).subarray(headEnd)
+    const answer = /^RTSP\/\d\.\d (\d{3})(?: (.*))?$/.exec(first)
+    if (answer === null) return isRequest(first) ? Buffer.alloc(0) : NO_RTSP
+    const reply = { status: Number(answer[1]), reason: plain(answer[2] ?? ''), headers, body }
+    return this.#judge(reply) ? written(reply) : Buffer.alloc(0)
+  }
+
+  #take(bytes: number): Buffer {
+    const taken = this.#rest.subarray(0, bytes)
+    this.#rest = this.#rest.subarray(bytes)
+    return taken
+  }
+}
+
+/** Where the head ends, behind its empty line; 0: it does not yet. */
+function endOfHead(bytes: Buffer): number {
+  const ends = ['\r\n\r\n', '\n\n'].map((end) => [bytes.indexOf(end), end.length] as const)
+  const found = ends.filter(([at]) => at >= 0).map(([at, length]) => at + length)
+  return found.length === 0 ? 0 : Math.min(...found)
+}
+
+const plain = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '').trim()
+
+function headersOf(lines: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const [, name, value = ''] = /^([A-Za-z][A-Za-z0-9-]*) *:(.*)$/.exec(line) ?? []
+    if (name === undefined) continue
+    const key = name.toLowerCase()
+    // A server may offer several ways to log in.
+    headers.set(key, [headers.get(key), plain(value)].filter((one) => one !== undefined).join('\n'))
+  }
+  return headers
+}
+
+const isRequest = (line: string): boolean => /^[A-Z_]+ \S+ RTSP\/\d\.\d$/.test(line)
+
+function written({ status, reason, headers, body }: RtspReply): Buffer {
+  const lines = [...headers].flatMap(([name, values]) =>
+    name === 'content-length' || name === 'location' ? [] : values.split('\n').map((value) => `${name}: ${value}`),
+  )
+  if (body.length > 0) lines.push(`content-length: ${body.length}`)
+  return Buffer.concat([Buffer.from([`RTSP/1.0 ${status} ${reason}`, ...lines, '', ''].join('\r\n'), 'latin1'), body])
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import {
+  advanceTarget,
+  offTarget,
+  type TargetEffect,
+  type TargetEvent,
+  type TargetState,
+} from '../core/restream/state.ts'
+import type { StoredPull } from '../store/store.ts'
+
+/** One attempt to take the media of a source, from the dial on. */
+export interface PullAttempt {
+  /** Called every second. @param nowMs monotonic */
+  tick(nowMs: number): void
+  /** Closes it. It reports nothing any more. Idempotent. */
+  end(): void
+}
+
+/** What an attempt reports: `accepted` at most once, when media comes, then how it ended, once. */
+export type PullEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'unsuitable' }>
+
+export interface PullsOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Must not report before it has returned. */
+  readonly open: (pull: StoredPull, report: (event: PullEvent) => void) => PullAttempt
+  /** A pull has another state. Must not throw. */
+  readonly changed: (pull: StoredPull, state: TargetState) => void
+}
+
+/** Runs the pulls of this node. Each goes through the states of a target of a restream, as long as it is enabled. */
+export class Pulls {
+  readonly #options: PullsOptions
+  readonly #running = new Map<number, RunningPull>()
+
+  constructor(options: PullsOptions) {
+    this.#options = options
+  }
+
+  get ids(): number[] {
+    return [...this.#running.keys()]
+  }
+
+  /** Ends those that are not listed, and begins new and changed ones. */
+  follow(pulls: readonly StoredPull[]): void {
+    const listed = new Map(pulls.map((pull) => [pull.id, pull]))
+    for (const [id, { pull }] of this.#running) if (listed.get(id)?.version !== pull.version) this.#stop(id)
+    for (const pull of pulls) if (!this.#running.has(pull.id)) this.#start(pull)
+  }
+
+  /** A token has changed: what it refused may be admitted now. */
+  retry(tokenId: number | 'all'): void {
+    for (const running of this.#running.values())
+      if (tokenId === 'all' || running.pull.tokenId === tokenId) running.handle({ kind: 'start' })
+  }
+
+  /** Call it every second. */
+  tick(): void {
+    for (const running of this.#running.values()) running.tick()
+  }
+
+  stopAll(): void {
+    for (const id of this.#running.keys()) this.#stop(id)
+  }
+
+  #start(pull: StoredPull): void {
+    const running = new RunningPull(this.#options, pull)
+    this.#running.set(pull.id, running)
+    running.handle({ kind: 'start' })
+  }
+
+  #stop(id: number): void {
+    const running = this.#running.get(id)
+    this.#running.delete(id)
+    running?.handle({ kind: 'stop' })
+  }
+}
+
+/** Drives the state machine of one pull. */
+class RunningPull {
+  readonly pull: StoredPull
+  readonly #options: PullsOptions
+  #state: TargetState
+  #attempt: PullAttempt | null = null
+
+  constructor(options: PullsOptions, pull: StoredPull) {
+    this.#options = options
+    this.pull = pull
+    this.#state = offTarget(options.clock.now())
+  }
+
+  tick(): void {
+    this.handle({ kind: 'tick' })
+    this.#attempt?.tick(this.#options.clock.monotonic())
+  }
+
+  handle(event: TargetEvent): void {
+    const { clock, random } = this.#options
+    const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
+    const { state, effects } = advanceTarget(this.#state, event, moment)
+    this.#state = state
+    for (const effect of effects) this.#execute(effect)
+  }
+
+  #execute(effect: TargetEffect): void {
+    if (effect.do === 'dial') this.#dial()
+    else if (effect.do === 'hangUp') this.#hangUp()
+    else this.#options.changed(this.pull, this.#state)
+  }
+
+  #dial(): void {
+    const attempt: PullAttempt = this.#options.open(this.pull, (event) => {
+      if (this.#attempt === attempt) this.handle(event)
+    })
+    this.#attempt = attempt
+  }
+
+  #hangUp(): void {
+    const attempt = this.#attempt
+    this.#attempt = null
+    attempt?.end()
+  }
+}

@@ -1,0 +1,30 @@
+import type { Pull, PullState } from '../core/pulls/types.ts'
+
+// The store's interface for pulls. Import it from `store.ts`.
+
+/** A pull as stored; `urlSealed` is its whole URL sealed under `pull:url`. */
+export interface StoredPull extends Pull {
+  readonly urlSealed: Uint8Array
+}
+
+export interface PullReads {
+  get(accountId: string, id: number): Promise<StoredPull | undefined>
+  /** In the order of creation. */
+  list(accountId: string): Promise<StoredPull[]>
+  /** The enabled ones of every account. */
+  enabled(): Promise<StoredPull[]>
+}
+
+export interface PullTx extends PullReads {
+  insert(pull: Omit<StoredPull, 'id'>): Promise<StoredPull>
+  lock(accountId: string, id: number): Promise<StoredPull | undefined>
+  /** Writes all of it but `node` and `state`. */
+  replace(pull: StoredPull): Promise<void>
+  delete(id: number): Promise<void>
+  /** Makes it run at this node, unless it runs at one that serves, is off, or is gone. */
+  claim(id: number, node: string): Promise<void>
+  /** Writes how it is, if it runs at this node. */
+  setState(id: number, node: string, state: PullState): Promise<void>
+  /** Takes it from this node. */
+  release(id: number, node: string): Promise<void>
+}

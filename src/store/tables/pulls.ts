@@ -1,0 +1,148 @@
+import type { PullState } from '../../core/pulls/types.ts'
+import { statement, Verbs } from '../executor.ts'
+import type { StoredPull } from '../pulls.ts'
+import { columnsOf, type NewRowOf, type RowOf } from '../schema.ts'
+import { lockRows } from './lockRows.ts'
+
+interface ById {
+  accountId: string
+  id: number
+}
+
+const byId = statement((db, p: ById) =>
+  db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id).where('account_id', '=', p.accountId),
+)
+
+const lock = statement((db, p: ById, engine) => {
+  const row = db.selectFrom('pulls').select(columnsOf('pulls')).where('id', '=', p.id)
+  return lockRows(engine, row.where('account_id', '=', p.accountId), 'update')
+})
+
+const ofAccount = statement((db, p: { accountId: string }) =>
+  db.selectFrom('pulls').select(columnsOf('pulls')).where('account_id', '=', p.accountId).orderBy('id'),
+)
+
+const enabled = statement((db, _none: object) =>
+  db.selectFrom('pulls').select(columnsOf('pulls')).where('enabled', '=', 1).orderBy('id'),
+)
+
+const claim = statement((db, p: { id: number; node: string }) =>
+  db
+    .updateTable('pulls')
+    .set({ node: p.node })
+    .where('id', '=', p.id)
+    .where('enabled', '=', 1)
+    .where((eb) =>
+      eb.or([eb('node', 'is', null), eb('node', 'not in', eb.selectFrom('serving_nodes').select('serving_nodes.id'))]),
+    ),
+)
+
+const setState = statement((db, p: { id: number; node: string } & StateColumns) =>
+  db
+    .updateTable('pulls')
+    .set({ status: p.status, since_ms: p.since_ms, retry_at_ms: p.retry_at_ms, problem: p.problem })
+    .where('id', '=', p.id)
+    .where('node', '=', p.node),
+)
+
+const release = statement((db, p: { id: number; node: string }) =>
+  db.updateTable('pulls').set({ node: null }).where('id', '=', p.id).where('node', '=', p.node),
+)
+
+const remove = statement((db, p: { id: number }) => db.deleteFrom('pulls').where('id', '=', p.id))
+
+/** The reads of pulls. */
+export class PullReadVerbs extends Verbs {
+  async get(accountId: string, id: number): Promise<StoredPull | undefined> {
+    const row = await this.executor.first(byId, { accountId, id })
+    return row && fromRow(row)
+  }
+
+  async list(accountId: string): Promise<StoredPull[]> {
+    return (await this.executor.all(ofAccount, { accountId })).map(fromRow)
+  }
+
+  async enabled(): Promise<StoredPull[]> {
+    return (await this.executor.all(enabled, {})).map(fromRow)
+  }
+}
+
+/** The verbs of pulls in a transaction. */
+export class PullTxVerbs extends PullReadVerbs {
+  async insert({ accountId, addedAtMs, node, state, ...pull }: Omit<StoredPull, 'id'>): Promise<StoredPull> {
+    const fixed = { account_id: accountId, added_at_ms: addedAtMs, node, ...stateColumns(state) }
+    const [row] = await this.executor.ask((db) =>
+      db
+        .insertInto('pulls')
+        .values({ ...fixed, ...settingColumns(pull) })
+        .returning(columnsOf('pulls')),
+    )
+    if (!row) throw new Error('insert returned no row')
+    return fromRow(row)
+  }
+
+  async lock(accountId: string, id: number): Promise<StoredPull | undefined> {
+    const row = await this.executor.first(lock, { accountId, id })
+    return row && fromRow(row)
+  }
+
+  async replace(pull: StoredPull): Promise<void> {
+    await this.executor.change((db) => db.updateTable('pulls').set(settingColumns(pull)).where('id', '=', pull.id))
+  }
+
+  async delete(id: number): Promise<void> {
+    await this.executor.run(remove, { id })
+  }
+
+  async claim(id: number, node: string): Promise<void> {
+    await this.executor.run(claim, { id, node })
+  }
+
+  async setState(id: number, node: string, state: PullState): Promise<void> {
+    await this.executor.run(setState, { id, node, ...stateColumns(state) })
+  }
+
+  async release(id: number, node: string): Promise<void> {
+    await this.executor.run(release, { id, node })
+  }
+}
+
+type StateColumns = Pick<RowOf<'pulls'>, 'status' | 'since_ms' | 'retry_at_ms' | 'problem'>
+
+const stateColumns = ({ status, sinceMs, retryAtMs, message }: PullState): StateColumns => ({
+  status,
+  since_ms: sinceMs,
+  retry_at_ms: retryAtMs,
+  problem: message,
+})
+
+type Changeable = Omit<StoredPull, 'id' | 'accountId' | 'addedAtMs' | 'node' | 'state'>
+
+const settingColumns = (
+  pull: Changeable,
+): Omit<NewRowOf<'pulls'>, 'account_id' | 'added_at_ms' | 'node' | keyof StateColumns> => ({
+  token_id: pull.tokenId,
+  stream_name: pull.streamName,
+  label: pull.label,
+  url_sealed: pull.urlSealed,
+  shown_url: pull.shownUrl,
+  enabled: pull.enabled ? 1 : 0,
+  run_when: pull.when,
+  version: pull.version,
+})
+
+const fromRow = (row: RowOf<'pulls'>): StoredPull => ({
+  id: row.id,
+  accountId: row.account_id,
+  tokenId: row.token_id,
+  streamName: row.stream_name,
+  label: row.label,
+  urlSealed: row.url_sealed,
+  shownUrl: row.shown_url,
+  enabled: row.enabled === 1,
+  when: row.run_when,
+  version: row.version,
+  addedAtMs: row.added_at_ms,
+  node: row.node,
+  state: { status: row.status, sinceMs: row.since_ms, retryAtMs: row.retry_at_ms, message: row.problem },
+})

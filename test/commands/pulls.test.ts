@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
+
+describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
+  let place: Place
+  let one: TestNode
+  let other: TestNode
+  let ids: number[]
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    one = await startTestNode({ url: place.url })
+    other = await startTestNode({ url: place.url })
+    const { id: tokenId } = await makeToken(one, 'publish')
+    const add = (more: object) =>
+      one.call('POST', '/api/pulls', { tokenId, streamName: 'x', url: 'rtsp://camera.example.com/', ...more })
+    const made = [await add({}), await add({}), await add({}), await add({ enabled: false })]
+    ids = made.map(({ json }) => json.data.id)
+  })
+  afterAll(async () => {
+    await one.close()
+    await other.close()
+    await place.remove()
+  })
+
+  const claims = async ({ ctx }: TestNode) => (await claimPulls(ctx, ctx.sessions.node)).map(({ id }) => id)
+  const statusOf = async (id = 0) => (await other.call('GET', `/api/pulls/${id}`)).json.data.status
+
+  it('are shared among them, and each runs at one', async () => {
+    const [a, b, c] = ids
+    expect(await statusOf(a)).toBe('connecting')
+    expect(await claims(one)).toEqual([a, b])
+    expect(await claims(other)).toEqual([c])
+    expect(await claims(one)).toEqual([a, b])
+  })
+
+  it('show their state at every node, as long as their node is there', async () => {
+    const state = { status: 'live', sinceMs: 7, retryAtMs: null, message: null } as const
+    await writePullState(one.ctx, ids[0] ?? 0, one.ctx.sessions.node, state)
+    expect(await statusOf(ids[0])).toBe('live')
+    expect(await statusOf(ids[3])).toBe('off')
+  })
+
+  it('run at the other node when theirs releases them, or is gone', async () => {
+    const [a, b, c] = ids
+    await releasePulls(other.ctx, other.ctx.sessions.node, [c ?? 0])
+    expect(await claims(one)).toEqual([a, b, c])
+    const gone = one.ctx.sessions.node
+    await one.node.stop()
+    expect(await statusOf(a)).toBe('connecting')
+    expect(await claims(other)).toEqual([a, b, c])
+    expect(await claimPulls(other.ctx, gone)).toEqual([])
+  })
+})

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { offTarget } from '../../src/core/restream/state.ts'
+import type { StoredPull, StoredToken, Tx } from '../../src/store/store.ts'
+import type { Stores } from './store.ts'
+import { insert, newAccount } from './store.samples.ts'
+
+/** What the store does with pulls. */
+export function pullsSuite(stores: Stores): void {
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => stores.store.transaction(work)
+  let token: StoredToken
+
+  const add = (over: Partial<StoredPull> = {}): Promise<StoredPull> =>
+    write((tx) =>
+      tx.pulls.insert({
+        accountId: token.accountId,
+        tokenId: token.id,
+        streamName: 'door',
+        label: '',
+        urlSealed: Uint8Array.of(1, 2),
+        shownUrl: 'rtsp://camera/',
+        enabled: true,
+        when: 'always',
+        version: 1,
+        addedAtMs: 5,
+        node: null,
+        state: offTarget(5),
+        ...over,
+      }),
+    )
+  const nodeOf = async (pull: StoredPull) => (await stores.other.read.pulls.get(pull.accountId, pull.id))?.node
+  const serve = async (id: string) => write((tx) => tx.nodes.insert({ id, hostKey: id, pid: 1, url: null }, 600_000))
+
+  beforeEach(async () => {
+    token = await insert(stores.store, { accountId: newAccount() })
+  })
+
+  describe('pulls', () => {
+    test('are read as they were written, in their order, and by their account only', async () => {
+      const first = await add()
+      const second = await add({ enabled: false, label: 'Yard' })
+      const { accountId } = token
+      expect(first).toMatchObject({ state: { status: 'off', sinceMs: 5, retryAtMs: null, message: null }, node: null })
+      expect(await stores.other.read.pulls.list(accountId)).toEqual([first, second])
+      expect(await stores.other.read.pulls.get(accountId, second.id)).toEqual(second)
+      expect(await stores.other.read.pulls.get(newAccount(), second.id)).toBeUndefined()
+      const enabled = await stores.other.read.pulls.enabled()
+      expect(enabled.filter((one) => one.accountId === accountId)).toEqual([first])
+    })
+
+    test('keep their node and their state when their settings change', async () => {
+      const pull = await add()
+      const node = `n-${pull.id}`
+      await serve(node)
+      const state = { status: 'waiting', sinceMs: 7, retryAtMs: 9, message: 'why' } as const
+      await write(async (tx) => {
+        await tx.pulls.claim(pull.id, node)
+        await tx.pulls.setState(pull.id, node, state)
+        await tx.pulls.setState(pull.id, 'another', { ...state, status: 'live' })
+        await tx.pulls.replace({ ...pull, label: 'Gate', version: 2, state: offTarget(0), node: 'x' })
+      })
+      expect(await stores.other.read.pulls.get(pull.accountId, pull.id)).toEqual({
+        ...pull,
+        label: 'Gate',
+        version: 2,
+        node,
+        state,
+      })
+    })
+
+    test('run at one node, until it is gone or releases them', async () => {
+      const [pull, off] = [await add(), await add({ enabled: false })]
+      const [a, b] = [`a-${pull.id}`, `b-${pull.id}`]
+      await serve(a)
+      await serve(b)
+      const claim = (node: string) => write((tx) => tx.pulls.claim(pull.id, node))
+      await claim(a)
+      await claim(b)
+      await write((tx) => tx.pulls.claim(off.id, a))
+      expect([await nodeOf(pull), await nodeOf(off)]).toEqual([a, null])
+      await write((tx) => tx.nodes.delete(a))
+      await claim(b)
+      expect(await nodeOf(pull)).toBe(b)
+      await write((tx) => tx.pulls.release(pull.id, a))
+      expect(await nodeOf(pull)).toBe(b)
+      await write((tx) => tx.pulls.release(pull.id, b))
+      expect(await nodeOf(pull)).toBeNull()
+    })
+
+    test('are deleted, and with their token', async () => {
+      const [one, two] = [await add(), await add()]
+      expect(await write((tx) => tx.pulls.lock(token.accountId, one.id))).toEqual(one)
+      await write((tx) => tx.pulls.delete(one.id))
+      expect(await stores.other.read.pulls.list(token.accountId)).toEqual([two])
+      await write((tx) => tx.tokens.delete(token))
+      expect(await stores.other.read.pulls.list(token.accountId)).toEqual([])
+    })
+  })
+}

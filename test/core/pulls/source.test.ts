@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { hostOfPull, isShownPullUrl, pullPort, readPullUrl, shownPullUrl } from '../../../src/core/pulls/source.ts'
+
+const open = { allowPrivate: true, isOurs: () => false }
+
+describe('the URL of a source', () => {
+  test.each([
+    'rtsp://camera.lan/stream1',
+    'rtsp://viewer:s3cret@192.168.1.20:8554/h264?profile=main',
+    'rtsps://camera.example.com',
+    'rtsp://[fd00::7]:554/user=a_password=b_channel=1.sdp',
+  ])('%s is taken', (text) => {
+    expect(readPullUrl(text, open)).toMatchObject({ ok: true })
+  })
+
+  test.each([
+    ['camera', 'must begin with rtsp:// or rtsps://'],
+    ['ftp://camera/x', 'must begin with rtsp:// or rtsps://'],
+    ['rtmp://host/app/key', 'must begin with rtsp:// or rtsps://; rtmp:// is not built'],
+    ['srt://host:9000', 'must begin with rtsp:// or rtsps://; srt:// is not built'],
+    ['whep://host/x', 'must begin with rtsp:// or rtsps://; whep:// is not built'],
+    ['rtsp:///path', 'must name a valid host'],
+    ['rtsp://host/x#y', 'must not contain a fragment (#)'],
+    ['rtsp://host:25/x', 'must not use port 25'],
+    ['rtsp://host:0/x', 'must not use port 0'],
+    ['rtsp://2130706433/x', 'must name a valid host'],
+    ['rtsp://host/a b', 'must not contain spaces, control characters or backslashes'],
+    [`rtsp://host/${'x'.repeat(2048)}`, 'must be at most 2048 characters long'],
+  ])('%s is refused', (text, error) => {
+    expect(readPullUrl(text, open)).toEqual({ ok: false, error })
+  })
+
+  test('is refused at a private address and at this server', () => {
+    expect(readPullUrl('rtsp://10.0.0.7/x', { ...open, allowPrivate: false })).toMatchObject({ ok: false })
+    const isOurs = (host: string, port: number) => host === 'live.example.com' && port === 554
+    expect(readPullUrl('rtsp://LIVE.example.com/x', { ...open, isOurs })).toEqual({
+      ok: false,
+      error: 'must not lead to this server',
+    })
+  })
+
+  test('has the port of its scheme', () => {
+    const ports = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x'].map((text) => pullPort(new URL(text)))
+    expect(ports).toEqual([554, 322, 8554])
+  })
+})
+
+test.each([
+  ['rtsp://camera.lan/stream1', 'rtsp://camera.lan/stream1', 'rtsp://camera.lan/'],
+  ['rtsp://viewer:s3cret@h:8554/a?token=x', 'rtsp://viewer:••••@h:8554/a?••••', 'rtsp://h:8554/'],
+  ['rtsp://viewer@h/a', 'rtsp://viewer@h/a', 'rtsp://h/'],
+  ['rtsp://h/user=a_password=b_c_channel=1.sdp', 'rtsp://h/user=a_password=••••', 'rtsp://h/'],
+  ['rtsp://h/pwd=x&stream=1/live', 'rtsp://h/pwd=••••&stream=1/live', 'rtsp://h/'],
+])('%s is shown as %s', (url, shown, host) => {
+  expect(shownPullUrl(new URL(url))).toBe(shown)
+  expect(hostOfPull(shown)).toBe(host)
+  expect(isShownPullUrl(shown)).toBe(shown.includes('•'))
+})

@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLogger } from '../../src/base/log.ts'
+import { type RunningApp, runApp } from '../support/app.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { type CameraOptions, RtspCamera } from '../support/rtspCamera.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+const PASSWORD = "s3cr't/pa:ss"
+const login = { user: 'viewer', password: PASSWORD, scheme: 'Digest' } as const
+const log: string[] = []
+const cameras: RtspCamera[] = []
+let app: RunningApp
+
+beforeAll(async () => {
+  app = await runApp({
+    flags: { webrtc: { host: '127.0.0.1', port: 0 }, media: { allowedNetworks: ['127.0.0.0/8'] } },
+    log: createLogger({ level: 'debug', format: 'json', destination: { write: (line) => void log.push(line) } }),
+  })
+})
+afterAll(async () => {
+  await app.close()
+  for (const camera of cameras) await camera.stop()
+})
+
+async function camera(options: CameraOptions = {}): Promise<RtspCamera> {
+  const started = await RtspCamera.start(options)
+  cameras.push(started)
+  return started
+}
+
+const urlOf = ({ port }: RtspCamera, password: string | null = null) =>
+  `rtsp://${password === null ? '' : `viewer:${encodeURIComponent(password)}@`}127.0.0.1:${port}/live/main?profile=key-42`
+
+async function pulled(streamName: string, url: string, more: object = {}): Promise<{ id: number; tokenId: number }> {
+  const { id: tokenId } = await makeToken(app, 'publish')
+  const made = await app.call('POST', '/api/pulls', { tokenId, streamName, url, ...more })
+  expect(made.status, made.text).toBe(200)
+  return { id: made.json.data.id, tokenId }
+}
+
+const read = async (id: number) => (await app.call('GET', `/api/pulls/${id}`)).json.data
+const feedOf = (name: string) => app.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+const is = (id: number, status: string) => until(async () => (await read(id)).status === status)
+
+/** The codecs of a feed, and that frames of each kind come. */
+async function watched(name: string): Promise<string[]> {
+  const feed = await until(() => feedOf(name))
+  const kinds = new Set<string>()
+  let codecs: string[] = []
+  const leave = feed.media.subscribe({
+    tracks: (tracks) => (codecs = tracks.map(({ codec }) => codec)),
+    frame: ({ kind }) => kinds.add(kind),
+    end: () => undefined,
+  })
+  await until(() => codecs.length > 0 && kinds.size === codecs.length)
+  leave()
+  return codecs
+}
+
+describe('a camera over RTSP', () => {
+  test('is on the air with its pictures and its sound, in the name of the token', async () => {
+    const { id, tokenId } = await pulled('door', urlOf(await camera({ audio: 'aac', login }), PASSWORD))
+    expect(await watched('door')).toEqual(['h264', 'aac'])
+    await is(id, 'live')
+    const entry = app.app.ctx.sessions.ofToken(tokenId)[0]
+    expect(entry?.session).toMatchObject({ protocol: 'pull', action: 'publish', address: '127.0.0.1' })
+    await until(() => (entry?.bytes.bytesIn ?? 0) > 10_000)
+  })
+
+  test('with sound that no stream carries is encoded, over the same connection', async () => {
+    const source = await camera({ audio: 'pcmu', login: { ...login, scheme: 'Basic' } })
+    await pulled('yard', urlOf(source, PASSWORD))
+    expect(await watched('yard')).toEqual(['h264', 'aac'])
+    expect(source.clients).toBe(1)
+  })
+
+  test('that goes away comes back', async () => {
+    const port = await ownPort()
+    const first = await RtspCamera.start({ port })
+    const { id } = await pulled('gate', urlOf(first))
+    await watched('gate')
+    await first.stop()
+    await is(id, 'waiting')
+    expect(feedOf('gate')).toBeUndefined()
+    expect((await read(id)).retryAt).toBeDefined()
+    await camera({ port })
+    expect(await watched('gate')).toEqual(['h264'])
+  })
+
+  test('ends with its token, and its pull is gone', async () => {
+    const source = await camera()
+    const { id, tokenId } = await pulled('doomed', urlOf(source))
+    await watched('doomed')
+    expect((await app.call('DELETE', `/api/publish_token/${tokenId}`)).status).toBe(200)
+    await until(() => feedOf('doomed') === undefined && source.clients === 0)
+    expect((await app.call('GET', `/api/pulls/${id}`)).status).toBe(404)
+  })
+
+  test('ends when the token is switched off, and begins when it is on again', async () => {
+    const { id, tokenId } = await pulled('shift', urlOf(await camera()))
+    await watched('shift')
+    const set = (isActive: boolean) => app.call('PUT', `/api/v2/publish_token/${tokenId}`, { isActive })
+    expect((await set(false)).status).toBe(200)
+    await until(() => feedOf('shift') === undefined)
+    const { problem } = await until(async () => (await read(id)).problem?.startsWith('The publish token') && read(id))
+    expect(problem).toContain('does not allow it')
+    expect((await set(true)).status).toBe(200)
+    await watched('shift')
+  })
+
+  test('goes on in the name of the new value when its token is refreshed', async () => {
+    const { tokenId } = await pulled('fresh', urlOf(await camera()))
+    await watched('fresh')
+    const before = feedOf('fresh')?.sessionId
+    const refreshed = await app.call('PUT', `/api/v2/publish_token/${tokenId}`, { refreshToken: true })
+    expect(refreshed.status, refreshed.text).toBe(200)
+    await until(() => feedOf('fresh')?.sessionId !== before && feedOf('fresh'))
+  })
+
+  test('ends when it is switched off, and when it is deleted', async () => {
+    const source = await camera()
+    const { id } = await pulled('switch', urlOf(source))
+    await watched('switch')
+    expect((await app.call('PUT', `/api/pulls/${id}`, { enabled: false })).json.data.status).toBe('off')
+    await until(() => feedOf('switch') === undefined && source.clients === 0)
+    await app.call('PUT', `/api/pulls/${id}`, { enabled: true })
+    await watched('switch')
+    expect((await app.call('DELETE', `/api/pulls/${id}`)).status).toBe(200)
+    await until(() => feedOf('switch') === undefined && source.clients === 0)
+  })
+})
+
+describe('a source that does not play', () => {
+  test('refuses a wrong password, three times at most, and says so', async () => {
+    const source = await camera({ login })
+    const { id } = await pulled('wrong', urlOf(source, 'another1'))
+    await is(id, 'refused')
+    expect((await read(id)).problem).toBe('The source refuses the user or the password')
+    const asked = source.requests.length
+    expect((await app.call('PUT', `/api/pulls/${id}`, { url: urlOf(source, PASSWORD) })).status).toBe(200)
+    expect(await watched('wrong')).toEqual(['h264'])
+    expect(source.requests.length).toBeGreaterThan(asked)
+  })
+
+  test.each([
+    ['wants a login', { login }, 'refused', 'The source wants a user and a password'],
+    ['sends another codec', { encoding: 'JPEG' }, 'failed', 'The source sends video as JPEG; set it to H.264 or H.265'],
+  ] as const)('%s', async (_, options, status, problem) => {
+    const { id } = await pulled('words', urlOf(await camera(options)))
+    await is(id, status)
+    expect((await read(id)).problem).toBe(problem)
+  })
+
+  test('leads ffmpeg nowhere else by a redirect', async () => {
+    const another = await camera()
+    const moved = `RTSP/1.0 302 Moved\r\nCSeq: CSEQ\r\nLocation: rtsp://127.0.0.1:${another.port}/live\r\n\r\n`
+    const { id } = await pulled('moved', urlOf(await camera({ answer: (m) => (m === 'DESCRIBE' ? moved : undefined) })))
+    await is(id, 'refused')
+    expect((await read(id)).problem).toBe('The source redirects to another address, which is not followed')
+    expect(another.requests).toEqual([])
+  })
+
+  test('at an address of this server is refused when it is dialled', async () => {
+    const { id } = await pulled('loop', `rtsp://127.0.0.1:${app.rtmpPort}/x`)
+    const { problem } = await until(async () => (await read(id)).problem !== undefined && read(id))
+    expect(problem).toContain('an address that no source may have')
+  })
+
+  test('at a private address is refused unless the network is allowed', async () => {
+    const closed = await runApp({ flags: { webrtc: { host: '127.0.0.1', port: 0 } } })
+    const { id: tokenId } = await makeToken(closed, 'publish')
+    const made = await closed.call('POST', '/api/pulls', { tokenId, streamName: 's', url: 'rtsp://127.0.0.1:8554/x' })
+    expect(made.status).toBe(400)
+    expect(made.json.data.errors.url).toEqual(['must lead to a public address; 127.0.0.1 is not one'])
+    await closed.close()
+  })
+
+  test('is refused by the rules of its token, with its own address', async () => {
+    const { id: tokenId } = await makeToken(app, 'publish', { allowedIpAddresses: ['198.51.100.0/24'] })
+    const made = await app.call('POST', '/api/pulls', { tokenId, streamName: 'far', url: urlOf(await camera()) })
+    await is(made.json.data.id, 'refused')
+    const entries = (await app.call('GET', '/api/access/log?protocol=pull&allowed=false')).json.data
+    expect(JSON.stringify(entries)).toContain('"code":"address_not_allowed"')
+  })
+})
+
+test('no process, list, log line or audit row shows a password or a query', async () => {
+  const { id } = await pulled('hush', urlOf(await camera({ login }), PASSWORD))
+  await watched('hush')
+  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+  const list = (await app.call('GET', '/api/pulls')).text
+  const rows = await app.app.ctx.store.read.audit.page({ accountId: app.accountId, limit: 1000 })
+  const audit = JSON.stringify(rows)
+  expect(audit).toContain('pull.create')
+  const all = [processes, list, audit, log.join('')].join('\n')
+  for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), 'key-42', 'another1']) expect(all).not.toContain(secret)
+  expect((await read(id)).url).toMatch(/^rtsp:\/\/viewer:••••@127\.0\.0\.1:\d+\/live\/main\?••••$/)
+})
