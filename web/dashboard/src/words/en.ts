@@ -902,6 +902,20 @@ export const en = {
       transcodeNote:
         'For publishers who send VP8, VP9, AV1 or HEVC, which goes over SRT as it is. It costs processor time.',
     },
+    pulls: {
+      title: 'Cameras',
+      none: 'Sluice dials cameras over RTSP, and publishes what they send with this token.',
+      add: 'Add a camera',
+      edit: 'Change the camera',
+      save: 'Save',
+      remove: 'Remove',
+      enabled: 'On',
+      url: 'Address',
+      urlHint: 'rtsp:// or rtsps://, with user and password. It is stored encrypted.',
+      urlKept: (shown: string) => `Leave it empty to keep ${shown}.`,
+      stream: 'Stream',
+      label: 'Name',
+    },
     addresses: {
       broadcast: 'Broadcast with it',
       how: 'How to broadcast',

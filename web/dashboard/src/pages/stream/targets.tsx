@@ -21,8 +21,10 @@ export const TARGET_SHAPES = {
 export const targetName = ({ label, url }: { readonly label: string; readonly url: string }): string =>
   label || new URL(url).host
 
-/** The state of a target, why, and since when. */
-export const TargetState = ({ target: { status, problem, since } }: { readonly target: TargetOnAir }) => (
+type StateOnAir = Pick<TargetOnAir, 'status' | 'since'> & { readonly problem?: string | null }
+
+/** The state of a target or of a pull, why, and since when. */
+export const TargetState = ({ target: { status, problem, since } }: { readonly target: StateOnAir }) => (
   <>
     {[text.targetStatus[status], problem].filter(Boolean).join(': ')} · <Time at={since} />
   </>

@@ -18,6 +18,7 @@ import { AddressCards } from './addressCards.tsx'
 import { CommandCard } from './commandCard.tsx'
 import { DeleteTokens } from './deleteTokens.tsx'
 import { readToken, type TokenRecord, updateToken } from './operations.ts'
+import { PullsCard } from './pullsCard.tsx'
 import { RefusalCard } from './refusalCard.tsx'
 import { RulesCard } from './rulesCard.tsx'
 import { type Session, SessionCard } from './sessionCard.tsx'
@@ -73,6 +74,7 @@ function TokenPage({ kind, id, rule }: TokenPageProps) {
           <AddressCards kind={kind} token={token.data} />
           <RulesCard key={token.data.id} {...parts} rule={rule} onSaved={token.set} />
           {kind === 'publish' && <TargetsCard token={token.data} onSaved={token.set} />}
+          {kind === 'publish' && <PullsCard token={token.data} />}
           {kind === 'subscribe' && canChange() && <SignCard token={token.data} />}
         </div>
         <div class="stack">

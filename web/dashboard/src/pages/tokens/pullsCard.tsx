@@ -1,0 +1,114 @@
+import { useState } from 'preact/hooks'
+import { type Answer, createPull, deletePull, listPulls, updatePull } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { useFollow } from '../../follow.ts'
+import { sessionNews } from '../../live.ts'
+import { Button } from '../../parts/button.tsx'
+import { Toggle, useSubmit } from '../../parts/form.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { LoadError, Notice } from '../../parts/notice.tsx'
+import { Card } from '../../parts/page.tsx'
+import { Shape } from '../../parts/state.tsx'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import { TARGET_SHAPES, TargetState } from '../stream/targets.tsx'
+import type { TokenRecord } from './operations.ts'
+import { type PullBody, PullDialog } from './pullDialog.tsx'
+
+const text = words.tokens.pulls
+
+export type Pull = Answer<typeof listPulls>[number]
+
+/** States have no events of their own. */
+const STATES = { slowMs: 5000 }
+
+/** Sources that Sluice dials in the name of a token. */
+export function PullsCard({ token }: { readonly token: TokenRecord }) {
+  const list = useLoad((signal) => call(listPulls, {}, { signal }), [token.id])
+  useFollow(sessionNews, list.reload, STATES)
+  const [editing, setEditing] = useState<Pull | 'new' | null>(null)
+  const pulls = (list.data ?? []).filter(({ tokenId }) => tokenId === token.id)
+  const byId = ({ id }: Pull) => ({ path: { pullId: String(id) } })
+  const save = async (body: PullBody): Promise<void> => {
+    if (editing === null) return
+    if (editing === 'new') await call(createPull, { body: { url: '', ...body, tokenId: token.id } })
+    else await call(updatePull, { ...byId(editing), body })
+    list.reload()
+  }
+  return (
+    <Card
+      title={text.title}
+      isFlush
+      foot={canChange() ? <Button icon="plus" onClick={() => setEditing('new')} children={text.add} /> : undefined}
+    >
+      {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+      {list.data && pulls.length === 0 && <p class="pad note">{text.none}</p>}
+      <ul class="rows">
+        {pulls.map((pull) => (
+          <PullRow
+            key={pull.id}
+            pull={pull}
+            onSwitch={() => call(updatePull, { ...byId(pull), body: { enabled: !pull.enabled } }).then(list.reload)}
+            onEdit={() => setEditing(pull)}
+            onRemove={() => call(deletePull, byId(pull)).then(list.reload)}
+          />
+        ))}
+      </ul>
+      {editing !== null && (
+        <PullDialog
+          pull={editing === 'new' ? undefined : editing}
+          streamName={token.streams.find(({ isRegex }) => !isRegex)?.streamName ?? ''}
+          onSave={save}
+          onClose={() => setEditing(null)}
+        />
+      )}
+    </Card>
+  )
+}
+
+interface PullRowProps {
+  readonly pull: Pull
+  readonly onSwitch: () => Promise<void>
+  readonly onEdit: () => void
+  readonly onRemove: () => Promise<void>
+}
+
+function PullRow({ pull, onSwitch, onEdit, onRemove }: PullRowProps) {
+  const toggle = useSubmit(onSwitch)
+  const removal = useSubmit(onRemove)
+  const error = toggle.error ?? removal.error
+  const name = pull.label || pull.streamName
+  return (
+    <li>
+      <Shape kind={TARGET_SHAPES[pull.status]} isSmall />
+      <div class="grow">
+        <b>{name}</b>
+        <p class="num">
+          <code>{pull.streamName}</code> <code>{pull.url}</code>
+        </p>
+        <p class="num">
+          <TargetState target={pull} />
+        </p>
+        {error && <Notice kind="error">{error.message}</Notice>}
+      </div>
+      {canChange() && (
+        <>
+          <Toggle
+            label={text.enabled}
+            isOn={pull.enabled}
+            isDisabled={toggle.isBusy}
+            onChange={() => toggle.onSubmit()}
+          />
+          <Menu
+            label={words.parts.moreFor(name)}
+            items={[
+              { icon: 'edit', text: text.edit, onSelect: onEdit },
+              { icon: 'trash', text: text.remove, isDanger: true, onSelect: () => removal.onSubmit() },
+            ]}
+          />
+        </>
+      )}
+    </li>
+  )
+}
