@@ -1,7 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { HlsCodecs } from '../core/hls/feedRungs.ts'
-import type { PullTime } from '../core/pulls/types.ts'
-import type { TargetStatus } from '../core/restream/state.ts'
 import { mapFlagColumns } from '../core/tokens/flags.ts'
 import { CHANNEL_TABLES } from './channelsSchema.ts'
 import {
@@ -16,6 +14,7 @@ import {
   TEXT_OR_NULL,
   XID,
 } from './columns.ts'
+import { PULL_TABLES } from './pullsSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
 
@@ -25,6 +24,7 @@ import { USER_TABLES } from './usersSchema.ts'
  */
 const TABLES = {
   ...CHANNEL_TABLES,
+  ...PULL_TABLES,
   ...RUN_TABLES,
   ...USER_TABLES,
   accounts: { id: TEXT, name: TEXT, created_at_ms: NUMBER },
@@ -87,26 +87,6 @@ const TABLES = {
   revocations: { token_id: NUMBER, jti: TEXT, at_ms: NUMBER },
   /** The keys of a token's targets. `ord` is their place in `restream` of the token, from 1. */
   restream_keys: { id: SERIAL, token_id: NUMBER, ord: NUMBER, key_sealed: BYTES },
-  /** Sources that Sluice dials, in the name of a token. `url_sealed` is the whole URL, `shown_url` has no secrets. */
-  pulls: {
-    id: SERIAL,
-    account_id: TEXT,
-    token_id: NUMBER,
-    stream_name: TEXT,
-    label: TEXT,
-    url_sealed: BYTES,
-    shown_url: TEXT,
-    enabled: FLAG,
-    run_when: TEXT as PullTime,
-    version: NUMBER,
-    added_at_ms: NUMBER,
-    /** The serving node that runs it. */
-    node: TEXT_OR_NULL,
-    status: TEXT as TargetStatus,
-    since_ms: NUMBER,
-    retry_at_ms: NUMBER_OR_NULL,
-    problem: TEXT_OR_NULL,
-  },
   /** One row for each token, which a trigger adds. 0: it was never used. */
   token_uses: { token_id: NUMBER, account_id: TEXT, kind: TEXT, last_used_at_ms: NUMBER },
   changes: {

@@ -35,7 +35,7 @@ function refuseParts(url: URL): string | null {
 
 /** This checks the text only: each dial checks the addresses that a name resolves to. */
 function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
-  const isLoop = isOurs(hostOf(url).toLowerCase(), pullPort(url))
+  const isLoop = isOurs(hostOf(url).toLowerCase(), pullPort(url), 'tcp')
   return refuseAuthority(url, allowPrivate) ?? (isLoop ? 'must not lead to this server' : null)
 }
 

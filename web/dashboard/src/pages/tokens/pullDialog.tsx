@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
+import type { Answer, listPulls } from '#api/tokens.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
 import { TextField, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
-import type { Pull } from './pullsCard.tsx'
 
 const text = words.tokens.pulls
+
+export type Pull = Answer<typeof listPulls>[number]
 
 /** What the dialog asks for. Without a URL the stored one stays. */
 export interface PullBody {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type Answer, createPull, deletePull, listPulls, updatePull } from '#api/tokens.ts'
+import { createPull, deletePull, listPulls, updatePull } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
@@ -14,11 +14,9 @@ import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { TARGET_SHAPES, TargetState } from '../stream/targets.tsx'
 import type { TokenRecord } from './operations.ts'
-import { type PullBody, PullDialog } from './pullDialog.tsx'
+import { type Pull, type PullBody, PullDialog } from './pullDialog.tsx'
 
 const text = words.tokens.pulls
-
-export type Pull = Answer<typeof listPulls>[number]
 
 /** States have no events of their own. */
 const STATES = { slowMs: 5000 }
