@@ -19,7 +19,7 @@ export type Transport = 'tcp' | 'udp'
 export const isSrt = (url: string): boolean => url.slice(0, SRT.length).toLowerCase() === SRT
 
 /** What carries the protocol of a target. */
-export const transportOf = ({ protocol }: URL): Transport => (protocol === SRT ? 'udp' : 'tcp')
+const transportOf = ({ protocol }: URL): Transport => (protocol === SRT ? 'udp' : 'tcp')
 /** True of a port that no media comes from or goes to. */
 export const isOddPort = (port: number): boolean => port < 1024 && !LOW_PORTS.has(port)
 
