@@ -109,7 +109,12 @@ describe('the interface', () => {
     expect((await live.v2('GET', '/channels/')).status).toBe(200)
     expect((await live.v2('GET', '/regions')).json).toEqual({
       data: [
-        { id: 'local', name: 'local', type: 'onprem', supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-pull'] },
+        {
+          id: 'local',
+          name: 'local',
+          type: 'onprem',
+          supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-push', 'srt-pull'],
+        },
       ],
       pagination: { hasMore: false },
     })

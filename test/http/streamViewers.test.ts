@@ -21,7 +21,7 @@ beforeEach(async () => {
   other = await startTestNode({ url: place.url, clock })
   const { token } = await makeToken(at, 'publish')
   publisher = await publish(at, { presented: token })
-  await other.node.reconcile()
+  await other.node.check()
 })
 afterEach(async () => {
   await other.close()
@@ -81,7 +81,7 @@ describe('viewers at a node without the feed', () => {
     await measure()
     sent(other, late!, 50)
     await closeSession(at.ctx, publisher.session.id, 'left')
-    await other.node.reconcile()
+    await other.node.check()
     await measure()
     // No broadcast is on the air.
     sent(other, late!, 1000)

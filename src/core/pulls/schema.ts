@@ -9,7 +9,7 @@ const closed = { additionalProperties: false } as const
 
 const tokenId = () =>
   Type.Integer({ minimum: 1, description: 'The publish token in whose name the source is published.' })
-const streamName = () => Type.String({ minLength: 1, maxLength: TOKEN_LIMITS.streamNameMax, examples: ['door'] })
+const streamName = () => Type.String({ minLength: 1, maxLength: TOKEN_LIMITS.streamNameMax, examples: ['studio-1'] })
 const url = () =>
   Type.String({
     minLength: 1,

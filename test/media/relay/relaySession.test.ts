@@ -22,7 +22,7 @@ function session(kind: 'publisher' | 'viewer', accepted = [true, true]) {
   const calls: string[] = []
   const note = (name: string) => (nowMs: number) => void calls.push(`${name} ${nowMs}`)
   const transport = { isConnected: true, seenAtMs: START_MS, mediaAtMs: START_MS, bytesIn: 0, bytesOut: 0 }
-  const publisher = { pace: note('publisher.pace'), frames: 7 } as unknown as Publisher
+  const publisher = { pace: note('publisher.pace'), frames: 7, reading: () => ({ width: 640 }) } as unknown as Publisher
   const viewer = { pace: note('viewer.pace'), tick: note('viewer.tick') } as unknown as Viewer
   const role: Role = kind === 'publisher' ? { publisher } : { viewer }
   const { offer, answers } = agreed.value
@@ -77,7 +77,7 @@ test('bytes are reported when there are more, with the silence and the frames of
   expect(made.reportBytes(START_MS)).toBeNull()
   transport.bytesIn = 5
   const totals = { kind: 'bytes', sessionId: 's' }
-  const report = { ...totals, bytesIn: 5, bytesOut: 0, silentMs: 40, frames: 7 }
+  const report = { ...totals, bytesIn: 5, bytesOut: 0, silentMs: 40, frames: 7, source: { width: 640 } }
   expect([made.reportBytes(START_MS + 40), made.reportBytes(START_MS + 80)]).toEqual([report, null])
   transport.bytesOut = 3
   expect(made.reportBytes(START_MS + 40)).toEqual({ ...report, bytesOut: 3 })
