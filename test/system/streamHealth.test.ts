@@ -119,6 +119,9 @@ describe('of publishers over RTMP', () => {
       const attention = (await sluice.call('GET', '/api/attention')).json.data
       const kinds = attention.map(({ kind }: { kind: string }) => kind)
       expect(kinds).toContain('stream_impaired')
+      const metrics = (await sluice.call('GET', '/metrics')).text
+      for (const name of names)
+        expect(metrics).toMatch(new RegExp(`sluice_feed_findings\\{code="${ENCODERS[name].finding}"\\} [1-9]`))
     },
   )
 

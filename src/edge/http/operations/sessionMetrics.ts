@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Tally } from '../../../base/tally.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
+import { FINDING_CODES } from '../../../core/streams/findings.ts'
 
 /** Open sessions, bytes, and delivery results, read at each scrape. */
 export function registerSessionMetrics(registry: Registry, ctx: Context): void {
@@ -28,6 +29,7 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       },
     }),
   )
+  registry.registerMetric(findingsGauge(ctx))
   const { counts } = sessions
   registry.registerMetric(
     counter('sluice_media_bytes_total', 'Bytes of media, in from publishers and out to viewers.', ['direction'], () => [
@@ -71,6 +73,20 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
     ),
   )
 }
+
+/** Each code has a value, so that an alert sees it go. */
+const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
+  new Gauge({
+    name: 'sluice_feed_findings',
+    help: 'Feeds at this process that something is wrong with now.',
+    labelNames: ['code'],
+    registers: [],
+    collect() {
+      for (const code of FINDING_CODES) this.set({ code }, 0)
+      for (const { feedId } of sessions.feeds())
+        for (const { code } of streamMeter.reading(feedId)?.findings ?? []) this.inc({ code })
+    },
+  })
 
 const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
 
