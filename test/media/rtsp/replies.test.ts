@@ -21,6 +21,24 @@ function read(...chunks: readonly (string | Buffer)[]): { out: string; seen: Rts
   return { out, seen, problem: null }
 }
 
+/** The lines of messages as ffmpeg reads them: without carriage returns, and without bodies and packets between them. */
+function linesOf(bytes: string): string[] {
+  const lines: string[] = []
+  let [line, bodyLength] = ['', 0]
+  for (let at = 0; at < bytes.length; at += 1) {
+    const character = bytes.charAt(at)
+    if (character === '$' && line === '') at += 3 + bytes.charCodeAt(at + 2) * 256 + bytes.charCodeAt(at + 3)
+    else if (character !== '\n') line += character === '\r' ? '' : character
+    else {
+      if (line === '') at += bodyLength
+      bodyLength = line === '' ? 0 : Number(/^content-length: *(\d+)/i.exec(line)?.[1] ?? bodyLength)
+      lines.push(line)
+      line = ''
+    }
+  }
+  return lines
+}
+
 const OK = 'RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: 4\r\n\r\nv=0\n'
 
 describe('answers of an RTSP server', () => {
@@ -67,6 +85,8 @@ describe('answers of an RTSP server', () => {
   test('of any bytes throw nothing and hold little', () => {
     const part = fc.oneof(
       fc.constantFrom(
+        'RTSP/1.0 200 OK\r\n',
+        'Location: x\r\n',
         'RTSP/1.0 ',
         '200',
         '302',
@@ -87,7 +107,7 @@ describe('answers of an RTSP server', () => {
       fc.property(fc.array(fc.array(part, { maxLength: 12 }), { maxLength: 8 }), (chunks) => {
         const { out, problem } = read(...chunks.map((parts) => parts.join('')))
         expect([null, 'The source does not speak RTSP']).toContain(problem)
-        expect(out.replaceAll('\r', '')).not.toMatch(/^location:/im)
+        expect(linesOf(out).filter((line) => /^location:/i.test(line))).toEqual([])
       }),
       { numRuns: 20_000 },
     )
