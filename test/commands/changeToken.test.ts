@@ -159,7 +159,10 @@ describe('a change of a token', () => {
     const reading = 'src/app/restream.ts'
     // Files are compared with the token in the transaction that then changes it by the verbs above.
     const comparing = 'src/commands/provisioning/tokens.ts'
-    expect(locking.map(({ path }) => path)).toEqual([reading, comparing, 'src/commands/tokens/changeToken.ts'])
+    // The stream of a pull is compared with those of its token in the transaction that stores it.
+    const covering = 'src/commands/pulls/pulls.ts'
+    const changing = 'src/commands/tokens/changeToken.ts'
+    expect(locking.map(({ path }) => path)).toEqual([reading, comparing, covering, changing])
   })
 
   it('that is none, because the token is switched off already, is not recorded', async () => {

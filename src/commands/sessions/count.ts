@@ -1,3 +1,4 @@
+import { allEnded } from '../../base/allEnded.ts'
 import { shareOfRound } from '../../base/rotation.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { SourceReading } from '../../core/streams/source.ts'
@@ -50,7 +51,7 @@ export function countBytes(
 
 /** Writes all counts, including those of ended sessions. */
 export async function writeBytes(ctx: SessionContext): Promise<void> {
-  await Promise.all([writeLateEnds(ctx), writeCounts(ctx, Number.POSITIVE_INFINITY)])
+  await allEnded([writeLateEnds(ctx), writeCounts(ctx, Number.POSITIVE_INFINITY)])
 }
 
 /**
@@ -58,7 +59,7 @@ export async function writeBytes(ctx: SessionContext): Promise<void> {
  * rounds that come every `everyMs` what has its turn, and with `Infinity` all.
  */
 export async function writeCounts(ctx: SessionContext, everyMs: number): Promise<void> {
-  await Promise.all([writeTotals(ctx, everyMs), writeUsage(ctx, everyMs)])
+  await allEnded([writeTotals(ctx, everyMs), writeUsage(ctx, everyMs)])
 }
 
 /** Keeps what a publisher sends, for those who ask. */
