@@ -37,4 +37,7 @@ const HELP: Readonly<Record<string, string>> = {
 }
 
 /** The address of the documentation about a page of the dashboard. */
-export const helpAt = (path: string): string => `../docs/${HELP[path.split('/')[1] ?? ''] ?? HELP['']}.html`
+export const helpAt = (path: string): string => documentAt(`${HELP[path.split('/')[1] ?? ''] ?? HELP['']}.md`)
+
+/** The address of a document that the API names, such as `guides/obs.md#settings`. */
+export const documentAt = (file: string): string => `../docs/${file.replace('.md', '.html')}`

@@ -290,6 +290,7 @@ export const de: Sentences = {
     health: { steady: 'Gleichmäßig', impaired: 'Mit Mängeln', uneven: 'Ungleichmäßig', stalled: 'Keine Medien' },
     media: {
       title: 'Was ankommt',
+      more: 'Mehr dazu',
       mainSource: 'Hauptquelle',
       profile: 'Profil',
       frames: 'Bilder je Sekunde',

@@ -285,6 +285,7 @@ export const en = {
     health: { steady: 'Steady', impaired: 'Has faults', uneven: 'Uneven', stalled: 'No media' },
     media: {
       title: 'What arrives',
+      more: 'More on this',
       mainSource: 'main source',
       profile: 'Profile',
       frames: 'Frames a second',

@@ -2,6 +2,7 @@ import { type Answer, readStreamHealth } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { sessionNews } from '../../live.ts'
+import { documentAt } from '../../navigation.ts'
 import { LoadError, Notice } from '../../parts/notice.tsx'
 import { Card, Pairs } from '../../parts/page.tsx'
 import { count } from '../../parts/values.tsx'
@@ -47,7 +48,10 @@ function FindingNotice({ finding, source }: { readonly finding: Finding; readonl
   const of = finding.code === 'frame_rate' ? source.declaredFrameRate : source.videoProfile
   return (
     <Notice kind="warn">
-      <b>{said.text(localized(finding.shown), String(of ?? ''))}</b> {said.advice}
+      <b>{said.text(localized(finding.shown), String(of ?? ''))}</b> {said.advice}{' '}
+      <a href={documentAt(finding.docs)} target="_blank" rel="noopener">
+        {text.more}
+      </a>
     </Notice>
   )
 }
