@@ -95,7 +95,7 @@ export interface SessionContext extends AccessContext {
   readonly latestThumbnails: LatestThumbnails
   /** What this node counts of each account, by minute. */
   readonly accountMinutes: AccountMinutes
-  /** Who watches at all nodes. */
+  /** Viewers of all nodes in the hours that reports do not have yet. */
   readonly audience: AudienceNow
   /** What the targets of this node's feeds use. */
   readonly restreamUsage: RestreamUsage

@@ -18,6 +18,19 @@ import { PULL_TABLES } from './pullsSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
 
+/** What bytes count for. Unknown: 0 or empty. */
+const USAGE = {
+  account_id: TEXT,
+  hour_ms: NUMBER,
+  stream_name: TEXT,
+  protocol: TEXT,
+  token_id: NUMBER,
+  tracking_id: TEXT,
+  country: TEXT,
+  bytes_in: NUMBER,
+  bytes_out: NUMBER,
+} as const
+
 /**
  * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
  * text, bytes are `Uint8Array`: the types that SQLite and PostgreSQL share.
@@ -250,36 +263,19 @@ const TABLES = {
     bytes_in: NUMBER,
     bytes_out: NUMBER,
   },
-  /** Unknown: 0 or empty. */
   usage_hourly: {
-    account_id: TEXT,
-    hour_ms: NUMBER,
-    stream_name: TEXT,
-    protocol: TEXT,
-    token_id: NUMBER,
-    tracking_id: TEXT,
-    country: TEXT,
-    bytes_in: NUMBER,
-    bytes_out: NUMBER,
+    ...USAGE,
     /** The part of `bytes_out` that caches sent. */
     cache_bytes: NUMBER,
   },
   /**
    * The part of the sums that a serving node has not added to them yet: totals of a key and an hour at that node. `ord` is
-   * unique there. Unknown: 0 or empty.
+   * unique there.
    */
   node_usage: {
     node_id: TEXT,
     ord: NUMBER,
-    account_id: TEXT,
-    hour_ms: NUMBER,
-    stream_name: TEXT,
-    protocol: TEXT,
-    token_id: NUMBER,
-    tracking_id: TEXT,
-    country: TEXT,
-    bytes_in: NUMBER,
-    bytes_out: NUMBER,
+    ...USAGE,
   },
   /** By feed and hour: how long targets took media, and the bytes of their connections. */
   restream_hourly: {

@@ -48,14 +48,14 @@ export async function readPull(
   seesSecrets: boolean,
 ): Promise<Result<PullRecord, Failure>> {
   const pull = await ctx.store.read.pulls.get(accountId, id)
-  if (!pull) return err(noPull(id))
-  const [record] = await recordsOf(ctx, [pull], seesSecrets)
-  return record === undefined ? err(noPull(id)) : ok(record)
+  return pull ? ok(await recordOf(ctx, pull, seesSecrets)) : err(noPull(id))
 }
 
 /** All pulls of an account, in the order of creation. */
 export async function listPulls(ctx: PullContext, accountId: string, seesSecrets: boolean): Promise<PullRecord[]> {
-  return recordsOf(ctx, await ctx.store.read.pulls.list(accountId), seesSecrets)
+  const pulls = await ctx.store.read.pulls.list(accountId)
+  const record = pulls.length === 0 ? null : await recorder(ctx, seesSecrets)
+  return record === null ? [] : pulls.map(record)
 }
 
 /** Edits a pull. Its node ends what runs, and dials again. */
@@ -85,9 +85,7 @@ export async function updatePull(
     await audit(tx, actor, nowMs, { action: 'pull.update', subject: String(id), ...states })
     return ok(after)
   })
-  if (!changed.ok) return changed
-  const [record] = await recordsOf(ctx, [changed.value], true)
-  return record === undefined ? err(noPull(id)) : ok(record)
+  return changed.ok ? ok(await recordOf(ctx, changed.value, true)) : changed
 }
 
 /** Deletes a pull. Its node ends what runs within a second or two. */
@@ -117,13 +115,13 @@ async function refuseToken(
     : { streamName: [`must be a stream that publish token ${tokenId} may publish`] }
 }
 
-async function recordsOf(
-  { store }: PullContext,
-  pulls: readonly StoredPull[],
-  seesSecrets: boolean,
-): Promise<PullRecord[]> {
-  const nodes = new Set((pulls.length === 0 ? [] : await store.read.nodes.list()).map(({ id }) => id))
-  return pulls.map((pull) => toPullRecord(pull, pull.node !== null && nodes.has(pull.node), seesSecrets))
+const recordOf = async (ctx: PullContext, pull: StoredPull, seesSecrets: boolean): Promise<PullRecord> =>
+  (await recorder(ctx, seesSecrets))(pull)
+
+/** Makes records of pulls by the nodes that serve now. */
+async function recorder({ store }: PullContext, seesSecrets: boolean): Promise<(pull: StoredPull) => PullRecord> {
+  const nodes = new Set((await store.read.nodes.list()).map(({ id }) => id))
+  return (pull) => toPullRecord(pull, pull.node !== null && nodes.has(pull.node), seesSecrets)
 }
 
 /** The URL of a stored pull. Throws if it was sealed with a key that this node does not have. */

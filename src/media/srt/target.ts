@@ -1,13 +1,8 @@
-import type { Socket } from 'node:dgram'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
-import type { Random } from '../../base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { TsWriter } from '../mpegts/writer.ts'
 import { PACKET_BYTES } from '../mpegts/packets.ts'
 import type { SenderEnd } from '../publishing.ts'
-import { SrtCall, type SrtHalf, type SrtLink } from './caller.ts'
-import type { KeyBytes } from './keys.ts'
+import { SrtCall, type SrtCallOptions, type SrtHalf, type SrtLink } from './caller.ts'
 import { SrtSender } from './sender.ts'
 
 /** Of the media in a packet, as live senders do: it fits into a datagram of each network. */
@@ -15,24 +10,13 @@ const BODY_BYTES = 7 * PACKET_BYTES
 /** Deadlines of a sender need no more. */
 const TICK_MS = 250
 
-export interface SrtTargetOptions {
-  /** Connected. */
-  readonly socket: Socket
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Pick<Logger, 'info' | 'warn'>
-  readonly streamId: string
-  readonly passphrase: string | null
-  readonly keyBytes: KeyBytes
-  readonly latencyMs: number
+export interface SrtTargetOptions extends Omit<SrtCallOptions, 'tickMs' | 'begin'> {
   /** For tests: how many packets a key is for. */
   readonly packetsOfKey?: number
   /** Subscribe it to the feed now. Called once at most. */
   readonly ready: () => void
   /** The target takes the tracks of the feed. Called once at most, after `ready`. */
   readonly accepted: () => void
-  /** Called once, and not after `end`. */
-  readonly ended: (how: SenderEnd) => void
 }
 
 /**

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { siteOfOrigin } from '../../core/audience/families.ts'
 import type { WatchedSession } from '../../core/audience/measure.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
 import type { AudienceRow } from '../../core/audience/slots.ts'
 import type { AudienceQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
-import { columnsOf, type RowOf } from '../schema.ts'
+import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import { afterKey } from './keyset.ts'
 import { META } from './meta.ts'
 
@@ -65,6 +65,18 @@ const WATCHED = [
 ] as const
 type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
 
+type StreamsQuery = Omit<AudienceQuery, 'streamName'>
+
+const slotsIn = (db: Kysely<DB>, { accountId, length, fromMs, untilMs, withParts }: StreamsQuery) =>
+  db
+    .selectFrom('audience')
+    .select(COLUMNS)
+    .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
+    .where('account_id', '=', accountId)
+    .where('span', '=', length)
+    .where('at_ms', '>=', fromMs)
+    .where('at_ms', '<', untilMs)
+
 /** The reads of the audience. */
 export class AudienceReadVerbs extends Verbs {
   async nextHour(): Promise<number> {
@@ -83,36 +95,15 @@ export class AudienceReadVerbs extends Verbs {
     return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
   }
 
-  async slots({ accountId, streamName, length, fromMs, untilMs, withParts }: AudienceQuery): Promise<AudienceRow[]> {
+  async slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {
     const rows = await this.executor.ask((db) =>
-      db
-        .selectFrom('audience')
-        .select(COLUMNS)
-        .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
-        .where('account_id', '=', accountId)
-        .where('span', '=', length)
-        .where('stream_name', '=', streamName)
-        .where('at_ms', '>=', fromMs)
-        .where('at_ms', '<', untilMs)
-        .orderBy('at_ms'),
+      slotsIn(db, query).where('stream_name', '=', streamName).orderBy('at_ms'),
     )
     return rows.map(fromRow)
   }
 
-  async streams(query: Omit<AudienceQuery, 'streamName'> & { readonly limit: number }): Promise<AudienceRow[]> {
-    const { accountId, length, fromMs, untilMs, withParts, limit } = query
-    const rows = await this.executor.ask((db) =>
-      db
-        .selectFrom('audience')
-        .select(COLUMNS)
-        .select(withParts ? 'parts' : sql<string>`''`.as('parts'))
-        .where('account_id', '=', accountId)
-        .where('span', '=', length)
-        .where('stream_name', '>', '')
-        .where('at_ms', '>=', fromMs)
-        .where('at_ms', '<', untilMs)
-        .limit(limit),
-    )
+  async streams({ limit, ...query }: StreamsQuery & { readonly limit: number }): Promise<AudienceRow[]> {
+    const rows = await this.executor.ask((db) => slotsIn(db, query).where('stream_name', '>', '').limit(limit))
     return rows.map(fromRow)
   }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pagePolicy } from '../pagePolicy.ts'
 import { nothingThere } from '../pathId.ts'
 import { sendText } from '../staticFile.ts'
 import { type BuiltFile, type BuiltFiles, readBuild } from './fileStore.ts'
@@ -17,19 +18,13 @@ const YEAR_SECONDS = 31_536_000
 
 /** Forbids inline code, code from text, framing, forms and other origins, except media of other nodes of a cluster. */
 const policy = (nodes: string): string =>
-  [
-    "default-src 'none'",
+  pagePolicy(
     "style-src 'self'",
     "img-src 'self' blob:",
     "script-src 'self'",
     `connect-src 'self'${nodes}`,
     `media-src 'self' blob:${nodes}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ')
+  )
 
 export interface FileOptions {
   /** Whether media of a stream may be at another node, to which this one redirects. */

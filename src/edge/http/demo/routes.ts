@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { pagePolicy } from '../pagePolicy.ts'
 import { sendFile, type StaticType } from '../staticFile.ts'
 
 const PAGE = new URL('../../../../web/demo/', import.meta.url)
@@ -15,19 +16,13 @@ const FILES: readonly (readonly [path: string, file: () => URL, type: StaticType
 
 /** Forbids inline code, framing, and other origins, except media from other nodes of a cluster. */
 const policy = (media: string): string =>
-  [
-    "default-src 'none'",
+  pagePolicy(
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
     `connect-src 'self'${media}`,
     `media-src 'self' blob:${media}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ')
+  )
 
 /**
  * The demo page at `/demo`, to broadcast and to watch with a token alone. It leads users of the dashboard there.

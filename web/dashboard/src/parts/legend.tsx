@@ -1,3 +1,4 @@
+import type { Line } from './plot.tsx'
 import './plot.css'
 
 /** One line of a plot's legend. */
@@ -8,4 +9,15 @@ export const Legend = ({ colour, children }: { readonly colour: 1 | 2; readonly 
     </svg>
     {children}
   </li>
+)
+
+/** The legend of a plot with these lines. */
+export const Legends = ({ lines }: { readonly lines: readonly Pick<Line, 'label' | 'colour'>[] }) => (
+  <ul class="legend">
+    {lines.map(({ label, colour }) => (
+      <Legend key={label} colour={colour}>
+        {label}
+      </Legend>
+    ))}
+  </ul>
 )

@@ -4,7 +4,7 @@ import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button } from '../../parts/button.tsx'
 import { Segment } from '../../parts/form.tsx'
-import { Legend } from '../../parts/legend.tsx'
+import { Legends } from '../../parts/legend.tsx'
 import { Bones, LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
 import { Plot } from '../../parts/plot.tsx'
@@ -102,13 +102,7 @@ function OverTime({
   ] as const
   return (
     <>
-      <ul class="legend">
-        {lines.map(({ label, colour }) => (
-          <Legend key={label} colour={colour}>
-            {label}
-          </Legend>
-        ))}
-      </ul>
+      <Legends lines={lines} />
       <Plot
         sentence={text.overTime[resolution]}
         times={series.map(({ time }) => Date.parse(time) / 1000)}

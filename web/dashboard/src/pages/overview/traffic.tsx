@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Answer, readLiveSeries } from '#api/tokens.ts'
-import { Legend } from '../../parts/legend.tsx'
+import { Legends } from '../../parts/legend.tsx'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { totals } from '../../live.ts'
@@ -55,15 +55,7 @@ function PlotCard({ series, title, figure, note, aside, lines, format }: PlotCar
             <p class="delta">{note}</p>
           </div>
           {aside}
-          {lines.length > 1 && (
-            <ul class="legend">
-              {lines.map(({ label, colour }) => (
-                <Legend key={label} colour={colour}>
-                  {label}
-                </Legend>
-              ))}
-            </ul>
-          )}
+          {lines.length > 1 && <Legends lines={lines} />}
         </figcaption>
         {error && <LoadError error={error} onRetry={series.reload} />}
         {data && (

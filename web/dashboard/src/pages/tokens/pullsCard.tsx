@@ -5,16 +5,14 @@ import { useLoad } from '../../api/load.ts'
 import { useFollow } from '../../follow.ts'
 import { sessionNews } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
-import { Toggle, useSubmit } from '../../parts/form.tsx'
-import { Menu } from '../../parts/menu.tsx'
-import { LoadError, Notice } from '../../parts/notice.tsx'
+import { LoadError } from '../../parts/notice.tsx'
 import { Card } from '../../parts/page.tsx'
-import { Shape } from '../../parts/state.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { TARGET_SHAPES, TargetState } from '../stream/targets.tsx'
 import type { TokenRecord } from './operations.ts'
 import { type Pull, type PullBody, PullDialog } from './pullDialog.tsx'
+import { SwitchedRow } from './switchedRow.tsx'
 
 const text = words.tokens.pulls
 
@@ -72,41 +70,19 @@ interface PullRowProps {
   readonly onRemove: () => Promise<void>
 }
 
-function PullRow({ pull, onSwitch, onEdit, onRemove }: PullRowProps) {
-  const toggle = useSubmit(onSwitch)
-  const removal = useSubmit(onRemove)
-  const error = toggle.error ?? removal.error
-  const name = pull.label || pull.streamName
-  return (
-    <li>
-      <Shape kind={TARGET_SHAPES[pull.status]} isSmall />
-      <div class="grow">
-        <b>{name}</b>
-        <p class="num">
-          <code>{pull.streamName}</code> <code>{pull.url}</code>
-        </p>
-        <p class="num">
-          <TargetState target={pull} />
-        </p>
-        {error && <Notice kind="error">{error.message}</Notice>}
-      </div>
-      {canChange() && (
-        <>
-          <Toggle
-            label={text.enabled}
-            isOn={pull.enabled}
-            isDisabled={toggle.isBusy}
-            onChange={() => toggle.onSubmit()}
-          />
-          <Menu
-            label={words.parts.moreFor(name)}
-            items={[
-              { icon: 'edit', text: text.edit, onSelect: onEdit },
-              { icon: 'trash', text: text.remove, isDanger: true, onSelect: () => removal.onSubmit() },
-            ]}
-          />
-        </>
-      )}
-    </li>
-  )
-}
+const PullRow = ({ pull, ...actions }: PullRowProps) => (
+  <SwitchedRow
+    name={pull.label || pull.streamName}
+    shape={TARGET_SHAPES[pull.status]}
+    isOn={pull.enabled}
+    text={text}
+    {...actions}
+  >
+    <p class="num">
+      <code>{pull.streamName}</code> <code>{pull.url}</code>
+    </p>
+    <p class="num">
+      <TargetState target={pull} />
+    </p>
+  </SwitchedRow>
+)

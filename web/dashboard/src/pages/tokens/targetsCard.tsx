@@ -3,16 +3,14 @@ import { syncRestream } from '#api/tokens.ts'
 import { call } from '../../api/call.ts'
 import { streams } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
-import { Toggle, useSubmit } from '../../parts/form.tsx'
-import { Menu } from '../../parts/menu.tsx'
-import { Notice } from '../../parts/notice.tsx'
+import { useSubmit } from '../../parts/form.tsx'
 import { Card } from '../../parts/page.tsx'
-import { Shape } from '../../parts/state.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { TARGET_SHAPES, targetName, type TargetOnAir, TargetState } from '../stream/targets.tsx'
 import { type RestreamTarget, type TokenRecord, updateToken } from './operations.ts'
+import { SwitchedRow } from './switchedRow.tsx'
 import { TargetDialog } from './targetDialog.tsx'
 
 const text = words.tokens.targets
@@ -89,44 +87,19 @@ interface TargetRowProps {
   readonly onRemove: () => Promise<void>
 }
 
-function TargetRow({ target, onAir, onSwitch, onEdit, onRemove }: TargetRowProps) {
-  const toggle = useSubmit(onSwitch)
-  const removal = useSubmit(onRemove)
-  const error = toggle.error ?? removal.error
-  const name = targetName(target)
+function TargetRow({ target, onAir, ...actions }: TargetRowProps) {
   const [first] = onAir
+  const shape = first ? TARGET_SHAPES[first.status] : target.enabled ? 'idle' : 'off'
   return (
-    <li>
-      <Shape kind={first ? TARGET_SHAPES[first.status] : target.enabled ? 'idle' : 'off'} isSmall />
-      <div class="grow">
-        <b>{name}</b>
-        <p class="num">
-          <code>{target.url}</code> {target.key !== '' && <code>{target.key}</code>}
+    <SwitchedRow name={targetName(target)} shape={shape} isOn={target.enabled} text={text} {...actions}>
+      <p class="num">
+        <code>{target.url}</code> {target.key !== '' && <code>{target.key}</code>}
+      </p>
+      {onAir.map((one) => (
+        <p key={one.sourceId ?? ''} class="num">
+          <TargetState target={one} />
         </p>
-        {onAir.map((one) => (
-          <p key={one.sourceId ?? ''} class="num">
-            <TargetState target={one} />
-          </p>
-        ))}
-        {error && <Notice kind="error">{error.message}</Notice>}
-      </div>
-      {canChange() && (
-        <>
-          <Toggle
-            label={text.enabled}
-            isOn={target.enabled}
-            isDisabled={toggle.isBusy}
-            onChange={() => toggle.onSubmit()}
-          />
-          <Menu
-            label={words.parts.moreFor(name)}
-            items={[
-              { icon: 'edit', text: text.edit, onSelect: onEdit },
-              { icon: 'trash', text: text.remove, isDanger: true, onSelect: () => removal.onSubmit() },
-            ]}
-          />
-        </>
-      )}
-    </li>
+      ))}
+    </SwitchedRow>
   )
 }
