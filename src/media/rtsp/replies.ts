@@ -28,6 +28,9 @@ export class RtspReplies {
   /** Returns whether the client gets the answer. */
   readonly #judge: (reply: RtspReply) => boolean
   #rest: Buffer = Buffer.alloc(0)
+  /** What has come after the rest. It is looked at when there is enough, however small the parts are. */
+  #waiting: Buffer[] = []
+  #missing = 0
 
   constructor(judge: (reply: RtspReply) => boolean) {
     this.#judge = judge
@@ -35,7 +38,12 @@ export class RtspReplies {
 
   /** Returns what the client gets. A text: why the connection cannot go on. */
   push(chunk: Buffer): Buffer[] | string {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#waiting.push(chunk)
+    this.#missing -= chunk.length
+    if (this.#missing > 0) return []
+    const isAlone = this.#rest.length === 0 && this.#waiting.length === 1
+    this.#rest = isAlone ? chunk : Buffer.concat([this.#rest, ...this.#waiting])
+    this.#waiting = []
     const out: Buffer[] = []
     while (this.#rest.length > 0) {
       if (this.#rest[0] === CR || this.#rest[0] === LF) {
@@ -52,9 +60,9 @@ export class RtspReplies {
 
   /** Null: it is not whole yet. */
   #takeMedia(): Buffer | null {
-    if (this.#rest.length < DOLLAR_BYTES) return null
+    if (!this.#has(DOLLAR_BYTES)) return null
     const length = this.#rest.readUInt16BE(2)
-    if (this.#rest.length < DOLLAR_BYTES + length) return null
+    if (!this.#has(DOLLAR_BYTES + length)) return null
     const packet = this.#take(DOLLAR_BYTES + length)
     // ffmpeg reads the payload of a shorter packet as a message.
     return length < MEDIA_MIN_BYTES ? Buffer.alloc(0) : packet
@@ -67,12 +75,17 @@ export class RtspReplies {
     const headers = headersOf(lines)
     const length = Number(headers.get('content-length') ?? 0)
     if (!Number.isInteger(length) || length < 0 || length > BODY_MAX_BYTES) return NO_RTSP
-    if (this.#rest.length < headEnd + length) return null
+    if (!this.#has(headEnd + length)) return null
     const body = this.#take(headEnd + length).subarray(headEnd)
     const answer = /^RTSP\/\d\.\d (\d{3})(?: (.*))?$/.exec(first)
     if (answer === null) return isRequest(first) ? Buffer.alloc(0) : NO_RTSP
     const reply = { status: Number(answer[1]), reason: plain(answer[2] ?? ''), headers, body }
     return this.#judge(reply) ? written(reply) : Buffer.alloc(0)
+  }
+
+  #has(bytes: number): boolean {
+    this.#missing = bytes - this.#rest.length
+    return this.#missing <= 0
   }
 
   #take(bytes: number): Buffer {
