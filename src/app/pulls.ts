@@ -5,13 +5,15 @@ import { claimPulls, releasePulls, writePullState } from '../commands/pulls/clai
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
-import { pullPort } from '../core/pulls/source.ts'
+import { pullScheme } from '../core/pulls/source.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
 import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import type { Frame, TrackInfo } from '../media/frame.ts'
 import { Publication } from '../media/publication.ts'
 import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
-import type { RtspProblem } from '../media/rtsp/camera.ts'
+import type { PulledSource, PullProblem } from '../media/pulling.ts'
+import { RtmpPlayer } from '../media/rtmp/player.ts'
 import { RtspPull } from '../media/rtsp/pull.ts'
 import { dial } from '../net/dial.ts'
 import type { Stage } from '../net/outcome.ts'
@@ -85,7 +87,7 @@ class Attempt implements PullAttempt {
   readonly #report: (event: PullEvent) => void
   readonly #stopping = new AbortController()
   #publication: Publication | null = null
-  #source: RtspPull | null = null
+  #source: PulledSource | null = null
 
   constructor(app: App, parts: PullParts, pull: StoredPull, report: (event: PullEvent) => void) {
     this.#app = app
@@ -98,8 +100,8 @@ class Attempt implements PullAttempt {
     })
   }
 
-  tick(nowMs: number): void {
-    this.#source?.tick(nowMs)
+  tick(): void {
+    this.#source?.tick()
     if (this.#source) this.#publication?.reportBytes(this.#source.bytesIn)
   }
 
@@ -125,12 +127,12 @@ class Attempt implements PullAttempt {
 
   /** Null: there is no connection, and that was reported. */
   async #dial(url: URL): Promise<Socket | null> {
-    const port = pullPort(url)
+    const { port, isEncrypted } = pullScheme(url)
     const how = mediaDialling(this.#app, this.#parts.ownPorts)(port, 'tcp')
     let stage: Stage = 'resolve'
     const { signal } = this.#stopping
     try {
-      return await dial(dialledUrl(url, port, url.protocol === 'rtsps:'), how, signal, (reached) => (stage = reached))
+      return await dial(dialledUrl(url, port, isEncrypted), how, signal, (reached) => (stage = reached))
     } catch (error) {
       this.#ended({ kind: 'lost', message: dialProblem(stage, error, 'source') })
       return null
@@ -155,29 +157,31 @@ class Attempt implements PullAttempt {
     const { ctx, config } = this.#app
     const { id, streamName } = this.#pull
     let isAccepted = false
-    this.#source = new RtspPull({
+    const options = {
       ...ctx,
-      ffmpeg: this.#parts.ffmpeg,
-      name: `pull ${id}`,
       socket,
       url,
-      maxFrameBytes: config.srt.maxFrameBytes,
       sink: {
-        tracks: (tracks) => {
+        tracks: (tracks: readonly TrackInfo[]) => {
           sink.tracks(tracks)
           if (!isAccepted) this.#report({ kind: 'accepted' })
           isAccepted = true
         },
-        frame: (frame) => sink.frame(frame),
+        frame: (frame: Frame) => sink.frame(frame),
         end: () => undefined,
       },
-      leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
-      ended: (problem) => this.#ended(problem),
-    })
+      leftOut: (what: string) =>
+        ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
+      ended: (problem: PullProblem) => this.#ended(problem),
+    }
+    const { rtmp, srt } = config
+    this.#source = pullScheme(url).isRtmp
+      ? new RtmpPlayer({ ...options, maxFrameBytes: rtmp.maxMessageBytes })
+      : new RtspPull({ ...options, maxFrameBytes: srt.maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${id}` })
     await this.#source.start()
   }
 
-  #ended(problem: RtspProblem): void {
+  #ended(problem: PullProblem): void {
     if (this.#stopping.signal.aborted) return
     this.#close(problem.kind === 'unsuitable' ? 'invalid' : 'lost')
     this.#report(problem.kind === 'refused' ? { ...problem, isInUse: false } : { ...problem, kind: problem.kind })
@@ -191,7 +195,7 @@ class Attempt implements PullAttempt {
 }
 
 /** What the decision refuses is asked for again a few times; a limit may be free later. */
-const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): RtspProblem => ({
+const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({
   kind: reason === 'limit' || reason === 'unavailable' ? 'lost' : 'refused',
   message: `The publish token does not allow it: ${status}`,
 })

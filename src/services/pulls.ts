@@ -11,8 +11,8 @@ import type { StoredPull } from '../store/store.ts'
 
 /** One attempt to take the media of a source, from the dial on. */
 export interface PullAttempt {
-  /** Called every second. @param nowMs monotonic */
-  tick(nowMs: number): void
+  /** Called every second. */
+  tick(): void
   /** Closes it. It reports nothing any more. Idempotent. */
   end(): void
 }
@@ -92,7 +92,7 @@ class RunningPull {
 
   tick(): void {
     this.handle({ kind: 'tick' })
-    this.#attempt?.tick(this.#options.clock.monotonic())
+    this.#attempt?.tick()
   }
 
   handle(event: TargetEvent): void {

@@ -1,5 +1,8 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Frame } from '../../src/media/frame.ts'
 import { decodeAmf } from '../../src/media/rtmp/amf0.ts'
@@ -9,13 +12,26 @@ import { RtmpIngest } from '../../src/media/rtmp/ingest.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from '../../src/media/rtmp/flv.ts'
 import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
 import { RtmpHandshake } from '../../src/media/rtmp/handshake.ts'
-import { MESSAGE } from '../../src/media/rtmp/messages.ts'
+import { controlMessage, EVENT, MESSAGE, userControl, writeMessage } from '../../src/media/rtmp/messages.ts'
+import { RtmpPlayer } from '../../src/media/rtmp/player.ts'
+import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
 import { opening } from '../media/rtmp/client.ts'
 import { enhancedAudio, enhancedVideo, OPUS_HEAD, PACKET } from '../media/rtmp/enhanced.ts'
-import { AV1_CONFIG, AVC_CONFIG, HEVC_CONFIG } from '../media/rtmp/media.ts'
+import {
+  aacConfig,
+  aggregateOf,
+  audioFrame,
+  AV1_CONFIG,
+  AVC_CONFIG,
+  avcConfig,
+  HEVC_CONFIG,
+  message,
+  videoFrame,
+} from '../media/rtmp/media.ts'
 import { cases } from '../support/randomCases.ts'
+import { errorTo, statusOf } from '../support/rtmpSource.ts'
 
 const RUNS = cases(2000)
 const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
@@ -50,6 +66,23 @@ const modified = Buffer.concat([
   Buffer.alloc(9),
 ])
 const enhanced = fc.oneof(...[...ENHANCED, modified].flatMap((valid) => [fc.constant(valid), damaged(valid)]))
+
+/** S0, S1 and S2. */
+const HELLO = Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])
+
+/** A connection whose other side the test plays. */
+class SilentSocket extends EventEmitter {
+  readonly destroyed = false
+  readonly writable = true
+  readonly writableLength = 0
+  isDestroyed = false
+  write(): boolean {
+    return true
+  }
+  destroy(): void {
+    this.isDestroyed = true
+  }
+}
 
 describe('any bytes', () => {
   test('chunks give messages within the limits or a sentence, however they are split', () => {
@@ -169,6 +202,48 @@ describe('any bytes', () => {
           if (step.value.rest !== null) break
         }
         expect([0, 3073]).toContain(replied)
+      }),
+      RUNS,
+    )
+  })
+
+  test('whatever a server answers, a player takes frames or ends once, with a sentence', () => {
+    const playing = statusOf('NetStream.Play.Start')
+    const opened = [...connected(1), ...result(2, 1), playing, controlMessage(MESSAGE.windowSize, 1)]
+    const media = [avcConfig(), aacConfig(), videoFrame(0), audioFrame(5)]
+    const answers = [
+      ...media,
+      aggregateOf(9, [videoFrame(40), audioFrame(45)]),
+      ...ENHANCED.map((payload, at) => message(at < 6 ? MESSAGE.video : MESSAGE.audio, at, payload)),
+      userControl(EVENT.pingRequest, 7),
+      errorTo(3, 'NetStream.Play.Failed'),
+    ]
+    const talk = fc
+      .tuple(fc.shuffledSubarray(answers), fc.nat(9))
+      .map(([some, chunkStreamId]) =>
+        Buffer.concat([...opened, ...some].map((one) => writeMessage(one, { chunkStreamId: 3 + chunkStreamId }))),
+      )
+    fc.assert(
+      fc.property(fc.oneof(talk, talk.chain(damaged), bytes()), fc.nat(5000), (said, cut) => {
+        const socket = new SilentSocket()
+        const [ends, frames]: [string[], Frame[]] = [[], []]
+        const player = new RtmpPlayer({
+          socket: socket as unknown as Socket,
+          random: systemRandom,
+          clock: systemClock,
+          maxFrameBytes: 100_000,
+          url: new URL('rtmp://host/app/stream'),
+          sink: { tracks: () => undefined, frame: (frame) => void frames.push(frame), end: () => undefined },
+          leftOut: (what) => expect(what).toMatch(/^[A-Z].*[^.]$/),
+          ended: ({ message: why }) => void ends.push(why),
+        })
+        void player.start()
+        for (const part of [HELLO, said.subarray(0, cut), said.subarray(cut)]) socket.emit('data', part)
+        expect(frames.every(({ timeUs, decodeTimeUs }) => Math.min(timeUs, decodeTimeUs) >= 0)).toBe(true)
+        socket.emit('close')
+        expect(ends).toHaveLength(1)
+        expect(ends[0]).toMatch(/^[A-Z].*[^.]$/s)
+        expect(socket.isDestroyed).toBe(true)
       }),
       RUNS,
     )

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
+import { describeTracks, frameMessage } from '../../src/media/rtmp/flvWriter.ts'
 import { MESSAGE } from '../../src/media/rtmp/messages.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
@@ -35,7 +37,17 @@ async function startNginx(): Promise<void> {
   const whole = `load_module ${rtmpModule}; ${root} daemon off; pid ${dir}/pid; error_log stderr; events {} rtmp { ${site} }`
   writeFileSync(join(dir, 'nginx.conf'), whole)
   server = spawn(nginx?.path ?? '', ['-p', dir, '-c', join(dir, 'nginx.conf')], { env: nginx?.env, stdio: 'ignore' })
+  await until(() => isTaken(port))
 }
+
+const isTaken = (at: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(at, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
 
 async function stopNginx(): Promise<void> {
   const over = once(server, 'exit')
@@ -51,16 +63,35 @@ function recorded(type: number): Buffer[] {
   return frames.map(({ payload }) => payload.subarray(type === MESSAGE.video ? 5 : 2))
 }
 
-/** Whether pictures are those of the source, one after the other. It repeats them. */
+/** Whether frames are those of the source, one after the other. It repeats them. */
 function areNext(video: readonly Buffer[], all: readonly Buffer[]): boolean {
   const first = all.findIndex((one) => video[0]?.equals(one))
   return first >= 0 && video.every((one, at) => all[(first + at) % all.length]?.equals(one))
 }
 
+/** What is sent to the application, and pulled from it. */
+const addressAt = (key: string) => `rtmp://127.0.0.1:${port}/live/${key}`
+
 const status = async (): Promise<string | undefined> =>
   (await app.call('GET', '/api/streams/live')).json.data[0]?.restreams?.[0]?.status
 
-describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp as a target', () => {
+const feedOf = (name: string) => app.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+
+/** The next frames of video of a stream, once it is on the air. */
+async function videoOf(name: string, count: number): Promise<Buffer[]> {
+  const video: Buffer[] = []
+  const { media } = await until(() => feedOf(name))
+  const leave = media.subscribe({
+    tracks: () => undefined,
+    frame: ({ kind, data }) => void (kind === 'video' && video.push(Buffer.from(data))),
+    end: () => undefined,
+  })
+  await until(() => video.length >= count)
+  leave()
+  return video
+}
+
+describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp', () => {
   beforeAll(async () => {
     port = await ownPort()
     app = await runApp({
@@ -74,7 +105,7 @@ describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp as a target',
     rmSync(dir, { recursive: true })
   })
 
-  test('records every picture of a broadcast with Opus, and gets it again when it comes back', async () => {
+  test('as a target records every picture of a broadcast with Opus, and gets it again when it comes back', async () => {
     const restream = [{ url: `rtmp://127.0.0.1:${port}/live`, key: KEY }]
     const { token } = await makeToken(app, 'publish', { restream })
     const show = await encoded({ video: 'h264', audio: 'opus', seconds: 4, gop: 25 })
@@ -91,5 +122,34 @@ describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp as a target',
     expect(areNext(recorded(MESSAGE.video), sent)).toBe(true)
     publisher.end()
     await until(async () => (await status()) === undefined)
+  })
+  test('as a source is pulled frame by frame, and again when its publisher or the server comes back', async () => {
+    const show = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25 })
+    const video = show.frames.filter(({ kind }) => kind === 'video').map(({ data }) => Buffer.from(data))
+    // Not enhanced: nginx-rtmp keeps the configurations for those who play later, if it knows the codec.
+    const messages = [
+      ...describeTracks(show.tracks, 1, 0),
+      ...show.frames.map((frame) => frameMessage(frame, 1, Math.floor(frame.decodeTimeUs / 1000))),
+    ]
+    const publish = () => RtmpPublisher.start(addressAt('pulled-7'), systemClock, messages)
+    const { id: tokenId } = await makeToken(app, 'publish')
+    const made = await app.call('POST', '/api/pulls', { tokenId, streamName: 'pulled', url: addressAt('pulled-7') })
+    const of = async () => (await app.call('GET', `/api/pulls/${made.json.data.id}`)).json.data
+    const first = await publish()
+    expect(areNext(await videoOf('pulled', 60), video)).toBe(true)
+    expect(await of()).toMatchObject({ status: 'live', url: `rtmp://127.0.0.1:${port}/live/••••` })
+    first.end()
+    await until(async () => (await of()).status !== 'live')
+    const second = await publish()
+    expect(areNext(await videoOf('pulled', 30), video)).toBe(true)
+    await stopNginx()
+    await second.ended
+    await until(async () => (await of()).status === 'waiting')
+    await startNginx()
+    const third = await publish()
+    expect(areNext(await videoOf('pulled', 30), video)).toBe(true)
+    await app.call('DELETE', `/api/publish_token/${tokenId}`)
+    await until(() => feedOf('pulled') === undefined)
+    third.end()
   })
 })

@@ -9,20 +9,42 @@ const JUMP_MS = 1000
 /** Text of AMF0 that comes before the metadata of a publisher. */
 const SET_DATA_FRAME = Buffer.from('\x02\x00\x0d@setDataFrame', 'latin1')
 
+interface Loop {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly send: (tag: Message) => void
+}
+
+/** Sends a recording in a loop, by a clock. It leaves out the end of the recording. */
+export async function sendInLoop(tags: readonly Message[], { clock, signal, send }: Loop): Promise<void> {
+  const lengthMs = (tags.at(-1)?.timestamp ?? 0) + FRAME_MS
+  // When a time of the recording is 0.
+  let zeroMs = clock.monotonic()
+  let latestMs = 0
+  for (let round = 0; !signal.aborted; round += 1)
+    for (const tag of tags.filter((one) => (round === 0 && !isEnd(one)) || isFrame(one))) {
+      const timestamp = tag.timestamp + round * lengthMs
+      if (timestamp - latestMs > JUMP_MS) zeroMs -= timestamp - latestMs
+      latestMs = Math.max(latestMs, timestamp)
+      const aheadMs = zeroMs + timestamp - clock.monotonic()
+      if (aheadMs > 0) await clock.sleep(aheadMs, signal)
+      send({ ...tag, timestamp })
+    }
+}
+
 /** Sends a recording in a loop, by a clock, as a publisher does over RTMP. */
 export class RtmpPublisher {
   /** The connection is over. */
   readonly ended: Promise<void>
   readonly #client: RtmpClient
-  readonly #clock: Clock
   readonly #over = new AbortController()
 
   private constructor(client: RtmpClient, clock: Clock, tags: readonly Message[]) {
     this.#client = client
-    this.#clock = clock
     this.ended = client.closed
     void client.closed.then(() => this.#over.abort())
-    void this.#play(tags).catch(() => client.socket.destroy())
+    const send = (tag: Message): void => this.#send(tag)
+    void sendInLoop(tags, { clock, signal: this.#over.signal, send }).catch(() => client.socket.destroy())
   }
 
   /** Resolves when the server has accepted it. @param url `rtmp://127.0.0.1:1935/app/name` */
@@ -36,22 +58,6 @@ export class RtmpPublisher {
 
   end(): void {
     this.#client.socket.destroy()
-  }
-
-  async #play(tags: readonly Message[]): Promise<void> {
-    const lengthMs = (tags.at(-1)?.timestamp ?? 0) + FRAME_MS
-    // When a time of the recording is 0.
-    let zeroMs = this.#clock.monotonic()
-    let latestMs = 0
-    for (let round = 0; !this.#over.signal.aborted; round += 1)
-      for (const tag of tags.filter((one) => (round === 0 && !isEnd(one)) || isFrame(one))) {
-        const timestamp = tag.timestamp + round * lengthMs
-        if (timestamp - latestMs > JUMP_MS) zeroMs -= timestamp - latestMs
-        latestMs = Math.max(latestMs, timestamp)
-        const aheadMs = zeroMs + timestamp - this.#clock.monotonic()
-        if (aheadMs > 0) await this.#clock.sleep(aheadMs, this.#over.signal)
-        this.#send({ ...tag, timestamp })
-      }
   }
 
   #send(tag: Message): void {

@@ -1,8 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLogger } from '../../src/base/log.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import type { Message } from '../../src/media/rtmp/messages.ts'
+import { issueAuthority } from '../../src/tls/issue.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { lasting, leafOf, trustedAuthority } from '../support/certificates.ts'
 import { ownPort } from '../support/ownPort.ts'
+import { RtmpSource, type SourceOptions, statusOf } from '../support/rtmpSource.ts'
 import { type CameraOptions, RtspCamera } from '../support/rtspCamera.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -10,7 +17,7 @@ import { until } from '../support/until.ts'
 const PASSWORD = "s3cr't/pa:ss"
 const login = { user: 'viewer', password: PASSWORD, scheme: 'Digest' } as const
 const log: string[] = []
-const cameras: RtspCamera[] = []
+const cameras: (RtspCamera | RtmpSource)[] = []
 let app: RunningApp
 
 beforeAll(async () => {
@@ -132,6 +139,76 @@ describe('a camera over RTSP', () => {
   })
 })
 
+describe('a server over RTMP', () => {
+  const KEY = 's3cret-stream-77'
+  let show: Message[]
+  beforeAll(async () => {
+    show = enhancedMessages(await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }))
+  })
+
+  async function server(options: SourceOptions = {}): Promise<RtmpSource> {
+    const started = await RtmpSource.start({ tags: show, ...options })
+    cameras.push(started)
+    return started
+  }
+  const urlAt = ({ port }: RtmpSource, scheme = 'rtmp') => `${scheme}://127.0.0.1:${port}/live/${KEY}?auth=key-42`
+
+  test('is on the air in the name of the token, without its stream and its query in any list', async () => {
+    const source = await server()
+    const { id, tokenId } = await pulled('studio', urlAt(source))
+    expect(await watched('studio')).toEqual(['h264', 'aac'])
+    await is(id, 'live')
+    expect(source.played).toEqual([`${KEY}?auth=key-42`])
+    const entry = app.app.ctx.sessions.ofToken(tokenId)[0]
+    expect(entry?.session).toMatchObject({ protocol: 'pull', action: 'publish', address: '127.0.0.1' })
+    await until(() => (entry?.bytes.bytesIn ?? 0) > 10_000)
+    expect((await read(id)).url).toBe(`rtmp://127.0.0.1:${source.port}/live/••••?••••`)
+  })
+
+  test.each([
+    ['deleted', (tokenId: number) => app.call('DELETE', `/api/publish_token/${tokenId}`)],
+    [
+      'edited away',
+      (tokenId: number) =>
+        app.call('PUT', `/api/v2/publish_token/${tokenId}`, { allowedIpAddresses: ['198.51.100.0/24'] }),
+    ],
+  ])('ends when its token is %s', async (how, change) => {
+    const source = await server()
+    const streamName = `ends-${how.length}`
+    const { tokenId } = await pulled(streamName, urlAt(source))
+    await watched(streamName)
+    expect((await change(tokenId)).status).toBe(200)
+    await until(() => feedOf(streamName) === undefined && source.sockets.size === 0)
+  })
+
+  test('comes back when its stream ends and begins again', async () => {
+    const source = await server()
+    const { id } = await pulled('returning', urlAt(source))
+    await watched('returning')
+    source.send(statusOf('NetStream.Play.UnpublishNotify'))
+    await is(id, 'waiting')
+    expect((await read(id)).problem).toBe('The source says that its stream has ended')
+    await watched('returning')
+    expect(source.connections).toBe(2)
+  })
+
+  test('says in words what it refuses, without the key', async () => {
+    const refused = [statusOf('NetStream.Play.Denied', { description: `${KEY} is closed` })]
+    const source = await server({ answer: (name) => (name === 'play' ? refused : undefined) })
+    const { id } = await pulled('closed', urlAt(source))
+    expect(await until(async () => (await read(id)).problem)).toBe('The source says: •••• is closed')
+  })
+
+  test('must prove its name over TLS', async () => {
+    const stranger = await issueAuthority('Stranger', lasting(5), systemRandom)
+    const unproved = await pulled('unproved', urlAt(await server({ tls: await leafOf(stranger) }), 'rtmps'))
+    const problem = await until(async () => (await read(unproved.id)).problem)
+    expect(problem).toBe('The certificate was issued by an authority that is not trusted')
+    await pulled('proved', urlAt(await server({ tls: await leafOf(await trustedAuthority()) }), 'rtmps'))
+    expect(await watched('proved')).toEqual(['h264', 'aac'])
+  })
+})
+
 describe('a source that does not play', () => {
   test('refuses a wrong password, three times at most, and says so', async () => {
     const source = await camera({ login })
@@ -195,6 +272,7 @@ test('no process, list, log line or audit row shows a password or a query', asyn
   const audit = JSON.stringify(rows)
   expect(audit).toContain('pull.create')
   const all = [processes, list, audit, log.join('')].join('\n')
-  for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), 'key-42', 'another1']) expect(all).not.toContain(secret)
+  const secrets = [PASSWORD, encodeURIComponent(PASSWORD), 'key-42', 'another1', 's3cret-stream-77']
+  for (const secret of secrets) expect(all).not.toContain(secret)
   expect((await read(id)).url).toMatch(/^rtsp:\/\/viewer:••••@127\.0\.0\.1:\d+\/live\/main\?••••$/)
 })

@@ -3,12 +3,28 @@ import { refuseAuthority } from '../channels/source.ts'
 import { isOddPort, type TargetPolicy } from '../restream/targets.ts'
 import { hasOddCharacters, hostOf, URL_MAX } from '../webhooks/target.ts'
 
-/** The protocols that media can be pulled with: their names in a URL, and their usual ports. */
-const PORTS: Readonly<Record<string, number>> = { 'rtsp:': 554, 'rtsps:': 322 }
-const NOT_BUILT = new Set(['rtmp:', 'rtmps:', 'srt:', 'whep:', 'wheps:', 'http:', 'https:'])
+interface PullScheme {
+  /** Its usual port. */
+  readonly port: number
+  readonly isEncrypted: boolean
+  readonly isRtmp: boolean
+}
 
-/** Where to dial for the URL of a source that was checked. */
-export const pullPort = ({ port, protocol }: URL): number => (port === '' ? (PORTS[protocol] ?? 0) : Number(port))
+/** The protocols that media can be pulled with, by their names in a URL. */
+const SCHEMES: Readonly<Record<string, PullScheme>> = {
+  'rtsp:': { port: 554, isEncrypted: false, isRtmp: false },
+  'rtsps:': { port: 322, isEncrypted: true, isRtmp: false },
+  'rtmp:': { port: 1935, isEncrypted: false, isRtmp: true },
+  'rtmps:': { port: 443, isEncrypted: true, isRtmp: true },
+}
+const NOT_BUILT = new Set(['srt:', 'whep:', 'wheps:', 'http:', 'https:'])
+
+/** How to dial for the URL of a source that was checked. */
+export function pullScheme({ port, protocol }: URL): PullScheme {
+  const scheme = SCHEMES[protocol]
+  if (scheme === undefined) throw new Error('the URL of a source was not checked')
+  return port === '' ? scheme : { ...scheme, port: Number(port) }
+}
 
 /** Whether a text is the URL of a source to pull. The refusal is a predicate after the name of the field. */
 export function readPullUrl(text: string, policy: TargetPolicy): Result<URL, string> {
@@ -20,22 +36,29 @@ export function readPullUrl(text: string, policy: TargetPolicy): Result<URL, str
   return refusal === null ? ok(url) : err(refusal)
 }
 
-const NO_URL = 'must begin with rtsp:// or rtsps://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'
 
 function refuseScheme({ protocol }: URL): string | null {
-  if (protocol in PORTS) return null
+  if (Object.hasOwn(SCHEMES, protocol)) return null
   return NOT_BUILT.has(protocol) ? `${NO_URL}; ${protocol}// is not built` : NO_URL
 }
 
 function refuseParts(url: URL): string | null {
   if (url.hash !== '') return 'must not contain a fragment (#)'
-  const port = pullPort(url)
-  return isOddPort(port) ? `must not use port ${port}` : null
+  const { port, isRtmp } = pullScheme(url)
+  if (isOddPort(port)) return `must not use port ${port}`
+  return isRtmp ? refuseRtmp(url) : null
+}
+
+function refuseRtmp({ username, password, pathname }: URL): string | null {
+  if (username !== '' || password !== '') return 'must not contain a user name or a password'
+  const isWhole = /^\/+[^/]+.*\/[^/]+$/.test(pathname)
+  return isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream'
 }
 
 /** This checks the text only: each dial checks the addresses that a name resolves to. */
 function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
-  const isLoop = isOurs(hostOf(url).toLowerCase(), pullPort(url), 'tcp')
+  const isLoop = isOurs(hostOf(url).toLowerCase(), pullScheme(url).port, 'tcp')
   return refuseAuthority(url, allowPrivate) ?? (isLoop ? 'must not lead to this server' : null)
 }
 
@@ -44,10 +67,12 @@ const MASK = '••••'
 /** Some cameras take their password in the path. */
 const IN_PATH = /((?:password|passwd|pass|pwd|token|key)=)[^/&]*/gi
 
-/** The URL of a source as records show it: without its password, its query, and a password in its path. */
-export function shownPullUrl({ protocol, username, password, host, pathname, search }: URL): string {
+/** The URL of a source as records show it: without its password, its query, a password in its path, and a stream of RTMP. */
+export function shownPullUrl(url: URL): string {
+  const { protocol, username, password, host, pathname, search } = url
   const user = username === '' ? '' : `${username}${password === '' ? '' : `:${MASK}`}@`
-  return `${protocol}//${user}${host}${pathname.replaceAll(IN_PATH, `$1${MASK}`)}${search === '' ? '' : `?${MASK}`}`
+  const path = pullScheme(url).isRtmp ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
+  return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }
 
 /** The same for a reader who sees no secrets. */

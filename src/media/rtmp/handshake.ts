@@ -87,7 +87,7 @@ export class ClientHandshake {
   push(data: Buffer): Result<{ readonly reply: Buffer; readonly rest: Buffer } | null, string> {
     this.#received = Buffer.concat([this.#received, data])
     const version = this.#received[0] ?? VERSION
-    if (version !== VERSION) return err(`The target does not speak RTMP: its answer begins with ${version}`)
+    if (version !== VERSION) return err(`The server does not speak RTMP: its answer begins with ${version}`)
     const end = 1 + 2 * BLOCK_BYTES
     if (this.#received.length < end) return ok(null)
     return ok({ reply: this.#received.subarray(1, 1 + BLOCK_BYTES), rest: this.#received.subarray(end) })

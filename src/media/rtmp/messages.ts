@@ -27,7 +27,7 @@ export const MESSAGE = {
 } as const
 
 /** User control events (section 7.1.7). */
-export const EVENT = { streamBegin: 0, pingRequest: 6, pingResponse: 7 } as const
+export const EVENT = { streamBegin: 0, streamEof: 1, pingRequest: 6, pingResponse: 7 } as const
 
 /** Splits a message into chunks: one full header, then the shortest ones (section 5.3). */
 export function writeMessage(message: Message, { chunkStreamId = 3, chunkBytes = 128 } = {}): Buffer {

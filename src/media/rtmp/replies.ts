@@ -24,15 +24,20 @@ const infoMap = (fourccs: readonly string[]) =>
 /** It reads extensions in front of packet types, and the nanoseconds in them. */
 const MOD_EX_AND_NANOSECONDS = 0x04 | 0x08
 
+/** What Sluice takes, as a server and as a client that plays. */
+export const ENHANCED = {
+  capsEx: MOD_EX_AND_NANOSECONDS,
+  fourCcList: [...VIDEO_FOURCCS, ...AUDIO_FOURCCS],
+  videoFourCcInfoMap: infoMap(VIDEO_FOURCCS),
+  audioFourCcInfoMap: infoMap(AUDIO_FOURCCS),
+} as const
+
 const connectedInfo = amfObject({
   level: 'status',
   code: 'NetConnection.Connect.Success',
   description: 'Connection succeeded.',
   objectEncoding: 0,
-  capsEx: MOD_EX_AND_NANOSECONDS,
-  fourCcList: [...VIDEO_FOURCCS, ...AUDIO_FOURCCS],
-  videoFourCcInfoMap: infoMap(VIDEO_FOURCCS),
-  audioFourCcInfoMap: infoMap(AUDIO_FOURCCS),
+  ...ENHANCED,
 })
 
 export const result = (transaction: number, value: AmfValue): Message[] => [

@@ -10,6 +10,7 @@ import { describeTracks, frameMessage, refuseTracks } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { MediaQueue } from './mediaQueue.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+import { readStatus, withoutKey } from './status.ts'
 
 /** From the connection to the permission to publish. */
 const OPENING_MS = 10_000
@@ -23,7 +24,6 @@ const CHUNK_BYTES = 4096
 const CHUNK_STREAMS = { control: 2, command: 3, [MESSAGE.audio]: 4, [MESSAGE.video]: 6 } as const
 /** Acknowledgements are not sent more often. */
 const SMALLEST_WINDOW = 65_536
-const REASON_MAX = 200
 
 /** The transactions of the commands whose answers count. */
 const CONNECT = 1
@@ -237,7 +237,9 @@ export class RtmpSender implements FrameSink {
     if (type === MESSAGE.windowSize && payload.length >= 4) {
       this.#window = Math.max(SMALLEST_WINDOW, payload.readUInt32BE(0))
     }
-    if (type === MESSAGE.userControl && payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest) {
+    const isPing = type === MESSAGE.userControl && payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest
+    // What a target does not read waits in memory.
+    if (isPing && !this.#isBlocked) {
       this.#send(userControl(EVENT.pingResponse, payload.readUInt32BE(2)))
     }
     if (type !== MESSAGE.command && type !== MESSAGE.commandAmf3) return
@@ -247,7 +249,7 @@ export class RtmpSender implements FrameSink {
 
   #acknowledge(): void {
     const { bytesRead } = this.#options.socket
-    if (this.#state === 'over' || bytesRead - this.#acknowledged < this.#window) return
+    if (this.#state === 'over' || this.#isBlocked || bytesRead - this.#acknowledged < this.#window) return
     this.#acknowledged = bytesRead
     this.#send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
   }
@@ -275,24 +277,14 @@ export class RtmpSender implements FrameSink {
   }
 
   #status(info: AmfValue): void {
-    const read = (name: string): string => {
-      const value = info instanceof Map ? (info as ReadonlyMap<string, AmfValue>).get(name) : undefined
-      return typeof value === 'string' ? value : ''
-    }
-    const [level, code] = [read('level'), read('code')]
+    const { level, code, description } = readStatus(info)
     if (code === 'NetStream.Publish.Start') return this.#begin()
     if (level !== 'error' && !REFUSALS.has(code)) return
-    const message = `The target says: ${this.#withoutKey(read('description') || code || 'an error without a reason')}`
+    // Targets repeat the key in their answers.
+    const said = withoutKey(description || code || 'an error without a reason', this.#options.key)
+    const message = `The target says: ${said}`
     if (REFUSALS.has(code)) this.#over({ kind: 'refused', message, isInUse: code === BAD_NAME })
     else this.#lose(message)
-  }
-
-  /** Targets repeat the key in their answers. */
-  #withoutKey(text: string): string {
-    const { key } = this.#options
-    const spellings = [key, encodeURIComponent(key), key.split('?', 1)[0] ?? key].filter((spelling) => spelling !== '')
-    const bare = spellings.reduce((left, spelling) => left.replaceAll(spelling, '••••'), text)
-    return bare.replaceAll(/\p{C}/gu, ' ').slice(0, REASON_MAX)
   }
 
   #begin(): void {

@@ -1,11 +1,6 @@
+import { type PullProblem, REDIRECTED } from '../pulling.ts'
 import type { RtspReply } from './replies.ts'
 import { readSdp } from './sdp.ts'
-
-/** Why a source gives no media: another attempt may succeed, the login is refused, or none can succeed with what it sends. */
-export interface RtspProblem {
-  readonly kind: 'lost' | 'refused' | 'unsuitable'
-  readonly message: string
-}
 
 /** Encodings (RFC 4566) that our transport stream carries as they are. */
 const VIDEO = ['H264', 'H265']
@@ -24,16 +19,15 @@ export class RtspTalk {
   }
 
   /** `again`: the client must begin again, since it has learnt that it must encode. */
-  judge({ status, reason, headers, body }: RtspReply): RtspProblem | 'again' | null {
+  judge({ status, reason, headers, body }: RtspReply): PullProblem | 'again' | null {
     this.#status = status
     this.#reason = reason
-    if (status >= 300 && status < 400)
-      return { kind: 'refused', message: 'The source redirects to another address, which is not followed' }
+    if (status >= 300 && status < 400) return REDIRECTED
     const isDescription = status === 200 && headers.get('content-type')?.startsWith('application/sdp') === true
     return isDescription ? this.#describe(body.toString('utf8')) : null
   }
 
-  #describe(text: string): RtspProblem | 'again' | null {
+  #describe(text: string): PullProblem | 'again' | null {
     const { video, audio } = readSdp(text)
     if (video === null && audio === null) return unsuitable('The source has no video and no audio')
     if (video !== null && !VIDEO.includes(video))
@@ -44,7 +38,7 @@ export class RtspTalk {
   }
 
   /** Why the client left before there was media. @param said its last words */
-  problem(said: string): RtspProblem {
+  problem(said: string): PullProblem {
     switch (this.#status) {
       case 401:
         return { kind: 'refused', message: this.#hasLogin ? 'The source refuses the user or the password' : NO_LOGIN }
@@ -60,4 +54,4 @@ export class RtspTalk {
 
 const NO_LOGIN = 'The source wants a user and a password'
 
-const unsuitable = (message: string): RtspProblem => ({ kind: 'unsuitable', message })
+const unsuitable = (message: string): PullProblem => ({ kind: 'unsuitable', message })

@@ -1,35 +1,25 @@
-import type { Socket } from 'node:net'
-import type { Clock } from '../../base/clock.ts'
 import { withoutSource } from '../../base/withoutSource.ts'
 import { AAC, words } from '../ffmpeg/arguments.ts'
 import { concatScript } from '../ffmpeg/concatScript.ts'
 import { exitReason } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
-import type { FrameSink } from '../frame.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
-import { type RtspProblem, RtspTalk } from './camera.ts'
+import {
+  type PulledSource,
+  type PulledSourceOptions,
+  type PullProblem,
+  SILENT_SECONDS,
+  SilenceWatch,
+} from '../pulling.ts'
+import { RtspTalk } from './camera.ts'
 import { RtspRelay } from './relay.ts'
 
-export interface RtspPullOptions {
-  readonly clock: Clock
+export interface RtspPullOptions extends PulledSourceOptions {
   readonly ffmpeg: Ffmpeg
   /** For the log. */
   readonly name: string
-  /** The connection to the source. */
-  readonly socket: Socket
-  /** With user and password. */
-  readonly url: URL
-  /** Of one frame of video. */
-  readonly maxFrameBytes: number
-  readonly sink: FrameSink
-  /** Something is left out or mended; a sentence for the operator, one of a few. */
-  readonly leftOut: (what: string) => void
-  /** It is over, for this reason. Once, and not after `end`. */
-  readonly ended: (problem: RtspProblem) => void
 }
 
-/** A source that sends nothing for this long is gone. */
-const SILENT_MS = 10_000
 const STOP_GRACE_MS = 2000
 
 /** ffmpeg reads a source over one connection, interleaved, so that no description leads its media elsewhere. */
@@ -48,16 +38,15 @@ const TRACKS = words('-map 0:v:0? -map 0:a:0? -c copy')
 const OUTPUT = words('-f mpegts -muxdelay 0 -muxpreload 0 -omit_video_pes_length 0 -flush_packets 1 pipe:1')
 
 /** Takes the media of an RTSP source, over a connection that exists. */
-export class RtspPull {
+export class RtspPull implements PulledSource {
   readonly #options: RtspPullOptions
   readonly #relay: RtspRelay
   readonly #talk: RtspTalk
   readonly #ingest: TsIngest
+  readonly #silence = new SilenceWatch()
   #process: FfmpegProcess | null = null
   #isOver = false
   #hasMedia = false
-  #receivedBefore = -1
-  #silentSinceMs: number | null = null
 
   constructor(options: RtspPullOptions) {
     this.#options = options
@@ -102,16 +91,10 @@ export class RtspPull {
     void this.#follow(started.value)
   }
 
-  /** Call it every second. @param nowMs monotonic */
-  tick(nowMs: number): void {
-    const { received } = this.#relay
-    if (received !== this.#receivedBefore) this.#silentSinceMs = nowMs
-    this.#receivedBefore = received
-    if (this.#silentSinceMs !== null && nowMs - this.#silentSinceMs > SILENT_MS)
-      this.#lost(`The source has sent nothing for ${SILENT_MS / 1000} s`)
+  tick(): void {
+    if (this.#silence.look(this.#relay.received)) this.#lost(`The source has sent nothing for ${SILENT_SECONDS} s`)
   }
 
-  /** Takes nothing any more. Idempotent. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -152,7 +135,7 @@ export class RtspPull {
     this.#fail({ kind: 'lost', message })
   }
 
-  #fail(problem: RtspProblem): void {
+  #fail(problem: PullProblem): void {
     if (this.#isOver) return
     this.end()
     this.#options.ended(problem)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostOfPull, isShownPullUrl, pullPort, readPullUrl, shownPullUrl } from '../../../src/core/pulls/source.ts'
+import { hostOfPull, isShownPullUrl, pullScheme, readPullUrl, shownPullUrl } from '../../../src/core/pulls/source.ts'
 
 const open = { allowPrivate: true, isOurs: () => false }
 
@@ -9,16 +9,22 @@ describe('the URL of a source', () => {
     'rtsp://viewer:s3cret@192.168.1.20:8554/h264?profile=main',
     'rtsps://camera.example.com',
     'rtsp://[fd00::7]:554/user=a_password=b_channel=1.sdp',
+    'rtmp://media.example.com/live/show?token=x',
+    'rtmps://media.example.com:8443/app/instance/show',
   ])('%s is taken', (text) => {
     expect(readPullUrl(text, open)).toMatchObject({ ok: true })
   })
 
   test.each([
-    ['camera', 'must begin with rtsp:// or rtsps://'],
-    ['ftp://camera/x', 'must begin with rtsp:// or rtsps://'],
-    ['rtmp://host/app/key', 'must begin with rtsp:// or rtsps://; rtmp:// is not built'],
-    ['srt://host:9000', 'must begin with rtsp:// or rtsps://; srt:// is not built'],
-    ['whep://host/x', 'must begin with rtsp:// or rtsps://; whep:// is not built'],
+    ['camera', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'],
+    ['ftp://camera/x', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'],
+    ['rtmp://host/app', 'must name an application and a stream: rtmp://host/app/stream'],
+    ['rtmp://host/app/', 'must name an application and a stream: rtmp://host/app/stream'],
+    ['rtmp://host//key', 'must name an application and a stream: rtmp://host/app/stream'],
+    ['rtmp://me:secret@host/app/key', 'must not contain a user name or a password'],
+    ['rtmp://host:6379/app/key\\n', 'must not contain spaces, control characters or backslashes'],
+    ['srt://host:9000', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://; srt:// is not built'],
+    ['whep://host/x', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://; whep:// is not built'],
     ['rtsp:///path', 'must name a valid host'],
     ['rtsp://host/x#y', 'must not contain a fragment (#)'],
     ['rtsp://host:25/x', 'must not use port 25'],
@@ -40,8 +46,10 @@ describe('the URL of a source', () => {
   })
 
   test('has the port of its scheme', () => {
-    const ports = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x'].map((text) => pullPort(new URL(text)))
-    expect(ports).toEqual([554, 322, 8554])
+    const ways = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x', 'rtmp://h/a/x', 'rtmps://h/a/x']
+    const facts = ways.map((text) => pullScheme(new URL(text)))
+    expect(facts.map(({ port }) => port)).toEqual([554, 322, 8554, 1935, 443])
+    expect(facts.map(({ isEncrypted }) => isEncrypted)).toEqual([false, true, false, false, true])
   })
 })
 
@@ -51,6 +59,7 @@ test.each([
   ['rtsp://viewer@h/a', 'rtsp://viewer@h/a', 'rtsp://h/'],
   ['rtsp://h/user=a_password=b_c_channel=1.sdp', 'rtsp://h/user=a_password=••••', 'rtsp://h/'],
   ['rtsp://h/pwd=x&stream=1/live', 'rtsp://h/pwd=••••&stream=1/live', 'rtsp://h/'],
+  ['rtmp://h/app/s3cret-key?token=x', 'rtmp://h/app/••••?••••', 'rtmp://h/'],
 ])('%s is shown as %s', (url, shown, host) => {
   expect(shownPullUrl(new URL(url))).toBe(shown)
   expect(hostOfPull(shown)).toBe(host)

@@ -9,21 +9,21 @@ afterAll(() => dashboard.close())
 
 const SOON = { timeout: 60_000, interval: 100 }
 
-test('cameras are added, changed, switched off and deleted on the page of their token, without their passwords', async () => {
+test('sources are added, changed, switched off and deleted on the page of their token, without their passwords', async () => {
   const { id } = await dashboard.token('publish', { label: 'Doors', streams: [{ streamName: 'door' }] })
   const page = await dashboard.open(`/tokens/publish/${id}`)
   onTestFinished(() => page.close())
-  const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Cameras' }) })
+  const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Sources' }) })
   const dialog = page.getByRole('dialog')
   const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
   const stored = async () => (await dashboard.api('GET', '/api/pulls')).data
-  await card.getByRole('button', { name: 'Add a camera' }).click()
+  await card.getByRole('button', { name: 'Add a source' }).click()
   await inDialog('Address').fill('srt://camera.example.com:9000')
-  await dialog.getByRole('button', { name: 'Add a camera' }).click()
+  await dialog.getByRole('button', { name: 'Add a source' }).click()
   await dialog.getByText('srt:// is not built').waitFor()
   await inDialog('Address').fill('rtsp://viewer:s3cret-pass@camera.invalid/main')
   await inDialog('Name').fill('Front door')
-  await dialog.getByRole('button', { name: 'Add a camera' }).click()
+  await dialog.getByRole('button', { name: 'Add a source' }).click()
   await card.getByText('rtsp://viewer:••••@camera.invalid/main').waitFor()
   expect(await stored()).toMatchObject([{ tokenId: id, streamName: 'door', label: 'Front door', enabled: true }])
   expect(await page.content()).not.toContain('s3cret-pass')
@@ -33,7 +33,7 @@ test('cameras are added, changed, switched off and deleted on the page of their 
   await card.getByRole('switch', { name: 'On', exact: true }).click()
   await expect.poll(stored, SOON).toMatchObject([{ enabled: false, status: 'off' }])
   await more()
-  await page.getByRole('menuitem', { name: 'Change the camera' }).click()
+  await page.getByRole('menuitem', { name: 'Change the source' }).click()
   await inDialog('Name').fill('Back door')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await card.getByText('Back door').waitFor()

@@ -5,9 +5,9 @@ import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
-import { amfObject } from '../../../src/media/rtmp/amf0.ts'
+import { type AmfObject, amfObject } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
-import { commandMessage, writeMessage } from '../../../src/media/rtmp/messages.ts'
+import { commandMessage, EVENT, userControl, writeMessage } from '../../../src/media/rtmp/messages.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { silentLog } from '../../support/log.ts'
@@ -161,7 +161,7 @@ describe('a sender', () => {
   })
 
   test('is told that its name is in use', async () => {
-    const { port } = await scripted('NetStream.Publish.BadName')
+    const { port } = await scripted(amfObject({ level: 'error', code: 'NetStream.Publish.BadName', description: 'no' }))
     const { ends } = await send(port)
     expect(await until(() => ends[0])).toMatchObject({ kind: 'refused', isInUse: true })
   })
@@ -264,6 +264,22 @@ describe('a target that does not read', () => {
   })
 })
 
+test('a target that pings without reading the answers has few of them waiting', async () => {
+  const begin = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
+  let socket: Socket | undefined
+  const { port } = await scripted(begin, (one) => (socket = one))
+  const { sender, accepted } = await send(port)
+  await until(accepted)
+  socket?.pause()
+  const pings = Buffer.concat(Array.from({ length: 10_000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
+  // More than the buffers of two sockets have room for.
+  for (let batch = 0; batch < 60; batch++) {
+    socket?.write(pings)
+    await until(() => socket?.writableLength === 0)
+    expect(sender.waitingBytes).toBeLessThan(100_000)
+  }
+})
+
 /** A server of ours whose socket can be paused. */
 async function pausing() {
   let held: Socket | null = null
@@ -291,13 +307,19 @@ async function pausing() {
 }
 
 /** A server that answers every command with a result, and `publish` with this status. */
-async function scripted(code: string): Promise<{ port: number }> {
-  const status = amfObject({ level: 'error', code, description: 'no' })
+async function scripted(
+  status: AmfObject,
+  serve: (socket: Socket) => void = () => undefined,
+): Promise<{ port: number }> {
   const answers = [
     Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]),
     writeMessage(commandMessage(0, '_result', 1, null, null)),
     writeMessage(commandMessage(0, '_result', 4, null, 7)),
     writeMessage(commandMessage(7, 'onStatus', 0, null, status)),
   ]
-  return { port: await foreign((socket) => socket.write(Buffer.concat(answers))) }
+  const port = await foreign((socket) => {
+    serve(socket)
+    socket.write(Buffer.concat(answers))
+  })
+  return { port }
 }

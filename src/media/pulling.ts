@@ -1,0 +1,61 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../base/clock.ts'
+import type { FrameSink } from './frame.ts'
+
+/** Why a source gives no media: another attempt may succeed, the login is refused, or none can succeed with what it sends. */
+export interface PullProblem {
+  readonly kind: 'lost' | 'refused' | 'unsuitable'
+  /** A sentence for people, without secrets. */
+  readonly message: string
+}
+
+export const REDIRECTED: PullProblem = {
+  kind: 'refused',
+  message: 'The source redirects to another address, which is not followed',
+}
+
+export interface PulledSourceOptions {
+  readonly clock: Clock
+  /** The connection to the source. Nothing was read from it, or written to it. */
+  readonly socket: Socket
+  /** With its secrets. */
+  readonly url: URL
+  /** Of one frame of video. */
+  readonly maxFrameBytes: number
+  readonly sink: FrameSink
+  /** Something is left out or mended; a sentence for the operator, one of a few. */
+  readonly leftOut: (what: string) => void
+  /** It is over, for this reason. Once, and not after `end`. */
+  readonly ended: (problem: PullProblem) => void
+}
+
+/** Takes the media of a source, over a connection that exists. */
+export interface PulledSource {
+  /** Bytes that the source has sent. */
+  readonly bytesIn: number
+  /** Called once. */
+  start(): Promise<void>
+  /** Called every second. */
+  tick(): void
+  /** Takes nothing any more. Idempotent. */
+  end(): void
+}
+
+/** A source that sends nothing for this long is gone. */
+export const SILENT_SECONDS = 10
+
+/**
+ * Tells when a source has fallen silent. It counts looks and not time, so that after a pause of this process it first sees what
+ * has come meanwhile.
+ */
+export class SilenceWatch {
+  #receivedBefore = -1
+  #silentLooks = 0
+
+  /** Called every second. @param received grows with what comes @returns whether nothing has come for `SILENT_SECONDS` */
+  look(received: number): boolean {
+    this.#silentLooks = received === this.#receivedBefore ? this.#silentLooks + 1 : 0
+    this.#receivedBefore = received
+    return this.#silentLooks >= SILENT_SECONDS
+  }
+}

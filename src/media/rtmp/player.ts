@@ -1,0 +1,258 @@
+import type { Random } from '../../base/random.ts'
+import {
+  type PulledSource,
+  type PulledSourceOptions,
+  type PullProblem,
+  REDIRECTED,
+  SILENT_SECONDS,
+  SilenceWatch,
+} from '../pulling.ts'
+import { amfObject, type AmfValue } from './amf0.ts'
+import { ChunkReader } from './chunkReader.ts'
+import { type RtmpCommand, readCommand } from './commands.ts'
+import { ClientHandshake } from './handshake.ts'
+import { RtmpIngest } from './ingest.ts'
+import { commandMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl } from './messages.ts'
+import { readBitrates } from './metadata.ts'
+import { Outgoing } from './outgoing.ts'
+import { ENHANCED } from './replies.ts'
+import { readStatus, withoutKey } from './status.ts'
+
+/** Answers are short. */
+const MAX_ANSWER_BYTES = 65_536
+const MAX_CHUNK_STREAMS = 32
+/** The most commands in a minute. */
+const MAX_COMMANDS = 64
+const MINUTE_TICKS = 60
+
+/** The transactions of the commands whose answers count. */
+const CONNECT = 1
+const CREATE_STREAM = 2
+const PLAY = 3
+const REFUSALS = new Set(['NetConnection.Connect.Rejected', 'NetStream.Play.Denied'])
+/** The publisher has left. Some servers keep the connection for the next one, as nginx-rtmp does. */
+const ENDS = new Set(['NetStream.Play.UnpublishNotify', 'NetStream.Play.Stop', 'NetStream.Play.Complete'])
+
+/** What a player says of itself (RTMP 1.0 section 7.2.1.1): AAC and H.264, and those of enhanced RTMP. */
+const PLAYER = {
+  flashVer: 'LNX 9,0,124,2 (Sluice)',
+  fpad: false,
+  capabilities: 15,
+  audioCodecs: 0x0400,
+  videoCodecs: 0x0080,
+  videoFunction: 1,
+  objectEncoding: 0,
+  ...ENHANCED,
+} as const
+
+type State = 'shaking' | 'connecting' | 'creating' | 'playing' | 'over'
+
+/**
+ * Plays one stream of another server: our half of an RTMP client that takes media.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `shaking` | the handshake | `connecting` when the server has answered it |
+ * | `connecting` | `connect` | `creating` with its result |
+ * | `creating` | `createStream` | `playing` with its result |
+ * | `playing` | `play` was sent: media is taken as it comes | |
+ * | `over` | the socket is closed | |
+ *
+ * A status of the server, the end of its socket, media that no stream carries, bytes that are no RTMP and silence lead to
+ * `over` from each.
+ */
+export class RtmpPlayer implements PulledSource {
+  readonly #options: PulledSourceOptions
+  readonly #address: PlayAddress
+  readonly #handshake: ClientHandshake
+  readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
+  readonly #outgoing: Outgoing
+  readonly #ingest: RtmpIngest
+  readonly #silence = new SilenceWatch()
+  #state: State = 'shaking'
+  #bytesIn = 0
+  /** Grows with each message of media, and with the permission to play. */
+  #progress = 0
+  #commands = 0
+  #ticks = 0
+  #streamId = 1
+
+  constructor(options: PulledSourceOptions & { readonly random: Random }) {
+    const { socket, random, url, sink, clock, leftOut } = options
+    this.#options = options
+    this.#address = readPlayAddress(url)
+    this.#handshake = new ClientHandshake(random)
+    this.#outgoing = new Outgoing(socket, () => this.#lose('The source does not read what it is sent'))
+    this.#ingest = new RtmpIngest(sink, { clock, leftOut })
+  }
+
+  get bytesIn(): number {
+    return this.#bytesIn
+  }
+
+  start(): Promise<void> {
+    const { socket } = this.#options
+    socket.on('data', (data: Buffer) => this.#received(data))
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#lose('The source closed the connection'))
+    if (socket.destroyed) this.#lose('The source closed the connection')
+    else socket.write(this.#handshake.opening)
+    return Promise.resolve()
+  }
+
+  tick(): void {
+    if (++this.#ticks % MINUTE_TICKS === 0) this.#commands = 0
+    if (this.#state === 'over' || !this.#silence.look(this.#progress)) return
+    const isPlaying = this.#state === 'playing'
+    this.#lose(isPlaying ? `The source has sent no media for ${SILENT_SECONDS} s` : 'The source did not answer in time')
+  }
+
+  end(): void {
+    this.#state = 'over'
+    this.#options.socket.destroy()
+  }
+
+  #received(data: Buffer): void {
+    this.#bytesIn += data.length
+    if (this.#state === 'over') return
+    const rest = this.#state === 'shaking' ? this.#shakeHands(data) : data
+    if (rest !== null) this.#read(rest)
+  }
+
+  #shakeHands(data: Buffer): Buffer | null {
+    const step = this.#handshake.push(data)
+    if (!step.ok) this.#lose(step.error)
+    if (!step.ok || step.value === null) return null
+    this.#options.socket.write(step.value.reply)
+    this.#state = 'connecting'
+    const { app, url: tcUrl } = this.#address
+    this.#send(commandMessage(0, 'connect', CONNECT, amfObject({ app, tcUrl, ...PLAYER })))
+    return step.value.rest
+  }
+
+  #read(data: Buffer): void {
+    const messages = this.#reader.push(data)
+    if (!messages.ok) return this.#lose(`What the source sends is not RTMP: ${messages.error}`)
+    for (const message of messages.value) if (!this.#isOver()) this.#take(message)
+    if (!this.#isOver()) this.#outgoing.acknowledge(this.#bytesIn)
+  }
+
+  /** What a message leads to may end it. */
+  #isOver(): boolean {
+    return this.#state === 'over'
+  }
+
+  #take(message: Message): void {
+    switch (message.type) {
+      case MESSAGE.audio:
+      case MESSAGE.video:
+        return this.#media(message)
+      case MESSAGE.aggregate:
+        return this.#aggregate(message)
+      case MESSAGE.command:
+      case MESSAGE.commandAmf3:
+        return this.#command(message)
+      case MESSAGE.windowSize:
+        return this.#outgoing.setWindow(message.payload)
+      case MESSAGE.userControl:
+        return this.#event(message.payload)
+      case MESSAGE.data:
+      case MESSAGE.dataAmf3:
+        return this.#ingest.declare(readBitrates(message))
+    }
+  }
+
+  /** Media before `play` is that of no stream. */
+  #media(message: Message): void {
+    if (this.#state !== 'playing') return
+    const taken = this.#ingest.take(message)
+    if (!taken.ok) this.#over({ kind: 'unsuitable', message: taken.error })
+    else if (taken.value === 'media') this.#progress++
+  }
+
+  #aggregate(message: Message): void {
+    const { parts, isWhole } = splitAggregate(message)
+    if (!isWhole) this.#options.leftOut('An aggregate message is malformed: its parts do not add up')
+    for (const part of parts) if (part.type === MESSAGE.audio || part.type === MESSAGE.video) this.#media(part)
+  }
+
+  #event(payload: Buffer): void {
+    if (payload.length < 6) return
+    const [event, value] = [payload.readUInt16BE(0), payload.readUInt32BE(2)]
+    if (event === EVENT.pingRequest) this.#send(userControl(EVENT.pingResponse, value))
+    if (event === EVENT.streamEof && value === this.#streamId && this.#state === 'playing') this.#lose(STREAM_ENDED)
+  }
+
+  #command(message: Message): void {
+    if (++this.#commands > MAX_COMMANDS) return this.#lose('The source sends too many commands')
+    const command = readCommand(message)
+    if (command.ok) this.#answered(command.value)
+  }
+
+  #answered({ name, transaction, parameters }: RtmpCommand): void {
+    if (name === 'onStatus') return this.#status(parameters[0])
+    if (name === '_error' && transaction >= CONNECT && transaction <= PLAY) return this.#refused(parameters[0])
+    if (name !== '_result') return
+    if (transaction === CONNECT && this.#state === 'connecting') this.#createStream()
+    else if (transaction === CREATE_STREAM && this.#state === 'creating') this.#play(parameters[0])
+  }
+
+  #createStream(): void {
+    this.#state = 'creating'
+    this.#send(commandMessage(0, 'createStream', CREATE_STREAM, null))
+  }
+
+  #play(streamId: AmfValue): void {
+    this.#state = 'playing'
+    this.#progress++
+    // Media may be in one packet with the answer to `play`.
+    this.#reader.maxMessageBytes = this.#options.maxFrameBytes
+    if (typeof streamId === 'number' && Number.isInteger(streamId)) this.#streamId = streamId >>> 0
+    this.#send(commandMessage(this.#streamId, 'play', PLAY, null, this.#address.stream))
+  }
+
+  #status(info: AmfValue): void {
+    const { level, code } = readStatus(info)
+    if (level === 'error' || REFUSALS.has(code)) this.#refused(info)
+    else if (ENDS.has(code)) this.#lose(STREAM_ENDED)
+  }
+
+  #refused(info: AmfValue): void {
+    const { code, description, isRedirect } = readStatus(info)
+    if (isRedirect) return this.#over(REDIRECTED)
+    const said = withoutKey(description || code || 'an error without a reason', this.#address.stream)
+    this.#over({ kind: REFUSALS.has(code) ? 'refused' : 'lost', message: `The source says: ${said}` })
+  }
+
+  #send(message: Message): void {
+    this.#outgoing.send([message])
+  }
+
+  #lose(message: string): void {
+    this.#over({ kind: 'lost', message })
+  }
+
+  #over(problem: PullProblem): void {
+    if (this.#state === 'over') return
+    this.end()
+    this.#options.ended(problem)
+  }
+}
+
+const STREAM_ENDED = 'The source says that its stream has ended'
+
+interface PlayAddress {
+  readonly app: string
+  /** The address with the application. */
+  readonly url: string
+  /** With its query. */
+  readonly stream: string
+}
+
+/** The last part of a path is the stream, and what comes before it the application. */
+function readPlayAddress({ protocol, host, pathname, search }: URL): PlayAddress {
+  const path = pathname.replace(/^\/+/, '')
+  const at = path.lastIndexOf('/')
+  const app = path.slice(0, at).replace(/\/+$/, '')
+  return { app, url: `${protocol}//${host}/${app}`, stream: path.slice(at + 1) + search }
+}

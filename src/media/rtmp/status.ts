@@ -1,0 +1,36 @@
+import type { AmfObject, AmfValue } from './amf0.ts'
+
+/** What a server says in `onStatus`, or in `_error` (RTMP 1.0 section 7.2). Empty where it says nothing. */
+export interface RtmpStatus {
+  readonly level: string
+  readonly code: string
+  readonly description: string
+  /** It names another server. */
+  readonly isRedirect: boolean
+}
+
+export function readStatus(info: AmfValue): RtmpStatus {
+  const text = (name: string): string => {
+    const value = propertyOf(info, name)
+    return typeof value === 'string' ? value : ''
+  }
+  const redirect = propertyOf(info, 'redirect') ?? propertyOf(propertyOf(info, 'ex'), 'redirect') ?? null
+  return { level: text('level'), code: text('code'), description: text('description'), isRedirect: redirect !== null }
+}
+
+const propertyOf = (value: AmfValue, name: string): AmfValue =>
+  value instanceof Map ? (value as AmfObject).get(name) : undefined
+
+const REASON_MAX = 200
+/** A shorter text is no secret, and may be part of any word. */
+const SECRET_MIN = 4
+
+/** A text of another server for people. Servers repeat keys in their answers. @param key with its query, if it has one */
+export function withoutKey(text: string, key: string): string {
+  const mark = key.includes('?') ? key.indexOf('?') : key.length
+  const query = key.slice(mark + 1)
+  const spellings = [key, encodeURIComponent(key), key.slice(0, mark), query, ...new URLSearchParams(query).values()]
+  const secrets = spellings.filter(({ length }) => length >= SECRET_MIN)
+  const bare = secrets.reduce((left, secret) => left.replaceAll(secret, '••••'), text)
+  return bare.replaceAll(/\p{C}/gu, ' ').slice(0, REASON_MAX)
+}
