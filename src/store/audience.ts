@@ -27,12 +27,12 @@ export interface AudienceReads {
 }
 
 export interface AudienceTx extends AudienceReads {
-  /** The rows of a UTC day, of all accounts and streams. */
-  day(atMs: number): Promise<AudienceRow[]>
+  /** The rows of a time, of all accounts and streams. */
+  at(length: AudienceRow['length'], atMs: number): Promise<AudienceRow[]>
   /** Marks the hour as written. False: another node has written it. */
   advance(fromMs: number, toMs: number): Promise<boolean>
   /** Replaces rows. */
   put(rows: readonly AudienceRow[]): Promise<void>
-  /** Deletes at most `limit` older rows; returns how many. */
+  /** Deletes at most `limit` older rows; returns how many. A month goes with its last day. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -287,10 +287,10 @@ const TABLES = {
     bytes_in: NUMBER,
     bytes_out: NUMBER,
   },
-  /** By stream and hour, or UTC day. Empty stream: all of the account. */
+  /** By stream and hour, UTC day or UTC month. Empty stream: all of the account. */
   audience: {
     account_id: TEXT,
-    span: TEXT as 'hour' | 'day',
+    span: TEXT as 'hour' | 'day' | 'month',
     stream_name: TEXT,
     at_ms: NUMBER,
     views: NUMBER,

@@ -232,6 +232,27 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
     expect([next.before.from, next.before.until]).toEqual(['2026-01-31T00:00:00Z', '2026-02-02T00:00:00Z'])
   })
 
+  it('reads whole months as one row each, also when their hours and days are no longer kept', async () => {
+    const january = { startDate: '2026-01-01', stopDate: '2026-02-01', by: Object.keys(VALUES).join() }
+    const span = [Date.UTC(2026, 0, 1), Date.UTC(2026, 1, 1)] as const
+    const both = await report({ ...january, stopDate: '2026-02-02', resolution: 'Month' })
+    expect(figuresOf(both.total)).toEqual(expectedOf(script, span[0], SPAN[1]))
+    expect(both.series?.map(figuresOf)).toEqual([expectedOf(script, ...span), expectedOf(script, span[1], SPAN[1])])
+    await prune(Date.UTC(2026, 1, 5), 4)
+    const month = await report(january)
+    expect(figuresOf(month.total)).toEqual(expectedOf(script, ...span))
+    for (const [by, valueOf] of Object.entries(VALUES))
+      for (const { value, ...figures } of month.by[by as 'site'] ?? []) {
+        const some = script.filter((one) => valueOf(one) === value)
+        expect(figuresOf(figures)).toEqual(expectedOf(some, ...span))
+      }
+  })
+
+  async function prune(nowMs: number, usageDays: number): Promise<void> {
+    const keep = { accessLogDays: 9, auditDays: 9, deliveryDays: 9, sessionDays: 400, usageDays, runDays: 9 }
+    await pruneRecords({ ...at().ctx, clock: new ManualClock(nowMs) }, keep)
+  }
+
   it('counts views that last, and forgets with the retention of usage', async () => {
     const beginMs = clock.now()
     const [session] = await crowd(at().ctx, at().accountId, 'late', 1)
@@ -247,9 +268,8 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
     moveTo(beginMs + 70_000)
     await closeSession(at().ctx, session?.id ?? '', 'lost')
     expect((await report(query)).total).toMatchObject({ views: 0, watchSeconds: 0 })
-    const keep = { accessLogDays: 9, auditDays: 9, deliveryDays: 9, sessionDays: 400, usageDays: 1, runDays: 9 }
-    moveTo(Date.UTC(2026, 1, 5))
-    await pruneRecords(at().ctx, keep)
-    expect((await report(DAYS)).total).toEqual({ views: 0, viewers: 0, watchSeconds: 0, mostAtOnce: 0 })
+    await prune(Date.UTC(2026, 1, 5), 1)
+    for (const span of [DAYS, { startDate: '2026-01-01', stopDate: '2026-02-01' }])
+      expect((await report(span)).total).toEqual({ views: 0, viewers: 0, watchSeconds: 0, mostAtOnce: 0 })
   })
 })

@@ -8,20 +8,31 @@ import {
   type AudienceSpan,
 } from '../../core/audience/query.ts'
 import { audienceReport, type AudienceReport, spansOf } from '../../core/audience/report.ts'
-import { type AudienceRow, type AudienceSlot, DAY_MS, fromRow } from '../../core/audience/slots.ts'
+import {
+  AUDIENCE_DIMENSIONS,
+  type AudienceDimension,
+  type AudienceRow,
+  type AudienceSlot,
+  beginOf,
+  fromRow,
+  type SlotLength,
+} from '../../core/audience/slots.ts'
 import { type Failure, failure, invalid } from '../../core/errors.ts'
 import type { UnwrittenSlots } from '../../services/audienceNow.ts'
-import type { AudienceQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
 /** Rows of streams that one report reads: 2,000 streams on 30 days, or 150 on 400. */
 const ROWS_MAX = 60_000
 
-/** Where slots come from: rows by hours or days, and the hours that are not written yet. */
+/** Where slots come from: rows by time, and the hours that are not written yet. */
 interface Source {
-  readonly read: (length: 'hour' | 'day', span: AudienceSpan) => Promise<AudienceRow[]>
+  readonly read: (span: Span) => Promise<AudienceRow[]>
   readonly unwritten: UnwrittenSlots
+  /** The parts that the report needs. */
+  readonly parts: readonly AudienceDimension[]
 }
+
+type Span = AudienceSpan & { readonly length: SlotLength }
 
 /** Who watched, how long, and how many at once; up to now. */
 export async function readAudience(
@@ -34,59 +45,67 @@ export async function readAudience(
   const question = read.value
   const { filter, by } = question
   const unwritten = await ctx.audience.read(ctx.store)
-  const one = (withParts: boolean) =>
-    ofOne(ctx, { accountId, streamName: question.streamName ?? '', withParts }, unwritten)
-  const isFiltered = filter !== null
+  const streamName = question.streamName ?? ''
+  const filtered = filter === null ? [] : [filter.dimension]
+  const divided = AUDIENCE_DIMENSIONS.filter((dimension) => by.includes(dimension) || filtered.includes(dimension))
+  const one = (parts: readonly AudienceDimension[]) => ofOne(ctx, { accountId, streamName, parts }, unwritten)
   const [slots, before, series, streams] = await Promise.all([
-    slotsIn(question, one(isFiltered || by.length > 0)),
-    slotsIn(question.before, one(isFiltered)),
-    seriesSlots(question, one(isFiltered)),
-    by.includes('streamName') ? slotsIn(question, ofEach(ctx, { accountId, withParts: isFiltered }, unwritten)) : [],
+    slotsIn(question, one(divided)),
+    slotsIn(question.before, one(filtered)),
+    slotsIn(question, one(filtered), longestOf(question)),
+    by.includes('streamName') ? slotsIn(question, ofEach(ctx, { accountId, parts: filtered }, unwritten)) : [],
   ])
   if (streams.length > ROWS_MAX) return err(failure('bad_request', 'Too many streams: ask for less time'))
   return ok(audienceReport(question, { slots, before, series, streams }))
 }
 
-type Of = Pick<AudienceQuery, 'accountId' | 'streamName' | 'withParts'>
+interface Of {
+  readonly accountId: string
+  readonly parts: readonly AudienceDimension[]
+}
+
+const ofRows = ({ parts, ...of }: Of) => ({ ...of, withParts: parts.length > 0 })
 
 /** Of one stream, or of the whole account. */
-const ofOne = ({ store }: Pick<SessionContext, 'store'>, of: Of, { fromMs, slots }: UnwrittenSlots): Source => ({
-  read: (length, span) => store.read.audience.slots({ ...of, length, ...span }),
+const ofOne = (
+  { store }: Pick<SessionContext, 'store'>,
+  of: Of & { readonly streamName: string },
+  { fromMs, slots }: UnwrittenSlots,
+): Source => ({
+  read: (span) => store.read.audience.slots({ ...ofRows(of), streamName: of.streamName, ...span }),
   unwritten: {
     fromMs,
     slots: slots.filter((slot) => slot.accountId === of.accountId && slot.streamName === of.streamName),
   },
+  parts: of.parts,
 })
 
 /** Of each stream. */
-const ofEach = (
-  { store }: Pick<SessionContext, 'store'>,
-  of: Omit<Of, 'streamName'>,
-  { fromMs, slots }: UnwrittenSlots,
-): Source => ({
-  read: (length, span) => store.read.audience.streams({ ...of, length, ...span, limit: ROWS_MAX + 1 }),
+const ofEach = ({ store }: Pick<SessionContext, 'store'>, of: Of, { fromMs, slots }: UnwrittenSlots): Source => ({
+  read: (span) => store.read.audience.streams({ ...ofRows(of), ...span, limit: ROWS_MAX + 1 }),
   unwritten: { fromMs, slots: slots.filter((slot) => slot.accountId === of.accountId && slot.streamName !== '') },
+  parts: of.parts,
 })
 
-async function slotsIn(span: AudienceSpan, { read, unwritten }: Source): Promise<AudienceSlot[]> {
-  const { days, hours } = spansOf(writtenPart(span, unwritten))
-  const rows = await Promise.all([
-    ...(days === null ? [] : [read('day', days)]),
-    ...hours.map((edge) => read('hour', edge)),
-  ])
-  return [...rows.flat().map(fromRow), ...unwrittenPart(span, unwritten)]
+/** @param longest null: no slots */
+async function slotsIn(
+  span: AudienceSpan,
+  { read, unwritten, parts }: Source,
+  longest: SlotLength | null = 'month',
+): Promise<AudienceSlot[]> {
+  if (longest === null) return []
+  const rows = await Promise.all(spansOf(writtenPart(span, unwritten), longest).map(read))
+  return [...rows.flat().map((row) => fromRow(row, parts)), ...unwrittenPart(span, unwritten)]
 }
 
-/** Days of UTC where the slots of the series begin with them, and hours elsewhere. Filtered hours of a year would be too much. */
-async function seriesSlots(question: AudienceQuestion, source: Source): Promise<AudienceSlot[]> {
-  const { resolution } = question
-  if (resolution === null) return []
+/** The longest slots that are in one slot of the series each. Filtered hours of a year would be too much, so days have to do. */
+function longestOf(question: AudienceQuestion): SlotLength | null {
+  if (question.resolution === null) return null
+  const [, ...begins] = seriesSlotsOf(question)
+  const areAll = (length: SlotLength) => begins.every((ms) => beginOf(length, ms) === ms)
+  if (areAll('month')) return 'month'
   const isLong = question.filter !== null && lengthInDays(question) > HOURS_DAYS_MAX
-  const areDays = resolution !== 'Hour' && (isLong || seriesSlotsOf(question).every((ms) => ms % DAY_MS === 0))
-  if (areDays) return slotsIn(question, source)
-  const written = writtenPart(question, source.unwritten)
-  const rows = written.untilMs > written.fromMs ? await source.read('hour', written) : []
-  return [...rows.map(fromRow), ...unwrittenPart(question, source.unwritten)]
+  return isLong || areAll('day') ? 'day' : 'hour'
 }
 
 const writtenPart = (span: AudienceSpan, { fromMs }: UnwrittenSlots): AudienceSpan => ({

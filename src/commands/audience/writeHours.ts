@@ -1,5 +1,5 @@
 import { measureHour } from '../../core/audience/measure.ts'
-import { type AudienceSlot, DAY_MS, fromRow, HOUR_MS, toDays, toRow } from '../../core/audience/slots.ts'
+import { type AudienceSlot, beginOf, DAY_MS, fromRow, HOUR_MS, toLonger, toRow } from '../../core/audience/slots.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -30,7 +30,14 @@ async function writeHour(ctx: AudienceContext): Promise<boolean> {
   return store.transaction(async (tx) => {
     if (!(await tx.audience.advance(written, untilMs))) return false
     await tx.audience.put(hours.map(toRow))
-    await addToDay(tx, hours, hourMs - (hourMs % DAY_MS))
+    await addTo(tx, 'day', hours)
+    const isLastOfDay = untilMs % DAY_MS === 0
+    if (isLastOfDay)
+      await addTo(
+        tx,
+        'month',
+        (await tx.audience.at('day', untilMs - DAY_MS)).map((row) => fromRow(row)),
+      )
     return true
   })
 }
@@ -40,12 +47,14 @@ async function firstHour({ store, clock }: AudienceContext): Promise<number> {
   return atMs - (atMs % HOUR_MS)
 }
 
-async function addToDay(tx: Tx, hours: readonly AudienceSlot[], dayMs: number): Promise<void> {
-  if (hours.length === 0) return
-  const before = (await tx.audience.day(dayMs)).map(fromRow)
-  const days = toDays([...before, ...hours])
-  const changed = new Set(hours.map(({ accountId, streamName }) => JSON.stringify([accountId, streamName])))
+/** Adds slots of one day to that day, or of one month to that month. */
+async function addTo(tx: Tx, length: 'day' | 'month', slots: readonly AudienceSlot[]): Promise<void> {
+  const [first] = slots
+  if (first === undefined) return
+  const before = await tx.audience.at(length, beginOf(length, first.atMs))
+  const sums = toLonger([...before.map((row) => fromRow(row)), ...slots], length)
+  const changed = new Set(slots.map(({ accountId, streamName }) => JSON.stringify([accountId, streamName])))
   await tx.audience.put(
-    days.filter(({ accountId, streamName }) => changed.has(JSON.stringify([accountId, streamName]))).map(toRow),
+    sums.filter(({ accountId, streamName }) => changed.has(JSON.stringify([accountId, streamName]))).map(toRow),
   )
 }

@@ -1,6 +1,15 @@
 import { csvLine } from '../usage/csv.ts'
 import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, type AudienceSpan, UNKNOWN_VALUES } from './query.ts'
-import { addFigures, type AudienceSlot, DAY_MS, entryOf, type Figures, noFigures } from './slots.ts'
+import {
+  addFigures,
+  type AudienceSlot,
+  beginOf,
+  DAY_MS,
+  entryOf,
+  type Figures,
+  noFigures,
+  type SlotLength,
+} from './slots.ts'
 
 /** The most values of a division that a report shows. */
 const VALUES_MAX = 100
@@ -112,16 +121,27 @@ export function audienceCsv({ total, before, series = [], by }: AudienceReport):
   return [COLUMNS.join(), ...lines, ''].join('\r\n')
 }
 
-/** Where to read the slots of a span: whole UTC days as days, which are few, and the rest as hours. */
-export function spansOf({ fromMs, untilMs }: AudienceSpan): {
-  readonly days: AudienceSpan | null
-  readonly hours: readonly AudienceSpan[]
-} {
-  const days = { fromMs: Math.ceil(fromMs / DAY_MS) * DAY_MS, untilMs: Math.floor(untilMs / DAY_MS) * DAY_MS }
-  if (days.untilMs <= days.fromMs) return { days: null, hours: untilMs > fromMs ? [{ fromMs, untilMs }] : [] }
-  const edges = [
-    { fromMs, untilMs: days.fromMs },
-    { fromMs: days.untilMs, untilMs },
+const SHORTER = { month: 'day', day: 'hour' } as const
+
+/**
+ * Where to read the slots of a span: whole months as months, which are few, whole days beside them as days, and the rest as
+ * hours. Times are those of UTC.
+ * @param longest longer slots are not used
+ */
+export function spansOf(span: AudienceSpan, longest: SlotLength): readonly (AudienceSpan & { length: SlotLength })[] {
+  const { fromMs, untilMs } = span
+  if (untilMs <= fromMs) return []
+  if (longest === 'hour') return [{ length: 'hour', fromMs, untilMs }]
+  const shorter = SHORTER[longest]
+  const whole = { fromMs: nextBeginOf(longest, fromMs), untilMs: beginOf(longest, untilMs) }
+  if (whole.untilMs <= whole.fromMs) return spansOf(span, shorter)
+  return [
+    { length: longest, ...whole },
+    ...spansOf({ fromMs, untilMs: whole.fromMs }, shorter),
+    ...spansOf({ fromMs: whole.untilMs, untilMs }, shorter),
   ]
-  return { days, hours: edges.filter((edge) => edge.untilMs > edge.fromMs) }
 }
+
+/** The first beginning that is not before a moment. 32 days later it is another month. */
+const nextBeginOf = (length: SlotLength, ms: number): number =>
+  beginOf(length, ms) === ms ? ms : beginOf(length, beginOf(length, ms) + (length === 'month' ? 32 : 1) * DAY_MS)

@@ -6,6 +6,7 @@ const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS)
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 /** By character code. A report over a year reads a hundred million digits. */
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, DIGITS.indexOf(String.fromCharCode(code))))
+const FIRST_DIGIT = DIGITS.charCodeAt(0)
 /** With more registers in use an array takes less memory than a map. */
 const FEW = 128
 
@@ -15,8 +16,8 @@ const FEW = 128
  * or streams merge into that of all of them, which sums of viewers do not.
  */
 export class Sketch {
-  /** By index; an array as soon as there are many. */
-  #ranks: Map<number, number> | Uint8Array = new Map()
+  /** By index; an array as soon as there are many. Null until one is raised, because most sketches are only merged. */
+  #ranks: Map<number, number> | Uint8Array | null = null
   /** As it was stored, until it is changed. Most sketches are only merged into another one. */
   #text = ''
 
@@ -33,11 +34,13 @@ export class Sketch {
 
   /** How many different viewers were added. Below 10,000 it counts empty registers, which is more exact. */
   estimate(): number {
+    this.#open()
     let [used, sum] = [0, 0]
-    this.#each((_, rank) => {
-      used += 1
-      sum += 2 ** -rank
-    })
+    for (const rank of (this.#ranks ?? NONE).values())
+      if (rank > 0) {
+        used += 1
+        sum += 1 / (1 << rank)
+      }
     const empty = REGISTERS - used
     const linear = empty === 0 ? Number.POSITIVE_INFINITY : REGISTERS * Math.log(REGISTERS / empty)
     if (linear <= 2.5 * REGISTERS) return Math.round(linear)
@@ -63,18 +66,22 @@ export class Sketch {
   }
 
   #mergeText(text: string): void {
-    const value = (at: number): number => VALUES[text.charCodeAt(at)] ?? 0
-    if (text.length === REGISTERS) for (let at = 0; at < REGISTERS; at++) this.#raise(at, value(at))
-    else for (let at = 0; at + 2 < text.length; at += 3) this.#raise(value(at) * 64 + value(at + 1), value(at + 2))
+    if (text.length === REGISTERS) {
+      this.#open()
+      this.#ranks = raiseAll(arrayOf(this.#ranks ?? NONE), text)
+    } else
+      for (let at = 0; at + 2 < text.length; at += 3)
+        this.#raise(valueAt(text, at) * 64 + valueAt(text, at + 1), valueAt(text, at + 2))
   }
 
   #each(see: (index: number, rank: number) => void): void {
     this.#open()
-    for (const [index, rank] of this.#ranks.entries()) if (rank > 0) see(index, rank)
+    for (const [index, rank] of (this.#ranks ?? NONE).entries()) if (rank > 0) see(index, rank)
   }
 
   #raise(index: number, rank: number): void {
     this.#open()
+    this.#ranks ??= new Map()
     const ranks = this.#ranks
     if (ranks instanceof Uint8Array) {
       if (rank > (ranks[index] ?? 0)) ranks[index] = rank
@@ -92,10 +99,31 @@ export class Sketch {
   }
 }
 
-function arrayOf(ranks: ReadonlyMap<number, number>): Uint8Array {
+const NONE: ReadonlyMap<number, number> = new Map()
+
+const valueAt = (text: string, at: number): number => VALUES[text.charCodeAt(at)] ?? 0
+
+function arrayOf(ranks: ReadonlyMap<number, number> | Uint8Array): Uint8Array {
+  if (ranks instanceof Uint8Array) return ranks
   const array = new Uint8Array(REGISTERS)
   for (const [index, rank] of ranks) array[index] = rank
   return array
+}
+
+const ENCODER = new TextEncoder()
+const CODES = new Uint8Array(REGISTERS)
+
+/**
+ * Merges a text of all registers. A year of a large account has forty million, so the loop compares bytes: a rank is at most
+ * 21, and the digits up to there are letters in their order.
+ */
+function raiseAll(ranks: Uint8Array, text: string): Uint8Array {
+  ENCODER.encodeInto(text, CODES)
+  for (let at = 0; at < REGISTERS; at++) {
+    const rank = (CODES[at] ?? 0) - FIRST_DIGIT
+    if (rank > (ranks[at] ?? 0)) ranks[at] = rank
+  }
+  return ranks
 }
 
 /** A 32-bit hash of a text: FNV-1a with a secret beginning, mixed by the last steps of MurmurHash3. */

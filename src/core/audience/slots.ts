@@ -3,6 +3,9 @@ import { Sketch } from './sketch.ts'
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
+/** How long the time of a slot is; days and months are those of UTC. */
+export type SlotLength = 'hour' | 'day' | 'month'
+
 /** What the figures of a stream are divided by. */
 export const AUDIENCE_DIMENSIONS = ['protocol', 'country', 'site', 'device', 'browser'] as const
 export type AudienceDimension = (typeof AUDIENCE_DIMENSIONS)[number]
@@ -20,12 +23,12 @@ export interface Figures {
 /** By the value of a dimension; empty: unknown. */
 type Parts = Record<AudienceDimension, Map<string, Figures>>
 
-/** The audience of one stream in one hour, or one UTC day. */
+/** The audience of one stream in some time. */
 export interface AudienceSlot {
   readonly accountId: string
   /** Empty: all streams of the account. */
   readonly streamName: string
-  readonly length: 'hour' | 'day'
+  readonly length: SlotLength
   /** Its beginning. */
   readonly atMs: number
   readonly all: Figures
@@ -36,7 +39,7 @@ export interface AudienceSlot {
 export interface AudienceRow {
   readonly accountId: string
   readonly streamName: string
-  readonly length: 'hour' | 'day'
+  readonly length: SlotLength
   readonly atMs: number
   readonly views: number
   readonly watchMs: number
@@ -95,12 +98,23 @@ export function toRow({ all, parts, ...slot }: AudienceSlot): AudienceRow {
   return { ...slot, views, watchMs, most, viewers: viewers.toText(), parts: JSON.stringify(packed) }
 }
 
-export function fromRow({ views, watchMs, most, viewers, parts: text, ...slot }: AudienceRow): AudienceSlot {
+/** @param only the parts to read: most reports need none or one, and there may be thousands of rows */
+export function fromRow(
+  { views, watchMs, most, viewers, parts: text, ...slot }: AudienceRow,
+  only: readonly AudienceDimension[] = AUDIENCE_DIMENSIONS,
+): AudienceSlot {
+  return { ...slot, all: unpack([views, watchMs, most, viewers]), parts: text === '' ? NOTHING : partsOf(text, only) }
+}
+
+const NOTHING: Parts = noParts()
+
+function partsOf(text: string, only: readonly AudienceDimension[]): Parts {
   const parts = noParts()
-  const packed = (text === '' ? [] : JSON.parse(text)) as readonly (readonly [string, ...Packed])[][]
-  for (const [at, dimension] of AUDIENCE_DIMENSIONS.entries())
-    for (const [value, ...figures] of packed[at] ?? []) parts[dimension].set(value, unpack(figures))
-  return { ...slot, all: unpack([views, watchMs, most, viewers]), parts }
+  const packed = JSON.parse(text) as readonly (readonly [string, ...Packed])[][]
+  for (const dimension of only)
+    for (const [value, ...figures] of packed[AUDIENCE_DIMENSIONS.indexOf(dimension)] ?? [])
+      parts[dimension].set(value, unpack(figures))
+  return parts
 }
 
 const unpack = ([views, watchMs, most, viewers]: Packed): Figures => ({
@@ -110,21 +124,28 @@ const unpack = ([views, watchMs, most, viewers]: Packed): Figures => ({
   viewers: Sketch.of(viewers),
 })
 
-/** The days of hours. Each day must be whole. */
-export function toDays(hours: readonly AudienceSlot[]): AudienceSlot[] {
-  const days = new Map<string, AudienceSlot>()
-  for (const { accountId, streamName, atMs, all, parts } of hours) {
-    const dayMs = atMs - (atMs % DAY_MS)
-    const day = entryOf(days, JSON.stringify([accountId, streamName, dayMs]), () => ({
+/** The beginning of the hour, day or month that a moment is in. */
+export function beginOf(length: SlotLength, ms: number): number {
+  if (length !== 'month') return ms - (ms % (length === 'day' ? DAY_MS : HOUR_MS))
+  const date = new Date(ms)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+}
+
+/** Sums of slots by day or month. Each must be whole. */
+export function toLonger(slots: readonly AudienceSlot[], length: SlotLength): AudienceSlot[] {
+  const sums = new Map<string, AudienceSlot>()
+  for (const { accountId, streamName, atMs, all, parts } of slots) {
+    const beginMs = beginOf(length, atMs)
+    const sum = entryOf(sums, JSON.stringify([accountId, streamName, beginMs]), () => ({
       accountId,
       streamName,
-      atMs: dayMs,
-      length: 'day' as const,
+      atMs: beginMs,
+      length,
       all: noFigures(),
       parts: noParts(),
     }))
-    addFigures(day.all, all)
-    addParts(day.parts, parts)
+    addFigures(sum.all, all)
+    addParts(sum.parts, parts)
   }
-  return [...days.values()]
+  return [...sums.values()]
 }

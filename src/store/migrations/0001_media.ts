@@ -92,17 +92,20 @@ async function usage(make: Maker): Promise<void> {
   await make.index('cache_logs_counted', 'cache_logs', ['counted_at_ms'])
 }
 
-/** By stream and hour, or UTC day. The row without a stream is that of the account. */
+/**
+ * By stream and hour, UTC day or UTC month. The row without a stream is that of the account. Rows may have 70 kB, so the key is
+ * an index beside them: in a table without rowids SQLite reads whole rows on its way to one.
+ */
 async function audience(make: Maker): Promise<void> {
   await make.table(
     'audience',
     `account_id text, span text, stream_name text, at_ms big, views big, watch_ms big, most big, viewers text, parts text`,
-    ['account_id', 'span', 'stream_name', 'at_ms'],
   )
+  await make.unique('audience_key', 'audience', ['account_id', 'span', 'stream_name', 'at_ms'])
   await make.index('audience_time', 'audience', ['account_id', 'span', 'at_ms'])
   await make.index('audience_old', 'audience', ['at_ms'])
   await make.sizes('audience', {
-    audience: '1000000 1000000 500000 5000 1',
+    audience_key: '1000000 1000000 500000 5000 1',
     audience_time: '1000000 1000000 500000 100',
     audience_old: '1000000 100',
   })

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { siteOfOrigin } from '../../core/audience/families.ts'
 import type { WatchedSession } from '../../core/audience/measure.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
-import type { AudienceRow } from '../../core/audience/slots.ts'
+import { type AudienceRow, DAY_MS, type SlotLength } from '../../core/audience/slots.ts'
 import type { AudienceQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
@@ -12,6 +12,9 @@ import { META } from './meta.ts'
 
 /** Sessions read at once. Other work goes on between two pages. */
 const PAGE = 2_000
+
+/** The days of a month that are still kept are read as the month. */
+const MONTH_MAX_MS = 31 * DAY_MS
 
 const COLUMNS = ['account_id', 'stream_name', 'span', 'at_ms', 'views', 'watch_ms', 'most', 'viewers'] as const
 
@@ -28,25 +31,24 @@ const advance = statement((db, p: { fromMs: number; toMs: number }) =>
   db.updateTable('meta').set({ value: p.toMs }).where('key', '=', META.audienceFrom).where('value', '=', p.fromMs),
 )
 
-const prune = statement((db, p: { beforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('audience')
-    .where((eb) =>
-      eb(
-        eb.refTuple('account_id', 'span', 'stream_name', 'at_ms'),
-        'in',
-        eb
-          .selectFrom('audience as old')
-          .select(['old.account_id', 'old.span', 'old.stream_name', 'old.at_ms'])
-          .where('old.at_ms', '<', p.beforeMs)
-          .limit(p.limit)
-          .$asTuple('account_id', 'span', 'stream_name', 'at_ms'),
-      ),
+const prune = statement((db, p: { beforeMs: number; monthBeforeMs: number; limit: number }) =>
+  db.deleteFrom('audience').where((eb) =>
+    eb(
+      eb.refTuple('account_id', 'span', 'stream_name', 'at_ms'),
+      'in',
+      eb
+        .selectFrom('audience as old')
+        .select(['old.account_id', 'old.span', 'old.stream_name', 'old.at_ms'])
+        .where('old.at_ms', '<', p.beforeMs)
+        .where((old) => old.or([old('old.span', '<>', 'month'), old('old.at_ms', '<', p.monthBeforeMs)]))
+        .limit(p.limit)
+        .$asTuple('account_id', 'span', 'stream_name', 'at_ms'),
     ),
+  ),
 )
 
-const ofDay = statement((db, p: { atMs: number }) =>
-  db.selectFrom('audience').select(columnsOf('audience')).where('at_ms', '=', p.atMs).where('span', '=', 'day'),
+const at = statement((db, p: { atMs: number; span: SlotLength }) =>
+  db.selectFrom('audience').select(columnsOf('audience')).where('at_ms', '=', p.atMs).where('span', '=', p.span),
 )
 
 const WATCHED = [
@@ -165,8 +167,8 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
     return (await this.executor.run(advance, { fromMs, toMs })) === 1
   }
 
-  async day(atMs: number): Promise<AudienceRow[]> {
-    return (await this.executor.all(ofDay, { atMs })).map(fromRow)
+  async at(span: SlotLength, atMs: number): Promise<AudienceRow[]> {
+    return (await this.executor.all(at, { span, atMs })).map(fromRow)
   }
 
   async put(rows: readonly AudienceRow[]): Promise<void> {
@@ -189,7 +191,7 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
   }
 
   prune(beforeMs: number, limit: number): Promise<number> {
-    return this.executor.run(prune, { beforeMs, limit })
+    return this.executor.run(prune, { beforeMs, monthBeforeMs: beforeMs - MONTH_MAX_MS, limit })
   }
 }
 
@@ -219,11 +221,15 @@ const toRow = ({ accountId, streamName, length, atMs, watchMs, ...figures }: Aud
   ...figures,
 })
 
-const fromRow = ({ account_id, span, stream_name, at_ms, watch_ms, ...figures }: RowOf<'audience'>): AudienceRow => ({
-  accountId: account_id,
-  length: span,
-  streamName: stream_name,
-  atMs: at_ms,
-  watchMs: watch_ms,
-  ...figures,
+/** Named one by one: a report may read ten thousand. */
+const fromRow = (row: RowOf<'audience'>): AudienceRow => ({
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  length: row.span,
+  atMs: row.at_ms,
+  views: row.views,
+  watchMs: row.watch_ms,
+  most: row.most,
+  viewers: row.viewers,
+  parts: row.parts,
 })
