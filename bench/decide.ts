@@ -37,6 +37,8 @@ const parent: TokenSnapshot = {
   boundAddresses: new Set(['192.0.2.9']),
   allowedCountries: new Set(['DE', 'FR', 'NL']),
   deniedCountries: new Set(),
+  countrySource: 'token',
+  accountVersion: 0,
   subscribeRequiresAuth: false,
   trackingId: 'customer-1',
   revokedBeforeMs: null,

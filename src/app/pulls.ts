@@ -49,7 +49,7 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
   })
   const unfollow = ctx.cache.onChange((change) => {
     if (change.kind === 'token') pulls.retry(change.id)
-    else if (change.kind === 'all') pulls.retry('all')
+    else if (change.kind === 'all' || change.kind === 'account') pulls.retry('all')
   })
   const ticking = repeat({ ...ctx, name: 'look after pulls', everyMs: TICK_MS }, async () => {
     // A node that was given up has another id, and claims again.

@@ -1,4 +1,5 @@
 import { type AttentionFacts, type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
+import { namesCountries } from '../core/tokens/accountDefaults.ts'
 import type { SessionContext } from './context.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
 
@@ -37,6 +38,7 @@ export async function readAttention(
     webhooks: (await read.webhooks.forAccount(accountId)).map((webhook) => ({ ...webhook, id: String(webhook.id) })),
     expiring: await read.attention.expiringTokens(soon),
     namingCountries: hasCountries ? 0 : await read.attention.tokensNamingCountries(accountId, COUNTED_MAX),
+    accountNamesCountries: namesCountries(await ctx.cache.accountDefaults(accountId)),
     engines: (await read.engines.unstopped()).filter((engine) => engine.accountId === accountId),
     streams: await firstStreamsOnAir(ctx, accountId, STREAMS_MAX),
     disks: [

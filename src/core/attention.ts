@@ -52,6 +52,8 @@ export interface AttentionFacts {
   readonly expiring: readonly { kind: 'publish' | 'subscribe'; id: number; label: string; expiresAtMs: number }[]
   /** Tokens that name countries; counted only without a country database. */
   readonly namingCountries: number
+  /** The account names countries for tokens that name none. */
+  readonly accountNamesCountries: boolean
   /** Engines that are not stopped. */
   readonly engines: readonly { id: string; name: string; status: string; statusMessage: string | null }[]
   readonly streams: readonly {
@@ -185,9 +187,13 @@ function streamsOf({ streams }: AttentionFacts): AttentionItem[] {
 const addonsOf = ({ addonProblem: text }: AttentionFacts): AttentionItem[] =>
   text === null ? [] : [{ kind: 'addons_missing', severity: 'warning', text }]
 
-function countriesOf({ hasCountries, namingCountries: count }: AttentionFacts): AttentionItem[] {
-  if (hasCountries || count === 0) return []
-  const tokens = count === 1 ? '1 token names countries' : `${count} tokens name countries`
+function countriesOf({ hasCountries, namingCountries: count, accountNamesCountries }: AttentionFacts): AttentionItem[] {
+  if (hasCountries || (count === 0 && !accountNamesCountries)) return []
+  const tokens = accountNamesCountries
+    ? 'the account names countries'
+    : count === 1
+      ? '1 token names countries'
+      : `${count} tokens name countries`
   const text = `${tokens}, but there is no country database, so no address passes or fails by its country. Set geoip.database`
   return [{ kind: 'countries_unknown', severity: 'warning', text }]
 }

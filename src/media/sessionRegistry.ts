@@ -90,8 +90,9 @@ export interface ActiveSession {
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
   tokenHash: string | null
-  /** The version of the token that last allowed the session. */
+  /** The versions of the token, and of what its account says for its tokens, that last allowed the session. */
   tokenVersion: number | null
+  accountVersion: number | null
   /** When its token ends it, epoch milliseconds; null: never. Changed by `SessionRegistry.setEnd`. */
   endsAtMs: number | null
   /** Totals so far. */
@@ -120,10 +121,7 @@ const NOTHING: ReadonlySet<ActiveSession> = new Set()
 const PUBLISHERS_AT_ONCE = 50
 const VIEWERS_AT_ONCE = 500
 
-/**
- * The sessions and feeds of this node, and the feeds of other nodes, in memory. The store has the same durably. Bounded:
- * each session has a slot (`core/sessions/slots.ts`).
- */
+/** Sessions and feeds of this node, and feeds of others, in memory as in the store. Each session has a slot, which bounds them. */
 export class SessionRegistry {
   /** This node's id; empty while the process does not serve sessions. */
   node = ''

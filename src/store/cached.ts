@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { sha256Hex } from '../base/crypto.ts'
 import type { Logger } from '../base/log.ts'
+import { type AccountDefaults, NO_DEFAULTS } from '../core/tokens/accountDefaults.ts'
 import { compileSnapshot } from '../core/tokens/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { Lru } from '../base/lru.ts'
@@ -18,9 +19,13 @@ export interface CachedToken {
   signingKey(): KeyObject
 }
 
-/** What may have changed: one token, sessions to end (`kick`), the feeds of one stream or of all (null), or anything (`all`). */
+/**
+ * What may have changed: one token, what an account says for its tokens, sessions to end (`kick`), the feeds of one stream or
+ * of all (null), or anything (`all`).
+ */
 export type Changed =
   | { readonly kind: 'token'; readonly id: number }
+  | { readonly kind: 'account'; readonly id: string }
   | { readonly kind: 'feed'; readonly stream: Stream | null }
   | { readonly kind: 'kick' | 'all' }
 
@@ -66,6 +71,7 @@ export class AccessCache {
   /** Keyed by the SHA-256 of the value, in hex. */
   readonly #idByHash: Lru<string, number>
   readonly #secrets: Lru<string, ApiSecret>
+  readonly #accounts: Lru<string, AccountDefaults>
   /**
    * The SHA-256 of values that were valid when last presented: hashing again costs as much as a decision.
    * A digest proves nothing: each call looks up whether it still belongs to a token or a secret.
@@ -90,6 +96,7 @@ export class AccessCache {
     this.#tokensById = new Lru(options.maxEntries)
     this.#idByHash = new Lru(options.maxEntries)
     this.#secrets = new Lru(1000)
+    this.#accounts = new Lru(1000)
     this.#digests = new Lru(options.maxEntries)
     this.#heardAtMs = options.clock.monotonic()
   }
@@ -152,6 +159,23 @@ export class AccessCache {
     this.#generation++
     this.#tokensById.delete(id)
     this.#notify({ kind: 'token', id })
+  }
+
+  /** What an account says for its tokens. @throws StoreUnavailable */
+  async accountDefaults(accountId: string): Promise<AccountDefaults> {
+    await this.#catchUpIfBehind()
+    return this.#accountOf(accountId)
+  }
+
+  /**
+   * Call it after a committed change of what an account says for its tokens on this node. It changes rarely, so the tokens of
+   * all accounts are read again.
+   */
+  forgetAccount(id: string): void {
+    this.#generation++
+    this.#accounts.delete(id)
+    this.#tokensById.clear()
+    this.#notify({ kind: 'account', id })
   }
 
   /** Call it after a committed change of any API secret on this node. There are few, so it drops all of them. */
@@ -236,6 +260,7 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id)
         if (change.kind === 'secret') this.forgetSecrets()
+        if (change.kind === 'account') this.forgetAccount(change.accountId)
         if (change.kind === 'kick') this.#notify({ kind: 'kick' })
         if (change.kind === 'feed') this.#notify({ kind: 'feed', stream: streamOf(change) })
       }
@@ -253,6 +278,7 @@ export class AccessCache {
     this.#idByHash.clear()
     this.#digests.clear()
     this.#secrets.clear()
+    this.#accounts.clear()
     this.#notify({ kind: 'all' })
   }
 
@@ -278,14 +304,16 @@ export class AccessCache {
   }
 
   async #compile(token: StoredToken): Promise<CachedToken> {
-    const [bound, revokedJtis] = await Promise.all([
+    const [bound, revokedJtis, account] = await Promise.all([
       token.bindIpsOnUsage > 0 ? this.#store.read.bindings.list(token.id) : [],
       token.kind === 'subscribe' ? this.#store.read.revocations.list(token.id) : [],
+      this.#accountOf(token.accountId),
     ])
     const snapshot = compileSnapshot(
       token,
       bound.map((b) => b.address),
       revokedJtis,
+      account,
     )
     let key: KeyObject | undefined
     return {
@@ -293,6 +321,15 @@ export class AccessCache {
       hashHex: Buffer.from(token.valueHash).toString('hex'),
       signingKey: () => (key ??= createSecretKey(Buffer.from(this.#openValue(token.valueSealed), 'ascii'))),
     }
+  }
+
+  async #accountOf(id: string): Promise<AccountDefaults> {
+    const cached = this.#accounts.get(id)
+    if (cached) return cached
+    const generation = this.#generation
+    const defaults = (await this.#store.read.accounts.defaults(id)) ?? NO_DEFAULTS
+    if (generation === this.#generation) this.#accounts.set(id, defaults)
+    return defaults
   }
 
   async #loadSecret(hashHex: string): Promise<ApiSecret | undefined> {

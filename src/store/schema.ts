@@ -40,7 +40,16 @@ const TABLES = {
   ...PULL_TABLES,
   ...RUN_TABLES,
   ...USER_TABLES,
-  accounts: { id: TEXT, name: TEXT, created_at_ms: NUMBER },
+  accounts: {
+    id: TEXT,
+    name: TEXT,
+    created_at_ms: NUMBER,
+    allowed_countries: TEXT,
+    denied_countries: TEXT,
+    /** Null: off. */
+    geo_cascade: TEXT_OR_NULL,
+    version: NUMBER,
+  },
   secrets: {
     id: SERIAL,
     account_id: TEXT,
@@ -106,7 +115,7 @@ const TABLES = {
     seq: SERIAL,
     /** PostgreSQL only: the transaction that wrote the row, because there `seq` is not the order of commits. */
     xid: XID,
-    kind: TEXT as 'token' | 'secret' | 'credential' | 'kick' | 'feed',
+    kind: TEXT as 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed',
     account_id: TEXT,
     ref_id: NUMBER,
     /** Of a feed; null: any of the account. */

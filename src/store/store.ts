@@ -39,7 +39,7 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
-export type { DashboardSession, Passkey, SetupCode, User } from './users.ts'
+export type { Account, DashboardSession, Passkey, SetupCode, User } from './users.ts'
 export type { AcmeRenewal } from './acme.ts'
 export type { AudienceQuery } from './audience.ts'
 export type {
@@ -138,22 +138,15 @@ export class Conflict extends Error {
 }
 
 /**
- * A change that caches must follow: of one token, API secret or credential. `kick`: sessions must end; `feed`: a feed
- * began or ended. Both have no id: the reader looks them up.
+ * A change that caches must follow: of one token, API secret or credential. `account`: of what the account says for its
+ * tokens; `kick`: sessions must end; `feed`: a feed began or ended. These have no id: the reader looks them up.
  */
 export interface Change {
-  readonly kind: 'token' | 'secret' | 'credential' | 'kick' | 'feed'
+  readonly kind: 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed'
   readonly accountId: string
   readonly id: number
   /** Of a feed: its stream. Absent: any stream of the account may have changed. */
   readonly streamName?: string
-}
-
-export interface Account {
-  /** 6 lower-case letters and digits. */
-  id: string
-  name: string
-  createdAtMs: number
 }
 
 export interface ApiSecret {
@@ -265,11 +258,6 @@ export interface SealedTx {
 
 /** Reads return undefined for what does not exist; they do not throw for it. */
 export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounReads {
-  accounts: {
-    get(id: string): Promise<Account | undefined>
-    /** Ordered by creation, then id. */
-    list(): Promise<Account[]>
-  }
   secrets: {
     findByHash(hash: Uint8Array): Promise<ApiSecret | undefined>
     list(accountId: string): Promise<ApiSecret[]>
@@ -318,10 +306,6 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounRea
 /** The verbs in a transaction: they see what the transaction wrote. */
 export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   acme: AcmeTx
-  accounts: {
-    insert(account: Account): Promise<void>
-    list(): Promise<Account[]>
-  }
   secrets: {
     /** @throws Conflict when the account has a secret of this name */
     insert(secret: Omit<ApiSecret, 'id' | 'usedAtMs'> & { hash: Uint8Array }): Promise<ApiSecret>

@@ -1,6 +1,14 @@
+import type { AccountDefaults } from '../core/tokens/accountDefaults.ts'
 import type { UserRole } from '../core/users/types.ts'
 
-// The store's interface for users and for their sessions in the dashboard. Import it from `store.ts`.
+// The store's interface for accounts, their users, and the sessions of these in the dashboard. Import it from `store.ts`.
+
+export interface Account {
+  /** 6 lower-case letters and digits. */
+  id: string
+  name: string
+  createdAtMs: number
+}
 
 export interface User {
   id: number
@@ -135,6 +143,12 @@ interface PasskeyTx {
 }
 
 export interface PeopleReads {
+  accounts: {
+    get(id: string): Promise<Account | undefined>
+    /** Ordered by creation, then id. */
+    list(): Promise<Account[]>
+    defaults(id: string): Promise<AccountDefaults | undefined>
+  }
   users: UserReads
   dashboardSessions: DashboardSessionReads
   setupCodes: SetupCodeReads
@@ -142,6 +156,13 @@ export interface PeopleReads {
 }
 
 export interface PeopleTx {
+  accounts: {
+    insert(account: Account): Promise<void>
+    list(): Promise<Account[]>
+    /** Locks the account until the transaction ends. */
+    lockDefaults(id: string): Promise<AccountDefaults | undefined>
+    setDefaults(id: string, defaults: AccountDefaults): Promise<void>
+  }
   users: UserTx
   dashboardSessions: DashboardSessionTx
   setupCodes: SetupCodeTx

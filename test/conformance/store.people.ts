@@ -21,6 +21,27 @@ export function peopleSuite(stores: Stores): void {
       expect(await stores.store.read.accounts.get('absent')).toBeUndefined()
     })
 
+    test('an account has the defaults that were set last, and none before', async () => {
+      const [id, other] = [newAccount(), newAccount()]
+      const insert = (one: string) =>
+        stores.store.transaction((tx) => tx.accounts.insert({ id: one, name: 'x', createdAtMs: 1 }))
+      await Promise.all([insert(id), insert(other)])
+      const none = { allowedCountries: [], deniedCountries: [], geoCascade: null, version: 0 }
+      expect(await stores.other.read.accounts.defaults(id)).toEqual(none)
+      const set = { allowedCountries: ['DE', 'NL'], deniedCountries: [], geoCascade: ['all'], version: 1 }
+      await stores.store.transaction(async (tx) => {
+        expect(await tx.accounts.lockDefaults(id)).toEqual(none)
+        expect(await tx.accounts.lockDefaults('absent')).toBeUndefined()
+        await tx.accounts.setDefaults(id, set)
+      })
+      expect(await stores.other.read.accounts.defaults(id)).toEqual(set)
+      expect(await stores.other.read.accounts.defaults(other)).toEqual(none)
+      expect(await stores.other.read.accounts.get(id)).toEqual({ id, name: 'x', createdAtMs: 1 })
+      await stores.store.transaction((tx) => tx.accounts.setDefaults(id, none))
+      expect(await stores.other.read.accounts.defaults(id)).toEqual(none)
+      expect(await stores.store.read.accounts.defaults('absent')).toBeUndefined()
+    })
+
     test('a second account with the same id is a conflict', async () => {
       const id = newAccount()
       const insertOne = () => stores.store.transaction((tx) => tx.accounts.insert({ id, name: 'x', createdAtMs: 1 }))

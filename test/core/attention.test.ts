@@ -8,6 +8,7 @@ const NOTHING: AttentionFacts = {
   webhooks: [],
   expiring: [],
   namingCountries: 0,
+  accountNamesCountries: false,
   engines: [],
   streams: [],
   disks: [],

@@ -204,6 +204,8 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     boundAddresses: new Set(bound),
     allowedCountries: new Set(allowed),
     deniedCountries: new Set(),
+    countrySource: 'token',
+    accountVersion: 0,
     subscribeRequiresAuth: false,
     trackingId: parent.rules.trackingId,
     revokedBeforeMs: null,

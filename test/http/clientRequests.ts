@@ -113,7 +113,6 @@ const PUBLISH: readonly ClientRequest[] = [
     method: 'POST',
     path: '/api/publish_token',
     body: { label: 'simple_token', streams: [stream('stream1', false)], geoCascade: cascade, restream },
-    refused: ['geoCascade'],
   },
   {
     what: 'one stream, passed on to a platform',
@@ -126,7 +125,6 @@ const PUBLISH: readonly ClientRequest[] = [
     method: 'POST',
     path: '/api/publish_token',
     body: { label: 'regex_token', streams: twoStreams, geoCascade: cascade, restream },
-    refused: ['geoCascade'],
   },
   {
     what: 'an hour, passed on to regions and to a platform',
@@ -139,7 +137,6 @@ const PUBLISH: readonly ClientRequest[] = [
       geoCascade: cascade,
       restream,
     },
-    refused: ['geoCascade'],
   },
   {
     what: 'a named cluster',
@@ -333,6 +330,14 @@ const dates = 'startDate=2020-01-01&stopDate=2020-04-01'
 const hours = 'startDate=2020-03-01T00:00:00Z&stopDate=2020-03-01T05:00:00Z'
 const report = (path: string): ClientRequest => ({ what: 'a report', method: 'GET', path: `/api/analytics/${path}` })
 
+const ofAccount = (method: string, path: string, body?: object): ClientRequest => ({
+  what: 'what an account says for its tokens',
+  method,
+  path,
+  ...(body ? { body } : {}),
+})
+const lowerCase = { isenabled: true, clusters: ['phx-1', 'ams-1'] }
+
 const OTHERS: readonly ClientRequest[] = [
   report(`account/total?${dates}`),
   report(`account/series?${dates}&resolution=Month`),
@@ -347,6 +352,14 @@ const OTHERS: readonly ClientRequest[] = [
   report(`tracking/streams/total?${dates}&streamNames=mystream`),
   report(`tracking/streams/series?${dates}&resolution=Day&streamNames=mystream`),
   { what: 'the account', method: 'GET', path: '/api/v3/account/info' },
+  ofAccount('GET', '/api/v3/account/security'),
+  ofAccount('PUT', '/api/v3/account/security', { allowedCountries: [], deniedCountries: ['GB'] }),
+  ofAccount('GET', '/api/geo/account'),
+  ofAccount('POST', '/api/geo/account', { updateAllowedCountries: [], updateDeniedCountries: [] }),
+  ofAccount('GET', '/api/v3/account/distribution'),
+  ofAccount('PUT', '/api/v3/account/distribution', { geoCascade: lowerCase }),
+  ofAccount('GET', '/api/account/geo_cascade'),
+  ofAccount('PUT', '/api/account/geo_cascade', lowerCase),
   { what: 'the clusters', method: 'GET', path: '/api/cluster' },
   { what: 'the default cluster', method: 'PUT', path: '/api/cluster', body: { defaultCluster: 'auto' } },
   {

@@ -166,3 +166,20 @@ test('when the store has been silent for too long, nothing is answered from memo
   await expect(cache.tokenById(token.id)).rejects.toBeInstanceOf(StoreUnavailable)
   await expect(cache.secretByValue(SECRET)).rejects.toBeInstanceOf(StoreUnavailable)
 })
+
+test('a token is compiled with what its account says, again after each change of another process', async () => {
+  const allowed = async () => (await cache.tokenByValue(VALUE))?.snapshot.allowedCountries
+  expect(await allowed()).toEqual(new Set())
+  const heard: unknown[] = []
+  cache.onChange((changed) => heard.push(changed))
+  await other.transaction(async (tx) => {
+    const before = await tx.accounts.lockDefaults(ACCOUNT)
+    if (before) await tx.accounts.setDefaults(ACCOUNT, { ...before, allowedCountries: ['NZ'], version: 1 })
+    await tx.changes.append({ kind: 'account', accountId: ACCOUNT, id: 0, atMs: 1 })
+  })
+  clock.advance(10)
+  expect(await allowed()).toEqual(new Set(['NZ']))
+  expect((await cache.accountDefaults(ACCOUNT)).version).toBe(1)
+  expect((await cache.accountDefaults('absent')).version).toBe(0)
+  expect(heard).toEqual([{ kind: 'account', id: ACCOUNT }])
+})

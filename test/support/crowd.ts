@@ -58,6 +58,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string, more: Part
     },
     tokenHash: null,
     tokenVersion: null,
+    accountVersion: null,
     endsAtMs: null,
     slot: { connected: () => undefined, release: () => undefined },
     admittedAtMs: ctx.clock.monotonic(),

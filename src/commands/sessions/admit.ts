@@ -234,6 +234,10 @@ async function enter(
   // In memory first: a change of the token after our transaction then finds the session there.
   ctx.sessions.add(entry)
   try {
+    if (!(await isOfAccount(ctx, entry))) {
+      ctx.sessions.remove(session.id)
+      return null
+    }
     const written = await ctx.store.transaction((tx) => insert(ctx, tx, entry))
     // It may have been cut between the commit and this line.
     if (!written || !ctx.sessions.has(session.id)) {
@@ -249,6 +253,12 @@ async function enter(
   }
   ctx.sessions.counts.admitted.add(`${session.action} ${session.protocol}`)
   return { entry }
+}
+
+/** False: what the account says for its tokens has changed since the decision. Later changes find the session in memory. */
+async function isOfAccount({ cache }: SessionContext, { session, accountVersion }: ActiveSession): Promise<boolean> {
+  if (session.tokenId === null) return true
+  return (await cache.accountDefaults(session.accountId)).version === accountVersion
 }
 
 /** False: the token has changed since the decision. */
@@ -300,6 +310,7 @@ function entryOf(
     request,
     tokenHash: null,
     tokenVersion: token?.version ?? null,
+    accountVersion: token?.accountVersion ?? null,
     endsAtMs: token && sessionEndOf(token, request.credential),
     bytes: NOTHING,
     admittedAtMs: ctx.clock.monotonic(),

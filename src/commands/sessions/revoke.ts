@@ -26,13 +26,14 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
   const { staleStreams } = ctx.sessions
   const kick = oneAtATime(() => endKicked(ctx))
   const look = () => readStaleFeeds(ctx, feedsRead)
-  const recheck = oneAtATime(() => recheckAll(ctx))
+  const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
     if (changed.kind === 'token') return recheckToken(ctx, changed.id)
+    if (changed.kind === 'account') return recheck(ctx, changed.id)
     if (changed.kind === 'kick') return kick()
     if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
     else staleStreams.addAll()
-    await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheck()]))
+    await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheckAny()]))
   }
   const apply = (changed: Changed): void => {
     follow(changed).catch((error: unknown) => {
@@ -73,7 +74,7 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   }
 }
 
-/** Ends the sessions that a token no longer admits. */
+/** Ends the sessions that a token no longer admits, by its own rules and those of its account. */
 async function recheckToken(ctx: SessionContext, tokenId: number): Promise<void> {
   const entries = ctx.sessions.ofToken(tokenId)
   if (entries.length === 0) return
@@ -100,8 +101,12 @@ export function endExpired(ctx: SessionContext): void {
   for (const entry of ctx.sessions.due(ctx.clock.now())) void endSession(ctx, entry, 'token_expired')
 }
 
-async function recheckAll(ctx: SessionContext): Promise<void> {
-  const ids = new Set(ctx.sessions.all().map(({ session }) => session.tokenId))
+/** Checks the sessions of the tokens of one account, or of all (null). */
+async function recheck(ctx: SessionContext, accountId: string | null): Promise<void> {
+  const sessions = ctx.sessions.all().map(({ session }) => session)
+  const ids = new Set(
+    sessions.filter((one) => accountId === null || one.accountId === accountId).map((one) => one.tokenId),
+  )
   for (const id of ids) if (id !== null) await recheckToken(ctx, id)
 }
 
@@ -122,10 +127,11 @@ function reasonToEnd(
   if (!token) return 'token_deleted'
   if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
   const { snapshot } = token
-  if (snapshot.version === entry.tokenVersion) return null
+  if (snapshot.version === entry.tokenVersion && snapshot.accountVersion === entry.accountVersion) return null
   const problem = problemOfEdit(ctx, entry.request, snapshot)
   if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'
   entry.tokenVersion = snapshot.version
+  entry.accountVersion = snapshot.accountVersion
   ctx.sessions.setEnd(entry, sessionEndOf(snapshot, entry.request.credential))
   return null
 }

@@ -4,7 +4,7 @@ import { readTokenCreate, refuseTargets, type TokenRecord } from '../../core/tok
 import { err, ok, type Result } from '../../base/result.ts'
 import { type AccessContext, type Actor, audit } from '../context.ts'
 import { sealTargetKeys } from './targetKeys.ts'
-import { newTokenValue, shownToken } from './tokenValue.ts'
+import { newTokenValue, shownWithDefaults } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /** What an operator may choose for a new token, and a client of the API may not. */
@@ -53,5 +53,5 @@ export async function createToken(
     })
     return stored
   })
-  return ok(shownToken(ctx, token))
+  return ok(await shownWithDefaults(ctx, token))
 }

@@ -9,11 +9,12 @@ import {
   type ListedTokenRecord,
   type ListRequest,
   type TokenRecord,
+  withDefaults,
 } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken, TokenListQuery } from '../../store/store.ts'
 import type { AccessContext } from '../context.ts'
-import { shownToken } from './tokenValue.ts'
+import { shownToken, shownWithDefaults } from './tokenValue.ts'
 
 /** The refusal for a token id that this account does not have. Another account's token gets exactly the same refusal. */
 export const noToken = (kind: TokenKind, id: number | string): Failure =>
@@ -27,7 +28,7 @@ export async function readToken(
 ): Promise<Result<TokenRecord, Failure>> {
   const token = await ctx.store.read.tokens.get(id)
   if (!token || token.accountId !== accountId || token.kind !== kind) return err(noToken(kind, id))
-  return ok(shownToken(ctx, token))
+  return ok(await shownWithDefaults(ctx, token))
 }
 
 export interface TokenPage {
@@ -81,7 +82,8 @@ async function page(
 ): Promise<TokenPage> {
   const only = filterOf(query, ctx.clock.now())
   const filter = { accountId, kind, ...(match ? { match } : {}), ...(only ? { only } : {}) }
-  const [total, tokens] = await Promise.all([
+  const [account, total, tokens] = await Promise.all([
+    ctx.cache.accountDefaults(accountId),
     ctx.store.read.tokens.count(filter),
     ctx.store.read.tokens.list({
       ...filter,
@@ -92,7 +94,7 @@ async function page(
     }),
   ])
   const toRecord = (token: StoredToken) => (query.withoutValues ? toListedRecord(token) : shownToken(ctx, token))
-  const records = tokens.map(toRecord)
+  const records = tokens.map((token) => withDefaults(toRecord(token), account))
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
 }
 

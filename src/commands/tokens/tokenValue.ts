@@ -2,7 +2,7 @@ import { sha256 } from '../../base/crypto.ts'
 import type { AccessContext, CommandContext } from '../context.ts'
 import type { StoredToken } from '../../store/store.ts'
 import { SEALED_COLUMNS } from '../../core/sealed.ts'
-import { type TokenRecord, toTokenRecord } from '../../core/tokens/rules.ts'
+import { type TokenRecord, toTokenRecord, withDefaults } from '../../core/tokens/rules.ts'
 
 const { context: CONTEXT } = SEALED_COLUMNS.token
 
@@ -36,4 +36,9 @@ export function shownToken(
   const value = openTokenValue(ctx, token)
   const [passphrase] = token.displaySrtPassphrase ? ctx.srtPassphrases(value) : []
   return toTokenRecord(token, value, passphrase, keys)
+}
+
+/** As `shownToken`, with what its account says for it. */
+export async function shownWithDefaults(ctx: AccessContext, token: StoredToken): Promise<TokenRecord> {
+  return withDefaults(shownToken(ctx, token), await ctx.cache.accountDefaults(token.accountId))
 }

@@ -12,7 +12,7 @@ import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'
 import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { sealTargetKeys } from './targetKeys.ts'
-import { newTokenValue, shownToken } from './tokenValue.ts'
+import { newTokenValue, shownWithDefaults } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
 /**
@@ -38,7 +38,7 @@ export async function updateToken(
     const shown = { ...auditView(after), ...(applied.value.refreshToken ? { refreshToken: true } : {}) }
     return ok({ value: after, recorded: { verb: 'update', before: auditView(before), after: shown } })
   })
-  return updated.ok ? ok(shownToken(ctx, updated.value)) : updated
+  return updated.ok ? ok(await shownWithDefaults(ctx, updated.value)) : updated
 }
 
 async function write(

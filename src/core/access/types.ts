@@ -38,6 +38,10 @@ export interface TokenSnapshot {
   /** ISO 3166-1 alpha-2, upper case. At most one of the two lists is non-empty. */
   readonly allowedCountries: ReadonlySet<string>
   readonly deniedCountries: ReadonlySet<string>
+  /** A token without country rules has those of its account. */
+  readonly countrySource: 'token' | 'account'
+  /** Of what the account says for its tokens, at the time of loading. */
+  readonly accountVersion: number
   /** Publish tokens: viewers of the stream need a subscribe token. */
   readonly subscribeRequiresAuth: boolean
   /** Publish tokens: several sources may publish under one name. */

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import { checkLabel, checkPlainText } from '../validation/text.ts'
-import { canonicalList, canonicalStreams, checkCountries } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCascade, checkCountries } from './canonical.ts'
 import { createHints } from './hints.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
@@ -52,6 +52,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
   }
   checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
+  checkCascade(body, 'geoCascade')
   checkCountries(rules, 'deniedCountries', body.problems)
   return rules
 }

@@ -1,4 +1,5 @@
 import { isSrt } from '../restream/targets.ts'
+import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
 import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
 import type { Token } from './types.ts'
@@ -96,6 +97,13 @@ export const ownFields = (record: TokenRecord): object =>
 /** ISO 8601 UTC with milliseconds and `Z`. */
 function isoDate(ms: number): string {
   return new Date(ms).toISOString()
+}
+
+/** The same record, with the country rules of its account where it has none. */
+export function withDefaults<R extends ListedTokenRecord>(record: R, account: AccountDefaults): R {
+  const { allowedCountries, deniedCountries } = effectiveCountries(record, account)
+  const lists = { allowedCountries: [...allowedCountries], deniedCountries: [...deniedCountries] }
+  return { ...record, effectiveSettings: { ...record.effectiveSettings, ...lists } }
 }
 
 /** A token as lists show it, without its value and its passphrase. */

@@ -12,7 +12,14 @@ export {
 } from './listQuery.ts'
 export { applyPatch, type PatchedToken, type Rebind, rulesOf } from './patch.ts'
 export type { FieldErrors } from '../validation/problems.ts'
-export { type ListedTokenRecord, ownFields, toListedRecord, type TokenRecord, toTokenRecord } from './record.ts'
+export {
+  type ListedTokenRecord,
+  ownFields,
+  toListedRecord,
+  type TokenRecord,
+  toTokenRecord,
+  withDefaults,
+} from './record.ts'
 export { refuseTargets } from './restream.ts'
 export { readSign, type SignRequest } from './sign.ts'
 export { readPatternTest, type PatternTest } from './patternTest.ts'

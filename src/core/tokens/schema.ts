@@ -4,7 +4,7 @@ import { notBuilt } from '../validation/notBuilt.ts'
 import { FEED_BITRATE, FEED_HEIGHT, FEED_RENDITIONS_MAX, HLS_CODECS } from '../hls/feedRungs.ts'
 import { COMMON_FLAGS, mapFlags, PUBLISH_FLAGS } from './flags.ts'
 import { RESTREAM_TEXT, restreamBody, restreamRecord } from './restreamSchema.ts'
-import { flag, orNull } from './schemaParts.ts'
+import { cascadeClusters, flag, orNull } from './schemaParts.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -147,7 +147,13 @@ const publishFields = () => ({
   restream: Type.Optional(orNull(restreamBody(), RESTREAM_TEXT)),
 })
 
-const geoCascade = () => notBuilt('media stays at the node that it comes to')
+const geoCascade = () =>
+  Type.Optional(
+    orNull(
+      Type.Object({ isEnabled: flag('Null: off.'), clusters: cascadeClusters() }, closed),
+      'To which clusters media is passed on. Any are taken, and change nothing: an installation is one cluster.',
+    ),
+  )
 const originCluster = () => notBuilt('there is one cluster', ['', 'auto'])
 
 const publishNotBuilt = () => ({
@@ -206,6 +212,14 @@ export const TWO_SPELLINGS = {
   restream: 'updateRestream',
 } as const
 
+/** The fields that change country rules, in both spellings. */
+export const countryUpdates = () => ({
+  allowedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${ALLOWED_TEXT}`)),
+  updateAllowedCountries: Type.Optional(orNull(countries(), 'The same as `allowedCountries`.')),
+  deniedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
+  updateDeniedCountries: Type.Optional(orNull(countries(), 'The same as `deniedCountries`.')),
+})
+
 const updateCommon = () => ({
   label: Type.Optional(orNull(label(), 'A name for people.')),
   isActive: flag('false refuses new use and leaves live sessions alone.'),
@@ -225,10 +239,7 @@ const updateCommon = () => ({
   updateAllowedIpAddresses: Type.Optional(orNull(addresses(), 'The same as `allowedIpAddresses`.')),
   bindIpsOnUsage: Type.Optional(orNull(bindCount(), `${BIND_TEXT} Lowering it keeps the earliest bound.`)),
   updateBindIpsOnUsage: Type.Optional(orNull(bindCount(), 'The same as `bindIpsOnUsage`.')),
-  allowedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${ALLOWED_TEXT}`)),
-  updateAllowedCountries: Type.Optional(orNull(countries(), 'The same as `allowedCountries`.')),
-  deniedCountries: Type.Optional(orNull(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
-  updateDeniedCountries: Type.Optional(orNull(countries(), 'The same as `deniedCountries`.')),
+  ...countryUpdates(),
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
 

@@ -1,4 +1,5 @@
 import type { Result } from '../../base/result.ts'
+import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
 import { parseAddressRule } from '../access/address.ts'
 import { parseOriginRule } from '../access/origin.ts'
 import { compileStreams } from '../access/streamName.ts'
@@ -14,7 +15,9 @@ export function compileSnapshot(
   token: Token,
   boundAddresses: Iterable<string>,
   revokedJtis: Iterable<string>,
+  account: AccountDefaults,
 ): TokenSnapshot {
+  const { allowedCountries, deniedCountries, source } = effectiveCountries(token, account)
   return {
     id: token.id,
     kind: token.kind,
@@ -27,8 +30,10 @@ export function compileSnapshot(
     addresses: token.allowedIpAddresses.map((text) => mustCompile(parseAddressRule(text))),
     bindLimit: token.bindIpsOnUsage,
     boundAddresses: new Set(boundAddresses),
-    allowedCountries: new Set(token.allowedCountries),
-    deniedCountries: new Set(token.deniedCountries),
+    allowedCountries: new Set(allowedCountries),
+    deniedCountries: new Set(deniedCountries),
+    countrySource: source,
+    accountVersion: account.version,
     ...pickFlags(TOKEN_FLAGS, token),
     priority: token.priority,
     hlsRenditions: token.hlsRenditions,

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import { checkLabel } from '../validation/text.ts'
-import { canonicalList, canonicalStreams, checkCountries, namesToRemove } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCascade, checkCountries, namesToRemove } from './canonical.ts'
 import { updateHints } from './hints.ts'
 import { flagNames, TOKEN_FLAGS } from './flags.ts'
 import { canonicalRenditions } from './renditions.ts'
@@ -74,13 +74,15 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
     if (list !== undefined) set[name] = list
   }
   checkLabel('label', label, body.problems)
+  checkCascade(body, 'geoCascade')
+  checkCascade(body, 'updateGeoCascade')
   checkCountries(set, 'deniedCountries', body.problems)
   return set
 }
 
 /** The value of a field that has two spellings. If both are sent, they must mean the same. */
-function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
-  body: BodyReader<UpdateBody>,
+export function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
+  body: Pick<BodyReader<object>, 'problems'>,
   name: N,
   read: (spelling: N | (typeof TWO_SPELLINGS)[N]) => V | undefined,
 ): V | undefined {

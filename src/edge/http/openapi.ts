@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { AccountDistribution, GeoCascade, UpdateAccountSecurity } from '../../core/accounts/requests.ts'
 import { CreatePull, PullRecord, UpdatePull } from '../../core/pulls/schema.ts'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
@@ -65,12 +66,14 @@ function answerOf({ headers, csv }: RouteText, schema: TSchema): unknown {
   return { description: 'The report.', content: { 'application/json': { schema }, 'text/csv': { schema: table } } }
 }
 
+const ACCOUNT_SCHEMAS = [UpdateAccountSecurity, AccountDistribution, GeoCascade]
 const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest, RedeliverMany]
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
   refuseUnnamed(app)
-  for (const schema of [...TOKEN_SCHEMAS, ...WEBHOOK_SCHEMAS, CreatePull, UpdatePull, PullRecord]) app.addSchema(schema)
+  for (const schema of [...TOKEN_SCHEMAS, ...ACCOUNT_SCHEMAS, ...WEBHOOK_SCHEMAS, CreatePull, UpdatePull, PullRecord])
+    app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

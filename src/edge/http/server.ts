@@ -7,6 +7,7 @@ import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
+import { accountRoutes } from './about/account.ts'
 import { attentionRoutes } from './about/attention.ts'
 import { nodeRoutes } from './about/nodes.ts'
 import { storageRoutes } from './about/storage.ts'
@@ -229,6 +230,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   streamRoutes(api, ctx, sign)
   serverRoutes(api, ctx, options.facts)
   clusterRoutes(api, ctx, options.facts)
+  accountRoutes(api, ctx, peerOf)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)
   nodeRoutes(api, ctx, options.facts())

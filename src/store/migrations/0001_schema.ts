@@ -25,7 +25,11 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
 }
 
 async function people(make: Maker): Promise<void> {
-  await make.table('accounts', 'id text key, name text, created_at_ms big')
+  await make.table(
+    'accounts',
+    `id text key, name text, created_at_ms big, allowed_countries text, denied_countries text, geo_cascade text null,
+    version big`,
+  )
   await make.table(
     'secrets',
     `id serial, account_id text, name text, hash bytes, hint text, created_at_ms big, refreshed_at_ms big null,

@@ -1,19 +1,48 @@
+import { type AccountDefaults, NO_DEFAULTS } from '../../core/tokens/accountDefaults.ts'
 import type { Account } from '../store.ts'
 import { statement, Verbs } from '../executor.ts'
-import { columnsOf } from '../schema.ts'
+import type { RowOf } from '../schema.ts'
+import { lockRows } from './lockRows.ts'
 
-type Row = { id: string; name: string; created_at_ms: number }
+type Row = RowOf<'accounts'>
 
-const get = statement((db, p: { id: string }) =>
-  db.selectFrom('accounts').select(columnsOf('accounts')).where('id', '=', p.id),
-)
+const NAME = ['id', 'name', 'created_at_ms'] as const
+const DEFAULTS = ['allowed_countries', 'denied_countries', 'geo_cascade', 'version'] as const
 
-const list = statement((db) =>
-  db.selectFrom('accounts').select(columnsOf('accounts')).orderBy('created_at_ms').orderBy('id'),
-)
+const get = statement((db, p: { id: string }) => db.selectFrom('accounts').select(NAME).where('id', '=', p.id))
+
+const list = statement((db) => db.selectFrom('accounts').select(NAME).orderBy('created_at_ms').orderBy('id'))
 
 const insert = statement((db, p: Row) =>
-  db.insertInto('accounts').values({ id: p.id, name: p.name, created_at_ms: p.created_at_ms }),
+  db.insertInto('accounts').values({
+    id: p.id,
+    name: p.name,
+    created_at_ms: p.created_at_ms,
+    allowed_countries: p.allowed_countries,
+    denied_countries: p.denied_countries,
+    geo_cascade: p.geo_cascade,
+    version: p.version,
+  }),
+)
+
+const defaultsOf = statement((db, p: { id: string }) =>
+  db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id),
+)
+
+const lockDefaults = statement((db, p: { id: string }, dialect) =>
+  lockRows(dialect, db.selectFrom('accounts').select(DEFAULTS).where('id', '=', p.id), 'update'),
+)
+
+const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]>) =>
+  db
+    .updateTable('accounts')
+    .set({
+      allowed_countries: p.allowed_countries,
+      denied_countries: p.denied_countries,
+      geo_cascade: p.geo_cascade,
+      version: p.version,
+    })
+    .where('id', '=', p.id),
 )
 
 /** The reads of accounts. */
@@ -26,15 +55,43 @@ export class AccountReadVerbs extends Verbs {
   async list(): Promise<Account[]> {
     return (await this.executor.all(list, {})).map(fromRow)
   }
+
+  async defaults(id: string): Promise<AccountDefaults | undefined> {
+    const row = await this.executor.first(defaultsOf, { id })
+    return row && toDefaults(row)
+  }
 }
 
 /** The verbs of accounts in a transaction. */
 export class AccountTxVerbs extends AccountReadVerbs {
-  async insert(account: Account): Promise<void> {
-    await this.executor.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
+  async insert({ id, name, createdAtMs }: Account): Promise<void> {
+    await this.executor.run(insert, { id, name, created_at_ms: createdAtMs, ...fromDefaults(NO_DEFAULTS) })
+  }
+
+  async lockDefaults(id: string): Promise<AccountDefaults | undefined> {
+    const row = await this.executor.first(lockDefaults, { id })
+    return row && toDefaults(row)
+  }
+
+  async setDefaults(id: string, defaults: AccountDefaults): Promise<void> {
+    await this.executor.run(setDefaults, { id, ...fromDefaults(defaults) })
   }
 }
 
-function fromRow(row: Row): Account {
+function fromRow(row: Pick<Row, (typeof NAME)[number]>): Account {
   return { id: row.id, name: row.name, createdAtMs: row.created_at_ms }
 }
+
+const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults => ({
+  allowedCountries: JSON.parse(row.allowed_countries) as string[],
+  deniedCountries: JSON.parse(row.denied_countries) as string[],
+  geoCascade: row.geo_cascade === null ? null : (JSON.parse(row.geo_cascade) as string[]),
+  version: row.version,
+})
+
+const fromDefaults = ({ allowedCountries, deniedCountries, geoCascade, version }: AccountDefaults) => ({
+  allowed_countries: JSON.stringify(allowedCountries),
+  denied_countries: JSON.stringify(deniedCountries),
+  geo_cascade: geoCascade && JSON.stringify(geoCascade),
+  version,
+})

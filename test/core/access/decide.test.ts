@@ -23,6 +23,8 @@ const token: TokenSnapshot = {
   boundAddresses: new Set(),
   allowedCountries: new Set(),
   deniedCountries: new Set(),
+  countrySource: 'token',
+  accountVersion: 0,
   subscribeRequiresAuth: false,
   trackingId: null,
   revokedBeforeMs: null,

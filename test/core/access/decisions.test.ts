@@ -127,6 +127,8 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     boundAddresses: new Set(token.bound),
     allowedCountries: new Set(token.allowedCountries.map((text) => must(parseCountry(text)))),
     deniedCountries: new Set(token.deniedCountries.map((text) => must(parseCountry(text)))),
+    countrySource: 'token',
+    accountVersion: 0,
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     trackingId: token.tracking?.trackingId ?? null,
     revokedBeforeMs: inSeconds(revoked.issuedBeforeInSeconds),

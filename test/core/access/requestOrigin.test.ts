@@ -2,13 +2,15 @@ import { expect, test } from 'vitest'
 import { parseAddressRule } from '../../../src/core/access/address.ts'
 import { parseOriginRule } from '../../../src/core/access/origin.ts'
 import { originKey, type RequestOrigin } from '../../../src/core/access/requestOrigin.ts'
+import { NO_DEFAULTS } from '../../../src/core/tokens/accountDefaults.ts'
 import { compileSnapshot } from '../../../src/core/tokens/snapshot.ts'
 import type { Credential, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
 import type { Token } from '../../../src/core/tokens/types.ts'
 import { newToken } from '../../conformance/store.samples.ts'
 
 const stored: Token = { ...newToken(), id: 7, version: 3 }
-const snapshotOf = (over: Partial<Token>): TokenSnapshot => compileSnapshot({ ...stored, ...over }, [], [])
+const snapshotOf = (over: Partial<Token>, account = NO_DEFAULTS): TokenSnapshot =>
+  compileSnapshot({ ...stored, ...over }, [], [], account)
 const from: RequestOrigin = {
   address: { family: 4, value: 0xc0000201, text: '192.0.2.1' },
   origin: 'https://a.example',
@@ -25,6 +27,23 @@ test.each([
   ['both', { bindIpsOnUsage: 1, allowedOrigins: ['https://b.example'] }, '192.0.2.1 https://a.example'],
 ] as const)('a token with %s sees that much of a request', (_, over, key) => {
   expect(keyFor(over as Partial<Token>)).toBe(key)
+})
+
+test('a token without country rules sees a request by those of its account', () => {
+  const account = { ...NO_DEFAULTS, deniedCountries: ['DE'], version: 4 }
+  expect(originKey({ kind: 'token', token: snapshotOf({}, account) }, from)).toBe('192.0.2.1 ')
+  expect(snapshotOf({}, account)).toMatchObject({
+    deniedCountries: new Set(['DE']),
+    countrySource: 'account',
+    accountVersion: 4,
+  })
+  const own = snapshotOf({ allowedCountries: ['NL'] }, account)
+  expect(own).toMatchObject({
+    allowedCountries: new Set(['NL']),
+    deniedCountries: new Set(),
+    countrySource: 'token',
+    accountVersion: 4,
+  })
 })
 
 test('a self-signed token has rules of its own', () => {
@@ -53,7 +72,7 @@ test('without a token no rule sees a request, and a missing origin is none', () 
 
 test('a stored token is compiled with all of its rules, and a damaged one admits no client', () => {
   const said = { expiresAtMs: 5, trackingId: 't', revokedBeforeMs: 6, record: true, deniedCountries: ['DE'] }
-  expect(compileSnapshot({ ...stored, ...said }, ['192.0.2.1'], ['j'])).toMatchObject({
+  expect(compileSnapshot({ ...stored, ...said }, ['192.0.2.1'], ['j'], NO_DEFAULTS)).toMatchObject({
     ...said,
     id: 7,
     version: 3,

@@ -52,8 +52,18 @@ const seen = (verdict: { step: { outcome: string; detail: string } }): string =>
 describe('the trace of a decision says', () => {
   const lists = { allowed: { allowedCountries: new Set(['DE']) }, denied: { deniedCountries: new Set(['DE']) } }
   test.each([
-    [{}, 'FR', 'skip: the token has no country rules'],
-    [{}, null, 'skip: the token has no country rules'],
+    [{}, 'FR', 'skip: neither the token nor its account has country rules'],
+    [{}, null, 'skip: neither the token nor its account has country rules'],
+    [
+      { ...lists.allowed, countrySource: 'account' as const },
+      'FR',
+      'fail: FR is not in the list of allowed countries of the account',
+    ],
+    [
+      { ...lists.denied, countrySource: 'account' as const },
+      'DE',
+      'fail: DE is in the list of denied countries of the account',
+    ],
     [lists.allowed, 'DE', 'pass: the country is allowed'],
     [lists.allowed, 'FR', 'fail: FR is not in the list of allowed countries'],
     [lists.allowed, null, 'fail: the country is not known, and only listed countries are allowed'],

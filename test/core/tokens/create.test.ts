@@ -253,15 +253,9 @@ describe('unknown properties', () => {
 })
 
 describe('features that are not built', () => {
-  const off = { isEnabled: false, clusters: ['all'] }
   test.each<[name: string, nothing: unknown[], something: unknown[]]>([
     ['clip', [], [true, '', 0, 'false']],
     ['drm', [], [true, 1]],
-    [
-      'geoCascade',
-      [{}, { isEnabled: false }, { isEnabled: null, clusters: null }, off],
-      [true, 'all', { isEnabled: true }, { clusters: ['all'] }],
-    ],
     ['encoderProfileId', [''], ['p1', 7]],
     ['originCluster', ['', 'auto'], ['fra-1', 'Auto ', 7]],
     ['integrationId', ['None'], ['Maestro', '']],
@@ -277,6 +271,24 @@ describe('features that are not built', () => {
       }
     },
   )
+
+  it('accepts a cascade to any clusters, as an installation is one, and refuses one to none', () => {
+    const clusters = ['phx-1', 'sgp-1']
+    const off = { isEnabled: false, clusters: [] }
+    for (const geoCascade of [
+      {},
+      off,
+      { isEnabled: null, clusters: null },
+      { isEnabled: true },
+      { isEnabled: true, clusters },
+    ])
+      expect(rules('publish', { geoCascade })).toEqual(rules('publish', {}))
+    expect(errors('publish', { geoCascade: { isEnabled: true, clusters: [] } })).toEqual({
+      'geoCascade.clusters': ['Geo cascade Clusters list cannot be empty'],
+    })
+    for (const geoCascade of [true, 'all', { isEnabled: 'yes' }, { regions: clusters }])
+      expect(Object.keys(errors('publish', { geoCascade }))[0]).toMatch(/^geoCascade/)
+  })
 
   it('accepts lowLatencyRtmp either way, as RTMP is never delayed', () => {
     for (const value of [true, false, null])

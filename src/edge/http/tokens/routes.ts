@@ -25,6 +25,7 @@ import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
+import { warnOfCountries } from './countries.ts'
 import { patternRoutes } from './patternRoutes.ts'
 import { selfSignedRoutes } from './selfSignedRoutes.ts'
 import { switchRoutes } from './switchRoutes.ts'
@@ -70,9 +71,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
     document(tag, `Create a ${kind} token`, { operationId: `create${name}`, body: create, data: record }),
     async (request, reply) => {
       const created = await createToken(ctx, actorOf(request, peerOf), kind, request.body)
-      if (created.ok && !ctx.hasCountries() && hasCountryRules(created.value)) {
-        reply.header('X-Service-Warning', NO_COUNTRIES)
-      }
+      if (created.ok) warnOfCountries(ctx, reply, created.value)
       return sendResult(reply, created)
     },
   )
@@ -89,9 +88,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
       (request, reply) =>
         withTokenId(kind, request, reply, async (id) => {
           const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
-          if (updated.ok && !ctx.hasCountries() && hasCountryRules(updated.value)) {
-            reply.header('X-Service-Warning', NO_COUNTRIES)
-          }
+          if (updated.ok) warnOfCountries(ctx, reply, updated.value)
           return updated
         }),
     )
@@ -107,12 +104,6 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
     (request, reply) => withTokenId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
-
-const NO_COUNTRIES =
-  'No country database is configured (geoip.database): an allow list of countries refuses every client, a deny list refuses none.'
-
-const hasCountryRules = (record: { allowedCountries: string[]; deniedCountries: string[] }): boolean =>
-  record.allowedCountries.length + record.deniedCountries.length > 0
 
 function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
   const base = `/api/${kind}_token`

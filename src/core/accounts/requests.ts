@@ -1,0 +1,88 @@
+import { Type, type Static, type TObject } from 'typebox'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, invalid, type Failure } from '../errors.ts'
+import type { AccountDefaults } from '../tokens/accountDefaults.ts'
+import { canonicalList } from '../tokens/canonical.ts'
+import { countryUpdates } from '../tokens/schema.ts'
+import { cascadeClusters, NO_CLUSTERS } from '../tokens/schemaParts.ts'
+import { agreed } from '../tokens/update.ts'
+import { type BodyReader, isObject, readShape } from '../validation/bodyReader.ts'
+import { Problems } from '../validation/problems.ts'
+
+const ALL_CLUSTERS = 'all'
+
+const closed = { additionalProperties: false } as const
+
+export const UpdateAccountSecurity = Type.Object(countryUpdates(), {
+  $id: 'UpdateAccountSecurity',
+  ...closed,
+  minProperties: 1,
+  description: 'Country rules of all tokens without country rules of their own. Absent or null: they stay as they are.',
+  examples: [{ allowedCountries: ['DE', 'NL'], deniedCountries: [] }],
+})
+
+const STORED = 'Stored and shown. It changes nothing, because an installation is one cluster.'
+
+const geoCascade = { isEnabled: Type.Boolean(), clusters: cascadeClusters() }
+
+export const GeoCascade = Type.Object(geoCascade, {
+  $id: 'GeoCascade',
+  ...closed,
+  description: STORED,
+  examples: [{ isEnabled: true, clusters: [ALL_CLUSTERS] }],
+})
+
+export const AccountDistribution = Type.Object(
+  { geoCascade: Type.Object(geoCascade, closed) },
+  { $id: 'AccountDistribution', ...closed, description: STORED, examples: [{ geoCascade: { isEnabled: false } }] },
+)
+
+/** What a body changes in the defaults of an account. */
+export type ReadDefaults = (body: unknown, before: AccountDefaults) => Result<Partial<AccountDefaults>, Failure>
+
+/** Parses new country rules. Those that the body leaves out stay. */
+export const readSecurityChange: ReadDefaults = (body, before) => {
+  const problems = new Problems()
+  if (isObject(body) && Object.values(body).every((value) => value === null))
+    problems.add('account', 'No properties specified to update.')
+  const reader = readShape(UpdateAccountSecurity, body, problems) as unknown as Parameters<typeof canonicalList>[0]
+  const listOf = (name: 'allowedCountries' | 'deniedCountries') =>
+    agreed(reader, name, (spelling) => canonicalList(reader, spelling)) ?? before[name]
+  const lists = { allowedCountries: listOf('allowedCountries'), deniedCountries: listOf('deniedCountries') }
+  if (lists.allowedCountries.length > 0 && lists.deniedCountries.length > 0)
+    problems.add('deniedCountries', 'allowedCountries and deniedCountries exclude each other; send [] for one of them')
+  return settle(problems, lists)
+}
+
+/** Parses `{geoCascade: {isEnabled, clusters}}`. */
+export const readDistributionChange: ReadDefaults = (body) => {
+  const problems = new Problems()
+  const outer = withNames(AccountDistribution, body)
+  const named = isObject(outer) ? { ...outer, geoCascade: withNames(GeoCascade, outer['geoCascade']) } : outer
+  return cascadeOf(readShape(AccountDistribution, named, problems).part('geoCascade'))
+}
+
+/** Parses the older form, which has no object around it. */
+export const readGeoCascadeChange: ReadDefaults = (body) =>
+  cascadeOf(readShape(GeoCascade, withNames(GeoCascade, body), new Problems()))
+
+function cascadeOf(body: BodyReader<Static<typeof GeoCascade>>): ReturnType<ReadDefaults> {
+  const isEnabled = body.value('isEnabled') ?? false
+  const clusters = body.value('clusters') ?? [ALL_CLUSTERS]
+  if (isEnabled && clusters.length === 0) return err(failure('bad_request', NO_CLUSTERS))
+  return settle(body.problems, { geoCascade: isEnabled ? clusters : null })
+}
+
+function settle(problems: Problems, changes: Partial<AccountDefaults>): ReturnType<ReadDefaults> {
+  const settled = problems.settle(changes)
+  return settled.ok ? ok(settled.value) : err(invalid(settled.error))
+}
+
+/** The same object with the names of the schema. Clients write `isenabled`. One that comes in two spellings stays, to be refused. */
+function withNames(schema: TObject, body: unknown): unknown {
+  if (!isObject(body)) return body
+  const names = new Map(Object.keys(schema.properties).map((name) => [name.toLowerCase(), name]))
+  const entries = Object.entries(body).map(([name, value]) => [names.get(name.toLowerCase()) ?? name, value] as const)
+  const named = Object.fromEntries(entries)
+  return Object.keys(named).length === entries.length ? named : body
+}

@@ -1,0 +1,36 @@
+/** What an account says for its tokens. */
+export interface AccountDefaults {
+  /** ISO 3166-1 alpha-2, of tokens without country rules of their own. At most one of the two lists has entries. */
+  readonly allowedCountries: readonly string[]
+  readonly deniedCountries: readonly string[]
+  /**
+   * The clusters that media may go to; null: off. Stored because clients read it back. An installation is one cluster, so
+   * it changes nothing.
+   */
+  readonly geoCascade: readonly string[] | null
+  /** Grows with each change. */
+  readonly version: number
+}
+
+/** Those of a new account. */
+export const NO_DEFAULTS: AccountDefaults = {
+  allowedCountries: [],
+  deniedCountries: [],
+  geoCascade: null,
+  version: 0,
+}
+
+type CountryLists = Pick<AccountDefaults, 'allowedCountries' | 'deniedCountries'>
+
+export const namesCountries = ({ allowedCountries, deniedCountries }: CountryLists): boolean =>
+  allowedCountries.length + deniedCountries.length > 0
+
+/** The country rules that hold for a token: its own, or those of its account if it has none. */
+export function effectiveCountries(
+  token: CountryLists,
+  account: CountryLists,
+): CountryLists & { readonly source: 'token' | 'account' } {
+  const hasOwn = namesCountries(token)
+  const { allowedCountries, deniedCountries } = hasOwn ? token : account
+  return { allowedCountries, deniedCountries, source: hasOwn ? 'token' : 'account' }
+}
