@@ -10,6 +10,7 @@ import { dashboardEventRoutes } from '../../src/edge/http/dashboard/events.ts'
 import { noteTracks } from '../../src/commands/sessions/count.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Browser, browserOf } from '../support/dashboard.ts'
+import { FastClock } from '../support/fastClock.ts'
 import { openEventStream, type OpenStream } from '../support/eventStream.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, view } from '../support/testNode.ts'
@@ -18,12 +19,14 @@ import { until } from '../support/until.ts'
 const NONE = new Uint8Array()
 const VIDEO = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: NONE } as const
 
+/** Webhooks and engines are looked at every ten seconds. */
+const clock = new FastClock()
 let sluice: RunningApp
 let browser: Browser
 let token: string
 const open: OpenStream[] = []
 beforeAll(async () => {
-  sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
+  sluice = await runApp({ clock, flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
   browser = await browserOf(sluice, 'viewer')
   token = (await makeToken(sluice, 'publish')).token
 })
@@ -32,7 +35,10 @@ afterEach(async () => {
   const { ctx } = sluice.app
   for (const { session } of ctx.sessions.all()) await closeSession(ctx, session.id, 'left')
 })
-afterAll(() => sluice.close())
+afterAll(async () => {
+  await sluice.close()
+  clock.close()
+})
 
 const at = () => ({ ctx: sluice.app.ctx, accountId: sluice.accountId })
 
@@ -129,7 +135,7 @@ describe('GET /dashboard/api/events', () => {
     const { store } = at().ctx
     const made = await sluice.call('POST', '/api/webhooks', { url: 'https://example.com/', isFeedHooks: true })
     const id = Number(made.json.data.id)
-    const untilMs = Date.now() + 60_000
+    const untilMs = clock.now() + 60_000
     await store.transaction((tx) =>
       tx.webhooks.setHealth(id, { failuresInRow: 0, disabled: { untilMs, reason: 'it fails' } }),
     )

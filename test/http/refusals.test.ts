@@ -106,7 +106,8 @@ describe.each(PROTOCOLS)("refused over %s, with the interface's own texts:", (pr
   })
 })
 
-describe.each(OVER_HTTP)('refused over %s by the request:', (protocol, kind) => {
+// At once: a playlist waits for the first media, which never comes here.
+describe.concurrent.each(OVER_HTTP)('refused over %s by the request:', (protocol, kind) => {
   const answer = (token: string, from?: From) => answerOver(protocol, token, from)
   const isAdmitted = expect.not.stringMatching(/^40[13] /)
 
