@@ -82,6 +82,10 @@ export interface Broadcast extends EndedFeed {
 export interface BroadcastQuery {
   readonly accountId: string
   readonly streamName?: string
+  /** Only streams that are off the air, each with its last broadcast. */
+  readonly isLast?: true
+  /** Part of the stream's name, in any case. */
+  readonly search?: string
   /** Only broadcasts that ended before this one. */
   readonly after?: { readonly atMs: number; readonly id: string }
   readonly limit: number

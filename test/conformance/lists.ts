@@ -107,6 +107,17 @@ const enginesAt = (path: ListCase['path']): ListCase => ({
   remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
 })
 
+/** A broadcast that is over, the only one of its stream. */
+async function addBroadcast({ store, accountId }: Ground, atMs: number): Promise<Item> {
+  const feedId = sortedId(atMs)
+  const of = { accountId, streamName: feedId, sourceId: null, sessionId: feedId, tokenId: 1 }
+  await store.transaction(async (tx) => {
+    await tx.feeds.insert({ ...of, feedId, secured: false, priority: null, startedAtMs: 0, node: 'n' })
+    await tx.feeds.end(feedId, atMs)
+  })
+  return { id: feedId, key: [atMs, feedId] }
+}
+
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
     path: () => '/api/access/log',
@@ -148,30 +159,8 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
   },
-  broadcasts: {
-    path: () => '/api/broadcasts',
-    order: 'desc',
-    idField: 'feedId',
-    add: async ({ store, accountId }, atMs) => {
-      const feedId = sortedId(atMs)
-      const stream = { accountId, streamName: feedId, sourceId: null }
-      const open = {
-        ...stream,
-        feedId,
-        sessionId: feedId,
-        tokenId: 1,
-        secured: false,
-        priority: null,
-        startedAtMs: 0,
-        node: 'n',
-      }
-      await store.transaction(async (tx) => {
-        await tx.feeds.insert(open)
-        await tx.feeds.end(feedId, atMs)
-      })
-      return { id: feedId, key: [atMs, feedId] }
-    },
-  },
+  broadcasts: { path: () => '/api/broadcasts', order: 'desc', idField: 'feedId', add: addBroadcast },
+  'streams off the air': { path: () => '/api/streams/ended', order: 'desc', idField: 'feedId', add: addBroadcast },
   'streams on the air': {
     path: () => '/api/streams/live',
     order: 'asc',

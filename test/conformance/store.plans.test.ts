@@ -54,6 +54,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],
   ['the feeds of a node', ({ reads }) => reads.feeds.openIds('n-1')],
   ['past broadcasts', ({ reads }) => reads.feeds.broadcasts(page)],
+  ['streams off the air', ({ reads }) => reads.feeds.broadcasts({ ...page, isLast: true }), 'feeds_broadcasts'],
   [
     'the reports of feeds',
     ({ tx }) => tx.feeds.report([{ feedId: 'f-1', reading: '{}', mostViewers: 1, bytesOut: 1 }]),

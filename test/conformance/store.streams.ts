@@ -250,6 +250,30 @@ export function streamsSuite(stores: Stores): void {
     ])
   })
 
+  test('streams that are off the air are listed once, by the end of their last broadcast, and found by a part of their names', async () => {
+    const accountId = newAccount()
+    const add = async (streamName: string, endedAtMs: number | null, sourceId: string | null = null) => {
+      const one = feed({ accountId, streamName, sourceId })
+      await write((tx) => tx.feeds.insert(one))
+      if (endedAtMs !== null) await write((tx) => tx.feeds.end(one.feedId, endedAtMs))
+      return one.feedId
+    }
+    await add('Early 100%', 1000)
+    await add('again', 2000)
+    await add('on the air', 3000)
+    await add('on the air', null)
+    const twice = [await add('twice', 5000, 'a'), await add('twice', 5000, 'b')].toSorted().at(-1)
+    await add('again', 4000)
+    await add('ÄRGER', 500)
+    const { feeds } = stores.other.read
+    const page = async (query: object = {}) =>
+      (await feeds.broadcasts({ accountId, isLast: true, limit: 10, ...query })).map(({ streamName }) => streamName)
+    expect(await page()).toEqual(['twice', 'again', 'Early 100%', 'ÄRGER'])
+    expect(await page({ after: { atMs: 5000, id: twice ?? '' }, limit: 1 })).toEqual(['again'])
+    const searches = { AGAI: ['again'], 'y 100%': ['Early 100%'], y_100: [], ÄRg: ['ÄRGER'], air: [] }
+    for (const [search, names] of Object.entries(searches)) expect(await page({ search })).toEqual(names)
+  })
+
   test('finished recordings are summed by account', async () => {
     const accountId = newAccount()
     const { recordings } = stores.other.read

@@ -79,6 +79,10 @@ describe('broadcasts that are over', () => {
     expect(names(await read(`/api/streams/a%2Fb/broadcasts?limit=1&cursor=${cursor}`))).toEqual(['a/b'])
     expect((await at.call('GET', `/api/streams/c/broadcasts?cursor=${cursor}`)).status).toBe(400)
     expect(names(await read('/api/streams/none/broadcasts'))).toEqual([])
+    expect(names(await read('/api/streams/ended'))).toEqual(['a/b', 'show'])
+    expect(names(await read('/api/streams/ended?search=/B'))).toEqual(['a/b'])
+    const { errors } = (await at.call('GET', `/api/streams/ended?limit=0&search=${'x'.repeat(129)}`)).json.data
+    expect(Object.keys(errors)).toEqual(['limit', 'search'])
     await closeSession(at.ctx, session.id, 'left')
   })
 })

@@ -1,32 +1,44 @@
 import { err, type Result } from '../../base/result.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
-import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
+import type { QueryPart } from '../../core/pages/listQuery.ts'
+import { readEndedQuery, readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
-import type { Broadcast } from '../../store/store.ts'
+import type { Broadcast, BroadcastQuery } from '../../store/store.ts'
 import type { CommandContext } from '../context.ts'
 import { type KeysetPage, mapPage, newestAfter, paginate } from '../pages.ts'
 
 /** A broadcast that is over, as the interface shows it. */
 export type BroadcastEntry = ReturnType<typeof toEntry>
 
+type Page = Promise<Result<KeysetPage<BroadcastEntry>, Failure>>
+type Given = Record<string, unknown>
+
 /** One page of the broadcasts that are over, of one stream or of the account, the last to end first. */
-export async function listBroadcasts(
+export async function listBroadcasts(ctx: CommandContext, mac: Mac, accountId: string, query: Given): Page {
+  const read = readOnAirQuery(query)
+  return read.ok ? pageOf(ctx, mac, 'broadcasts', { accountId, ...read.value }) : err(invalid(read.error))
+}
+
+/** One page of the streams that are off the air, each with its last broadcast, the last to end first. */
+export async function listEndedStreams(ctx: CommandContext, mac: Mac, accountId: string, query: Given): Page {
+  const read = readEndedQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  return pageOf(ctx, mac, 'ended streams', { accountId, ...read.value, isLast: true })
+}
+
+async function pageOf(
   ctx: CommandContext,
   mac: Mac,
-  accountId: string,
-  query: Record<string, unknown>,
-): Promise<Result<KeysetPage<BroadcastEntry>, Failure>> {
-  const read = readOnAirQuery(query)
-  if (!read.ok) return err(invalid(read.error))
-  const { cursor, limit, ...filter } = read.value
+  list: string,
+  { cursor, limit, ...filters }: Omit<BroadcastQuery, 'after'> & QueryPart,
+): Page {
   const page = await paginate(mac, {
-    scope: { list: 'broadcasts', filters: { accountId, ...filter } },
+    scope: { list, filters },
     limit,
     cursor,
     keyOf: (row: Broadcast) => [row.endedAtMs, row.feedId],
-    read: (position, most) =>
-      ctx.store.read.feeds.broadcasts({ accountId, ...filter, limit: most, ...newestAfter(position) }),
+    read: (position, most) => ctx.store.read.feeds.broadcasts({ ...filters, limit: most, ...newestAfter(position) }),
   })
   return mapPage(page, toEntry)
 }

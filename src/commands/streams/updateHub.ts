@@ -12,7 +12,7 @@ const WAKE_MS = 100
 const SLOW_MS = 10_000
 /** How long the updates of an account continue without a reader, so that one that comes back misses nothing. */
 const LINGER_MS = 60_000
-const STREAMS_MAX = 1_000
+const STREAMS_MAX = 2_000
 /** More edits in one look are of the same few kinds. */
 const EDITS_MAX = 200
 const READERS_MAX = 500

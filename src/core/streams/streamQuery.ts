@@ -14,6 +14,24 @@ const READERS: Readonly<Record<string, ParameterReader<StreamFilter>>> = {
   },
 }
 
-/** Parses the query of a list of streams, and reports all errors at once. */
+/** Parses the query of a list of streams on the air, or of broadcasts, and reports all errors at once. */
 export const readOnAirQuery = (query: Record<string, unknown>): Result<StreamFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
+
+export interface EndedFilter {
+  search?: string
+}
+
+/** A part of a name is no longer than a name. */
+const SEARCH_MAX = 128
+
+const ENDED_READERS: Readonly<Record<string, ParameterReader<EndedFilter>>> = {
+  search: (text) => {
+    if (text === '' || text.length > SEARCH_MAX) return err(`must be 1 to ${SEARCH_MAX} characters`)
+    return text.includes('\0') || !text.isWellFormed() ? err('must be plain text') : ok({ search: text })
+  },
+}
+
+/** Parses the query of the list of streams that are off the air, and reports all errors at once. */
+export const readEndedQuery = (query: Record<string, unknown>): Result<EndedFilter & QueryPart, FieldErrors> =>
+  readListQuery(query, ENDED_READERS)

@@ -4,10 +4,21 @@ import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'
 import { FEED_COLUMNS, feedFromRow } from './feedRow.ts'
+import { containsText } from './containsText.ts'
 import { afterKey } from './keyset.ts'
 
+/** Each is one look into the index of a stream's feeds. Feeds that end at the same time are told apart by their ids. */
+const hasNoLater = sql<boolean>`not exists (select 1 from feeds as later
+  where later.account_id = feeds.account_id and later.stream_name = feeds.stream_name and later.ended_at_ms is null)
+  and not exists (select 1 from feeds as later
+  where later.account_id = feeds.account_id and later.stream_name = feeds.stream_name
+  and later.ended_at_ms > feeds.ended_at_ms)
+  and not exists (select 1 from feeds as later
+  where later.account_id = feeds.account_id and later.stream_name = feeds.stream_name
+  and later.ended_at_ms = feeds.ended_at_ms and later.id > feeds.id)`
+
 export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {
-  const { accountId, streamName, after, limit } = query
+  const { accountId, streamName, isLast = false, search, after, limit } = query
   const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('feeds')
@@ -28,6 +39,8 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is not', null)
     if (streamName !== undefined) page = page.where('feeds.stream_name', '=', streamName)
+    if (isLast) page = page.where(hasNoLater)
+    if (search !== undefined) page = page.where(containsText('feeds.stream_name', search))
     if (after !== undefined)
       page = page.where(afterKey(['feeds.ended_at_ms', 'feeds.id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('feeds.ended_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)

@@ -1,9 +1,9 @@
-import { sql } from 'kysely'
 import type { SlateFacts } from '../../core/channels/slate.ts'
 import type { ActiveStatus, Channel } from '../../core/channels/types.ts'
 import { type Executor, inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf } from '../schema.ts'
 import type { ChannelPageQuery, NewSlate } from '../store.ts'
+import { containsText } from './containsText.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
@@ -58,7 +58,7 @@ export class ChannelReadVerbs extends Verbs {
       if (query.name !== undefined) page = page.where('name', '=', query.name)
       if (query.statuses) page = page.where('status', 'in', query.statuses)
       if (query.ids) page = page.where('id', 'in', query.ids)
-      if (search !== undefined) page = page.where((eb) => eb.or([eb('id', '=', search), nameContains(search)]))
+      if (search !== undefined) page = page.where((eb) => eb.or([eb('id', '=', search), containsText('name', search)]))
       if (externalId !== undefined) {
         page = page.where('id', 'in', (eb) =>
           eb
@@ -108,12 +108,6 @@ export class ChannelTxVerbs extends ChannelReadVerbs {
     await channels.delete(this.executor, id)
     await forgetEngineStates(this.executor, id)
   }
-}
-
-/** Both databases fold only the case of ASCII here, because they compare text by its bytes. */
-function nameContains(text: string) {
-  const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`
-  return sql<boolean>`lower(name) like ${pattern} escape '\\'`
 }
 
 async function insertExternalIds(executor: Executor, { id, accountId, externalIds }: Channel): Promise<void> {

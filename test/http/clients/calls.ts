@@ -94,6 +94,7 @@ const SESSIONS: readonly Call[] = [
   call('readLiveSeries', { metric: 'viewers', range: 'hour' }),
   call('readAudience', { startDate: '2026-01-01', stopDate: '2026-02-01', by: 'country' }),
   call('listBroadcasts', { limit: 1 }),
+  call('listEndedStreams', { search: 'show', limit: 1 }),
   call('listBroadcastsOfStream', { streamName: 'show', limit: 1 }),
   refused('readThumbnail', { streamName: 'show' }),
   refused('readStreamHealth', { streamName: 'show' }),

@@ -29,6 +29,8 @@ export const refusals = signal(0)
 export const decisions = signal(0)
 /** Grows when sessions begin, end or move bytes. */
 export const sessionNews = signal(0)
+/** Grows when a stream begins or ends. */
+export const starts = signal(0)
 /** Grows when a webhook or an engine changes. */
 export const changes = signal(0)
 
@@ -131,6 +133,7 @@ const TAKE = {
   reset: ({ streams: all }: { streams: readonly StreamOnAir[] }) => replace(all),
   streamStarted: (stream: StreamOnAir) => {
     put(stream)
+    starts.value += 1
     const detail = [stream.tokenLabel, stream.protocol.toUpperCase()].filter(Boolean).join(', ')
     note('started', stream.streamName, detail, stream.startedOn)
   },
@@ -142,6 +145,7 @@ const TAKE = {
   streamEnded: ({ streamName }: { streamName: string }) => {
     streams.value = (streams.value ?? []).filter((one) => one.streamName !== streamName)
     sessionNews.value += 1
+    starts.value += 1
     note('ended', streamName, '')
   },
   figures: ({ streams: changed }: { streams: readonly Figures[] }) => {
@@ -174,7 +178,7 @@ const byName = (all: readonly StreamOnAir[]): StreamOnAir[] =>
 /** Takes the whole state, after which anything may have changed. */
 function replace(all: readonly StreamOnAir[]): void {
   streams.value = byName(all)
-  for (const news of [sessionNews, decisions, refusals, resets]) news.value += 1
+  for (const news of [sessionNews, starts, decisions, refusals, resets]) news.value += 1
   sample()
 }
 

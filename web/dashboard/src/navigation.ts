@@ -10,6 +10,7 @@ export interface NavItem {
 
 export const NAV_ITEMS: readonly NavItem[] = [
   { path: '/', icon: 'overview', text: words.frame.overview },
+  { path: '/streams', icon: 'streams', text: words.frame.streams },
   { path: '/tokens/publish', icon: 'tokens', text: words.frame.tokens },
   { path: '/channels', icon: 'channels', text: words.frame.channels },
   { path: '/recordings', icon: 'recordings', text: words.frame.recordings },
@@ -27,6 +28,7 @@ export const navPathOf = (path: string): string =>
 const HELP: Readonly<Record<string, string>> = {
   '': 'guides/dashboard',
   live: 'guides/browser',
+  streams: 'guides/stream-health',
   tokens: 'guides/tokens',
   channels: 'reference/channels',
   recordings: 'reference/recordings',

@@ -120,6 +120,9 @@ const Find = () => (
   </button>
 )
 
+/** At the bottom of a phone; the menu beside them has the others. */
+const IN_BAR: readonly string[] = ['/', '/tokens/publish']
+
 const MoreMenu = () => (
   <Menu
     label={text.more}
@@ -129,13 +132,16 @@ const MoreMenu = () => (
         {text.more}
       </>
     }
-    items={NAV_ITEMS.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
+    items={NAV_ITEMS.filter(({ path }) => !IN_BAR.includes(path)).map(({ path, icon, text: shown }) => ({
+      icon,
+      text: shown,
+      onSelect: () => go(path),
+    }))}
   />
 )
 
 /** The frame around every page: navigation at the side, or at the top and the bottom of a phone. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  const [overview, tokens] = NAV_ITEMS
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
@@ -164,8 +170,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         {children}
       </div>
       <nav class="tabbar" aria-label={text.mainShort}>
-        {overview && <NavLink {...overview} />}
-        {tokens && <NavLink {...tokens} />}
+        {NAV_ITEMS.filter(({ path }) => IN_BAR.includes(path)).map((item) => (
+          <NavLink key={item.path} {...item} />
+        ))}
         {canChange() && (
           <a class="go" href={linkTo('/live')}>
             <Icon name="goLive" />

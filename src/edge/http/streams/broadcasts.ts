@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
-import { listBroadcasts } from '../../../commands/streams/broadcasts.ts'
+import { listBroadcasts, listEndedStreams } from '../../../commands/streams/broadcasts.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
@@ -15,10 +15,24 @@ type Query = Record<string, unknown>
 
 /** Broadcasts that are over. */
 export function broadcastRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
-  const send = async (request: FastifyRequest, reply: FastifyReply, query: Query): Promise<FastifyReply> => {
-    const page = await listBroadcasts(ctx, sign, accountOf(request), query)
+  const send = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: Query,
+    list = listBroadcasts,
+  ): Promise<FastifyReply> => {
+    const page = await list(ctx, sign, accountOf(request), query)
     return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
   }
+  app.get<{ Querystring: Query }>(
+    '/api/streams/ended',
+    document(TAG, 'Streams that are off the air, each with its last broadcast, the last to end first', {
+      operationId: 'listEndedStreams',
+      querystring: Type.Object({ search: Type.Optional(Type.String({ description: 'Part of the name.' })), ...PAGE }),
+      answer: Answer,
+    }),
+    (request, reply) => send(request, reply, request.query, listEndedStreams),
+  )
   app.get<{ Querystring: Query }>(
     '/api/broadcasts',
     document(TAG, 'Broadcasts that are over, the last to end first', {

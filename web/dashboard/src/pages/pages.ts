@@ -12,6 +12,7 @@ interface PageEntry {
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
+  { path: '/streams', load: () => import('./streams/page.tsx').then((module) => module.StreamsPage) },
   { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
   { path: '/tokens/publish', load: () => import('./tokens/listPage.tsx').then((module) => module.PublishTokensPage) },
   {

@@ -1,4 +1,4 @@
-import { type StreamOnAir, streams, totals } from '../../live.ts'
+import { streams, totals } from '../../live.ts'
 import { LinkButton } from '../../parts/button.tsx'
 import { Bones } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -14,26 +14,27 @@ import './overview.css'
 
 const text = words.overview
 
-/** As many cards as a page can show; the streams with the most viewers come first. */
-const CARDS_MAX = 60
+/** The streams with the most viewers; the page of streams has all. */
+const CARDS_MAX = 12
 
 /** What is on the air, and what needs the user. */
 export function OverviewPage({ query }: PageArgs) {
   const range: Range = query.get('range') === 'day' ? 'day' : 'hour'
   const series = useSeries(range)
   const isEmpty = streams.value?.length === 0
+  const wholeLink = linkTo('/', { ...Object.fromEntries(query), attention: 'all' })
   return (
     <Page title={text.title} actions={canChange() && <NewToken />}>
       {isEmpty && <NothingLive />}
       <div class="home">
-        {!isEmpty && <StreamsNow isWhole={query.get('streams') === 'all'} wholeLink={withAll(query, 'streams')} />}
+        {!isEmpty && <StreamsNow />}
         <div class="stack main">
           <ViewersPlot series={series} range={range} />
           <BandwidthPlot series={series} />
           <JustHappened />
         </div>
         <div class="stack beside">
-          <Attention isWhole={query.get('attention') === 'all'} wholeLink={withAll(query, 'attention')} />
+          <Attention isWhole={query.get('attention') === 'all'} wholeLink={wholeLink} />
           {!isEmpty && <WatchedBy />}
           <Refused />
         </div>
@@ -42,20 +43,16 @@ export function OverviewPage({ query }: PageArgs) {
   )
 }
 
-/** This page with all of a list. */
-const withAll = (query: URLSearchParams, list: 'streams' | 'attention'): string =>
-  linkTo('/', { ...Object.fromEntries(query), [list]: 'all' })
-
 const NewToken = () => (
   <LinkButton icon="plus" href={linkTo('/tokens/publish/new')}>
     {text.newToken}
   </LinkButton>
 )
 
-function StreamsNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonly wholeLink: string }) {
+function StreamsNow() {
   const all = streams.value
   const sorted = (all ?? []).toSorted((a, b) => b.viewers - a.viewers)
-  const [shown, others] = [sorted.slice(0, CARDS_MAX), sorted.slice(CARDS_MAX)]
+  const others = sorted.length - CARDS_MAX
   return (
     <section class="section live" aria-labelledby="live-now">
       <div class="section-head">
@@ -64,31 +61,14 @@ function StreamsNow({ isWhole, wholeLink }: { readonly isWhole: boolean; readonl
       </div>
       {all === null && <Bones rows={3} />}
       <ul class="live-grid">
-        {shown.map((stream) => (
+        {sorted.slice(0, CARDS_MAX).map((stream) => (
           <StreamCard key={stream.streamName} stream={stream} />
         ))}
       </ul>
-      {others.length > 0 && !isWhole && <a href={wholeLink}>{text.more(count(others.length))}</a>}
-      {others.length > 0 && isWhole && <Others streams={others} />}
+      {others > 0 && <a href={linkTo('/streams')}>{text.more(count(others))}</a>}
     </section>
   )
 }
-
-/** Streams without cards, whose pictures would be too many. */
-const Others = ({ streams: others }: { readonly streams: readonly StreamOnAir[] }) => (
-  <ul class="rows card">
-    {others.map(({ streamName, viewers }) => (
-      <li key={streamName}>
-        <a class="grow" href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>
-          {streamName}
-        </a>
-        <span class="n">
-          {count(viewers)} {text.viewersWord}
-        </span>
-      </li>
-    ))}
-  </ul>
-)
 
 function NothingLive() {
   const { value } = session

@@ -1,0 +1,11 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/**
+ * True where a column has this text in it, in any case of ASCII: both databases fold only that, because they compare text
+ * by its bytes. No index serves it.
+ */
+export function containsText(column: string, text: string): RawBuilder<boolean> {
+  const lower = text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const pattern = `%${lower.replaceAll(/[\\%_]/g, '\\$&')}%`
+  return sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`
+}
