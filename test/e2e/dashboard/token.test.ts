@@ -287,6 +287,34 @@ test('a refused site is allowed from the page of the token, and taken back by Un
   await page.getByText('No: Site not allowed').waitFor()
 })
 
+test('a refusal is repaired in one click: switched off, another stream, one address too many, expired', async () => {
+  const { id, token } = (await dashboard.token('publish', {
+    label: 'Repaired',
+    streams: [{ streamName: 'first' }],
+  })) as Made
+  await dashboard.api('PATCH', '/api/publish_token/disable', { tokenIds: [id] })
+  await refusedFrom('https://a.example', token)
+  await open(`/tokens/publish/${id}`)
+  await button('Switch Repaired on').click()
+  await toast('Repaired is on now').waitFor()
+  expect(await record('publish', id)).toMatchObject({ isActive: true })
+  await refusedFrom('https://a.example', token)
+  await button('Allow sites').click()
+  await toast('sites is allowed now').getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(async () => (await record('publish', id)).streams, SOON).toMatchObject([{ streamName: 'first' }])
+  await button('Allow sites').waitFor()
+  expect(await axe(page)).toEqual([])
+
+  const short = (await dashboard.token('publish', { streams: [{ streamName: 'sites' }], expires: 1 })) as Made
+  const check = { action: 'publish', protocol: 'whip', streamName: 'sites', token: short.token, ip: '127.0.0.1' }
+  const code = async () => ((await dashboard.api('POST', '/api/access/check', check)).data as { code?: string }).code
+  await expect.poll(code, SOON).toBe('token_expired')
+  await refusedFrom('https://a.example', short.token)
+  await page.goto(`${dashboard.home}#/tokens/publish/${short.id}`)
+  await page.locator('li', { hasText: 'Token expired' }).getByRole('link', { name: 'New publish token' }).first().click()
+  await page.waitForURL(({ hash }) => hash === '#/tokens/publish/new')
+})
+
 async function refusedFrom(origin: string, token: string): Promise<void> {
   const response = await fetch(dashboard.whip('sites'), {
     method: 'POST',

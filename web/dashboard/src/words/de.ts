@@ -1031,9 +1031,24 @@ export const de: Sentences = {
       none: 'Sluice hat keinen Client mit diesem Token abgewiesen.',
       from: (place) => `von ${place}`,
       times: (count) => `${count}-mal`,
-      allow: 'Erlauben',
-      allowThat: (what) => `${what} erlauben`,
-      allowed: (what) => `${what} ist jetzt erlaubt`,
+      repairs: {
+        allow: {
+          short: 'Erlauben',
+          button: (what) => `${what} erlauben`,
+          done: (what) => `${what} ist jetzt erlaubt`,
+        },
+        switchOn: {
+          short: 'Einschalten',
+          button: (label) => `${label} einschalten`,
+          done: (label) => `${label} ist jetzt an`,
+        },
+        bindOneMore: {
+          short: 'Eine mehr erlauben',
+          button: (address) => `Eine Adresse mehr erlauben, etwa ${address}`,
+          done: () => 'Eine Adresse mehr darf ihn jetzt benutzen',
+        },
+      },
+      signNew: 'Neu signieren',
     },
     sign: {
       title: 'Selbst signierter Token',
@@ -1394,6 +1409,9 @@ export const de: Sentences = {
     noToken: 'keiner',
     noMatch: 'Keine Entscheidung passt',
     noMatchText: 'Ändern oder entfernen Sie die Filter.',
+    noAdmitted:
+      'Zulassungen werden nur aufgezeichnet, wenn die Konfiguration es sagt: access.log.admissionRate: 1 zeichnet jede auf, ' +
+      'sobald sie neu geladen ist.',
     showAll: 'Alle Entscheidungen zeigen',
     emptyTitle: 'Noch ist keine Entscheidung aufgezeichnet',
     emptyText:

@@ -1010,9 +1010,24 @@ export const en = {
       none: 'Sluice refused no client with this token.',
       from: (place: string) => `from ${place}`,
       times: (count: number) => `${count} times`,
-      allow: 'Allow',
-      allowThat: (what: string) => `Allow ${what}`,
-      allowed: (what: string) => `${what} is allowed now`,
+      repairs: {
+        allow: {
+          short: 'Allow',
+          button: (what: string) => `Allow ${what}`,
+          done: (what: string) => `${what} is allowed now`,
+        },
+        switchOn: {
+          short: 'Switch on',
+          button: (label: string) => `Switch ${label} on`,
+          done: (label: string) => `${label} is on now`,
+        },
+        bindOneMore: {
+          short: 'Allow one more',
+          button: (address: string) => `Allow one address more, such as ${address}`,
+          done: () => 'One address more may use it now',
+        },
+      },
+      signNew: 'Sign a new one',
     },
     sign: {
       title: 'Self-signed token',
@@ -1371,6 +1386,9 @@ export const en = {
     noToken: 'none',
     noMatch: 'No decision matches',
     noMatchText: 'Change the filters, or remove them.',
+    noAdmitted:
+      'Admissions are recorded only if the configuration says so: access.log.admissionRate: 1 records each, from the ' +
+      'moment it is loaded again.',
     showAll: 'Show all decisions',
     emptyTitle: 'No decision is on record yet',
     emptyText:

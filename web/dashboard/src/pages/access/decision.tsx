@@ -8,7 +8,7 @@ import { Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { AllowButton } from '../tokens/allow.tsx'
+import { RepairButton } from '../tokens/repair.tsx'
 import { readToken } from '../tokens/operations.ts'
 import type { TokenKind } from '../tokens/tokenForm.ts'
 import { Trace, Verdict } from './trace.tsx'
@@ -110,7 +110,7 @@ function TokenActions(props: {
       <p class="note">{text.ofToken(token.data.label, words.tokens.kinds[kind].one(id))}</p>
       <div class="actions">
         {canChange() && (
-          <AllowButton isNamed kind={kind} token={token.data} decision={decision} onChanged={token.reload} />
+          <RepairButton isNamed kind={kind} token={token.data} decision={decision} onChanged={token.reload} />
         )}
         <LinkButton href={linkTo(`/tokens/${kind}/${id}`, { rule: failed ? RULES[failed] : undefined })}>
           {failed && RULES[failed] ? text.openRule : text.openToken}

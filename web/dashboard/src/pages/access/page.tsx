@@ -178,7 +178,7 @@ function Decisions(props: { readonly log: Walked<Row>; readonly filters: Filters
   if (log.data.length === 0)
     return isNarrowed ? (
       <Empty title={text.noMatch} action={<LinkButton href={linkTo('/access')}>{text.showAll}</LinkButton>}>
-        {text.noMatchText}
+        {filters.outcome === 'admitted' ? text.noAdmitted : text.noMatchText}
       </Empty>
     ) : (
       <Empty title={text.emptyTitle}>{text.emptyText}</Empty>

@@ -10,7 +10,7 @@ import { Time } from '../../parts/values.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
-import { AllowButton } from './allow.tsx'
+import { RepairButton } from './repair.tsx'
 import type { TokenRecord } from './operations.ts'
 import type { TokenKind } from './tokenForm.ts'
 
@@ -75,7 +75,7 @@ function Refusal(props: {
           {count > 1 && ` · ${text.times(count)}`}
         </p>
       </div>
-      {canChange() && <AllowButton kind={kind} token={token} decision={decision} onChanged={onChanged} />}
+      {canChange() && <RepairButton kind={kind} token={token} decision={decision} onChanged={onChanged} />}
     </li>
   )
 }
