@@ -9,13 +9,14 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close()
 })
 
-/** Clients that connect and say nothing; the sockets of the server, in their order. */
-async function silent(count: number, pending: PendingHandshakes<{ socket: Socket }>) {
+/** Clients that connect and say nothing; the sockets of the server, in their order. `begun` runs in the turn of each. */
+async function silent(count: number, pending: PendingHandshakes<{ socket: Socket }>, begun = () => {}) {
   const accepted: Socket[] = []
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     accepted.push(socket)
     pending.begin({ socket })
+    begun()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   open.push(server, pending)
@@ -55,14 +56,19 @@ test('a handshake that ended is no longer limited, and one that its client gave 
   expect(pending.counts).toEqual({ done: 1, failed: 1, timedOut: 0, gaveWay: 0 })
 })
 
+/** Timers that are due come after the first of them. */
+async function twoTurns(): Promise<void> {
+  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
 test('a pause of the process ends no handshake; a client that says nothing afterwards is disconnected', async () => {
   const pending = new PendingHandshakes<{ socket: Socket }>({ handshakeMs: 50, max: 10 })
-  const [socket] = await silent(1, pending)
-  const ended = until(() => socket?.destroyed === true)
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
-  // Timers come after the first of these turns.
-  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => setImmediate(resolve))
-  expect(pending.counts.timedOut).toBe(0)
-  await ended
+  const looks: Promise<number>[] = []
+  const [socket] = await silent(1, pending, () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+    looks.push(twoTurns().then(() => pending.counts.timedOut))
+  })
+  expect(await Promise.all(looks)).toEqual([0])
+  await until(() => socket?.destroyed === true)
   expect(pending.counts).toEqual({ done: 0, failed: 0, timedOut: 1, gaveWay: 0 })
 })
