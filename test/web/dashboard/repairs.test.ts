@@ -59,7 +59,7 @@ test.each([
   ],
 ] as const)('after %s of a token with %o one change admits the client, and another takes it back', (...row) => {
   const [code, rules, client, kind, change, undo] = row
-  expect(repairOf(tokenOf(rules as object), refused(code, client))).toMatchObject({ kind, change, undo })
+  expect(repairOf(tokenOf(rules), refused(code, client))).toMatchObject({ kind, change, undo })
 })
 
 test.each([
@@ -74,5 +74,5 @@ test.each([
   ['invalid_token', {}, {}],
   ['token_expired', {}, {}],
 ] as const)('after %s of a token with %o and a client with %o there is none', (code, rules, client) => {
-  expect(repairOf(tokenOf(rules as object), refused(code, client))).toBeNull()
+  expect(repairOf(tokenOf(rules), refused(code, client))).toBeNull()
 })

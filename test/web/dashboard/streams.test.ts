@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { StreamOnAir } from '../../../web/dashboard/src/live.ts'
 import { chosenOf, HEALTHS, orderOf, wantedOf } from '../../../web/dashboard/src/pages/streams/choose.ts'

@@ -27,7 +27,7 @@ type ListField = 'allowedOrigins' | 'allowedIpAddresses' | 'allowedCountries' | 
 /** Null: no single change of the token would do, or it has been made. */
 export function repairOf(token: TokenRecord, refused: Refused): Repair | null {
   const { code, streamName, origin, address, country } = refused
-  switch (code) {
+  switch (code ?? '') {
     case 'token_disabled':
       return token.isActive
         ? null
