@@ -239,7 +239,7 @@ const schema = {
       allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
       rule: addressOrNetwork,
       about:
-        'Private networks in which publish tokens may have targets of `restream`, and pulls their cameras; public ones are always allowed.',
+        'Private networks in which publish tokens may have targets of `restream`, and pulls their sources; public ones are always allowed.',
     }),
   },
   webrtc: {

@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { type PullProblem, SILENT_SECONDS } from '../../../src/media/pulling.ts'
+import { RtspPull } from '../../../src/media/rtsp/pull.ts'
+import { until } from '../../support/until.ts'
+
+/** A pull from a server of which the test says what it sends. */
+async function pulling() {
+  const served = Promise.withResolvers<Socket>()
+  const server = createServer((socket) => served.resolve(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const process = { exited: new Promise(() => undefined), stop: () => Promise.resolve() }
+  const ends: PullProblem[] = []
+  const pull = new RtspPull({
+    socket,
+    clock: systemClock,
+    ffmpeg: { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg,
+    name: 'a pull',
+    url: new URL('rtsp://127.0.0.1/x'),
+    maxFrameBytes: 1e6,
+    sink: { tracks: () => undefined, frame: () => undefined, end: () => undefined },
+    leftOut: () => undefined,
+    ended: (problem) => void ends.push(problem),
+  })
+  const source = await served.promise
+  onTestFinished(() => {
+    pull.end()
+    source.destroy()
+    server.close()
+  })
+  await pull.start()
+  return { pull, ends, source }
+}
+
+test('a source that has sent nothing for ten looks is given up, and one that has sent something is not', async () => {
+  const { pull, ends, source } = await pulling()
+  const look = (times: number) => {
+    for (let each = 0; each < times; each++) pull.tick()
+  }
+  look(SILENT_SECONDS)
+  source.write('RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n')
+  await until(() => pull.bytesIn > 0)
+  look(SILENT_SECONDS)
+  expect(ends).toEqual([])
+  look(1)
+  expect(ends).toEqual([{ kind: 'lost', message: 'The source has sent nothing for 10 s' }])
+  await once(source, 'close')
+})
