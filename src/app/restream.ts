@@ -47,7 +47,8 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     const source = feed.media
     const fitted = (passes: (typeof PASSES)['plain']) =>
       new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source, passes, name })
-    media.set(feed.feedId, { source, plain: fitted(PASSES.plain), wide: fitted(PASSES.wide) })
+    const { plain, enhanced, wide } = PASSES
+    media.set(feed.feedId, { source, plain: fitted(plain), enhanced: fitted(enhanced), wide: fitted(wide) })
     void restreams.start(feed)
   }
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {
@@ -62,7 +63,8 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   })
   const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
     restreams.tick()
-    for (const { plain, wide } of media.values()) for (const one of [plain, wide]) one.checkProgress()
+    for (const { plain, enhanced, wide } of media.values())
+      for (const one of [plain, enhanced, wide]) one.checkProgress()
   })
   return {
     restreams,

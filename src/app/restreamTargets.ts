@@ -13,9 +13,10 @@ import { dialUdp } from '../net/dialUdp.ts'
 import type { Stage } from '../net/outcome.ts'
 import type { AttemptEvent, OpenTarget, TargetAttempt } from '../services/restreams.ts'
 
-/** What targets take as it is: `plain` over RTMP, `wide` over SRT. */
+/** What passes as it is: `plain` to each target, `enhanced` over enhanced RTMP, `wide` over SRT. */
 export const PASSES = {
   plain: ({ codec }: TrackInfo): boolean => ['h264', 'aac'].includes(codec),
+  enhanced: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'av1', 'vp9', 'aac'].includes(codec),
   wide: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'aac', 'opus'].includes(codec),
 } as const
 
@@ -35,6 +36,8 @@ interface Sending {
 
 interface Sender extends FrameSink {
   readonly bytes: TargetAttempt['bytes']
+  /** Whether the target takes a track as it is. */
+  takes(track: TrackInfo): boolean
   tick?(nowMs: number): void
 }
 
@@ -53,14 +56,19 @@ interface Connected {
 
 /** A protocol of targets. */
 interface Way {
-  readonly fit: Fit
+  /** The media for a target that takes this video as it is; undefined: there is none. */
+  readonly fitOf: (video: TrackInfo | undefined) => Fit
   connect(app: App, target: OpenTarget, at: Reaching): Promise<Connected>
   /** Many services that take RTMP take no video without audio. */
   readonly addsSilence: boolean
 }
 
-const OVER_RTMP: Way = { fit: 'plain', connect: connectRtmp, addsSilence: true }
-const OVER_SRT: Way = { fit: 'wide', connect: connectSrt, addsSilence: false }
+/** Targets that encode again have `plain` too, so that all share one conversion of audio. */
+const overRtmp = (video: TrackInfo | undefined): Fit =>
+  video === undefined || PASSES.plain(video) ? 'plain' : 'enhanced'
+
+const OVER_RTMP: Way = { fitOf: overRtmp, connect: connectRtmp, addsSilence: true }
+const OVER_SRT: Way = { fitOf: () => 'wide', connect: connectSrt, addsSilence: false }
 
 /** Dials a target, then sends to it. */
 export function openAttempt(app: App, target: OpenTarget, { media, report, how }: Sending): TargetAttempt {
@@ -76,10 +84,7 @@ export function openAttempt(app: App, target: OpenTarget, { media, report, how }
   const ready = (): void => {
     if (sender === null || media === undefined) return
     const failed = (message: string) => ended({ kind: 'lost', message: `The media cannot be converted: ${message}` })
-    if (!target.transcode) until(signal, media.source.subscribe(uncarriedVideo(sender, PASSES[way.fit])))
-    if (signal.aborted) return
-    const taken = media[target.transcode ? 'plain' : way.fit]
-    until(signal, taken.subscribe(way.addsSilence ? new WithSilence(sender) : sender, failed))
+    feedSender(sender, { media, target, way, signal, failed })
   }
   way.connect(app, target, { how, signal, reached: (reached) => (stage = reached) }).then(
     (connected) => {
@@ -130,20 +135,46 @@ async function connectSrt({ ctx }: App, { key }: OpenTarget, at: Reaching): Prom
   }
 }
 
-/** Shows a sender the video that its protocol does not carry, which ends it before an encoder begins. */
-const uncarriedVideo = (sender: FrameSink, passes: (track: TrackInfo) => boolean): FrameSink => ({
-  tracks(tracks) {
-    const foreign = tracks.filter((track) => track.kind === 'video' && !passes(track))
-    if (foreign.length > 0) sender.tracks(foreign)
-  },
-  frame: () => undefined,
-  end: () => undefined,
-})
+interface Feeding {
+  readonly media: FeedMedia
+  readonly target: OpenTarget
+  readonly way: Way
+  readonly signal: AbortSignal
+  readonly failed: (problem: string) => void
+}
 
-/** The feed may send tracks at once that end the attempt. */
-function until(signal: AbortSignal, unsubscribe: () => void): void {
-  if (signal.aborted) unsubscribe()
-  else signal.addEventListener('abort', unsubscribe, { once: true })
+/**
+ * Subscribes a sender to media that fits the video of the feed and what its target takes, until the signal. Video that the target
+ * does not take ends it before an encoder begins.
+ */
+function feedSender(sender: Sender, { media, target, way, signal, failed }: Feeding): void {
+  const out = way.addsSilence ? new WithSilence(sender) : sender
+  let fit: Fit | null = null
+  let leave = (): void => undefined
+  const change = (next: Fit): void => {
+    leave()
+    fit = next
+    leave = media[next].subscribe(out, failed)
+    // The media may come at once, and end the attempt.
+    if (signal.aborted) leave()
+  }
+  const watch: FrameSink = {
+    tracks(tracks) {
+      const video = tracks.find(({ kind }) => kind === 'video')
+      if (video !== undefined && !target.transcode && !sender.takes(video)) return sender.tracks([video])
+      const next = target.transcode ? 'plain' : way.fitOf(video)
+      if (next !== fit) change(next)
+    },
+    frame: () => undefined,
+    end: () => undefined,
+  }
+  const unwatch = media.source.subscribe(watch)
+  const over = (): void => {
+    unwatch()
+    leave()
+  }
+  if (signal.aborted) over()
+  else signal.addEventListener('abort', over, { once: true })
 }
 
 const addressOf = (url: URL): { app: string; url: string } => ({

@@ -246,12 +246,27 @@ describe('a target over SRT', () => {
 })
 
 describe('media that RTMP does not carry', () => {
-  const broadcast = async (name: string, token: string, video: 'h264' | 'vp8') =>
+  const broadcast = async (name: string, token: string, video: 'h264' | 'vp8' | 'hevc') =>
     RtmpPublisher.start(
       `${at(source.rtmpPort)}/${name}?token=${token}`,
       systemClock,
       enhancedMessages(await encoded({ video, audio: 'opus', seconds: 4, gop: 25 })),
     )
+
+  test('but enhanced RTMP does goes as it is to a target that takes it, and as H.264 where the target asks', async () => {
+    const { token } = await makeToken(source, 'publish', {
+      restream: [
+        { url: at(target.rtmpPort), key: keyOf('hevc') },
+        { url: at(target.rtmpPort), key: keyOf('hevc-encoded'), transcode: true },
+      ],
+    })
+    const publisher = await broadcast('modern', token, 'hevc')
+    expect(await arriving('hevc')).toEqual(['aac', 'hevc'])
+    expect(await arriving('hevc-encoded')).toEqual(['aac', 'h264'])
+    expect(await onAir('modern')).toMatchObject([{ restreams: [{ status: 'live' }, { status: 'live' }] }])
+    publisher.end()
+    await until(() => arrived('hevc') === undefined && arrived('hevc-encoded') === undefined)
+  })
 
   test('is converted: Opus becomes AAC, and the key is in no list of processes', async () => {
     const { token } = await sentTo('sound')
@@ -260,6 +275,16 @@ describe('media that RTMP does not carry', () => {
     expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain(targetToken)
     publisher.end()
     await until(() => arrived('sound') === undefined)
+  })
+
+  test('may come in the middle of a broadcast, and goes on as it is', async () => {
+    const { token } = await sentTo('switched')
+    const client = await publish('switch', token)
+    expect(await arriving('switched')).toEqual(['aac', 'h264'])
+    client.send(...enhancedMessages(await encoded({ video: 'hevc', audio: 'aac', seconds: 4, gop: 25 })))
+    await eventually(async () => expect(await arriving('switched')).toEqual(['aac', 'hevc']))
+    client.socket.destroy()
+    await until(() => arrived('switched') === undefined)
   })
 
   test('is named where it is video, unless the target asks for another encoding', async () => {

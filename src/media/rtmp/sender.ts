@@ -6,7 +6,7 @@ import type { SenderEnd } from '../publishing.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
-import { describeTracks, frameMessage, refuseTracks } from './flvWriter.ts'
+import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { MediaQueue } from './mediaQueue.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
@@ -76,6 +76,8 @@ export class RtmpSender implements FrameSink {
   #window = SMALLEST_WINDOW
   #acknowledged = 0
   #tracks: readonly TrackInfo[] = []
+  /** The codecs of enhanced RTMP that the target says that it takes. */
+  #fourccs: ReadonlySet<string> = new Set()
   /** What is sent next is described first: at the beginning, after a change, and after a gap. */
   #isDescribed = false
   /** The decode time that is 0 for the target. */
@@ -113,6 +115,11 @@ export class RtmpSender implements FrameSink {
     return this.#dropped
   }
 
+  /** Whether the target takes a track as it is. Known once it is `ready`. */
+  takes(track: TrackInfo): boolean {
+    return isTaken(track, this.#fourccs)
+  }
+
   /** Called every second: ends a connection that stands still. @param nowMs monotonic */
   tick(nowMs: number): void {
     if (this.#state === 'over') return
@@ -122,7 +129,7 @@ export class RtmpSender implements FrameSink {
 
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#state !== 'publishing') return
-    const refusal = refuseTracks(tracks)
+    const refusal = refuseTracks(tracks, this.#fourccs)
     if (refusal !== null) return this.#over({ kind: 'unsuitable', message: refusal })
     const isFirst = this.#tracks.length === 0
     this.#tracks = tracks
@@ -142,7 +149,7 @@ export class RtmpSender implements FrameSink {
       this.#isDescribed = true
       this.#push(...describeTracks(this.#tracks, this.#streamId, timestamp))
     }
-    this.#push(frameMessage(frame, this.#streamId, timestamp))
+    this.#push(frameMessage(frame, this.#tracks, { streamId: this.#streamId, timestamp }))
   }
 
   /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
@@ -227,7 +234,8 @@ export class RtmpSender implements FrameSink {
   #connect(): void {
     const { app, url } = this.#options
     this.#send(controlMessage(MESSAGE.setChunkSize, CHUNK_BYTES))
-    const facts = amfObject({ app, type: 'nonprivate', flashVer: 'FMLE/3.0 (compatible; Sluice)', tcUrl: url })
+    const flashVer = 'FMLE/3.0 (compatible; Sluice)'
+    const facts = amfObject({ app, type: 'nonprivate', flashVer, tcUrl: url, fourCcList: SENT_FOURCCS })
     this.#send(commandMessage(0, 'connect', CONNECT, facts))
   }
 
@@ -254,14 +262,16 @@ export class RtmpSender implements FrameSink {
     this.#send(controlMessage(MESSAGE.acknowledgement, bytesRead % 2 ** 32))
   }
 
-  #answered({ name, transaction, parameters }: RtmpCommand): void {
+  #answered({ name, transaction, object, parameters }: RtmpCommand): void {
     if (name === 'onStatus') return this.#status(parameters[0])
     const isAwaited = transaction === CONNECT || transaction === CREATE_STREAM
     // Some servers do not know releaseStream and FCPublish, and still take the stream.
     if (name === '_error' && isAwaited) return this.#status(parameters[0])
     if (name !== '_result' || this.#state !== 'opening') return
-    if (transaction === CONNECT) this.#createStream()
-    else if (transaction === CREATE_STREAM) this.#publish(parameters[0])
+    if (transaction === CONNECT) {
+      this.#fourccs = readFourccs([object, ...parameters])
+      this.#createStream()
+    } else if (transaction === CREATE_STREAM) this.#publish(parameters[0])
   }
 
   #createStream(): void {

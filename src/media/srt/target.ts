@@ -1,4 +1,5 @@
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { elementaryStream } from '../mpegts/elementary.ts'
 import { TsWriter } from '../mpegts/writer.ts'
 import { PACKET_BYTES } from '../mpegts/packets.ts'
 import type { SenderEnd } from '../publishing.ts'
@@ -60,6 +61,11 @@ export class SrtTarget implements FrameSink {
   /** Packets that were sent again. */
   get resent(): number {
     return this.#sender?.resent ?? 0
+  }
+
+  /** Whether MPEG-TS carries a track as it is. */
+  takes(track: TrackInfo): boolean {
+    return elementaryStream(track).ok
   }
 
   tracks(tracks: readonly TrackInfo[]): void {

@@ -5,13 +5,14 @@ import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
-import { type AmfObject, amfObject } from '../../../src/media/rtmp/amf0.ts'
+import { type AmfObject, type AmfValue, amfObject } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
 import { commandMessage, EVENT, userControl, writeMessage } from '../../../src/media/rtmp/messages.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
 import { RtmpSender } from '../../../src/media/rtmp/sender.ts'
 import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
+import { encoded } from '../ffmpeg/frames.ts'
 import { Publication } from '../../support/publication.ts'
 import { AAC_CONFIG, AVC_CONFIG } from './media.ts'
 import { LIMITS, listenFor, type Place, type RtmpPublication } from './publications.ts'
@@ -149,6 +150,34 @@ describe('a sender', () => {
     expect(got.trackLists.map((tracks) => tracks.map(({ codec }) => codec))).toEqual([['h264'], ['h264', 'aac']])
   })
 
+  test.each(['hevc', 'av1', 'vp9'] as const)('publishes %s over enhanced RTMP, frame by frame', async (codec) => {
+    const sent = await encoded({
+      video: codec,
+      audio: 'aac',
+      seconds: 1,
+      gop: 10,
+      ...(codec === 'hevc' && { bframes: 2 }),
+    })
+    const { port, publications } = await target()
+    const { hub, accepted, ends } = await send(port)
+    await until(accepted)
+    hub.tracks(sent.tracks)
+    for (const frame of sent.frames) hub.frame(frame)
+    hub.end()
+    const got = await until(() => publications[0]?.reason !== null && publications[0])
+    expect(got.trackLists.at(-1)).toMatchObject([{ codec, width: 160, height: 120 }, { codec: 'aac' }])
+    const bytes = (frames: readonly Frame[]) =>
+      frames.filter(({ kind }) => kind === 'video').map(({ key, data }) => [key, Buffer.from(data).toString('base64')])
+    const first = sent.frames.findIndex(({ kind }) => kind === 'video')
+    expect(bytes(got.frames)).toEqual(bytes(sent.frames.slice(first)))
+    const delays = (frames: readonly Frame[]) =>
+      frames
+        .filter(({ kind }) => kind === 'video')
+        .map(({ timeUs, decodeTimeUs }) => Math.floor(timeUs / 1000) - Math.floor(decodeTimeUs / 1000))
+    expect(delays(got.frames)).toEqual(delays(sent.frames))
+    expect(ends).toEqual([])
+  })
+
   test('that is refused says why, without the key', async () => {
     const { port } = await target({}, ({ name }) => `There is no stream ${name}, nor ${encodeURIComponent(name)}`)
     const { ends, accepted } = await send(port, systemClock, 'a+key/with=signs')
@@ -185,6 +214,30 @@ describe('a sender', () => {
     expect(ends).toEqual([
       { kind: 'unsuitable', message: 'The video is VP8, and RTMP takes H.264: `transcode` encodes it again' },
     ])
+  })
+
+  test('ends when its target does not say that it takes the codec, and names it', async () => {
+    const { port } = await answering(null)
+    const { hub, ends, accepted, sender } = await send(port)
+    await until(accepted)
+    const track: TrackInfo = { ...VIDEO, codec: 'hevc' }
+    expect([sender.takes(track), sender.takes(VIDEO)]).toEqual([false, true])
+    hub.tracks([track])
+    expect(ends).toEqual([
+      {
+        kind: 'unsuitable',
+        message: 'The video is HEVC, and this target does not say that it takes HEVC: `transcode` encodes it again',
+      },
+    ])
+  })
+
+  test('reads what its target takes from its answer, and says what it sends', async () => {
+    const { port, asked } = await answering(amfObject({ fourCcList: ['av01'] }))
+    const { accepted, sender } = await send(port)
+    await until(accepted)
+    expect([sender.takes({ ...VIDEO, codec: 'av1' }), sender.takes({ ...VIDEO, codec: 'hevc' })]).toEqual([true, false])
+    expect(asked().includes(Buffer.from('fourCcList'))).toBe(true)
+    for (const fourcc of ['hvc1', 'av01', 'vp09']) expect(asked().includes(Buffer.from(fourcc))).toBe(true)
   })
 
   test.each([
@@ -307,19 +360,28 @@ async function pausing() {
 }
 
 /** A server that answers every command with a result, and `publish` with this status. */
-async function scripted(
-  status: AmfObject,
+const scripted = (status: AmfObject, serve?: (socket: Socket) => void): Promise<{ port: number }> =>
+  answering(null, status, serve)
+
+const STARTED = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
+
+/** A server that answers each command with a result, `connect` with these facts, and `publish` with this status. */
+async function answering(
+  facts: AmfValue,
+  status: AmfObject = STARTED,
   serve: (socket: Socket) => void = () => undefined,
-): Promise<{ port: number }> {
+): Promise<{ port: number; asked: () => Buffer }> {
   const answers = [
     Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]),
-    writeMessage(commandMessage(0, '_result', 1, null, null)),
+    writeMessage(commandMessage(0, '_result', 1, null, facts)),
     writeMessage(commandMessage(0, '_result', 4, null, 7)),
     writeMessage(commandMessage(7, 'onStatus', 0, null, status)),
   ]
+  const got: Buffer[] = []
   const port = await foreign((socket) => {
     serve(socket)
+    socket.on('data', (data: Buffer) => got.push(data))
     socket.write(Buffer.concat(answers))
   })
-  return { port }
+  return { port, asked: () => Buffer.concat(got) }
 }

@@ -948,7 +948,8 @@ export const de: Sentences = {
       keyKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       label: 'Name',
       transcode: 'Anderes Video als H.264 kodieren',
-      transcodeNote: 'Für Sender mit VP8, VP9, AV1 oder HEVC, das über SRT unverändert geht. Das kostet Rechenzeit.',
+      transcodeNote:
+        'Für Sender mit VP8, VP9, AV1 oder HEVC, wenn das Ziel den Codec nicht unverändert annimmt. Das kostet Rechenzeit.',
     },
     pulls: {
       title: 'Quellen',

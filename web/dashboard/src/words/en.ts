@@ -933,7 +933,7 @@ export const en = {
       label: 'Name',
       transcode: 'Encode other video as H.264',
       transcodeNote:
-        'For publishers who send VP8, VP9, AV1 or HEVC, which goes over SRT as it is. It costs processor time.',
+        'For publishers who send VP8, VP9, AV1 or HEVC, if the target does not take the codec as it is. It costs processor time.',
     },
     pulls: {
       title: 'Sources',
