@@ -84,9 +84,10 @@ function logTarget({ ctx }: App, { streamName, tokenId }: RestreamedFeed, { url,
   ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a target of a publish token')
 }
 
-function readingOf({ index, label, url, state }: TargetReport): TargetReading {
+function readingOf({ index, label, url, state, bitrateOut, liveMs, lastProblem }: TargetReport): TargetReading {
   const { status, sinceMs, retryAtMs, message } = state
-  return { index, label, url, status, sinceMs, retryAtMs, problem: message }
+  const liveSeconds = Math.floor(liveMs / 1000)
+  return { index, label, url, status, sinceMs, retryAtMs, problem: message, bitrateOut, liveSeconds, lastProblem }
 }
 
 async function targetsOf({ ctx }: App, { accountId, tokenId }: RestreamedFeed): Promise<OpenTarget[]> {

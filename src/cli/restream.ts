@@ -1,14 +1,16 @@
 import { err, ok, type Result } from '../base/result.ts'
+import { readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { readToken } from '../commands/tokens/readTokens.ts'
 import { syncRestream } from '../commands/tokens/syncRestream.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
 import { isMasked, isSrt, maskedUrl, RESTREAM_LIMITS } from '../core/restream/targets.ts'
+import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
 import type { TokenRecord } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
 import { id, required, textFlag, toggleFlag } from './flag.ts'
-import { CSV_FLAG, type Columns, type Listing, listing } from './listing.ts'
+import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
 
@@ -140,4 +142,31 @@ const targetTable = (targets: Targets): Listing =>
     targets.map((target, at) => ({ n: at + 1, target })),
   )
 
-export const restreamCommands = [list, add, remove, sync]
+const STATES: Columns<TargetOnAir> = {
+  n: ['key', ({ index }) => index + 1],
+  target: ['text', ({ label, url }) => label || new URL(url).host],
+  state: ['text', ({ status }) => status],
+  since: ['since', ({ since }) => since],
+  out: ['bitrate', ({ bitrateOut }) => bitrateOut],
+  'live seconds': ['text', ({ liveSeconds }) => liveSeconds],
+  source: ['text', ({ sourceId }) => sourceId],
+  problem: ['text', ({ problem, lastProblem }) => problem ?? lastProblem],
+}
+
+const show = command({
+  path: ['restream', 'show'],
+  summary: 'Show what becomes of the targets of a stream on the air',
+  detail: '`out` is what a target is sent, in bits per second. `problem` is the latest one, also if it is over.',
+  args: { stream: required('NAME', 'The name of the stream.') },
+  flags: WATCH_FLAGS,
+  examples: ['sluice restream show studio-1 --watch', 'sluice restream show studio-1 --csv'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readStreamOnAir(ctx, accountId, call.args.stream)
+      if (!found.ok) return found
+      const targets = found.value.restreams ?? []
+      return ok({ json: targets, text: listing(STATES, targets) })
+    }),
+})
+
+export const restreamCommands = [list, add, remove, sync, show]

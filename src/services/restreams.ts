@@ -9,6 +9,7 @@ import {
   type TargetNews,
   type TargetState,
 } from '../core/restream/state.ts'
+import { rateOf } from './feedMeter.ts'
 
 /** A feed on the air at this node that is sent on. */
 export interface RestreamedFeed {
@@ -55,6 +56,16 @@ export type AttemptEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' |
 /** A target as reports show it, and what all of its attempts used. */
 export interface TargetReport extends Pick<OpenTarget, 'index' | 'url' | 'label'>, TargetUse {
   readonly state: TargetState
+  /** Bits per second, over the last seconds; null: it is not live, or not for long enough. */
+  readonly bitrateOut: number | null
+  /** The latest problem, also if it is over; null: there was none. */
+  readonly lastProblem: TargetProblem | null
+}
+
+export interface TargetProblem {
+  readonly message: string
+  /** Epoch milliseconds. */
+  readonly atMs: number
 }
 
 export interface RestreamsOptions {
@@ -147,6 +158,8 @@ export class Restreams {
 }
 
 const NOTHING: TargetUse = { bytesIn: 0, bytesOut: 0, liveMs: 0 }
+/** Totals of a target that is live, one a second: its bitrate is an average of five seconds. */
+const MARKS_MAX = 6
 
 /** Drives the state machine of one target. */
 class RunningTarget {
@@ -161,6 +174,8 @@ class RunningTarget {
   #counted: TargetUse = NOTHING
   /** Monotonic milliseconds; null: it is not live. */
   #liveSinceMs: number | null = null
+  #marks: readonly { readonly atMs: number; readonly bytesOut: number }[] = []
+  #lastProblem: TargetProblem | null = null
 
   constructor(options: RestreamsOptions, feed: RestreamedFeed, target: OpenTarget) {
     this.#options = options
@@ -181,7 +196,10 @@ class RunningTarget {
 
   tick(): void {
     this.handle({ kind: 'tick' })
-    this.#attempt?.tick(this.#options.clock.monotonic())
+    const nowMs = this.#options.clock.monotonic()
+    this.#attempt?.tick(nowMs)
+    if (this.#liveSinceMs === null) return
+    this.#marks = [...this.#marks.slice(1 - MARKS_MAX), { atMs: nowMs, bytesOut: this.report().bytesOut }]
   }
 
   handle(event: TargetEvent): void {
@@ -189,6 +207,8 @@ class RunningTarget {
     const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
     const { state, effects } = advanceTarget(this.#state, event, moment)
     this.#count(state)
+    if (state !== this.#state && state.message !== null)
+      this.#lastProblem = { message: state.message, atMs: moment.nowMs }
     this.#state = state
     for (const effect of effects) this.#execute(effect)
     this.#use()
@@ -200,7 +220,18 @@ class RunningTarget {
     const bytesIn = this.#before.bytesIn + bytes.bytesIn
     const bytesOut = this.#before.bytesOut + bytes.bytesOut
     const liveMs = this.#before.liveMs + this.#liveMs()
-    return { url, label, index, state: this.#state, bytesIn, bytesOut, liveMs }
+    const bitrateOut = rateOf(this.#marks, (mark) => mark.bytesOut * 8)
+    return {
+      url,
+      label,
+      index,
+      state: this.#state,
+      bytesIn,
+      bytesOut,
+      liveMs,
+      bitrateOut,
+      lastProblem: this.#lastProblem,
+    }
   }
 
   #use(): void {
@@ -226,6 +257,7 @@ class RunningTarget {
     }
     this.#before = { ...this.#before, liveMs: this.#before.liveMs + this.#liveMs() }
     this.#liveSinceMs = null
+    this.#marks = []
   }
 
   #execute(effect: TargetEffect): void {

@@ -70,6 +70,24 @@ describe('the updates of an account', () => {
     ])
   })
 
+  it('have the bitrate of a target in its turn, and its status at once', () => {
+    const [updates, reader] = [new AccountUpdates('e'), reading()]
+    const target = { index: 0, label: '', url: 'rtmp://a/b', status: 'live', since: 'then', liveSeconds: 1 } as const
+    updates.add(reader, null)
+    updates.streamsAre([stream({ restreams: [target] })], true)
+    updates.welcome()
+    const next = { ...target, liveSeconds: 2, bitrateOut: 1000 }
+    updates.streamsAre([stream({ restreams: [next] })], false)
+    expect(names(reader)).toEqual(['reset'])
+    updates.streamsAre([stream({ restreams: [next] })], true)
+    expect(JSON.parse(reader.got.at(-1)?.json ?? '')).toMatchObject({
+      streams: [{ restreams: [{ bitrateOut: 1000 }] }],
+    })
+    updates.streamsAre([stream({ restreams: [{ ...next, status: 'waiting' }] })], false)
+    updates.streamsAre([stream()], false)
+    expect(names(reader)).toEqual(['reset', 'figures', 'streamChanged', 'streamChanged'])
+  })
+
   it('are kept for readers that come back within bounds of number and size', () => {
     const updates = new AccountUpdates('e')
     updates.streamsAre([], true)

@@ -162,6 +162,25 @@ describe('the targets of a feed', () => {
     expect(JSON.stringify(report)).not.toContain('secret-key')
   })
 
+  test('have a bitrate while they are live, and their last problem after it', async () => {
+    const { attempts, pass, restreams, clock } = await begin(target(0))
+    const facts = () => restreams.report('f').map(({ bitrateOut, lastProblem }) => [bitrateOut, lastProblem])
+    attempts[0]?.report({ kind: 'accepted' })
+    for (let second = 1; second <= 20; second++) {
+      // It sends twice as much from the eleventh second on.
+      Object.assign(attempts[0] ?? {}, { bytesOut: 1000 * (second + Math.max(0, second - 10)) })
+      pass(1000)
+      if (second === 10) expect(facts()).toEqual([[8000, null]])
+    }
+    expect(facts()).toEqual([[16_000, null]])
+    const gone = { message: 'gone', atMs: clock.now() }
+    attempts[0]?.report({ kind: 'lost', message: 'gone' })
+    expect(facts()).toEqual([[null, gone]])
+    pass(1000)
+    attempts[1]?.report({ kind: 'accepted' })
+    expect(facts()).toEqual([[null, gone]])
+  })
+
   test('pass on what they used since the last second, also when they are taken away', async () => {
     const { attempts, pass, restreams, uses } = await begin(target(0))
     attempts[0]?.report({ kind: 'accepted' })

@@ -17,6 +17,12 @@ export interface TargetReading {
   readonly retryAtMs: number | null
   /** What is wrong, for people; null: nothing. */
   readonly problem: string | null
+  /** Bits per second, over the last seconds; null: not known, or it is not live. */
+  readonly bitrateOut: number | null
+  /** How long it has taken media since the feed began. */
+  readonly liveSeconds: number
+  /** The latest problem, also if it is over; `atMs`: epoch milliseconds. Null: there was none. */
+  readonly lastProblem: { readonly message: string; readonly atMs: number } | null
 }
 
 /** What the node of a feed measures of it. Null: not known, or not part of the broadcast. */

@@ -6,25 +6,31 @@ import type { SourceReading } from './source.ts'
 type Known = { readonly [K in keyof FeedReading]?: NonNullable<FeedReading[K]> }
 
 /** A target as the interface shows it. */
-export interface TargetOnAir extends Pick<TargetReading, 'index' | 'label' | 'url' | 'status'> {
+export interface TargetOnAir extends Pick<TargetReading, 'index' | 'label' | 'url' | 'status' | 'liveSeconds'> {
   readonly sourceId?: string
   readonly since: string
   readonly retryOn?: string
   readonly problem?: string
+  /** Bits per second. Absent: not known, or it is not live. */
+  readonly bitrateOut?: number
+  /** The latest problem, also if it is over. */
+  readonly lastProblem?: string
+  readonly lastProblemOn?: string
 }
 
 export const targetOnAir = (
-  { index, label, url, status, sinceMs, retryAtMs, problem }: TargetReading,
+  { sinceMs, retryAtMs, problem, bitrateOut, lastProblem, ...target }: TargetReading,
   sourceId: string | null,
 ): TargetOnAir => ({
   ...(sourceId === null ? {} : { sourceId }),
-  index,
-  label,
-  url,
-  status,
+  ...target,
   since: new Date(sinceMs).toISOString(),
   ...(retryAtMs === null ? {} : { retryOn: new Date(retryAtMs).toISOString() }),
   ...(problem === null ? {} : { problem }),
+  ...(bitrateOut === null ? {} : { bitrateOut }),
+  ...(lastProblem === null
+    ? {}
+    : { lastProblem: lastProblem.message, lastProblemOn: new Date(lastProblem.atMs).toISOString() }),
 })
 
 /** A stream on the air as the interface shows it. What is not known is absent. */
@@ -89,6 +95,7 @@ const FIGURES = [
   'viewersByProtocol',
   'mostViewers',
   'findings',
+  'restreams',
 ] as const satisfies (keyof StreamOnAir)[]
 
 type StreamFigures = Pick<StreamOnAir, 'streamName' | (typeof FIGURES)[number]>
@@ -155,8 +162,9 @@ const figuresOf = (stream: StreamOnAir): StreamFigures => {
   return { streamName: stream.streamName, ...Object.fromEntries(named) } as StreamFigures
 }
 
-/** Another feed of the same stream, from a publisher that came back, counts as a change. */
+/** Another feed of the same stream, from a publisher that came back, counts as a change; so does the status of a target. */
 const stateOf = (stream: StreamOnAir): string => {
   const figures: ReadonlySet<string> = new Set<string>([...FIGURES, 'source'])
-  return JSON.stringify(Object.entries(stream).filter(([name]) => !figures.has(name)))
+  const targets = stream.restreams?.map(({ bitrateOut: _bitrate, liveSeconds: _seconds, ...state }) => state)
+  return JSON.stringify([targets, ...Object.entries(stream).filter(([name]) => !figures.has(name))])
 }

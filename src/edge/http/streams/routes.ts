@@ -76,6 +76,10 @@ const Target = Type.Object({
   since: Type.String({ format: 'date-time', description: 'Since when it has this status.' }),
   retryOn: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),
   problem: text('What is wrong, for people.'),
+  bitrateOut: figure('Bits per second to it, over the last seconds; absent: it is not live.'),
+  liveSeconds: count('How long it has taken media since the broadcast began.'),
+  lastProblem: text('The latest problem, also if it is over.'),
+  lastProblemOn: Type.Optional(Type.String({ format: 'date-time' })),
 })
 
 /** A stream on the air. */

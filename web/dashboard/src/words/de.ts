@@ -444,6 +444,7 @@ export const de: Sentences = {
       refused: 'Schlüssel abgelehnt',
       failed: 'Nicht möglich',
     },
+    lastProblem: (problem) => `Letztes Problem: ${problem}`,
     spares: {
       title: 'Sender',
       shown: 'Wird gezeigt',

@@ -433,6 +433,7 @@ export const en = {
       refused: 'Key refused',
       failed: 'Not possible',
     },
+    lastProblem: (problem: string) => `Last problem: ${problem}`,
     spares: {
       title: 'Publishers',
       shown: 'Shown',

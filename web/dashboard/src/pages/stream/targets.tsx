@@ -1,7 +1,7 @@
 import type { StreamOnAir } from '../../live.ts'
 import { Card } from '../../parts/page.tsx'
 import { Shape, type StateKind } from '../../parts/state.tsx'
-import { Time } from '../../parts/values.tsx'
+import { bitrate, Since, Time } from '../../parts/values.tsx'
 import { words } from '../../words/words.ts'
 
 const text = words.stream
@@ -30,6 +30,25 @@ export const TargetState = ({ target: { status, problem, since } }: { readonly t
   </>
 )
 
+/** The same of a target, with what it is sent, for how long, and what was wrong with it before. */
+export const TargetFacts = ({ target }: { readonly target: TargetOnAir }) => (
+  <>
+    <p class="num">{target.status === 'live' ? <LiveTarget target={target} /> : <TargetState target={target} />}</p>
+    {target.problem === undefined && target.lastProblem !== undefined && (
+      <p class="note">
+        {text.lastProblem(target.lastProblem)} · <Time at={target.lastProblemOn ?? target.since} />
+      </p>
+    )}
+  </>
+)
+
+const LiveTarget = ({ target: { since, bitrateOut } }: { readonly target: TargetOnAir }) => (
+  <>
+    {text.targetStatus.live} · <Since since={since} />
+    {bitrateOut !== undefined && ` · ${bitrate(bitrateOut)}`}
+  </>
+)
+
 /** Where a stream is sent on to. */
 export const Targets = ({ targets }: { readonly targets: readonly TargetOnAir[] }) => (
   <Card title={text.targets} isFlush>
@@ -39,9 +58,7 @@ export const Targets = ({ targets }: { readonly targets: readonly TargetOnAir[] 
           <Shape kind={TARGET_SHAPES[target.status]} isSmall />
           <div class="grow">
             <b>{targetName(target)}</b>
-            <p class="num">
-              <TargetState target={target} />
-            </p>
+            <TargetFacts target={target} />
           </div>
         </li>
       ))}

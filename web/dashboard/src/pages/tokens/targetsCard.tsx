@@ -8,7 +8,7 @@ import { Card } from '../../parts/page.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
-import { TARGET_SHAPES, targetName, type TargetOnAir, TargetState } from '../stream/targets.tsx'
+import { TARGET_SHAPES, targetName, TargetFacts, type TargetOnAir } from '../stream/targets.tsx'
 import { type RestreamTarget, type TokenRecord, updateToken } from './operations.ts'
 import { SwitchedRow } from './switchedRow.tsx'
 import { TargetDialog } from './targetDialog.tsx'
@@ -96,9 +96,7 @@ function TargetRow({ target, onAir, ...actions }: TargetRowProps) {
         <code>{target.url}</code> {target.key !== '' && <code>{target.key}</code>}
       </p>
       {onAir.map((one) => (
-        <p key={one.sourceId ?? ''} class="num">
-          <TargetState target={one} />
-        </p>
+        <TargetFacts key={one.sourceId ?? ''} target={one} />
       ))}
     </SwitchedRow>
   )
