@@ -33,7 +33,7 @@ export const TargetState = ({ target: { status, problem, since } }: { readonly t
 /** The same of a target, with what it is sent, for how long, and what was wrong with it before. */
 export const TargetFacts = ({ target }: { readonly target: TargetOnAir }) => (
   <>
-    <p class="num">{target.status === 'live' ? <LiveTarget target={target} /> : <TargetState target={target} />}</p>
+    <p class="num">{target.status === 'live' ? <Taking target={target} /> : <TargetState target={target} />}</p>
     {target.problem === undefined && target.lastProblem !== undefined && (
       <p class="note">
         {text.lastProblem(target.lastProblem)} · <Time at={target.lastProblemOn ?? target.since} />
@@ -42,7 +42,7 @@ export const TargetFacts = ({ target }: { readonly target: TargetOnAir }) => (
   </>
 )
 
-const LiveTarget = ({ target: { since, bitrateOut } }: { readonly target: TargetOnAir }) => (
+const Taking = ({ target: { since, bitrateOut } }: { readonly target: TargetOnAir }) => (
   <>
     {text.targetStatus.live} · <Since since={since} />
     {bitrateOut !== undefined && ` · ${bitrate(bitrateOut)}`}
