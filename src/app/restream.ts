@@ -1,9 +1,10 @@
 import type { App } from './app.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { type FeedMedia, openAttempt, PASSES } from './restreamTargets.ts'
-import { tellTarget } from '../commands/restream/tellTarget.ts'
+import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
+import type { TargetNews } from '../core/restream/state.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
 import { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
@@ -11,6 +12,9 @@ import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
 
 const TICK_MS = 1000
+/** Changes that may wait while the store is unavailable. */
+const WAITING_MAX = 1000
+const LOST = 'an event of a target is lost'
 
 export interface RestreamParts {
   /** Converts what targets do not take. */
@@ -25,7 +29,16 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   const how = mediaDialling(app, parts.ownPorts)
   const media = new Map<string, FeedMedia>()
   // One after the other: an end must not come before its start.
-  let told: Promise<void> = Promise.resolve()
+  let recorded: Promise<void> = Promise.resolve()
+  let waiting = 0
+  const record = (feed: RestreamedFeed, target: TargetReport, news: TargetNews | null): void => {
+    if (waiting >= WAITING_MAX) return ctx.log.warn({ streamName: feed.streamName }, LOST)
+    waiting += 1
+    recorded = recorded
+      .then(() => recordTarget(ctx, feed, target, news))
+      .catch((error: unknown) => ctx.log.warn({ err: error, streamName: feed.streamName }, LOST))
+      .finally(() => (waiting -= 1))
+  }
   const restreams = new Restreams({
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
@@ -33,11 +46,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     used: (feed, use) => ctx.restreamUsage.add(feed, use),
     changed: (feed, target, news) => {
       logTarget(app, feed, target)
-      if (news === null) return
-      const tell = () => tellTarget(ctx, feed, target, news)
-      told = told.then(tell).catch((error: unknown) => {
-        ctx.log.warn({ err: error, streamName: feed.streamName }, 'an event of a target is lost')
-      })
+      record(feed, target, news)
     },
   })
   ctx.streamMeter.targetsOf = (feedId) => restreams.report(feedId).map(readingOf)
@@ -73,7 +82,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
       unfollow()
       await ticking.stop()
       restreams.stopAll()
-      await told
+      await recorded
     },
   }
 }

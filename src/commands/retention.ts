@@ -38,6 +38,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
     [keep.deliveryDays, (tx, beforeMs) => tx.deliveries.prune(beforeMs, BATCH)],
     [keep.deliveryDays, (tx, beforeMs) => tx.channelEvents.prune(beforeMs, BATCH)],
     [keep.sessionDays, (tx, beforeMs) => tx.sessions.prune(beforeMs, BATCH)],
+    [keep.sessionDays, (tx, beforeMs) => tx.restreamEvents.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.usage.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.restreamHours.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.audience.prune(beforeMs, BATCH)],

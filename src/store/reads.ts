@@ -27,6 +27,7 @@ import { PasskeyReadVerbs } from './tables/passkeys.ts'
 import { PullReadVerbs } from './tables/pulls.ts'
 import { RecordingReadVerbs } from './tables/recordings.ts'
 import { ReloadReadVerbs } from './tables/reloads.ts'
+import { RestreamEventReadVerbs } from './tables/restreamEvents.ts'
 import { RestreamHourReadVerbs } from './tables/restreamHours.ts'
 import { RestreamKeyReadVerbs } from './tables/restreamKeys.ts'
 import { RevocationReadVerbs } from './tables/revocations.ts'
@@ -75,6 +76,7 @@ export const readsOf = nounsOf<Reads>({
   pulls: PullReadVerbs,
   recordings: RecordingReadVerbs,
   reloads: ReloadReadVerbs,
+  restreamEvents: RestreamEventReadVerbs,
   restreamHours: RestreamHourReadVerbs,
   restreamKeys: RestreamKeyReadVerbs,
   revocations: RevocationReadVerbs,

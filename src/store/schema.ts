@@ -15,6 +15,7 @@ import {
   XID,
 } from './columns.ts'
 import { PULL_TABLES } from './pullsSchema.ts'
+import { RESTREAM_TABLES } from './restreamSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
 
@@ -38,6 +39,7 @@ const USAGE = {
 const TABLES = {
   ...CHANNEL_TABLES,
   ...PULL_TABLES,
+  ...RESTREAM_TABLES,
   ...RUN_TABLES,
   ...USER_TABLES,
   accounts: {
@@ -285,16 +287,6 @@ const TABLES = {
     node_id: TEXT,
     ord: NUMBER,
     ...USAGE,
-  },
-  /** By feed and hour: how long targets took media, and the bytes of their connections. */
-  restream_hourly: {
-    account_id: TEXT,
-    hour_ms: NUMBER,
-    stream_name: TEXT,
-    feed_id: TEXT,
-    live_ms: NUMBER,
-    bytes_in: NUMBER,
-    bytes_out: NUMBER,
   },
   /** By stream and hour, UTC day or UTC month. Empty stream: all of the account. */
   audience: {

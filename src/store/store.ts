@@ -54,6 +54,7 @@ export type {
 } from './tokens.ts'
 
 export type { StoredPull } from './pulls.ts'
+export type { RestreamEvent, RestreamEventQuery } from './restreamEvents.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type * from './minutes.ts'
 export type * from './sessions.ts'

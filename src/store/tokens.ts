@@ -1,5 +1,6 @@
 import type { Bytes } from '../core/sessions/types.ts'
 import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
+import type { RestreamEventReads, RestreamEventTx } from './restreamEvents.ts'
 import type { PullReads, PullTx } from './pulls.ts'
 import type { UsageQuery } from './usage.ts'
 
@@ -151,6 +152,7 @@ export interface TokenNounReads {
   tokens: TokenReads
   bindings: BindingReads
   pulls: PullReads
+  restreamEvents: RestreamEventReads
   restreamHours: RestreamHourReads
   restreamKeys: RestreamKeyReads
   revocations: RevocationReads
@@ -161,6 +163,7 @@ export interface TokenNounTx {
   tokens: TokenTx
   bindings: BindingTx
   pulls: PullTx
+  restreamEvents: RestreamEventTx
   restreamHours: RestreamHourTx
   restreamKeys: RestreamKeyTx
   revocations: RevocationTx

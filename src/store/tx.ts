@@ -29,6 +29,7 @@ import { ProvisionedTxVerbs } from './tables/provisioned.ts'
 import { PullTxVerbs } from './tables/pulls.ts'
 import { RecordingTxVerbs } from './tables/recordings.ts'
 import { ReloadTxVerbs } from './tables/reloads.ts'
+import { RestreamEventTxVerbs } from './tables/restreamEvents.ts'
 import { RestreamHourTxVerbs } from './tables/restreamHours.ts'
 import { RestreamKeyTxVerbs } from './tables/restreamKeys.ts'
 import { RevocationTxVerbs } from './tables/revocations.ts'
@@ -79,6 +80,7 @@ export const txOf = nounsOf<Tx>({
   pulls: PullTxVerbs,
   recordings: RecordingTxVerbs,
   reloads: ReloadTxVerbs,
+  restreamEvents: RestreamEventTxVerbs,
   restreamHours: RestreamHourTxVerbs,
   restreamKeys: RestreamKeyTxVerbs,
   revocations: RevocationTxVerbs,

@@ -161,6 +161,16 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
   },
   broadcasts: { path: () => '/api/broadcasts', order: 'desc', idField: 'feedId', add: addBroadcast },
   'streams off the air': { path: () => '/api/streams/ended', order: 'desc', idField: 'feedId', add: addBroadcast },
+  'events of targets': {
+    path: () => '/api/streams/stage/restream-events',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const change = { index: 0, label: '', url: 'rtmp://a/b', status: 'live', problem: null, atMs } as const
+      const of = { accountId, streamName: 'stage', feedId: `feed of ${accountId}` }
+      const id = await store.transaction((tx) => tx.restreamEvents.add({ ...of, ...change }, 10_000))
+      return { id: String(id), key: [id] }
+    },
+  },
   'streams on the air': {
     path: () => '/api/streams/live',
     order: 'asc',

@@ -118,6 +118,15 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     ...columns('tracking_id country', `''`),
     ...columns('bytes_in bytes_out', '1'),
   },
+  restream_events: {
+    account_id: `'${accountId}'`,
+    stream_name: `'show-' || i`,
+    feed_id: `'feed-' || i`,
+    ...columns('label url', `''`),
+    ord: '0',
+    status: `'live'`,
+    at_ms: `${NOW} + i`,
+  },
   restream_hourly: {
     ...hourly,
     feed_id: `'feed-' || i`,

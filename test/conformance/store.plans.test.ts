@@ -97,6 +97,30 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['old deliveries', ({ tx }) => tx.deliveries.prune(NOW, 100)],
   ['old sessions and feeds', ({ tx }) => tx.sessions.prune(NOW, 100)],
   ['old usage', ({ tx }) => tx.usage.prune(NOW - 7_200_000, 100)],
+  [
+    'the events of the targets of a stream',
+    ({ reads }) => reads.restreamEvents.page({ ...page, streamName: 'show-100' }),
+  ],
+  ['the events of the targets of feeds', ({ reads }) => reads.restreamEvents.ofFeeds(page.accountId, ['feed-1'])],
+  [
+    'an event of a target',
+    ({ tx }) =>
+      tx.restreamEvents.add(
+        {
+          accountId: page.accountId,
+          streamName: 'show-100',
+          feedId: 'feed-1',
+          index: 0,
+          label: '',
+          url: 'rtmp://a/b',
+          status: 'live',
+          problem: null,
+          atMs: NOW,
+        },
+        200,
+      ),
+  ],
+  ['old events of targets', ({ tx }) => tx.restreamEvents.prune(NOW - 7_200_000, 100)],
   ['old usage of restreams', ({ tx }) => tx.restreamHours.prune(NOW - 7_200_000, 100)],
   ['old runs', ({ tx }) => tx.runs.prune(NOW, 100)],
   ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],

@@ -210,6 +210,42 @@ export function streamsSuite(stores: Stores): void {
     expect(await sum()).toMatchObject([{ bytesIn: 2 }])
   })
 
+  test('events of targets are paged, the newest first, bounded by feed, and pruned', async () => {
+    const [accountId, theirs] = [newAccount(), newAccount()]
+    const feedId = `feed of ${accountId}`
+    const event = (atMs: number, over: object = {}) => ({
+      accountId,
+      streamName: 'a',
+      feedId,
+      index: 1,
+      label: 'Studio',
+      url: 'rtmp://studio.example.com/app',
+      status: 'waiting' as const,
+      problem: 'gone',
+      atMs,
+      ...over,
+    })
+    const add = (...given: Parameters<typeof event>) => write((tx) => tx.restreamEvents.add(event(...given), 3))
+    const { restreamEvents } = stores.other.read
+    const page = (over: object = {}) => restreamEvents.page({ accountId, streamName: 'a', limit: 10, ...over })
+    const times = async (over: object = {}) => (await page(over)).map(({ atMs }) => atMs)
+    const id = await add(1000, { status: 'live', problem: null })
+    expect(await page()).toEqual([{ id, ...event(1000, { status: 'live', problem: null }) }])
+    await add(1500, { feedId: `other ${accountId}` })
+    await add(1600, { streamName: 'b', feedId: `b ${accountId}` })
+    await add(1700, { accountId: theirs, feedId: `theirs ${accountId}` })
+    for (const atMs of [2000, 3000, 4000]) await add(atMs)
+    expect(await times()).toEqual([4000, 3000, 2000, 1500])
+    expect(await times({ limit: 2 })).toEqual([4000, 3000])
+    expect(await times({ before: (await page())[1]?.id })).toEqual([2000, 1500])
+    const ofFeeds = async (...feedIds: string[]) =>
+      (await restreamEvents.ofFeeds(accountId, feedIds)).map(({ atMs }) => atMs)
+    expect(await ofFeeds(feedId, `b ${accountId}`, `theirs ${accountId}`)).toEqual([1600, 2000, 3000, 4000])
+    expect(await ofFeeds()).toEqual([])
+    while ((await write((tx) => tx.restreamEvents.prune(3000, 1))) > 0);
+    expect(await times()).toEqual([4000, 3000])
+  })
+
   test('feeds that are over are paged, the last to end first, with what was counted of them', async () => {
     const accountId = newAccount()
     const sessionId = await publisher(accountId)

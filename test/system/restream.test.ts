@@ -107,6 +107,34 @@ describe('a broadcast with a target', () => {
     await until(() => arrived('doomed') === undefined)
   })
 
+  test('has each change of its target recorded, the newest first, and its bitrate measured', async () => {
+    const { token } = await sentTo('logged-events', { label: 'Copy' })
+    const client = await publish('events', token)
+    await until(() => arrived('logged-events'))
+    const data = async () => (await source.call('GET', '/api/streams/events/restream-events')).json.data
+    await eventually(async () => {
+      client.send(videoFrame(40, 50_000, { key: true }))
+      const [stream] = await onAir('events')
+      expect(stream.restreams[0]).toMatchObject({ status: 'live', bitrateOut: expect.any(Number) })
+      expect(stream.restreams[0].liveSeconds).toBeGreaterThan(0)
+    })
+    client.socket.destroy()
+    await eventually(async () => {
+      expect((await data()).map(({ status }: { status: string }) => status)).toEqual(['off', 'live', 'connecting'])
+    })
+    const [{ feedId }] = await data()
+    expect((await data())[1]).toEqual({
+      id: expect.any(Number),
+      feedId,
+      index: 0,
+      label: 'Copy',
+      url: at(target.rtmpPort),
+      status: 'live',
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+    })
+    expect(await source.app.ctx.store.read.restreamEvents.ofFeeds(source.accountId, [feedId])).toHaveLength(3)
+  })
+
   test('gets a target while it runs, and loses it', async () => {
     const { token, id } = await makeToken(source, 'publish')
     const client = await publish('later', token)

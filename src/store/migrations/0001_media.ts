@@ -82,6 +82,14 @@ async function usage(make: Maker): Promise<void> {
   )
   await make.index('restream_hourly_old', 'restream_hourly', ['hour_ms'])
   await make.table(
+    'restream_events',
+    `id serial, account_id text, stream_name text, feed_id text, ord big, label text, url text, status text,
+    problem text null, at_ms big`,
+  )
+  await make.index('restream_events_stream', 'restream_events', ['account_id', 'stream_name', 'id'])
+  await make.index('restream_events_feed', 'restream_events', ['feed_id', 'id'])
+  await make.index('restream_events_old', 'restream_events', ['at_ms'])
+  await make.table(
     'account_minutes',
     'account_id text, minute_ms big, node text, viewers big, bytes_in big, bytes_out big',
     ['account_id', 'minute_ms', 'node'],

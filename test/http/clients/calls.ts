@@ -96,6 +96,7 @@ const SESSIONS: readonly Call[] = [
   call('listBroadcasts', { limit: 1 }),
   call('listEndedStreams', { search: 'show', limit: 1 }),
   call('listBroadcastsOfStream', { streamName: 'show', limit: 1 }),
+  call('listRestreamEvents', { streamName: 'show', limit: 1 }),
   refused('readThumbnail', { streamName: 'show' }),
   refused('readStreamHealth', { streamName: 'show' }),
   call('readServer'),

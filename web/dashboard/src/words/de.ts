@@ -436,6 +436,7 @@ export const de: Sentences = {
     },
     withToken: (label) => `Token „${label}“`,
     targets: 'Weitergeleitet an',
+    targetEvents: 'Ereignisse der Ziele',
     targetStatus: {
       off: 'Aus',
       connecting: 'Verbindet',

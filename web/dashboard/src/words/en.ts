@@ -425,6 +425,7 @@ export const en = {
     },
     withToken: (label: string) => `Token “${label}”`,
     targets: 'Sent on to',
+    targetEvents: 'Events of targets',
     targetStatus: {
       off: 'Off',
       connecting: 'Connecting',

@@ -17,6 +17,7 @@ import { Health } from './health.tsx'
 import { Players } from './player.tsx'
 import { Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Spares } from './spares.tsx'
+import { TargetEvents } from './targetEvents.tsx'
 import { Targets } from './targets.tsx'
 import { Watching } from './watching.tsx'
 import './stream.css'
@@ -54,6 +55,7 @@ export function StreamPage({ values }: PageArgs) {
           {stream && <Publisher stream={stream} />}
           {stream?.spares !== undefined && <Spares stream={stream} />}
           {stream?.restreams && <Targets targets={stream.restreams} />}
+          <TargetEvents streamName={streamName} stream={stream} />
           <Recordings streamName={streamName} />
           <PastBroadcasts streamName={streamName} isLive={stream !== undefined} />
           <RecentRefusals streamName={streamName} />

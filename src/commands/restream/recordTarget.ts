@@ -4,15 +4,24 @@ import type { RestreamedFeed, TargetReport } from '../../services/restreams.ts'
 import type { CommandContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
-/** Tells webhooks what became of a target. */
-export function tellTarget(
+/** Changes of the targets of a feed that are kept. One that stays away makes four a minute. */
+const KEPT_OF_FEED = 200
+
+/** Writes that a target got another status, and tells webhooks of it if it is news, in one transaction. */
+export function recordTarget(
   { store, clock }: Pick<CommandContext, 'store' | 'clock'>,
   feed: RestreamedFeed,
   target: TargetReport,
-  news: TargetNews,
+  news: TargetNews | null,
 ): Promise<void> {
-  const on = { accountId: feed.accountId, atMs: clock.now() }
-  return store.transaction((tx) => emitStreamEvent(tx, on, eventOf(feed, target, news)))
+  const { feedId, accountId, streamName } = feed
+  const { index, label, url, state } = target
+  const change = { index, label, url, status: state.status, problem: state.message, atMs: state.sinceMs }
+  return store.transaction(async (tx) => {
+    await tx.restreamEvents.add({ feedId, accountId, streamName, ...change }, KEPT_OF_FEED)
+    if (news === null) return
+    await emitStreamEvent(tx, { accountId, atMs: clock.now() }, eventOf(feed, target, news))
+  })
 }
 
 function eventOf(feed: RestreamedFeed, target: TargetReport, news: TargetNews): WebhookEvent {

@@ -1,0 +1,33 @@
+import type { TargetChange } from '../core/restream/events.ts'
+
+// The store's interface for what became of targets. Import it from `store.ts`.
+
+/** A change of a target, as stored. */
+export interface RestreamEvent extends TargetChange {
+  readonly id: number
+  readonly accountId: string
+  readonly streamName: string
+  readonly feedId: string
+}
+
+export interface RestreamEventQuery {
+  readonly accountId: string
+  readonly streamName: string
+  /** Only earlier ones. */
+  readonly before?: number
+  readonly limit: number
+}
+
+export interface RestreamEventReads {
+  /** Of a stream, the newest first. */
+  page(query: RestreamEventQuery): Promise<RestreamEvent[]>
+  /** All that are kept of these feeds of an account, the oldest first. */
+  ofFeeds(accountId: string, feedIds: readonly string[]): Promise<RestreamEvent[]>
+}
+
+export interface RestreamEventTx extends RestreamEventReads {
+  /** Adds one, and deletes the oldest of its feed that are more than `keep`. Returns its id. */
+  add(event: Omit<RestreamEvent, 'id'>, keep: number): Promise<number>
+  /** Deletes at most `limit` earlier ones; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
+}

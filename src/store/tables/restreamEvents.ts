@@ -1,0 +1,100 @@
+import { inSlices, statement, Verbs } from '../executor.ts'
+import { columnsOf, type RowOf } from '../schema.ts'
+import type { RestreamEvent, RestreamEventQuery } from '../store.ts'
+
+const trim = statement((db, p: { feedId: string; keep: number }) =>
+  db
+    .deleteFrom('restream_events')
+    .where('feed_id', '=', p.feedId)
+    .where('id', '<=', (eb) =>
+      eb
+        .selectFrom('restream_events as newer')
+        .select('newer.id')
+        .where('newer.feed_id', '=', p.feedId)
+        .orderBy('newer.id', 'desc')
+        .limit(1)
+        .offset(p.keep),
+    ),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('restream_events')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('restream_events as old').select('old.id').where('old.at_ms', '<', p.beforeMs).limit(p.limit),
+    ),
+)
+
+/** The reads of restreamEvents. */
+export class RestreamEventReadVerbs extends Verbs {
+  async page({ accountId, streamName, before, limit }: RestreamEventQuery): Promise<RestreamEvent[]> {
+    const rows = await this.executor.ask((db) => {
+      const ofStream = db
+        .selectFrom('restream_events')
+        .select(columnsOf('restream_events'))
+        .where('account_id', '=', accountId)
+        .where('stream_name', '=', streamName)
+      const page = before === undefined ? ofStream : ofStream.where('id', '<', before)
+      return page.orderBy('id', 'desc').limit(limit)
+    })
+    return rows.map(fromRow)
+  }
+
+  async ofFeeds(accountId: string, feedIds: readonly string[]): Promise<RestreamEvent[]> {
+    const rows: RowOf<'restream_events'>[] = []
+    await inSlices(feedIds, async (slice) => {
+      const found = await this.executor.ask((db) =>
+        db
+          .selectFrom('restream_events')
+          .select(columnsOf('restream_events'))
+          .where('feed_id', 'in', slice)
+          .where('account_id', '=', accountId)
+          .orderBy('id'),
+      )
+      rows.push(...found)
+    })
+    return rows.map(fromRow)
+  }
+}
+
+/** The verbs of restreamEvents in a transaction. */
+export class RestreamEventTxVerbs extends RestreamEventReadVerbs {
+  async add({ feedId, ...event }: Omit<RestreamEvent, 'id'>, keep: number): Promise<number> {
+    const [row] = await this.executor.ask((db) =>
+      db
+        .insertInto('restream_events')
+        .values({
+          account_id: event.accountId,
+          stream_name: event.streamName,
+          feed_id: feedId,
+          ord: event.index,
+          label: event.label,
+          url: event.url,
+          status: event.status,
+          problem: event.problem,
+          at_ms: event.atMs,
+        })
+        .returning('id'),
+    )
+    if (!row) throw new Error('insert returned no row')
+    await this.executor.run(trim, { feedId, keep })
+    return row.id
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
+}
+
+const fromRow = (row: RowOf<'restream_events'>): RestreamEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  feedId: row.feed_id,
+  index: row.ord,
+  label: row.label,
+  url: row.url,
+  status: row.status,
+  problem: row.problem,
+  atMs: row.at_ms,
+})
