@@ -123,15 +123,7 @@ describe('a broadcast with a target', () => {
       expect((await data()).map(({ status }: { status: string }) => status)).toEqual(['off', 'live', 'connecting'])
     })
     const [{ feedId }] = await data()
-    expect((await data())[1]).toEqual({
-      id: expect.any(Number),
-      feedId,
-      index: 0,
-      label: 'Copy',
-      url: at(target.rtmpPort),
-      status: 'live',
-      at: expect.stringMatching(/^\d{4}-.*Z$/),
-    })
+    expect((await data())[1]).toMatchObject({ index: 0, label: 'Copy', url: at(target.rtmpPort), status: 'live' })
     expect(await source.app.ctx.store.read.restreamEvents.ofFeeds(source.accountId, [feedId])).toHaveLength(3)
   })
 

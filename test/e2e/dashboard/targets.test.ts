@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { encoded } from '../../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../../media/rtmp/enhanced.ts'
+import { listenFor } from '../../media/rtmp/publications.ts'
+import { RtmpPublisher } from '../../support/rtmpPublisher.ts'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 let dashboard: Dashboard
 beforeAll(async () => {
-  dashboard = await openDashboard()
+  dashboard = await openDashboard({ SLUICE_MEDIA_ALLOWED_NETWORKS: '127.0.0.0/8' })
 })
 afterAll(() => dashboard.close())
 
@@ -61,6 +66,35 @@ test('targets are added, changed, switched off and taken away, and only the end 
   await dialog.getByRole('button', { name: 'Save' }).click()
   const url = 'srt://live.example.com:9000?streamid=••••am&passphrase=••••rse'
   await expect.poll(stored, SOON).toEqual([{ url, key: '', label: 'Control room', enabled: true, transcode: false }])
+})
+
+test('what a target takes and what becomes of it is seen as it happens, on the pages of the token and the stream', async () => {
+  const target = await listenFor()
+  onTestFinished(() => target.stop())
+  const restream = [{ url: `rtmp://127.0.0.1:${target.port}/app`, key: 'key-of-the-copy', label: 'Copy' }]
+  const { id, token } = await dashboard.token('publish', { streams: [{ streamName: 'sent-on' }], restream })
+  const show = enhancedMessages(await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25 }))
+  const publisher = await RtmpPublisher.start(dashboard.rtmp('sent-on', token), systemClock, show)
+  onTestFinished(() => publisher.end())
+  const page = await dashboard.open(`/tokens/publish/${id}`)
+  onTestFinished(() => page.close())
+  const card = (title: string) => page.locator('section.card', { has: page.getByRole('heading', { name: title }) })
+  await card('Send on to')
+    .getByText(/Live · 0:00:\d\d · [\d.]+ kbit\/s/)
+    .waitFor()
+  await page.goto(`${dashboard.home}#/streams/sent-on`)
+  await card('Sent on to')
+    .getByText(/Live · 0:00:\d\d · [\d.]+ kbit\/s/)
+    .waitFor()
+  await card('Events of targets').getByText('Live').waitFor()
+  await target.stop()
+  await card('Sent on to').getByText('Trying again: The target').first().waitFor()
+  await card('Events of targets').getByText('Trying again: The target').first().waitFor()
+  expect(await axe(page)).toEqual([])
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  }
 })
 
 test('no page broke its policy or its script', () => {
