@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RtmpClient } from '../media/rtmp/client.ts'
+import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
+import { listenFor, type Place as Listener, type RtmpPublication } from '../media/rtmp/publications.ts'
+import { type RunningApp, runApp } from '../support/app.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { makeToken } from '../support/testNode.ts'
+import { eventually, until } from '../support/until.ts'
+
+let place: Place
+let nodes: [RunningApp, RunningApp]
+let targets: [Listener, Listener]
+beforeAll(async () => {
+  place = await newPlace('PostgreSQL')
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const webrtc = { host: '127.0.0.1', port: 0 }
+  const media = { allowedNetworks: ['127.0.0.0/8'] }
+  const flags = { storage: { url: place.url }, secrets, webrtc, media }
+  nodes = [await runApp({ flags }), await runApp({ flags })]
+  targets = [await listenFor(), await listenFor()]
+})
+afterAll(async () => {
+  for (const one of targets) await one.stop()
+  for (const node of nodes) await node.close()
+  await place.remove()
+})
+
+const targetOf = ({ port }: Listener, label: string) => ({
+  url: `rtmp://127.0.0.1:${port}/app`,
+  key: `key of ${label}`.replaceAll(' ', '-'),
+  label,
+})
+const publicationOf = (target: Listener): Promise<RtmpPublication> => until(() => target.publications.at(-1) ?? false)
+
+test('targets of a broadcast at another node are added, taken away and switched off, and end with their token', async () => {
+  const [there, here] = nodes
+  const [first, second] = targets
+  const [one, other] = [targetOf(first, 'first'), targetOf(second, 'second')]
+  const { id, token } = await makeToken(here, 'publish', { restream: [one] })
+  const client = await RtmpClient.open(there.rtmpPort ?? 0)
+  await client.publish('v2/pub', `show?token=${token}`)
+  client.send(avcConfig(), aacConfig(), videoFrame(0), audioFrame(10))
+  const begun = await publicationOf(first)
+
+  const set = (restream: object[]) => here.call('PUT', `/api/v2/publish_token/${id}`, { restream })
+  expect((await set([one, other])).status).toBe(200)
+  const added = await publicationOf(second)
+  const states = async () => {
+    const [stream] = (await here.call('GET', '/api/streams/live')).json.data
+    return (stream?.restreams ?? []).map(({ label, status }: { label: string; status: string }) => `${label} ${status}`)
+  }
+  await eventually(async () => expect(await states()).toEqual(['first live', 'second live']))
+  expect((await set([other])).status).toBe(200)
+  await until(() => begun.reason !== null)
+  // The other one goes on with the frames that come.
+  client.send(videoFrame(40))
+  await until(() => added.frames.some(({ decodeTimeUs }) => decodeTimeUs > 0))
+  expect((await set([{ ...other, enabled: false }])).status).toBe(200)
+  await until(() => added.reason !== null)
+  await eventually(async () => expect(await states()).toEqual(['second off']))
+
+  expect((await set([one])).status).toBe(200)
+  const again = await until(() => first.publications[1] ?? false)
+  expect((await here.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
+  await until(() => again.reason !== null)
+  await until(() => there.app.ctx.sessions.feeds().length === 0)
+  expect([first.publications.length, second.publications.length]).toEqual([2, 1])
+
+  const path = '/api/streams/show/restream-events?limit=100'
+  const events = async (): Promise<{ label: string; status: string }[]> => (await here.call('GET', path)).json.data
+  await eventually(async () => {
+    const of = async (name: string) =>
+      (await events())
+        .filter(({ label }) => label === name)
+        .map(({ status }) => status)
+        .toReversed()
+    expect(await of('first')).toEqual(['connecting', 'live', 'off', 'connecting', 'live', 'off'])
+    expect(await of('second')).toEqual(['connecting', 'live', 'off'])
+  })
+})
