@@ -129,7 +129,9 @@ describe.skipIf(nginx === null || rtmpModule === null)('nginx-rtmp', () => {
     // Not enhanced: nginx-rtmp keeps the configurations for those who play later, if it knows the codec.
     const messages = [
       ...describeTracks(show.tracks, 1, 0),
-      ...show.frames.map((frame) => frameMessage(frame, 1, Math.floor(frame.decodeTimeUs / 1000))),
+      ...show.frames.map((frame) =>
+        frameMessage(frame, show.tracks, { streamId: 1, timestamp: Math.floor(frame.decodeTimeUs / 1000) }),
+      ),
     ]
     const publish = () => RtmpPublisher.start(addressAt('pulled-7'), systemClock, messages)
     const { id: tokenId } = await makeToken(app, 'publish')
