@@ -42,11 +42,13 @@ export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Pac
     if (what === 'started') packager.feedStarted(feed)
     else packager.feedEnded(feed.feedId)
   })
+  ctx.latestThumbnails.onRequest((feed) => packager.takeThumbnail(feed))
   return {
     ...packager,
     async stop(graceMs) {
       await packager.stop(graceMs)
       unwatch()
+      ctx.latestThumbnails.onRequest(() => undefined)
     },
   }
 }

@@ -52,6 +52,8 @@ export interface Packager {
   /** A feed is on the air. Starts a recording and thumbnails if its token asks for them. */
   feedStarted(feed: ActiveFeed): void
   feedEnded(feedId: string): void
+  /** Takes a thumbnail of a feed now. */
+  takeThumbnail(feed: ActiveFeed): void
   /** Ends everything; finishes recordings as far as possible within `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
@@ -79,6 +81,7 @@ export function createPackager(options: PackagerOptions): Packager {
     hls,
     recordings,
     files,
+    takeThumbnail: (feed) => thumbnails.now(feed),
     feedStarted(feed) {
       hls.follow(feed)
       if (feed.record) recordings.start(feed)

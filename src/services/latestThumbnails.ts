@@ -7,6 +7,8 @@ export interface LatestThumbnail {
   readonly atMs: number
 }
 
+type TakeThumbnail = (feed: ActiveFeed) => void
+
 /** A JPEG of 320 pixels has some 20 kB, so this holds those of 3,000 feeds. */
 const MAX_BYTES = 64_000_000
 
@@ -15,6 +17,7 @@ export class LatestThumbnails {
   readonly #maxBytes: number
   readonly #images = new Map<string, LatestThumbnail>()
   #bytes = 0
+  #take: TakeThumbnail = () => undefined
 
   constructor(sessions: Pick<SessionRegistry, 'watchFeeds'>, maxBytes = MAX_BYTES) {
     this.#maxBytes = maxBytes
@@ -25,6 +28,16 @@ export class LatestThumbnails {
 
   of(feedId: string): LatestThumbnail | undefined {
     return this.#images.get(feedId)
+  }
+
+  /** Has `take` called with each feed that needs one now. There is one that takes them. */
+  onRequest(take: TakeThumbnail): void {
+    this.#take = take
+  }
+
+  /** Has a thumbnail of the feed taken now, beside those that its token asks for. */
+  request(feed: ActiveFeed): void {
+    this.#take(feed)
   }
 
   put({ feedId }: Pick<ActiveFeed, 'feedId'>, image: Uint8Array, atMs: number): void {

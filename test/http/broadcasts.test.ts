@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { runApp } from '../support/app.ts'
+import { newRecording } from '../conformance/store.recordings.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -94,4 +95,20 @@ it('GET /api/storage answers what recordings take and what is left', async () =>
   await sluice.close()
   expect(json.data).toEqual({ recordings: { count: 0, bytes: 0, disk: space }, database: space })
   expect(json.data.recordings.disk.totalBytes).toBeGreaterThan(json.data.recordings.disk.freeBytes)
+})
+
+it('answers what media takes as clients of hosted services ask for it', async () => {
+  const sluice = await runApp({ flags: { rtmp: { enabled: false } }, engine: new ScriptedEngine() })
+  onTestFinished(() => sluice.close())
+  const { accountId } = sluice
+  await sluice.app.ctx.store.transaction(async (tx) => {
+    await tx.recordings.insert(newRecording({ accountId, state: 'completed', bytes: 1200 }))
+    await tx.recordings.insert(newRecording({ accountId, state: 'completed', bytes: 34 }))
+    await tx.recordings.insert(newRecording({ accountId, state: 'recording' }))
+    await tx.recordings.insert(newRecording({ accountId: 'zz9999', state: 'completed', bytes: 5 }))
+  })
+  const read = async (path: string) => (await sluice.call('GET', path)).json.data
+  const media = { totalBytes: 1234, recordings: 1234, clips: 0, timelines: 0, vod: 0 }
+  expect(await read('/api/analytics/media/storage/usage')).toEqual(media)
+  expect(await read('/api/record_files/usage')).toEqual({ totalBytes: 1234 })
 })

@@ -361,6 +361,8 @@ const OTHERS: readonly ClientRequest[] = [
   ofAccount('GET', '/api/account/geo_cascade'),
   ofAccount('PUT', '/api/account/geo_cascade', lowerCase),
   { what: 'the clusters', method: 'GET', path: '/api/cluster' },
+  { what: 'what media takes', method: 'GET', path: '/api/record_files/usage' },
+  report('media/storage/usage'),
   { what: 'the default cluster', method: 'PUT', path: '/api/cluster', body: { defaultCluster: 'auto' } },
   {
     what: 'the tokens of a cluster',

@@ -57,6 +57,36 @@ it('answers the latest thumbnail of a stream while it is on the air, and a reaso
   expect(await why('cam/1')).toEqual([404, 'No stream of this name is on the air'])
 })
 
+it('is taken on demand, of a stream or of all of a token, six times a minute', async () => {
+  const taken: string[] = []
+  at().ctx.latestThumbnails.onRequest(({ streamName }) => taken.push(streamName))
+  const request = (body: unknown) => sluice.call('POST', '/api/thumbnails', body)
+  const { id, token } = await makeToken(sluice, 'publish')
+  for (const streamName of ['shot/1', 'shot/2']) await publish(at(), { presented: token, streamName })
+  const one = await request({ streamName: 'shot/1', tokenId: null })
+  expect([one.status, one.json]).toEqual([200, { status: 'success', data: true }])
+  expect((await request({ tokenId: id })).status).toBe(200)
+  expect((await request({ streamName: 'shot/2', tokenId: id })).status).toBe(200)
+  expect(taken.toSorted()).toEqual(['shot/1', 'shot/1', 'shot/2', 'shot/2'])
+  for (let n = 0; n < 5; n++) expect((await request({ streamName: 'shot/1' })).status).toBe(200)
+  const refused = await request({ streamName: 'shot/1' })
+  expect([refused.status, refused.json.data.message]).toEqual([429, expect.stringContaining('6 a minute')])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await request({ streamName: 'shot/2' })).status).toBe(200)
+  expect(taken).toHaveLength(10)
+})
+
+it.each([
+  [404, { streamName: 'absent' }, { streamName: 'No stream of this name is on the air' }],
+  [404, { tokenId: 999_999 }, { tokenId: expect.any(String) }],
+  [400, {}, { errors: { streamName: [expect.stringContaining('is required')] } }],
+  [400, { streamName: 7 }, { errors: { streamName: [expect.any(String)] } }],
+  [400, { streamId: 'a/b' }, { errors: { streamId: [expect.stringContaining('unknown property')] } }],
+])('is not taken on demand: %i for %j', async (status, body, data) => {
+  const refused = await sluice.call('POST', '/api/thumbnails', body)
+  expect([refused.status, refused.json.data]).toEqual([status, expect.objectContaining(data)])
+})
+
 describe('for viewers, beside the master playlist', () => {
   let open: string
   let secured: string

@@ -267,21 +267,29 @@ test('the list is paged by a cursor that is valid for its filters only', async (
   expect([wrong.status, Object.keys(wrong.json.data.errors as object).sort()]).toEqual([400, ['limit', 'tokenId']])
 })
 
-test('thumbnails of a feed arrive as JPEG, 320 pixels wide, at once and then repeatedly', async () => {
+const thumbnailsOf = (streamName: string) =>
+  receiver.received.filter(({ headers }) => headers['x-service-stream-id'] === `${sluice.accountId}/${streamName}`)
+
+test('thumbnails of a feed arrive as JPEG, 320 pixels wide, at once and repeatedly; on demand once, whatever its token says', async () => {
   const live = await broadcast(sluice, vp8, { streamName: 'seen', token: { enableThumbnails: true } })
-  const thumbnails = () => receiver.received.filter(({ name }) => name === 'thumbnail')
-  await until(() => thumbnails().length >= 2)
-  await live.end()
-  const [thumbnail] = thumbnails()
+  const plain = await broadcast(sluice, vp8, { streamName: 'shot' })
+  expect((await sluice.call('POST', '/api/thumbnails', { streamName: 'shot' })).json.data).toBe(true)
+  await until(() => thumbnailsOf('seen').length > 0 && thumbnailsOf('shot').length > 0)
+  const before = thumbnailsOf('seen').length
+  await until(() => thumbnailsOf('seen').length > before + 1)
+  expect(thumbnailsOf('shot')).toHaveLength(1)
+  expect((await sluice.call('GET', '/api/streams/shot/thumbnail')).status).toBe(200)
+  await Promise.all([live.end(), plain.end()])
+  const [thumbnail] = thumbnailsOf('seen')
   expect(thumbnail?.headers).toMatchObject({
     'x-service-feed-id': live.feed.feedId,
-    'x-service-stream-id': `${sluice.accountId}/seen`,
     'x-service-token-id': String(live.tokenId),
   })
-  const image = thumbnail!.body
   const args = ['-v', 'error', '-show_streams', '-of', 'json', '-f', 'mjpeg', 'pipe:0']
-  const { streams } = JSON.parse(execFileSync('ffprobe', args, { input: image }).toString()) as { streams: unknown[] }
-  expect(streams).toMatchObject([{ codec_name: 'mjpeg', width: 320, height: 180 }])
+  for (const { body: input } of [thumbnail!, thumbnailsOf('shot')[0]!]) {
+    const { streams } = JSON.parse(execFileSync('ffprobe', args, { input }).toString()) as { streams: unknown[] }
+    expect(streams).toMatchObject([{ codec_name: 'mjpeg', width: 320, height: 180 }])
+  }
 })
 
 describe('when a process dies', () => {

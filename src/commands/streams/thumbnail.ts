@@ -78,7 +78,8 @@ export async function thumbnailForViewer(
 const NOT_YET = 'No thumbnail was taken yet: the first one comes with a keyframe of the video'
 const NOT_ENABLED = 'The publish token of this stream does not enable thumbnails: set enableThumbnails'
 
-async function whyNotHere(ctx: SessionContext, accountId: string, streamName: string): Promise<string> {
+/** Why this node has no feed of a stream. */
+export async function whyNotHere(ctx: SessionContext, accountId: string, streamName: string): Promise<string> {
   const there = await remoteFeed(ctx, { accountId, streamName }, null)
   if (!there) return NOT_ON_AIR
   return `The stream is at another node, which has its thumbnail${there.url === null ? '' : `: ${there.url}`}`

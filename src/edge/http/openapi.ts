@@ -2,6 +2,7 @@ import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { AccountDistribution, GeoCascade, UpdateAccountSecurity } from '../../core/accounts/requests.ts'
 import { CreatePull, PullRecord, UpdatePull } from '../../core/pulls/schema.ts'
+import { RequestThumbnail } from '../../core/recordings/thumbnailRequest.ts'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
 import { RedeliverMany } from '../../core/webhooks/deliveryQuery.ts'
@@ -72,7 +73,15 @@ const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTes
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
   refuseUnnamed(app)
-  for (const schema of [...TOKEN_SCHEMAS, ...ACCOUNT_SCHEMAS, ...WEBHOOK_SCHEMAS, CreatePull, UpdatePull, PullRecord])
+  for (const schema of [
+    ...TOKEN_SCHEMAS,
+    ...ACCOUNT_SCHEMAS,
+    RequestThumbnail,
+    ...WEBHOOK_SCHEMAS,
+    CreatePull,
+    UpdatePull,
+    PullRecord,
+  ])
     app.addSchema(schema)
   await app.register(swagger, {
     openapi: {

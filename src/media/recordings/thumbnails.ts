@@ -25,10 +25,17 @@ const LOOK_MS = 250
 /** The first frame as a JPEG 320 pixels wide. */
 export const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg')
 
-/** Takes thumbnails of feeds at an interval, one at a time, so that they cost little even with many feeds. */
+/** A feed that gets a thumbnail at `atMs`, monotonic; once, or then at each interval. */
+interface Due {
+  readonly feed: ActiveFeed
+  readonly isOnce: boolean
+  atMs: number
+}
+
+/** Takes thumbnails of feeds at an interval and on demand, one at a time, so that they cost little even with many feeds. */
 export class Thumbnails {
   readonly #options: ThumbnailOptions
-  readonly #due = new Map<string, { feed: ActiveFeed; atMs: number }>()
+  readonly #due = new Map<string, Due>()
   readonly #taking: Repetition
 
   constructor(options: ThumbnailOptions) {
@@ -38,7 +45,15 @@ export class Thumbnails {
   }
 
   start(feed: ActiveFeed): void {
-    this.#due.set(feed.feedId, { feed, atMs: this.#options.clock.monotonic() })
+    this.#due.set(feed.feedId, { feed, isOnce: false, atMs: this.#options.clock.monotonic() })
+  }
+
+  /** Takes one as soon as it can, whether or not the feed has others. */
+  now(feed: ActiveFeed): void {
+    const atMs = this.#options.clock.monotonic()
+    const due = this.#due.get(feed.feedId)
+    if (due) due.atMs = atMs
+    else this.#due.set(feed.feedId, { feed, isOnce: true, atMs })
   }
 
   end(feedId: string): void {
@@ -55,10 +70,13 @@ export class Thumbnails {
     const nowMs = clock.monotonic()
     for (const due of this.#due.values()) {
       if (due.atMs > nowMs || signal.aborted) continue
-      due.atMs = nowMs + limits.thumbnailsEveryMs
+      const nextMs = nowMs + limits.thumbnailsEveryMs
+      due.atMs = nextMs
       await this.#take(due.feed, signal).catch((error: unknown) => {
         log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
       })
+      // Unless another one was asked for meanwhile.
+      if (due.isOnce && due.atMs === nextMs) this.#due.delete(due.feed.feedId)
     }
   }
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import type { DiskSpace } from '../../../commands/attention.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -22,11 +22,48 @@ export function storageRoutes(
     }),
     async (request, reply) => sendResult(reply, ok(await readStorage(ctx, accountOf(request), await recordingsDisk()))),
   )
+  usageRoutes(app, ctx)
+}
+
+/** What media takes, in the forms of hosted services: all of it is recordings. */
+function usageRoutes(app: FastifyInstance, ctx: Context): void {
+  const bytesOf = async (request: FastifyRequest): Promise<number> =>
+    (await readStorage(ctx, accountOf(request), null)).recordings.bytes
+  app.get(
+    '/api/analytics/media/storage/usage',
+    document('server', 'The bytes that media takes now', { operationId: 'readMediaUsage', data: MediaUsage }),
+    async (request, reply) => {
+      const bytes = await bytesOf(request)
+      return sendResult(reply, ok({ totalBytes: bytes, recordings: bytes, clips: 0, timelines: 0, vod: 0 }))
+    },
+  )
+  app.get(
+    '/api/record_files/usage',
+    document('server', 'The bytes that recordings take now', {
+      operationId: 'readRecordingUsage',
+      data: Type.Object({ totalBytes: count() }),
+      deprecated: true,
+    }),
+    async (request, reply) => sendResult(reply, ok({ totalBytes: await bytesOf(request) })),
+  )
 }
 
 const count = () => Type.Integer({ minimum: 0 })
 const disk = (description: string) =>
   Type.Optional(Type.Object({ freeBytes: count(), totalBytes: count() }, { description }))
+
+const none = () => Type.Integer({ minimum: 0, maximum: 0, description: 'Not built; always 0.' })
+
+const MediaUsage = Type.Object({
+  totalBytes: count(),
+  recordings: Type.Integer({
+    minimum: 0,
+    description: 'Files of the finished recordings of the account, at all nodes.',
+  }),
+  clips: none(),
+  timelines: none(),
+  vod: none(),
+})
 
 const Storage = Type.Object({
   recordings: Type.Object({

@@ -1,8 +1,11 @@
 import { type TSchema, Type } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Throttle } from '../../../base/throttle.ts'
 import type { Context } from '../../../commands/context.ts'
 import { listStreamsOnAir } from '../../../commands/streams/streamsOnAir.ts'
+import { requestThumbnails, THUMBNAILS_PER_MINUTE } from '../../../commands/recordings/thumbnails.ts'
 import { readThumbnail } from '../../../commands/streams/thumbnail.ts'
+import { RequestThumbnail } from '../../../core/recordings/thumbnailRequest.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { PROTOCOLS, type ViewProtocol } from '../../../core/access/protocols.ts'
 import { TARGET_STATUSES } from '../../../core/restream/state.ts'
@@ -12,7 +15,8 @@ import { FindingsSchema, HealthSchema, SourceSchema, streamHealthRoute } from '.
 import { targetEventsRoute } from './targetEvents.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
-import { sendFailure } from '../problem.ts'
+import { sayRetryAfter } from '../limits.ts'
+import { sendFailure, sendResult } from '../problem.ts'
 
 const TAG = 'streams'
 
@@ -42,6 +46,27 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
       answer: Type.Any({ description: '`image/jpeg`' }),
     }),
     (request, reply) => sendThumbnail(ctx, request, reply),
+  )
+  requestRoute(app, ctx)
+}
+
+/** As for other limits of requests, about 100 bytes each. */
+const THROTTLE_KEYS_MAX = 10_000
+
+function requestRoute(app: FastifyInstance, ctx: Context): void {
+  const throttle = new Throttle(THUMBNAILS_PER_MINUTE, THROTTLE_KEYS_MAX)
+  app.post(
+    '/api/thumbnails',
+    document(TAG, 'Take a thumbnail now, for webhooks and the latest thumbnail', {
+      operationId: 'requestThumbnail',
+      body: RequestThumbnail,
+      data: Type.Boolean(),
+    }),
+    async (request, reply) => {
+      const requested = await requestThumbnails(ctx, throttle, accountOf(request), request.body)
+      if (!requested.ok && requested.error.waitMs > 0) sayRetryAfter(reply, requested.error.waitMs)
+      return sendResult(reply, requested)
+    },
   )
 }
 
