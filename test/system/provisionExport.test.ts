@@ -17,6 +17,7 @@ import { createChannelWebhook } from '../../src/commands/channels/webhooks/webho
 import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
 import { createToken } from '../../src/commands/tokens/createToken.ts'
 import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
+import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
 import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import { createWebhook } from '../../src/commands/webhooks/webhooks.ts'
@@ -61,6 +62,7 @@ const SAMPLES = {
     enableUTCInsertion: true,
     displaySrtPassphrase: true,
     lowLatencyRtmp: true,
+    geoCascade: { isEnabled: false, clusters: [] },
     priority: 5,
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',
@@ -202,6 +204,7 @@ async function fill(ctx: Context, actor: Actor) {
   )
   await must(revokeSelfSigned(ctx, actor, signer.id, { jti: 'guest-42' }))
   await must(revokeSelfSigned(ctx, actor, signer.id, { jti: 'guest-41', issuedBefore: '2026-01-31T09:30:00Z' }))
+  await must(changeDefaults(ctx, actor, 'security', { deniedCountries: ['AQ'] }))
   await bind(ctx, publisher.id, ['198.51.100.7', '2001:db8::1'])
   await must(createWebhook(ctx, actor, SAMPLES.webhooks))
   await must(createWebhook(ctx, actor, { url: 'https://hooks.example.com/plain' }))
@@ -339,7 +342,12 @@ describe.each(testedStores())('an export on %s', (engine) => {
     expect(readFileSync(file, 'utf8')).toBe(before)
     const printed = await run('old', 'provision', 'export', '-')
     expect(printed.stdout).toBe(before)
-    const counted = ['1 API secrets', '1 slates, of these channels: Main.', '1 schedulers that are over']
+    const counted = [
+      '1 rule on countries, of the account',
+      '1 API secrets',
+      '1 slates, of these channels: Main.',
+      '1 schedulers that are over',
+    ]
     for (const lacks of [...counted, 'The ids of webhooks', 'History: sessions', 'Recordings']) {
       expect(before).toContain(`# - ${lacks}`)
       expect(printed.stderr).toContain(`- ${lacks}`)

@@ -86,6 +86,20 @@ abrLadders:
     expect((await run('provision', 'apply', '--prune')).stdout).toBe(things.map((one) => `deleted ${one}\n`).join(''))
   })
 
+  test('a setting that changes nothing is no difference', async () => {
+    write(`publishTokens:
+  studio:
+    label: Studio
+    streams: [{ streamName: show }]
+    lowLatencyRtmp: false
+    geoCascade: { isEnabled: true, clusters: [phx-1] }
+`)
+    expect((await run('provision', 'apply')).stdout).toContain('created publishTokens.studio')
+    expect((await run('provision', 'apply')).stdout).toBe('nothing changed\n')
+    write('')
+    await run('provision', 'apply', '--prune')
+  })
+
   test('a value that something else has is refused with its place', async () => {
     const token = `label: A\n    streams: [{ streamName: show }]\n    value: ${'ab'.repeat(32)}\n`
     write(`publishTokens:\n  first:\n    ${token}  second:\n    ${token}`)

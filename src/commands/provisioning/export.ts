@@ -7,6 +7,7 @@ import { settingsOf, without } from '../../core/provisioning/carried.ts'
 import { ProvisionNames } from '../../core/provisioning/names.ts'
 import { PROVISION_KINDS, type ProvisionKind } from '../../core/provisioning/types.ts'
 import { CreatePublishToken, CreateSubscribeToken } from '../../core/tokens/schema.ts'
+import { namesCountries } from '../../core/tokens/accountDefaults.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { toWebhookRecord } from '../../core/webhooks/rules.ts'
 import { CreateWebhook } from '../../core/webhooks/schema.ts'
@@ -178,6 +179,9 @@ const ALWAYS = [
   'The ids of webhooks, which are new.',
 ]
 
+const COUNTRIES =
+  'rule on countries, of the account, for tokens without their own: set it with PUT /api/v3/account/security.'
+
 async function leftBehind(
   { store: { read } }: Context,
   accountId: string,
@@ -185,11 +189,13 @@ async function leftBehind(
   schedulers: readonly Scheduler[],
 ): Promise<string[]> {
   const slates = channels.filter(({ slate }) => slate !== null).map(({ name }) => name)
+  const defaults = await read.accounts.defaults(accountId)
   const running = channels.filter(({ status }) => status !== 'stopped').map(({ name }) => name)
   const counted = [
     [(await read.secrets.list(accountId)).length, 'API secrets: make new ones.'],
     [(await read.credentials.list(accountId)).length, 'credentials of the channels API: make new ones.'],
     [(await read.users.list(accountId)).length, 'users of the dashboard, with passwords and passkeys: add them again.'],
+    [defaults && namesCountries(defaults) ? 1 : 0, COUNTRIES],
     [schedulers.filter(({ status }) => status === 'terminated').length, 'schedulers that are over.'],
     [slates.length, `slates, of these channels: ${slates.join(', ')}. Upload them again.`],
     [running.length, `channels that run, which will be stopped: ${running.join(', ')}.`],

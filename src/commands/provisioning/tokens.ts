@@ -1,5 +1,5 @@
 import { err, ok } from '../../base/result.ts'
-import { readTokenSettings, TOKEN_CREATION, without } from '../../core/provisioning/carried.ts'
+import { readTokenSettings, TOKEN_CREATION, without, WITHOUT_EFFECT } from '../../core/provisioning/carried.ts'
 import { hasSettings, difference } from '../../core/provisioning/difference.ts'
 import type { ChangedSetting, ProvisionItem } from '../../core/provisioning/types.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
@@ -27,7 +27,8 @@ export const provisionedTokens = (kind: TokenKind): ProvisionedKind => ({
     if (stored === undefined) return null
     const keys = await openTargetKeys(ctx, tx.restreamKeys, stored.id)
     const record = shownToken(ctx, stored, keys)
-    const changed = difference(without(body, TOKEN_CREATION), { ...LEFT_OUT, ...record })
+    const settings = without(body, [...TOKEN_CREATION, ...WITHOUT_EFFECT])
+    const changed = difference(settings, { ...LEFT_OUT, ...record })
     return secret === null || secret === record.token ? changed : [...changed, SECRET_CHANGED]
   },
   async create({ ctx, actor, tx }, { body, secret }) {

@@ -90,6 +90,9 @@ export const OWN_OF_CHANNELS = ['id', 'streamKey', 'closedWithoutKey']
 /** Settings that only say how a token is created. */
 export const TOKEN_CREATION = ['id', 'expires', 'expiresOn', 'revokedBefore', 'revokedJtis', 'boundAddresses']
 
+/** Settings of tokens of which any value is taken and changes nothing, so that a record never has another. */
+export const WITHOUT_EFFECT = ['geoCascade', 'lowLatencyRtmp']
+
 export const without = (settings: Settings, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))
 
