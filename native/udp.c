@@ -1,12 +1,14 @@
 /*
  * The UDP sockets of a relay process. Reads all waiting datagrams with one call (recvmmsg) into memory that JavaScript
  * supplies, and wakes JavaScript once for all of them. Node's own sockets cost a wake-up, 64 kB of memory and three objects
- * for each datagram. All state belongs to one instance of the module and is freed with it; nothing is global.
+ * for each datagram. For SRT it sends the datagrams of a frame with one call, from a socket of Node's. All state belongs to
+ * one instance of the module and is freed with it; nothing is global.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +21,13 @@
 #include "address.h"
 #include "addon.h"
 
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef SOL_UDP
+#define SOL_UDP 17
+#endif
+
 enum {
   /* Datagrams in one read, and the bytes for each; longer ones are dropped. */
   SLOTS = 32,
@@ -30,6 +39,8 @@ enum {
   MAX_WAITED_MS = (1 << (32 - LENGTH_BITS)) - 1,
   /* The largest payload of a UDP datagram. */
   MAX_DATAGRAM = 65507,
+  /* Datagrams that the kernel makes of one message. */
+  MAX_SEGMENTS = 64,
   /* One socket for each address of the machine. */
   MAX_SOCKETS = 32
 };
@@ -319,6 +330,51 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* Sends datagrams of `size` bytes, the last perhaps shorter, as one message, which the kernel segments (UDP GSO). */
+static bool send_segments(int fd, unsigned char *data, size_t length, uint16_t size) {
+  struct iovec vector = {data, length};
+  union {
+    unsigned char bytes[CMSG_SPACE(sizeof size)];
+    struct cmsghdr align;
+  } control = {{0}};
+  struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+  if (length > size) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof size);
+    memcpy(CMSG_DATA(header), &size, sizeof size);
+  }
+  return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* Whether the kernel may take the datagrams of a run that it refused as one message. */
+static bool is_for_runs(int problem) {
+  return problem == EINVAL || problem == EIO || problem == EMSGSIZE || problem == EOPNOTSUPP;
+}
+
+/*
+ * sendRun(fd, run, size) -> the bytes that the kernel took of a run of datagrams, each of `size` bytes but the last, which may
+ * be shorter. `fd`: a connected datagram socket of this process.
+ */
+static napi_value send_run(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 3);
+  uint32_t fd = u32(&call, 0), size = u32(&call, 2);
+  size_t length;
+  unsigned char *run = bytes(&call, 1, 1, UINT32_MAX, &length);
+  if (!call.ok || fd > INT32_MAX || size == 0 || size > SLOT_BYTES) return refuse(env);
+  size_t most = (MAX_DATAGRAM / size < MAX_SEGMENTS ? MAX_DATAGRAM / size : MAX_SEGMENTS) * size, taken = 0;
+  while (taken < length) {
+    size_t step = length - taken < most ? length - taken : most;
+    if (send_segments((int)fd, run + taken, step, (uint16_t)size)) taken += step;
+    else if (step > size && is_for_runs(errno)) most = size;
+    else if (errno != EINTR) break;
+  }
+  return number(env, (int64_t)taken);
+}
+
 /* close(fd): reads and sends nothing more */
 static napi_value close_socket(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
@@ -330,7 +386,8 @@ static napi_value close_socket(napi_env env, napi_callback_info info) {
 
 NAPI_MODULE_INIT() {
   static const exported functions[] = {{"open", open_socket},     {"port", port_of},  {"watch", watch},
-                                       {"receive", receive_now}, {"send", send_one}, {"close", close_socket}};
+                                       {"receive", receive_now}, {"send", send_one}, {"sendRun", send_run},
+                                       {"close", close_socket}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->env = env;

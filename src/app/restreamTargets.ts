@@ -7,6 +7,7 @@ import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
 import type { SenderEnd } from '../media/publishing.ts'
 import { RtmpSender } from '../media/rtmp/sender.ts'
 import { WithSilence } from '../media/rtmp/silence.ts'
+import { runAddon } from '../media/srt/datagramRuns.ts'
 import { SrtTarget } from '../media/srt/target.ts'
 import { dial } from '../net/dial.ts'
 import { dialUdp } from '../net/dialUdp.ts'
@@ -128,9 +129,10 @@ async function connectSrt({ ctx }: App, { key }: OpenTarget, at: Reaching): Prom
   const url = new URL(key)
   const parameters = readSrtParameters(url)
   if (!parameters.ok) throw new Error(`the address of a stored target ${parameters.error}`)
+  const runs = await runAddon()
   const socket = await dialUdp(url, { ...at.how(targetPort(url), 'udp'), random: ctx.random }, at.signal, at.reached)
   return {
-    begin: (events) => new SrtTarget({ ...ctx, ...events, ...parameters.value, socket }),
+    begin: (events) => new SrtTarget({ ...ctx, ...events, ...parameters.value, socket, runs }),
     close: () => void socket.close(),
   }
 }

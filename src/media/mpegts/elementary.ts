@@ -12,11 +12,11 @@ export interface ElementaryStream {
   readonly descriptors: Buffer
   /** The stream_id of its PES packets. */
   readonly id: number
-  /** Null: the frame is malformed, or larger than the format allows. */
-  write(frame: Frame): Buffer | null
+  /** In pieces, which lie one behind another. Null: the frame is malformed, or larger than the format allows. */
+  write(frame: Frame): Uint8Array[] | null
 }
 
-const START_CODE = 1
+const START_CODE = Buffer.from([0, 0, 0, 1])
 const NONE = Buffer.alloc(0)
 
 /** The refusal is a sentence for people: MPEG-TS does not carry the track. */
@@ -73,30 +73,13 @@ function setsOfAvc(config: Buffer): Buffer[] {
 
 /** Access units with start codes, a delimiter first, and with the parameter sets at each keyframe (annex B of both). */
 function byteStream(rules: NalRules, sets: readonly Buffer[]): ElementaryStream['write'] {
-  const [delimiter, parameters] = [withStartCodes([rules.delimiter]), withStartCodes(sets)]
   return ({ data, key }) => {
-    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    const nals = splitNals(bytes)
+    const nals = splitNals(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
     const [first] = nals ?? []
     if (nals === null || first === undefined) return null
-    const isDelimited = rules.typeOf(first) === rules.delimiterType
-    const rest = isDelimited ? bytes.subarray(first.byteOffset - bytes.byteOffset + first.length) : bytes
+    const rest = rules.typeOf(first) === rules.delimiterType ? nals.slice(1) : nals
     const hasSets = !key || nals.some((nal) => rules.typeOf(nal) === rules.spsType)
-    const unit = Buffer.concat([delimiter, hasSets ? NONE : parameters, rest])
-    replaceLengths(unit, unit.length - rest.length)
-    return unit
-  }
-}
-
-const withStartCodes = (nals: readonly Buffer[]): Buffer =>
-  Buffer.concat(nals.flatMap((nal) => [Buffer.from([0, 0, 0, START_CODE]), nal]))
-
-/** Lengths have 4 bytes, as start codes do. They were checked. */
-function replaceLengths(unit: Buffer, from: number): void {
-  for (let at = from; at < unit.length; ) {
-    const length = unit.readUInt32BE(at)
-    unit.writeUInt32BE(START_CODE, at)
-    at += 4 + length
+    return [rules.delimiter, ...(hasSets ? [] : sets), ...rest].flatMap((nal) => [START_CODE, nal])
   }
 }
 
@@ -115,11 +98,11 @@ function adts(config: Buffer): Result<ElementaryStream, string> {
     return err('The audio is a kind of AAC that MPEG-TS does not carry: `transcode` encodes it again')
   }
   const profile = ((core - 1) << 6) | (rate << 2) | (channels >> 2)
-  const write = ({ data }: Frame): Buffer | null => {
+  const write = ({ data }: Frame): Uint8Array[] | null => {
     const length = ADTS_HEAD_BYTES + data.length
     if (length > ADTS_MAX_BYTES) return null
     const rest = [((channels & 3) << 6) | (length >> 11), (length >> 3) & 255, ((length & 7) << 5) | 31, 0xfc]
-    return Buffer.concat([Buffer.from([0xff, 0xf1, profile, ...rest]), data])
+    return [Buffer.from([0xff, 0xf1, profile, ...rest]), data]
   }
   return ok({ type: 0x0f, descriptors: NONE, id: 0xc0, write })
 }
@@ -129,10 +112,10 @@ const opusDescriptors = (channels: number): Buffer =>
   Buffer.from([5, 4, ...Buffer.from('Opus', 'latin1'), 0x7f, 2, 0x80, Math.min(2, Math.max(1, channels))])
 
 /** Section 4: a control header with the size, in bytes of 255 and a last one. */
-function opusUnit({ data }: Frame): Buffer | null {
+function opusUnit({ data }: Frame): Uint8Array[] | null {
   if (data.length === 0 || data.length > OPUS_MAX_BYTES) return null
   const size = [...Array<number>(Math.floor(data.length / 255)).fill(255), data.length % 255]
-  return Buffer.concat([Buffer.from([0x7f, 0xe0, ...size]), data])
+  return [Buffer.from([0x7f, 0xe0, ...size]), data]
 }
 
 /** More than any packet has: 120 ms at 510 kbit/s. */

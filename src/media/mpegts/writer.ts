@@ -31,11 +31,18 @@ interface Field {
   readonly clock: number | null
 }
 
+/** Packets that leave as one datagram, which begins with room for its head. */
+export interface TsGroups {
+  readonly packets: number
+  readonly headBytes: number
+}
+
 const NO_FIELD: Field = { flags: 0, clock: null }
 const clockOf = (timeUs: number): number => Math.floor(timeUs * 0.09) % WRAP
 
 /** Writes one program of an MPEG transport stream (ISO/IEC 13818-1). What a frame makes leaves with it. */
 export class TsWriter {
+  readonly #groups: TsGroups
   readonly #counters = new Map<number, number>()
   #streams: readonly Stream[] = []
   #clockPid = 0
@@ -44,6 +51,10 @@ export class TsWriter {
   #version = -1
   #tablesAtUs = Number.NEGATIVE_INFINITY
   #clockAtUs = Number.NEGATIVE_INFINITY
+
+  constructor(groups: TsGroups = { packets: 1, headBytes: 0 }) {
+    this.#groups = groups
+  }
 
   /** Further frames are of these tracks. The refusal is a sentence for people: MPEG-TS does not carry one. */
   setTracks(tracks: readonly TrackInfo[]): Result<null, string> {
@@ -64,17 +75,24 @@ export class TsWriter {
     return ok(null)
   }
 
-  /** Whole packets; null: the frame is malformed, or of no track. */
+  /** Whole packets, in their groups; null: the frame is malformed, or of no track. */
   frame(frame: Frame): Buffer | null {
     const stream = this.#streams.find(({ kind }) => kind === frame.kind)
     const data = stream?.write(frame) ?? null
     if (stream === undefined || data === null) return null
     const field = this.#fieldOf(frame, stream)
-    const packets = [this.#packets(stream.pid, pes(frame, stream, data), field)]
-    const isClockDue = Math.abs(frame.decodeTimeUs - this.#clockAtUs) > CLOCK_EVERY_US
-    if (field.clock === null && isClockDue) packets.unshift(this.#clock(frame.decodeTimeUs))
-    if (this.#areTablesDue(frame)) packets.unshift(this.#tables(frame.decodeTimeUs))
-    return packets.length === 1 ? (packets[0] ?? null) : Buffer.concat(packets)
+    const unit = { pid: stream.pid, payload: new Pieces([pesHead(frame, stream, bytesOf(data)), ...data]), field }
+    const units = this.#areTablesDue(frame) ? [...this.#tables(frame.decodeTimeUs), unit] : [unit]
+    const isClockDue = field.clock === null && Math.abs(frame.decodeTimeUs - this.#clockAtUs) > CLOCK_EVERY_US
+    const run = new Run(
+      units.reduce((sum, one) => sum + packetsOf(one), isClockDue ? 1 : 0),
+      this.#groups,
+    )
+    for (const one of units) {
+      if (one === unit && isClockDue) this.#clock(run, frame.decodeTimeUs)
+      this.#write(run, one)
+    }
+    return run.bytes
   }
 
   #areTablesDue({ kind, key, decodeTimeUs }: Frame): boolean {
@@ -90,42 +108,103 @@ export class TsWriter {
   }
 
   /** A packet without a payload, which is not counted (section 2.4.3.3). */
-  #clock(timeUs: number): Buffer {
+  #clock(run: Run, timeUs: number): void {
     this.#clockAtUs = timeUs
-    const packet = Buffer.alloc(PACKET_BYTES, 0xff)
+    const at = run.next()
     const counter = ((this.#counters.get(this.#clockPid) ?? 0) + 15) & 15
-    packet.writeUInt32BE(headOf(this.#clockPid, { isStart: false, hasField: true, counter }) & ~0x10, 0)
-    writeField(packet, 4, ROOM_BYTES, { flags: FLAG.clock, clock: clockOf(timeUs) })
-    return packet
+    run.bytes.writeUInt32BE(headOf(this.#clockPid, { isStart: false, hasField: true, counter }) & ~0x10, at)
+    writeField(run.bytes, at + HEAD_BYTES, ROOM_BYTES, { flags: FLAG.clock, clock: clockOf(timeUs) })
   }
 
-  #tables(timeUs: number): Buffer {
+  #tables(timeUs: number): Unit[] {
     this.#tablesAtUs = timeUs
     const pat = section(0, this.#version, Buffer.from([0, PROGRAM, 0xe0 | (PMT_PID >> 8), PMT_PID & 255]))
     const pmt = section(2, this.#version, this.#program)
-    return Buffer.concat([this.#packets(0, pat, NO_FIELD), this.#packets(PMT_PID, pmt, NO_FIELD)])
+    return [
+      { pid: 0, payload: new Pieces([pat]), field: NO_FIELD },
+      { pid: PMT_PID, payload: new Pieces([pmt]), field: NO_FIELD },
+    ]
   }
 
   /** The payload in packets, of which the last one is filled up. */
-  #packets(pid: number, payload: Buffer, first: Field): Buffer {
-    const firstRoom = ROOM_BYTES - fieldBytes(first)
-    const count = 1 + Math.max(0, Math.ceil((payload.length - firstRoom) / ROOM_BYTES))
-    const out = Buffer.alloc(count * PACKET_BYTES, 0xff)
+  #write(run: Run, unit: Unit): void {
+    const { pid, payload } = unit
     let counter = this.#counters.get(pid) ?? 0
-    for (let [at, from] = [0, 0]; at < out.length; at += PACKET_BYTES) {
-      const field = at === 0 ? first : NO_FIELD
-      const length = Math.min(payload.length - from, ROOM_BYTES - fieldBytes(field))
-      const room = ROOM_BYTES - length
-      out.writeUInt32BE(headOf(pid, { isStart: at === 0, hasField: room > 0, counter }), at)
-      if (room > 0) writeField(out, at + HEAD_BYTES, room, field)
-      payload.copy(out, at + HEAD_BYTES + room, from, from + length)
-      from += length
+    for (let [index, count] = [0, packetsOf(unit)]; index < count; index++) {
+      const field = index === 0 ? unit.field : NO_FIELD
+      const length = Math.min(payload.bytes, ROOM_BYTES - fieldBytes(field))
+      const [at, room] = [run.next(), ROOM_BYTES - length]
+      run.bytes.writeUInt32BE(headOf(pid, { isStart: index === 0, hasField: room > 0, counter }), at)
+      if (room > 0) writeField(run.bytes, at + HEAD_BYTES, room, field)
+      payload.copy(run.bytes, at + HEAD_BYTES + room, length)
       counter = (counter + 1) & 15
     }
     this.#counters.set(pid, counter)
-    return out
   }
 }
+
+/** What packets of one PID carry together: a section or a PES packet. */
+interface Unit {
+  readonly pid: number
+  readonly payload: Pieces
+  /** Of the first packet. */
+  readonly field: Field
+}
+
+const packetsOf = ({ payload, field }: Unit): number =>
+  1 + Math.max(0, Math.ceil((payload.bytes - ROOM_BYTES + fieldBytes(field)) / ROOM_BYTES))
+
+/** Memory for so many packets, in groups with room in front of each. */
+class Run {
+  readonly bytes: Buffer
+  readonly #groups: TsGroups
+  #count = 0
+
+  constructor(count: number, groups: TsGroups) {
+    this.#groups = groups
+    this.bytes = Buffer.alloc(count * PACKET_BYTES + Math.ceil(count / groups.packets) * groups.headBytes, 0xff)
+  }
+
+  /** Where the next packet begins. */
+  next(): number {
+    const { packets, headBytes } = this.#groups
+    const index = this.#count++
+    return index * PACKET_BYTES + (1 + Math.floor(index / packets)) * headBytes
+  }
+}
+
+const bytesOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
+
+/** Bytes that lie in pieces, read from front to back: a frame is copied once, into its packets. */
+class Pieces {
+  /** What is left. */
+  bytes: number
+  readonly #pieces: readonly Uint8Array[]
+  #index = 0
+  #at = 0
+
+  constructor(pieces: readonly Uint8Array[]) {
+    this.#pieces = pieces
+    this.bytes = bytesOf(pieces)
+  }
+
+  /** @param count that is left at least */
+  copy(to: Buffer, at: number, count: number): void {
+    this.bytes -= count
+    for (let left = count; left > 0; ) {
+      const piece = this.#pieces[this.#index] ?? NONE
+      const part = piece.subarray(this.#at, this.#at + left)
+      to.set(part, at + count - left)
+      left -= part.length
+      this.#at += part.length
+      if (this.#at < piece.length) continue
+      this.#index += 1
+      this.#at = 0
+    }
+  }
+}
+
+const NONE = new Uint8Array()
 
 interface Head {
   readonly isStart: boolean
@@ -150,19 +229,19 @@ function writeField(out: Buffer, at: number, bytes: number, { flags, clock }: Fi
 }
 
 /** Section 2.4.3.6. Its length is given where it fits: receivers then need not wait for the next one. */
-function pes({ timeUs, decodeTimeUs }: Frame, { id }: Stream, data: Buffer): Buffer {
+function pesHead({ timeUs, decodeTimeUs }: Frame, { id }: Stream, dataBytes: number): Buffer {
   const decode = clockOf(decodeTimeUs)
   const [presentationTicks, decodeTicks] = [clockOf(timeUs) + AHEAD_TICKS, decode + AHEAD_TICKS]
   const hasDecode = presentationTicks !== decodeTicks
   const head = Buffer.alloc(hasDecode ? 19 : 14)
   head.writeUInt32BE(0x100 + id, 0)
-  const length = head.length - 6 + data.length
+  const length = head.length - 6 + dataBytes
   head.writeUInt16BE(length > 0xffff ? 0 : length, 4)
   // Aligned: the frame begins with the packet.
   head.set([0x84, hasDecode ? 0xc0 : 0x80, head.length - 9], 6)
   writeTime(head, 9, hasDecode ? 3 : 2, presentationTicks % WRAP)
   if (hasDecode) writeTime(head, 14, 1, decodeTicks % WRAP)
-  return Buffer.concat([head, data])
+  return head
 }
 
 function writeTime(out: Buffer, at: number, mark: number, ticks: number): void {

@@ -6,6 +6,7 @@ import type { Random } from '../../base/random.ts'
 import { repeat, type Repetition } from '../../base/repeat.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { type CallAgreement, type CallFields, readAnswer, writeConclusion, writeInduction } from './callerHandshake.ts'
+import { type RunAddon, runsFrom, type SendRun } from './datagramRuns.ts'
 import { DATAGRAM_MAX_BYTES, REJECT } from './handshake.ts'
 import { type KeyBytes, SendingKeys } from './keys.ts'
 import {
@@ -37,7 +38,7 @@ export interface SrtLink extends CallAgreement {
   /** Microseconds since the connection began. */
   readonly timeUs: () => number
   readonly control: (fields: Omit<ControlFields, 'socketId' | 'timeUs'>) => void
-  readonly data: (datagram: Buffer) => void
+  readonly data: SendRun
 }
 
 /** What a connection is for: it sends media, or receives it. */
@@ -49,6 +50,8 @@ export interface SrtHalf {
 export interface SrtCallOptions {
   /** Connected. The call closes it. */
   readonly socket: Socket
+  /** Sends what one frame makes at once. Absent or null: datagrams leave one by one. */
+  readonly runs?: RunAddon | null
   readonly clock: Clock
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -87,6 +90,7 @@ export class SrtCall {
   readonly #socketId: number
   readonly #sequence: number
   readonly #ticking: Repetition
+  readonly #sendRun: SendRun
   #state: State = 'inducting'
   #cookie = 0
   #keys: SendingKeys | null = null
@@ -98,8 +102,9 @@ export class SrtCall {
   #bytesOut = 0
 
   constructor(options: SrtCallOptions) {
-    const { socket, clock, random, log, tickMs } = options
+    const { socket, runs = null, clock, random, log, tickMs } = options
     this.#options = options
+    this.#sendRun = runsFrom(socket, runs)
     this.#beganAtMs = clock.monotonic()
     this.#heardAtMs = this.#beganAtMs
     this.#socketId = random.bytes(4).readUInt32BE(0) & 0x3fff_ffff || 1
@@ -189,7 +194,7 @@ export class SrtCall {
       keys: this.#keys,
       timeUs: () => this.#timeUs(),
       control: (fields) => this.#control(fields),
-      data: (datagram) => this.#send(datagram),
+      data: (run, datagramBytes) => this.#send(run, datagramBytes),
     })
   }
 
@@ -205,12 +210,12 @@ export class SrtCall {
     return (this.#options.clock.monotonic() - this.#beganAtMs) * 1000
   }
 
-  #send(datagram: Buffer): void {
+  #send(run: Buffer, datagramBytes = run.length): void {
     const { socket, clock } = this.#options
     if (this.#state === 'over' || socket.getSendQueueSize() > QUEUE_MAX_BYTES) return
     this.#sentAtMs = clock.monotonic()
-    this.#bytesOut += datagram.length
-    socket.send(datagram)
+    this.#bytesOut += run.length
+    this.#sendRun(run, datagramBytes)
   }
 
   #failed({ code, message }: NodeJS.ErrnoException): void {

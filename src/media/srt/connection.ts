@@ -218,14 +218,15 @@ export class SrtConnection {
 
   #data({ sequence, key, body }: DataPacket): void {
     this.#packetsIn += 1
-    const clear = this.#decrypt(body, key, sequence)
-    if (clear === null) return this.#leftOut('Packets are not encrypted with the keys of the connection')
-    const lost = this.#receiver?.take(sequence, clear, this.#heardAtMs) ?? null
+    if (!this.#decrypt(body, key, sequence)) {
+      return this.#leftOut('Packets are not encrypted with the keys of the connection')
+    }
+    const lost = this.#receiver?.take(sequence, body, this.#heardAtMs) ?? null
     if (lost !== null) this.#report([lost])
   }
 
-  #decrypt(body: Buffer, key: number, sequence: number): Buffer | null {
-    if (this.#keys === null) return key === 0 ? body : null
+  #decrypt(body: Buffer, key: number, sequence: number): boolean {
+    if (this.#keys === null) return key === 0
     return this.#keys.decrypt(body, key, sequence)
   }
 

@@ -1,6 +1,7 @@
 /** Packets of SRT, draft-sharabayko-srt-01 section 3. Readers take any bytes. */
 
-const HEAD_BYTES = 16
+/** Of each packet, in front of what it carries. */
+export const HEAD_BYTES = 16
 const CONTROL_BIT = 0x8000_0000
 
 /** Types of control packets (table 1). */
@@ -56,20 +57,19 @@ const IN_ORDER = 0x2000_0000
 const RESENT = 0x0400_0000
 const MESSAGE_NUMBERS = 2 ** 26
 
-export interface DataFields extends Omit<DataPacket, 'kind'> {
+export interface DataFields extends Omit<DataPacket, 'kind' | 'body'> {
   /** It counts messages; the lowest 26 bits are sent. */
   readonly message: number
   /** Microseconds since the connection began; the lowest 32 bits count. */
   readonly timeUs: number
 }
 
-export function writeData({ sequence, key, socketId, body, message, timeUs }: DataFields): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES)
-  head.writeUInt32BE(sequence, 0)
-  head.writeUInt32BE(SOLO + IN_ORDER + key * 2 ** 27 + (message % MESSAGE_NUMBERS), 4)
-  head.writeUInt32BE(Math.floor(timeUs) % 2 ** 32, 8)
-  head.writeUInt32BE(socketId, 12)
-  return Buffer.concat([head, body])
+/** Writes the head of a data packet, for which it has room. */
+export function writeDataHead(packet: Buffer, { sequence, key, socketId, message, timeUs }: DataFields): void {
+  packet.writeUInt32BE(sequence, 0)
+  packet.writeUInt32BE(SOLO + IN_ORDER + key * 2 ** 27 + (message % MESSAGE_NUMBERS), 4)
+  packet.writeUInt32BE(Math.floor(timeUs) % 2 ** 32, 8)
+  packet.writeUInt32BE(socketId, 12)
 }
 
 /** In a data packet that was written. */

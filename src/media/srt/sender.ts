@@ -1,17 +1,25 @@
+import type { SendRun } from './datagramRuns.ts'
 import type { SendingKeys } from './keys.ts'
 import {
   CONTROL,
   type ControlFields,
   type ControlPacket,
+  HEAD_BYTES,
   KEY_REQUEST,
   KEY_RESPONSE,
   markResent,
   readAcknowledgement,
   readLosses,
-  writeData,
+  writeDataHead,
 } from './packets.ts'
+import { PACKET_BYTES } from '../mpegts/packets.ts'
 import type { Range } from './receiver.ts'
 import { sequenceAfter, stepsBetween } from './sequences.ts'
+
+/** Of MPEG-TS in a datagram, as live senders do: it fits into one of each network. */
+export const TS_PACKETS = 7
+const BODY_BYTES = TS_PACKETS * PACKET_BYTES
+const DATAGRAM_BYTES = HEAD_BYTES + BODY_BYTES
 
 /** Media that waits for an acknowledgement is bounded by its time, or the latency where that is longer, and by its bytes. */
 const SPAN_MAX_MS = 2000
@@ -49,7 +57,7 @@ export interface SrtSenderOptions {
   /** @returns microseconds since the connection began */
   readonly timeUs: () => number
   readonly control: (fields: Omit<ControlFields, 'socketId' | 'timeUs'>) => void
-  readonly data: (datagram: Buffer) => void
+  readonly data: SendRun
 }
 
 interface Sent {
@@ -97,25 +105,30 @@ export class SrtSender {
     return oldest !== undefined && nowMs - oldest.sentAtMs > Math.max(SPAN_MAX_MS, latencyMs * SPAN_IN_LATENCIES)
   }
 
-  /** @param body that fits into a packet */
-  send(body: Buffer, nowMs: number): void {
-    const { keys, socketId, timeUs, data } = this.#options
+  /**
+   * Sends what one frame makes. It keeps the memory.
+   * @param run of datagrams, each of `DATAGRAM_BYTES` but for the last. They begin with room for their heads
+   */
+  send(run: Buffer, nowMs: number): void {
+    const { keys, data } = this.#options
+    const [sequence, timeUs] = [this.#next, this.#options.timeUs()]
+    for (let at = 0; at < run.length; at += DATAGRAM_BYTES) {
+      this.#number(run.subarray(at, at + DATAGRAM_BYTES), timeUs, nowMs)
+    }
+    keys?.encrypt(run.subarray(HEAD_BYTES), sequence, { bodyBytes: BODY_BYTES, everyBytes: DATAGRAM_BYTES })
+    this.#bytes += run.length
+    this.#credit = Math.min(CREDIT_MAX_BYTES, this.#credit + run.length * RESENT_SHARE)
+    data(run, DATAGRAM_BYTES)
+    if (keys !== null) this.#turnKeys(keys, stepsBetween(sequence, this.#next))
+  }
+
+  #number(datagram: Buffer, timeUs: number, nowMs: number): void {
+    const { keys, socketId } = this.#options
     const sequence = this.#next
-    const datagram = writeData({
-      sequence,
-      key: keys?.which ?? 0,
-      socketId,
-      body: keys?.encrypt(body, sequence) ?? body,
-      message: this.#message,
-      timeUs: timeUs(),
-    })
+    writeDataHead(datagram, { sequence, key: keys?.which ?? 0, socketId, message: this.#message, timeUs })
     this.#next = sequenceAfter(sequence)
     this.#message += 1
     this.#waiting.set(sequence, { datagram, sentAtMs: nowMs, resentAtMs: Number.NEGATIVE_INFINITY })
-    this.#bytes += datagram.length
-    this.#credit = Math.min(CREDIT_MAX_BYTES, this.#credit + datagram.length * RESENT_SHARE)
-    data(datagram)
-    if (keys !== null) this.#turnKeys(keys)
   }
 
   take({ type, subtype, info, body }: ControlPacket, nowMs: number): void {
@@ -144,10 +157,12 @@ export class SrtSender {
     return Math.max(RESEND_MIN_MS, this.roundTripMs ?? ROUND_TRIP_MS)
   }
 
-  #turnKeys(keys: SendingKeys): void {
+  /** The packets of a frame are for one key. */
+  #turnKeys(keys: SendingKeys, count: number): void {
     const packets = this.#options.packetsOfKey ?? KEY_PACKETS
-    this.#ofKey += 1
-    if (this.#ofKey === packets - Math.min(KEY_AHEAD_PACKETS, packets / 2)) {
+    this.#ofKey += count
+    const isDue = this.#ofKey >= packets - Math.min(KEY_AHEAD_PACKETS, packets / 2)
+    if (isDue && this.#keyMessage === null && !this.#isNextKnown) {
       this.#keyMessage = keys.makeNext()
       this.#tellKeys(this.#keyMessage)
     }
@@ -201,7 +216,7 @@ export class SrtSender {
     this.resent += 1
     sent.resentAtMs = nowMs
     markResent(sent.datagram)
-    this.#options.data(sent.datagram)
+    this.#options.data(sent.datagram, DATAGRAM_BYTES)
     return true
   }
 

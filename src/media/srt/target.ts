@@ -1,13 +1,11 @@
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { elementaryStream } from '../mpegts/elementary.ts'
 import { TsWriter } from '../mpegts/writer.ts'
-import { PACKET_BYTES } from '../mpegts/packets.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { SrtCall, type SrtCallOptions, type SrtHalf, type SrtLink } from './caller.ts'
-import { SrtSender } from './sender.ts'
+import { HEAD_BYTES } from './packets.ts'
+import { SrtSender, TS_PACKETS } from './sender.ts'
 
-/** Of the media in a packet, as live senders do: it fits into a datagram of each network. */
-const BODY_BYTES = 7 * PACKET_BYTES
 /** Deadlines of a sender need no more. */
 const TICK_MS = 250
 
@@ -27,7 +25,7 @@ export interface SrtTargetOptions extends Omit<SrtCallOptions, 'tickMs' | 'begin
 export class SrtTarget implements FrameSink {
   readonly #options: SrtTargetOptions
   readonly #call: SrtCall
-  readonly #writer = new TsWriter()
+  readonly #writer = new TsWriter({ packets: TS_PACKETS, headBytes: HEAD_BYTES })
   #sender: SrtSender | null = null
   #tracks: readonly TrackInfo[] = []
   #isSkipping = true
@@ -90,9 +88,8 @@ export class SrtTarget implements FrameSink {
       return
     }
     this.#isSkipping = false
-    const packets = this.#writer.frame(frame)
-    if (packets === null) return
-    for (let at = 0; at < packets.length; at += BODY_BYTES) sender.send(packets.subarray(at, at + BODY_BYTES), nowMs)
+    const run = this.#writer.frame(frame)
+    if (run !== null) sender.send(run, nowMs)
   }
 
   /** Says goodbye. Nothing is called any more. Idempotent. */

@@ -5,6 +5,7 @@ import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import type { SenderEnd } from '../../../src/media/publishing.ts'
+import { runAddon } from '../../../src/media/srt/datagramRuns.ts'
 import { answerAdmitted, answerInduction, answerRefused } from '../../../src/media/srt/handshake.ts'
 import { SendingKeys } from '../../../src/media/srt/keys.ts'
 import { CONTROL, readPacket, writeControl, writeLosses } from '../../../src/media/srt/packets.ts'
@@ -62,6 +63,7 @@ async function send(port: number, more: Partial<SrtTargetOptions> = {}): Promise
   let [isReady, accepted] = [false, 0]
   const target = new SrtTarget({
     socket: await socketTo(port),
+    runs: await runAddon(),
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
