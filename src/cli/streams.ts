@@ -111,7 +111,7 @@ const health = command({
   ],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
-      const found = await readStreamHealth(ctx, accountId, call.args.stream)
+      const found = await readStreamHealth(ctx, accountId, call.args.stream, { history: 'false' })
       return found.ok ? ok({ json: found.value, text: found.value.feeds.map(healthText).join('\n\n') }) : found
     }),
 })

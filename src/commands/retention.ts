@@ -1,3 +1,4 @@
+import { HISTORY_MS } from '../core/streams/history.ts'
 import type { Tx } from '../store/store.ts'
 import type { CommandContext } from './context.ts'
 
@@ -49,6 +50,7 @@ export async function pruneRecords(ctx: CommandContext, keep: Retention): Promis
   let deleted = 0
   for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
   deleted += await inBatches(ctx, (tx) => tx.minutes.prune(nowMs - MINUTES_KEPT_MS, BATCH))
+  deleted += await inBatches(ctx, (tx) => tx.feedHealth.prune(nowMs - HISTORY_MS, BATCH))
   deleted += await inBatches(ctx, (tx) => tx.cacheLogs.prune(nowMs - CACHE_LOGS_KEPT_MS, BATCH))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
   await ctx.store.transaction((tx) => tx.reloads.prune(nowMs - CHANGES_KEPT_MS))

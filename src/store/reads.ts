@@ -19,6 +19,7 @@ import { DistributionKeyReadVerbs, DistributionReadVerbs } from './tables/distri
 import { IngestClaimReadVerbs } from './tables/ingestClaims.ts'
 import { EngineStateReadVerbs } from './tables/engineStates.ts'
 import { EngineReadVerbs } from './tables/engines.ts'
+import { FeedHealthReadVerbs } from './tables/feedHealth.ts'
 import { FeedReadVerbs } from './tables/feeds.ts'
 import { IngestReadVerbs } from './tables/ingests.ts'
 import { NodeReadVerbs } from './tables/nodes.ts'
@@ -67,6 +68,7 @@ export const readsOf = nounsOf<Reads>({
   ingestClaims: IngestClaimReadVerbs,
   engines: EngineReadVerbs,
   engineStates: EngineStateReadVerbs,
+  feedHealth: FeedHealthReadVerbs,
   feeds: FeedReadVerbs,
   ingests: IngestReadVerbs,
   minutes: MinuteReadVerbs,

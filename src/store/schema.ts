@@ -261,6 +261,21 @@ const TABLES = {
   },
   /** Bytes to viewers at other nodes than the feed's own. The row is deleted with its feed. */
   feed_bytes: { feed_id: TEXT, node_id: TEXT, bytes_out: NUMBER },
+  /** What arrived of a feed in ten seconds. Shares are parts of a million. The row is deleted with its feed. */
+  feed_health: {
+    feed_id: TEXT,
+    at_ms: NUMBER,
+    bitrate_in: NUMBER_OR_NULL,
+    frame_rate: NUMBER_OR_NULL,
+    keyframe_ms: NUMBER_OR_NULL,
+    packet_loss: NUMBER_OR_NULL,
+    round_trip_ms: NUMBER_OR_NULL,
+    b_frames: NUMBER_OR_NULL,
+    width: NUMBER_OR_NULL,
+    height: NUMBER_OR_NULL,
+    video_codec: TEXT_OR_NULL,
+    audio_codec: TEXT_OR_NULL,
+  },
   /** The viewers of a stream at a node that serves them. The row is deleted with its node. */
   stream_nodes: { account_id: TEXT, stream_name: TEXT, node_id: TEXT, whep: NUMBER, hls: NUMBER, bitrate_out: NUMBER },
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */

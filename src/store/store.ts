@@ -16,6 +16,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { FeedHealthReads, FeedHealthTx } from './feedHealth.ts'
 import type { MinuteReads, MinuteTx } from './minutes.ts'
 import type { CacheLogTx, UsageReads, UsageTx } from './usage.ts'
 import type { PoolConnections } from './leases/types.ts'
@@ -26,17 +27,7 @@ import type { PeopleReads, PeopleTx } from './users.ts'
 import type { TokenNounReads, TokenNounTx } from './tokens.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
-export type {
-  StoredWebhook,
-  WebhookPageQuery,
-  DeliveryFilter,
-  DeliveryState,
-  Delivery,
-  NewDelivery,
-  Payload,
-  ClaimedDelivery,
-  DeliveryEnd,
-} from './webhooks.ts'
+export type * from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { Account, DashboardSession, Passkey, SetupCode, User } from './users.ts'
@@ -56,6 +47,7 @@ export type {
 export type { StoredPull } from './pulls.ts'
 export type { RestreamEvent, RestreamEventQuery } from './restreamEvents.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
+export type * from './feedHealth.ts'
 export type * from './minutes.ts'
 export type * from './sessions.ts'
 export type * from './usage.ts'
@@ -278,6 +270,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounRea
   nodes: NodeReads
   sessions: SessionReads
   feeds: FeedReads
+  feedHealth: FeedHealthReads
   streamNodes: StreamNodeReads
   viewing: ViewingReads
   recordings: RecordingReads
@@ -367,6 +360,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   nodes: NodeTx
   sessions: SessionTx
   feeds: FeedTx
+  feedHealth: FeedHealthTx
   streamNodes: StreamNodeTx
   viewing: ViewingTx
   recordings: RecordingTx

@@ -20,6 +20,7 @@ import { DistributionKeyTxVerbs, DistributionTxVerbs } from './tables/distributi
 import { IngestClaimTxVerbs } from './tables/ingestClaims.ts'
 import { EngineStateTxVerbs } from './tables/engineStates.ts'
 import { EngineTxVerbs } from './tables/engines.ts'
+import { FeedHealthTxVerbs } from './tables/feedHealth.ts'
 import { FeedTxVerbs } from './tables/feeds.ts'
 import { IngestTxVerbs } from './tables/ingests.ts'
 import { NodeTxVerbs } from './tables/nodes.ts'
@@ -70,6 +71,7 @@ export const txOf = nounsOf<Tx>({
   ingestClaims: IngestClaimTxVerbs,
   engines: EngineTxVerbs,
   engineStates: EngineStateTxVerbs,
+  feedHealth: FeedHealthTxVerbs,
   feeds: FeedTxVerbs,
   ingests: IngestTxVerbs,
   minutes: MinuteTxVerbs,

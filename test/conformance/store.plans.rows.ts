@@ -54,6 +54,12 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     ended_at_ms: ended,
     ...columns('most_viewers bytes_out', '0'),
   },
+  feed_health: {
+    feed_id: `'f-' || (i % 5000 + 1)`,
+    at_ms: `${NOW} + (i / 5000) * 10000`,
+    ...columns('bitrate_in frame_rate keyframe_ms packet_loss round_trip_ms b_frames width height', '1000'),
+    ...columns('video_codec audio_codec', `'h264'`),
+  },
   outbox: {
     account_id: `'${accountId}'`,
     type: `'feeds'`,

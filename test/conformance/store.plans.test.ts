@@ -91,6 +91,19 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
     'node_usage_stream',
   ],
   ...audienceCases({ accountId, nowMs: NOW }),
+  [
+    'the history of a stream',
+    ({ reads }) =>
+      reads.feedHealth.points({
+        accountId,
+        streamName: 'show-7',
+        limit: 100,
+        fromMs: NOW,
+        untilMs: NOW + 3_600_000,
+        slotMs: 10_000,
+      }),
+    'stream_name=?',
+  ],
   // Retention finds nothing old most of the time.
   ['old decisions', ({ tx }) => tx.accessLog.prune(NOW, 100)],
   ['old changes in the audit log', ({ tx }) => tx.audit.prune(NOW, 100)],
@@ -122,6 +135,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ],
   ['old events of targets', ({ tx }) => tx.restreamEvents.prune(NOW - 7_200_000, 100)],
   ['old usage of restreams', ({ tx }) => tx.restreamHours.prune(NOW - 7_200_000, 100)],
+  ['an old history', ({ tx }) => tx.feedHealth.prune(NOW, 100), 'at_ms<?'],
   ['old runs', ({ tx }) => tx.runs.prune(NOW, 100)],
   ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],
 ]

@@ -83,7 +83,7 @@ describe('stream health', () => {
     expect(stdout).toMatch(/^videoProfile +High$/m)
     expect(stdout).toMatch(/audio_rate: The sound has a sample rate of 8 kHz.*\n {2}Set 48 kHz/)
     expect(stdout).toContain('docs/guides/stream-health.md#audio-rate')
-    const { data } = (await beside.call('GET', '/api/streams/show/health')).json
+    const { data } = (await beside.call('GET', '/api/streams/show/health?history=false')).json
     expect(JSON.parse((await cli('stream health show --json')).stdout)).toEqual(data)
     expect(data.feeds[0].findings).toMatchObject([
       { code: 'audio_rate', value: 8000, threshold: 32_000, shown: '8 kHz' },

@@ -4,6 +4,7 @@ import { checkStreamName } from '../../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { findingOf } from '../../core/streams/findings.ts'
+import { historiesOf, type HistorySpan, readHistoryQuery } from '../../core/streams/history.ts'
 import {
   type FeedReading,
   readStoredReading,
@@ -14,7 +15,7 @@ import {
 import { type FeedHealth, type StreamHealthNow, type StreamOnAir, targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { readOnAirQuery } from '../../core/streams/streamQuery.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
-import type { OnAirFeed, OnAirQuery } from '../../store/store.ts'
+import type { OnAirFeed, OnAirQuery, Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 
@@ -74,17 +75,33 @@ export async function readStreamOnAir(
   return stream ? ok(toStreamOnAir(ctx, stream)) : err(notFound('streamName', NOT_ON_AIR))
 }
 
-/** How the media of each publisher of a stream comes in. */
+/** How the media of each publisher of a stream comes in, and came: also if it ended since. */
 export async function readStreamHealth(
   ctx: SessionContext,
   accountId: string,
   streamName: string,
+  query: Record<string, unknown>,
 ): Promise<Result<StreamHealthNow, Failure>> {
   const problem = checkStreamName(streamName)
   if (problem !== null) return err(invalid({ streamName: [problem] }))
+  const span = readHistoryQuery(query, ctx.clock.now())
+  if (!span.ok) return err(invalid(span.error))
   const feeds = await ctx.store.read.feeds.onAir({ accountId, streamName, limit: 1 })
-  if (feeds.length === 0) return err(notFound('streamName', NOT_ON_AIR))
-  return ok({ streamName, feeds: feeds.map((feed) => toFeedHealth(ctx, feed)) })
+  const history = span.value === null ? null : await historyOf(ctx, { accountId, streamName, ...span.value })
+  if (feeds.length === 0 && !history?.sources.length) return err(notFound('streamName', NOT_ON_AIR))
+  return ok({
+    streamName,
+    feeds: feeds.map((feed) => toFeedHealth(ctx, feed)),
+    ...(history === null ? {} : { history }),
+  })
+}
+
+/** Of a stream with more sources, or whose publishers change all the time, the oldest points are left out. */
+const POINTS_MAX = 3600
+
+async function historyOf({ store }: SessionContext, query: Stream & HistorySpan) {
+  const points = await store.read.feedHealth.points({ ...query, limit: POINTS_MAX })
+  return { slotSeconds: query.slotMs / 1000, sources: historiesOf(points) }
 }
 
 function toFeedHealth(ctx: SessionContext, feed: OnAirFeed): FeedHealth {

@@ -1,5 +1,6 @@
 import type { Protocol, ViewProtocol } from '../access/protocols.ts'
 import type { SourceFinding } from './findings.ts'
+import type { SourceHistory } from './history.ts'
 import type { FeedReading, TargetReading } from './reading.ts'
 import type { SourceReading } from './source.ts'
 
@@ -82,6 +83,8 @@ export interface StreamHealthNow {
   readonly streamName: string
   /** The oldest first. */
   readonly feeds: readonly FeedHealth[]
+  /** Absent: it was not asked for. */
+  readonly history?: { readonly slotSeconds: number; readonly sources: readonly SourceHistory[] }
 }
 
 /** What changes all the time while a stream is on the air; the other members are its state. */

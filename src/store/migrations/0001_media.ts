@@ -41,6 +41,14 @@ async function feeds(make: Maker): Promise<void> {
   await make.index('feeds_broadcasts', 'feeds', ['account_id', 'ended_at_ms', 'id'], 'ended_at_ms is not null')
   await make.index('feeds_ended', 'feeds', ['ended_at_ms'], 'ended_at_ms is not null')
   await make.table('feed_bytes', 'feed_id feed, node_id text, bytes_out big', ['feed_id', 'node_id'])
+  await make.table(
+    'feed_health',
+    `feed_id feed, at_ms big, bitrate_in big null, frame_rate big null, keyframe_ms big null, packet_loss big null,
+    round_trip_ms big null, b_frames big null, width big null, height big null, video_codec text null,
+    audio_codec text null`,
+    ['feed_id', 'at_ms'],
+  )
+  await make.index('feed_health_old', 'feed_health', ['at_ms'])
   await make.table('viewing', 'account_id text, stream_name text, attempt_at_ms big, viewed flag', [
     'account_id',
     'stream_name',

@@ -230,8 +230,11 @@ test('a stream that needs a token is played without one, whatever tokens its vie
 })
 
 test('what is wrong with the media of a stream is said on its page, with what to set and what was measured', async () => {
-  const { token } = await dashboard.token('publish', { label: 'Studio 1', streams })
-  const url = dashboard.rtmp('talk', token)
+  // A name of its own: what others sent in the last hour is still known.
+  await page.close()
+  page = await dashboard.open('/streams/rare')
+  const { token } = await dashboard.token('publish', { label: 'Studio 1', streams: [{ streamName: 'rare' }] })
+  const url = dashboard.rtmp('rare', token)
   const encoder = await RtmpPublisher.start(url, systemClock, recordedBy('a keyframe every 20 s'))
   onTestFinished(() => encoder.end())
   const notice = page.locator('.notice', { hasText: 'Keyframe every' })
@@ -243,9 +246,18 @@ test('what is wrong with the media of a stream is said on its page, with what to
   await page.waitForSelector('.page-head .st[data-s=warn]:has-text("Has faults")')
   const measured = page.locator('section:has(h2:text-is("What arrives"))')
   await expect.poll(() => measured.textContent(), SOON).toMatch(/Baseline.*25 of 25.*B-framesNone.*48 kHz, mono/)
+  const hour = page.locator('section:has(h2:text-is("The last hour"))')
+  await expect.poll(() => hour.locator('.u-wrap').count(), SOON).toBe(3)
+  expect(await hour.locator('h3').allTextContents()).toEqual(['Bitrate', 'Frames a second', 'Keyframe every'])
+  await hour.locator('summary').nth(1).click()
+  await expect.poll(() => hour.locator('tbody tr:visible').first().textContent(), SOON).toMatch(/\d$/)
   expect(await axe(page)).toEqual([])
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 900 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
   }
+  // What it was stays to be seen.
+  encoder.end()
+  await page.waitForSelector('h2:text-is("Not live now")')
+  expect(await hour.locator('.u-wrap').count()).toBe(3)
 })

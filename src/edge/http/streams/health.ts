@@ -4,6 +4,7 @@ import type { Context } from '../../../commands/context.ts'
 import { readStreamHealth } from '../../../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
 import { FINDING_CODES } from '../../../core/streams/findings.ts'
+import { HISTORY_FIGURES } from '../../../core/streams/history.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
 import { SOURCE_FIGURES, SOURCE_TEXTS } from '../../../core/streams/source.ts'
 import { accountOf } from '../auth.ts'
@@ -55,24 +56,55 @@ const FeedHealthSchema = Type.Object({
   source: SourceSchema,
 })
 
+const HealthQuery = Type.Object({
+  history: Type.Optional(Type.Boolean({ default: true, description: '`false`: without it, at less cost.' })),
+  from: Type.Optional(
+    Type.String({ description: 'Of `history`: an ISO 8601 time; default: an hour before `until`, at most a day.' }),
+  ),
+  until: Type.Optional(Type.String({ description: 'Of `history`: an ISO 8601 time; default: now.' })),
+})
+
+const HistorySchema = Type.Object(
+  {
+    slotSeconds: Type.Integer({
+      description: 'The length of the slot that a point is of: 10 in an hour, 240 in a day.',
+    }),
+    sources: Type.Array(
+      Type.Object({
+        sourceId: Type.Optional(Type.String()),
+        points: Type.Array(
+          Type.Object({
+            at: Type.String({ format: 'date-time', description: 'The beginning of the slot.' }),
+            ...described(HISTORY_FIGURES, (description) => Type.Optional(Type.Number({ description }))),
+          }),
+          { description: 'The oldest first. A slot without media has none.' },
+        ),
+      }),
+    ),
+  },
+  { description: 'How the media came in, by source. At most 3,600 points; beyond them the newest.' },
+)
+
 const HealthAnswer = Type.Object({
   status: Type.Enum(['success']),
   data: Type.Object({
     streamName: Type.String(),
     feeds: Type.Array(FeedHealthSchema, { description: 'One for each publisher on the air, the oldest first.' }),
+    history: Type.Optional(HistorySchema),
   }),
 })
 
 /** How the media of a stream comes in. */
 export function streamHealthRoute(app: FastifyInstance, ctx: Context): void {
-  app.get<{ Params: { streamName: string } }>(
+  app.get<{ Params: { streamName: string }; Querystring: Record<string, unknown> }>(
     '/api/streams/:streamName/health',
-    document('streams', 'How the media of a stream on the air comes in, and what is wrong with it', {
+    document('streams', 'How the media of a stream comes in, what is wrong with it, and how it came in the last hour', {
       operationId: 'readStreamHealth',
+      querystring: HealthQuery,
       answer: HealthAnswer,
     }),
     async (request, reply) => {
-      const found = await readStreamHealth(ctx, accountOf(request), request.params.streamName)
+      const found = await readStreamHealth(ctx, accountOf(request), request.params.streamName, request.query)
       return found.ok ? reply.send({ status: 'success', data: found.value }) : sendFailure(reply, found.error)
     },
   )

@@ -322,6 +322,8 @@ export const de: Sentences = {
     health: { steady: 'Gleichmäßig', impaired: 'Mit Mängeln', uneven: 'Ungleichmäßig', stalled: 'Keine Medien' },
     media: {
       title: 'Was ankommt',
+      lastHour: 'Die letzte Stunde',
+      bitrate: 'Bitrate',
       more: 'Mehr dazu',
       mainSource: 'Hauptquelle',
       profile: 'Profil',

@@ -317,6 +317,8 @@ export const en = {
     health: { steady: 'Steady', impaired: 'Has faults', uneven: 'Uneven', stalled: 'No media' },
     media: {
       title: 'What arrives',
+      lastHour: 'The last hour',
+      bitrate: 'Bitrate',
       more: 'More on this',
       mainSource: 'main source',
       profile: 'Profile',

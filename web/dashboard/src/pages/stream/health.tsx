@@ -18,9 +18,9 @@ const EACH = 2
 
 /** What is wrong with the media of a stream, and all that is measured of it where it comes in. */
 export function Health({ streamName }: { readonly streamName: string }) {
-  const path = { streamName }
+  const input = { path: { streamName }, query: { history: false } }
   const round = Math.floor(sessionNews.value / EACH)
-  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, { path }, { signal }), [streamName, round])
+  const { data, error, reload } = useLoad((signal) => call(readStreamHealth, input, { signal }), [streamName, round])
   // A stream that has just ended is not found; the page says so.
   if (error && error.status !== 404) return <LoadError error={error} onRetry={reload} />
   return (

@@ -14,6 +14,7 @@ import { Embed } from './embed.tsx'
 import { EndStream } from './end.tsx'
 import { HealthState } from './format.tsx'
 import { Health } from './health.tsx'
+import { LastHour } from './lastHour.tsx'
 import { Players } from './player.tsx'
 import { Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Spares } from './spares.tsx'
@@ -48,6 +49,7 @@ export function StreamPage({ values }: PageArgs) {
       <div class="cols form-side">
         <div class="stack">
           {stream ? <Live stream={stream} /> : <NotLive streamName={streamName} />}
+          <LastHour streamName={streamName} />
           {stream && <Watching streamName={streamName} viewers={stream.viewers} />}
         </div>
         <div class="stack">

@@ -1,0 +1,135 @@
+import { sql } from 'kysely'
+import type { FeedPoint } from '../../core/streams/history.ts'
+import { statement, Verbs } from '../executor.ts'
+import type { FeedHealthQuery, StoredPoint } from '../store.ts'
+
+/** Shares are stored as parts of a million. */
+const SHARE = 1_000_000
+
+/** The reads of the history of feeds. */
+export class FeedHealthReadVerbs extends Verbs {
+  async points(query: FeedHealthQuery): Promise<FeedPoint[]> {
+    const rows = await this.executor.all(points, query)
+    return rows.toReversed().map((row) => ({
+      feedId: row.feed_id,
+      sourceId: row.source === '' ? null : row.source,
+      atMs: row.slot_ms,
+      bitrateIn: row.bitrate_in,
+      frameRate: row.frame_rate,
+      keyframeMs: row.keyframe_ms,
+      packetLoss: shareOf(row.packet_loss),
+      roundTripMs: row.round_trip_ms,
+      bFrames: shareOf(row.b_frames),
+      width: row.width,
+      height: row.height,
+      videoCodec: row.video_codec,
+      audioCodec: row.audio_codec,
+    }))
+  }
+}
+
+/** The verbs of the history of feeds in a transaction. */
+export class FeedHealthTxVerbs extends FeedHealthReadVerbs {
+  async put(rows: readonly StoredPoint[]): Promise<void> {
+    if (rows.length === 0) return
+    const { db } = this.executor.engine
+    const values = rows.map((row) => sql`(${sql.join(valuesOf(row))})`)
+    // The feed of a row may have been deleted meanwhile. `on conflict` needs the `where`, or SQLite reads `on` as part of a join.
+    await this.executor.execute(
+      sql`insert into feed_health (feed_id, at_ms, bitrate_in, frame_rate, keyframe_ms, packet_loss, round_trip_ms,
+          b_frames, width, height, video_codec, audio_codec)
+        select column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11, column12
+        from (values ${sql.join(values)}) as point
+        where exists (select 1 from feeds where feeds.id = point.column1)
+        on conflict (feed_id, at_ms) do nothing`.compile(db),
+    )
+  }
+
+  prune(beforeMs: number, limit: number): Promise<number> {
+    return this.executor.run(prune, { beforeMs, limit })
+  }
+}
+
+const whole = (value: number | null) => sql`cast(${value === null ? null : Math.round(value)} as bigint)`
+const share = (value: number | null) => whole(value === null ? null : value * SHARE)
+const text = (value: string | null) => sql`cast(${value} as text)`
+const shareOf = (stored: number | null): number | null => (stored === null ? null : stored / SHARE)
+
+const valuesOf = (row: StoredPoint) => [
+  sql`${row.feedId}`,
+  whole(row.atMs),
+  whole(row.bitrateIn),
+  whole(row.frameRate),
+  whole(row.keyframeMs),
+  share(row.packetLoss),
+  whole(row.roundTripMs),
+  share(row.bFrames),
+  whole(row.width),
+  whole(row.height),
+  text(row.videoCodec),
+  text(row.audioCodec),
+]
+
+const mean = (column: 'bitrate_in' | 'frame_rate' | 'packet_loss' | 'round_trip_ms' | 'b_frames') =>
+  sql<number | null>`cast(round(avg(${sql.ref(column)})) as bigint)`.as(column)
+
+/** A slot of the query has several rows of a feed if it is longer than theirs. */
+const points = statement((db, p: FeedHealthQuery) =>
+  db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('feeds')
+        .innerJoin('feed_health', 'feed_health.feed_id', 'feeds.id')
+        .select([
+          'feed_id',
+          'source',
+          'bitrate_in',
+          'frame_rate',
+          'keyframe_ms',
+          'packet_loss',
+          'round_trip_ms',
+          'b_frames',
+          'width',
+          'height',
+          'video_codec',
+          'audio_codec',
+        ])
+        .select(sql<number>`at_ms - at_ms % cast(${p.slotMs} as bigint)`.as('slot_ms'))
+        .where('account_id', '=', p.accountId)
+        .where('stream_name', '=', p.streamName)
+        .where((of) => of.or([of('ended_at_ms', 'is', null), of('ended_at_ms', '>=', p.fromMs)]))
+        .where('at_ms', '>=', p.fromMs)
+        .where('at_ms', '<', p.untilMs)
+        .as('own'),
+    )
+    .select(['feed_id', 'source', 'slot_ms'])
+    .select([mean('bitrate_in'), mean('frame_rate'), mean('packet_loss'), mean('round_trip_ms'), mean('b_frames')])
+    .select(({ fn }) => [
+      fn.max('keyframe_ms').as('keyframe_ms'),
+      fn.max('width').as('width'),
+      fn.max('height').as('height'),
+      fn.max('video_codec').as('video_codec'),
+      fn.max('audio_codec').as('audio_codec'),
+    ])
+    .groupBy(['feed_id', 'source', 'slot_ms'])
+    .orderBy('slot_ms', 'desc')
+    .orderBy('feed_id', 'desc')
+    .limit(p.limit),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('feed_health')
+    .where((eb) =>
+      eb(
+        eb.refTuple('feed_id', 'at_ms'),
+        'in',
+        eb
+          .selectFrom('feed_health as old')
+          .select(['old.feed_id', 'old.at_ms'])
+          .where('old.at_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('feed_id', 'at_ms'),
+      ),
+    ),
+)
