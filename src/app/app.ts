@@ -31,12 +31,13 @@ import type { TargetPolicy } from '../core/restream/targets.ts'
 import { SessionSlots } from '../core/sessions/slots.ts'
 import { checkTarget } from '../core/webhooks/target.ts'
 import { serviceJobs } from '../jobs/retention.ts'
-import { startJobs } from '../jobs/timers.ts'
+import { type PeriodicJob, startJobs } from '../jobs/timers.ts'
 import { ChannelStreams } from '../media/hls/channelStreams.ts'
 import { StreamNumbers } from '../media/hls/streamNumbers.ts'
 import { SessionRegistry } from '../media/sessionRegistry.ts'
 import { notifyingStore } from '../store/notifying.ts'
 import { AccessCache } from '../store/cached.ts'
+import { DueLook } from '../store/dueLook.ts'
 import { openStore, type StoreOptions } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { DatabaseTime } from '../store/time.ts'
@@ -68,6 +69,8 @@ export interface App {
   /** The sealing key, from which other keys are derived. */
   readonly key: Buffer
   readonly bus: Bus<ProcessEvents>
+  /** Tells the parts of this node what is due, from one read a second. */
+  readonly due: DueLook
   /** Where the segments of live HLS are kept. */
   readonly segmentMemory: SegmentMemory
   /** The live HLS of this node's engines. */
@@ -140,15 +143,14 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
   await ensureAccount(ctx)
   await cache.start()
+  const due = new DueLook({ store, changes: cache, clock, log, node: () => sessions.node })
+  due.start()
   const unfollow = followChanges(ctx, settleSpares)
   await readStaleFeeds(ctx, settleSpares)
-  const jobs = startJobs(ctx, [
-    ...serviceJobs(ctx, jobSettings(now)),
-    { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
-    { name: 'reload the country database', everyMs: 5000, run: async () => countries.reload() },
-  ])
+  const jobs = startJobs(ctx, [...serviceJobs(ctx, jobSettings(now)), ...followingJobs(time, countries)])
   const close = async (): Promise<void> => {
     await jobs.stop()
+    await due.stop()
     unfollow()
     await cache.stop()
     await recorder.flush()
@@ -164,11 +166,17 @@ export async function openApp(options: AppOptions): Promise<App> {
     ctx,
     key,
     bus,
+    due,
     ...streamsOf(clock),
     sign: ctx.sign,
     close: once(close),
   }
 }
+
+const followingJobs = (time: DatabaseTime, countries: CountryLookup): PeriodicJob[] => [
+  { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
+  { name: 'reload the country database', everyMs: 5000, run: async () => countries.reload() },
+]
 
 function streamsOf(clock: Clock): Pick<App, 'segmentMemory' | 'streamNumbers' | 'channelStreams'> {
   const [segmentMemory, streamNumbers] = [new SegmentMemory(), new StreamNumbers(clock)]

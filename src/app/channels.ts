@@ -6,13 +6,13 @@ import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../services/channelGauges.ts'
 import { claimIngests, releaseIngests } from '../commands/channels/runs/ingestClaims.ts'
 import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
+import { runSchedulers } from '../commands/channels/schedules/occurrences.ts'
 import { loadSlate } from '../commands/channels/slates.ts'
 import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
 import { channelsDir, hostKeyOf } from '../config/paths.ts'
 import { reachSources } from '../net/reach.ts'
-import { schedulerJob } from '../jobs/schedulers.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { PushSources, REPLACED } from '../media/transcoder/sources.ts'
@@ -63,12 +63,14 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
     for (const one of await claimIngests(ctx, at.node, pushed.newest())) pushed.cut(one, REPLACED)
   }
   const jobs = startJobs(ctx, [
-    { name: 'reconcile engines', everyMs: 1000, run: () => supervisor.reconcile() },
     { name: 'measure the processors', everyMs: 1000, run: async () => processors.look() },
-    schedulerJob(ctx),
     { name: 'check stream keys', everyMs: 500, run: () => pushed.look() },
     { name: 'claim ingests', everyMs: 500, run: claim },
   ])
+  const working = [
+    app.due.on('engines', () => supervisor.reconcile()),
+    app.due.on('schedulers', () => runSchedulers(ctx)),
+  ]
   await Promise.race([begin(supervisor), ctx.clock.sleep(BEGIN_MAX_MS)])
   return {
     sources,
@@ -88,6 +90,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
     async stop() {
       unfollow()
       await jobs.stop()
+      await Promise.all(working.map((one) => one.stop()))
       await releaseIngests(ctx, at.node)
       await supervisor.stop()
       await transcoder.stop()

@@ -11,10 +11,11 @@ import type { Leases } from '../store/store.ts'
 
 /** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
 export async function runDeliveries(app: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
-  const { config, ctx, bus } = app
+  const { config, ctx, bus, due } = app
   const egress = openEgress(config)
   const runner = createRunner({
     ...ctx,
+    due,
     ended: ctx.deliveries,
     attempts: ctx.sampled.deliveries,
     egress,

@@ -51,17 +51,17 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
     if (change.kind === 'token') pulls.retry(change.id)
     else if (change.kind === 'all' || change.kind === 'account') pulls.retry('all')
   })
-  const ticking = repeat({ ...ctx, name: 'look after pulls', everyMs: TICK_MS }, async () => {
+  const claiming = app.due.on('pulls', async () => {
     // A node that was given up has another id, and claims again.
     if (node !== ctx.sessions.node) pulls.stopAll()
     node = ctx.sessions.node
     pulls.follow(node === '' ? [] : await claimPulls(ctx, node))
-    pulls.tick()
   })
+  const ticking = repeat({ ...ctx, name: 'look after pulls', everyMs: TICK_MS }, async () => pulls.tick())
   return {
     async stop() {
       unfollow()
-      await ticking.stop()
+      await Promise.all([claiming.stop(), ticking.stop()])
       const { ids } = pulls
       pulls.stopAll()
       await written

@@ -30,7 +30,6 @@ import { createFfmpeg, type Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import type { Packager } from '../media/packager.ts'
 import { type Playback, startPlayback } from './playback.ts'
 import { startLeases } from '../store/leases/leases.ts'
-import { startJobs } from '../jobs/timers.ts'
 import { createReload, provisionFolder } from './reload.ts'
 import { runDeliveries } from './deliveries.ts'
 import { followed, relayEngine } from './mediaEngine.ts'
@@ -177,10 +176,9 @@ export async function startServing(
 }
 
 /** Answers requests of `sluice reload`, until it is stopped. */
-function reloadOnRequest({ ctx }: App, reload: Reload): () => Promise<void> {
-  const run = () => answerReloads(ctx, ctx.sessions.node, reload)
-  const jobs = startJobs(ctx, [{ name: 'answer requests to reload', everyMs: 1000, run }])
-  return () => jobs.stop()
+function reloadOnRequest({ ctx, due }: App, reload: Reload): () => Promise<void> {
+  const answering = due.on('reloads', () => answerReloads(ctx, ctx.sessions.node, reload))
+  return () => answering.stop()
 }
 
 function warnOfFewFiles({ config, ctx }: App): void {

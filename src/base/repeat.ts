@@ -70,14 +70,14 @@ const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal, part: num
 const randomPart = (random: Random | undefined): number | undefined =>
   random === undefined ? undefined : random.bytes(2).readUInt16BE() / 0xffff
 
-/** Logs a failure when it differs from the one before. */
-class Failures {
+/** Logs the failures of a job: one line for a failure that repeats, and one when the job works again. */
+export class Failures {
   readonly #log: RepeatOptions['log']
   readonly #job: string
   #latest = ''
   #count = 0
 
-  constructor({ log, name }: RepeatOptions) {
+  constructor({ log, name }: Pick<RepeatOptions, 'log' | 'name'>) {
     this.#log = log
     this.#job = name
   }

@@ -4,7 +4,7 @@ import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
-import type { Leases, Store } from '../store/store.ts'
+import type { DueWork, Leases, Store } from '../store/store.ts'
 import { begin, type StartedDelivery } from './begin.ts'
 import { Bell } from './bell.ts'
 import { deliveryLine } from './deliveryLine.ts'
@@ -26,6 +26,8 @@ import { deliveryEndOf, type Ended, interrupted, isUnsent, recordEnds, type Unse
 
 export interface RunnerOptions extends Sender {
   readonly store: Store
+  /** Says when the events, retries and probes of any node are due. */
+  readonly due: DueWork
   readonly egress: Egress
   readonly clock: Clock
   readonly random: Random
@@ -96,7 +98,7 @@ class DeliveryRunner implements Runner {
   #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
   #sweeping: Repetition | null = null
-  #unwatch = (): void => undefined
+  #following: ReturnType<DueWork['on']> | null = null
   #stopped: Promise<void> | null = null
 
   constructor(options: RunnerOptions) {
@@ -111,11 +113,11 @@ class DeliveryRunner implements Runner {
   }
 
   async start(): Promise<void> {
-    const { nodeId: id, store, leases } = this.#options
+    const { nodeId: id, store, leases, due } = this.#options
     await store.transaction((tx) => tx.deliveries.renew(id, this.#leaseMs))
     leases.keep({ kind: 'deliveries', id, leaseMs: this.#leaseMs })
     await this.#sweep()
-    this.#unwatch = store.watch(() => this.wake())
+    this.#following = due.on('deliveries', async () => this.wake())
     this.#sweeping = this.#keepSweeping()
     this.#loops = Promise.all([
       this.#loop(this.#routing, () => this.#route()),
@@ -130,8 +132,8 @@ class DeliveryRunner implements Runner {
   }
 
   async #stop(): Promise<void> {
-    this.#unwatch()
     this.#stopping.abort()
+    await this.#following?.stop()
     for (const bell of [this.#routing, this.#claiming, this.#recording]) bell.ring()
     await this.#loops
     await this.#drain()
@@ -281,16 +283,18 @@ class DeliveryRunner implements Runner {
   }
 
   #keepSweeping(): Repetition {
-    const { clock, log } = this.#options
+    const { clock, log, random: jitter } = this.#options
     const name = 'give up what dead servers were delivering'
-    return repeat({ clock, log, name, everyMs: this.#leaseMs / 6, pausesFirst: true }, () => this.#sweep())
+    return repeat({ clock, log, name, everyMs: this.#leaseMs / 6, pausesFirst: true, jitter }, () => this.#sweep())
   }
 
   /** Gives up the deliveries that dead nodes had started. */
   async #sweep(): Promise<void> {
     const { store, clock, time } = this.#options
-    if (!(await time.isEven(this.#leaseMs))) return
     const nowMs = clock.now()
+    // Reads first, so that a node whose deliveries are all in order costs no transaction.
+    if (!(await store.read.deliveries.isSomeLost(nowMs - FORGOTTEN_MS))) return
+    if (!(await time.isEven(this.#leaseMs))) return
     const retryId = () => timeOrderedId(nowMs, this.#options.random)
     const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE, retryId }
     const lost = await store.transaction((tx) => tx.deliveries.expire(expiry))

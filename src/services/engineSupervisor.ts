@@ -70,12 +70,12 @@ export class EngineSupervisor {
   #isQueued = false
   #isStopping = false
   #census: Census = { engines: new Map(), channels: new Map() }
+  /** Only a node with engines renews their leases. */
+  #hasLease = false
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     this.#records = options.records
-    const { node: id, leaseMs, leases } = options
-    leases.keep({ kind: 'engines', id, leaseMs })
   }
 
   /** Reconciles everything once, soon; concurrent calls share one run. Resolves when it is done, and never rejects. */
@@ -107,8 +107,19 @@ export class EngineSupervisor {
         if (engine) await this.#records.apply(engine, { kind: 'ended' })
         await this.#records.release(state.engineId)
       }
-      await this.#options.leases.release(this.#options.node)
+      await this.#releaseLease()
     })
+  }
+
+  #keepLease(): void {
+    const { node: id, leaseMs, leases } = this.#options
+    if (!this.#hasLease) leases.keep({ kind: 'engines', id, leaseMs })
+    this.#hasLease = true
+  }
+
+  async #releaseLease(): Promise<void> {
+    if (this.#hasLease) await this.#options.leases.release(this.#options.node)
+    this.#hasLease = false
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
@@ -118,7 +129,9 @@ export class EngineSupervisor {
 
   async #look(): Promise<void> {
     const supervised = await this.#records.busy()
-    this.#census = censusOf(supervised.filter(({ state }) => state.node === this.#options.node))
+    const mine = supervised.filter(({ state }) => state.node === this.#options.node)
+    this.#census = censusOf(mine)
+    await (mine.length > 0 ? this.#keepLease() : this.#releaseLease())
     for (const one of supervised) {
       // An engine that fails is tried again at the next reconciliation, and the others do not wait for it.
       await this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId))
@@ -136,7 +149,9 @@ export class EngineSupervisor {
     if (state.node !== node) {
       // Another node took it while this node seemed dead.
       if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
-      if (!isForAnother && (await this.#records.adopt(state))) void this.reconcile()
+      if (isForAnother || !(await this.#records.adopt(state))) return
+      this.#keepLease()
+      void this.reconcile()
     } else if (!engine || !state.wanted) await this.#shutDown(state, engine)
     else if (isForAnother) await this.#handOver(engine, publisherAt)
     else await this.#drive(engine)

@@ -48,7 +48,7 @@ export interface AccessCacheOptions {
  *
  * A change by this process takes effect at once (the command calls `forget…` before it answers). A change by another
  * process on the same SQLite file takes effect within five milliseconds, through the file's version. A change by another
- * node on PostgreSQL takes effect within two seconds, with its notification or the next poll. While the store is
+ * node on PostgreSQL takes effect within two seconds, with its notification or the next look (`DueLook`). While the store is
  * unavailable, the cache answers for `staleMs`; then nothing is admitted.
  *
  * It is in one of three modes:
@@ -56,7 +56,7 @@ export interface AccessCacheOptions {
  * - **behind**: a look-up saw another version of the SQLite file. Until the changes have been read, or the read has failed,
  *   `…By…` waits and `peek…` says unknown.
  * - **silent**: no read of changes has succeeded for `staleMs`. `…By…` throws, `peek…` says unknown. The next successful
- *   read of `watch` ends this.
+ *   contact with it ends this.
  *
  * `start` and `stop` belong to the app. Commands call `forget…` after their commit. Those that may wait for the store use
  * `…By…`; the fast paths of the edges use `peek…`, and leave what is unknown to the others.
@@ -103,10 +103,28 @@ export class AccessCache {
 
   async start(): Promise<void> {
     await this.#catchUp()
-    this.#stopWatching = this.#store.watch(() => {
-      // The next poll, a second later at most, tries again; staleness counts from the last successful read.
+    this.#stopWatching = this.#store.watch((what) => {
+      // The look of each second finds what a failed read or a lost notification leaves; see `heard`.
+      if (what === 'second') return
       this.#catchUp().catch((error: unknown) => this.#log.error({ err: error }, 'changes could not be read'))
     })
+  }
+
+  /** The cursor of the last read of changes; null before `start`. */
+  get position(): string | null {
+    return this.#cursor
+  }
+
+  /** Call it with what the store says once a second: whether there are changes after `position`. */
+  async heard(hasChanges: boolean): Promise<void> {
+    if (hasChanges) await this.#catchUp()
+    else this.#heardAtMs = this.#clock.monotonic()
+  }
+
+  /** Call it with the error instead, if the store does not answer. @throws what is not StoreUnavailable */
+  unheard(error: unknown): void {
+    if (!(error instanceof StoreUnavailable)) throw error
+    this.#log.warn({ silentMs: Math.round(this.silentMs()) }, 'the store is silent; answering from memory')
   }
 
   /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */
@@ -267,8 +285,7 @@ export class AccessCache {
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      this.#log.warn({ silentMs: Math.round(this.silentMs()) }, 'the store is silent; answering from memory')
+      this.unheard(error)
     }
   }
 

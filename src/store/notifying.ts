@@ -21,6 +21,7 @@ export function notifyingStore(store: Store, notify: () => void): Store {
     watch: (listener) => store.watch(listener),
     changedRemotely: () => store.changedRemotely(),
     changesSince: (cursor) => store.changesSince(cursor),
+    due: (query) => store.due(query),
     diskSpace: () => store.diskSpace(),
     ping: () => store.ping(),
     time: () => store.time(),

@@ -3,6 +3,7 @@ import type { SealedKind } from '../core/sealed.ts'
 import type { AcmeReads, AcmeTx } from './acme.ts'
 import type { AttentionReads } from './attention.ts'
 import type { AudienceReads, AudienceTx } from './audience.ts'
+import type { Change, DueKinds, DueQuery, WatchListener } from './due.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -51,6 +52,7 @@ export type * from './feedHealth.ts'
 export type * from './minutes.ts'
 export type * from './sessions.ts'
 export type * from './usage.ts'
+export type * from './due.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   ClaimTimes,
@@ -84,16 +86,19 @@ export interface Store {
   /** Committed data, outside any transaction. */
   readonly read: Reads
   /**
-   * Calls `listener` when another node or process may have committed a change of a token or secret, and at least every
-   * second. Returns the function that unsubscribes. Read what changed with `changesSince`.
+   * Calls `listener` with `changed` when another node may have committed a change: read it with `changesSince`. Calls it with
+   * `second` at least once a second, because a notification may be lost, and SQLite sends none. Returns the function that
+   * unsubscribes.
    */
-  watch(listener: () => void): () => void
+  watch(listener: WatchListener): () => void
   /** True when another process may have committed since the last call. Cheap (a microsecond) and synchronous; a store that
    * cannot know returns false and relies on `watch`. */
   changedRemotely(): boolean
   /** Changes committed after `cursor` (null: none, only the current position). May repeat a change, but never misses one.
    * `reset` is true when the position is too old: then drop everything cached. */
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
+  /** What there is to do, in one read. */
+  due(query: DueQuery): Promise<DueKinds>
   /** Space on the disk of the data; null for a database server, which does not report it. */
   diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
@@ -128,18 +133,6 @@ export class Conflict extends Error {
     super(`${what} exists already`, options)
     this.what = what
   }
-}
-
-/**
- * A change that caches must follow: of one token, API secret or credential. `account`: of what the account says for its
- * tokens; `kick`: sessions must end; `feed`: a feed began or ended. These have no id: the reader looks them up.
- */
-export interface Change {
-  readonly kind: 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed'
-  readonly accountId: string
-  readonly id: number
-  /** Of a feed: its stream. Absent: any stream of the account may have changed. */
-  readonly streamName?: string
 }
 
 export interface ApiSecret {

@@ -134,6 +134,8 @@ export interface DeliveryReads {
   }): Promise<{ webhookId: number; rows: number }[]>
   /** Whether a waiting attempt is due. Cheap. */
   isRetryDue(nowMs: number): Promise<boolean>
+  /** Whether `expire` of a transaction would find something, or a node that sends deliveries has an expired lease. */
+  isSomeLost(startedBeforeMs: number): Promise<boolean>
 }
 
 export interface WebhookTx {

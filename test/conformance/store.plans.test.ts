@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { readsOf } from '../../src/store/reads.ts'
 import type { Reads, Tx } from '../../src/store/store.ts'
 import { changesSinceSeq, changesSinceXid } from '../../src/store/tables/changes.ts'
+import { readDue } from '../../src/store/tables/due.ts'
 import { txOf } from '../../src/store/tx.ts'
 import { audienceCases } from './store.plansAudience.ts'
 import { accountId, NOW, TABLES } from './store.plans.rows.ts'
@@ -24,6 +25,7 @@ interface Subject {
   readonly reads: Reads
   readonly tx: Tx
   readonly changes: () => Promise<unknown>
+  readonly due: () => Promise<unknown>
   readonly hash: Uint8Array
 }
 
@@ -64,6 +66,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['the deliveries of a webhook', ({ tx }) => tx.deliveries.claim({ webhookId: 0, take: 10, cap: 10 })],
   ['whether a retry is due', ({ reads }) => reads.deliveries.isRetryDue(NOW)],
   ['changes since a position', ({ changes }) => changes()],
+  ['what is due', ({ due }) => due()],
   ['a page of channels', ({ reads }) => reads.channels.page({ ...page, after })],
   ['the runs of a channel', ({ reads }) => reads.runs.page({ channelId: 'ch-7', limit: 100 }), 'channel_id=?'],
   ['a page of the access log', ({ reads }) => reads.accessLog.page({ ...page, after }), 'PRIMARY KEY'],
@@ -176,9 +179,11 @@ async function queriesOf(
 ): Promise<Query[]> {
   const since = recorder.engine.name === 'sqlite' ? changesSinceSeq : changesSinceXid
   const { cursor } = await since(recorder, null)
-  const changes = () => since(recorder, recorder.engine.name === 'sqlite' ? `${ROWS - 5}` : cursor)
+  const position = recorder.engine.name === 'sqlite' ? `${ROWS - 5}` : cursor
+  const changes = () => since(recorder, position)
+  const due = () => readDue(recorder, { nowMs: NOW, cursor: position, node: 'n-7' })
   recorder.queries.length = 0
-  await ask({ reads: readsOf(recorder), tx: txOf(recorder), changes, hash })
+  await ask({ reads: readsOf(recorder), tx: txOf(recorder), changes, due, hash })
   return [...recorder.queries]
 }
 

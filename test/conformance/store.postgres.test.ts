@@ -9,6 +9,7 @@ import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import { expectDue } from './store.due.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -61,6 +62,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
     test('from before the first release is refused, with the way over', () =>
       expectEarlierRefused(database.url, execute))
     test('is closed in order', () => expectOrderlyClose(database.url))
+    test('says in one read what is due', () => expectDue(database.url))
 
     test('a change is returned although its transaction began early and committed late', async () => {
       const store = await openStore({ url: database.url, log: quiet })

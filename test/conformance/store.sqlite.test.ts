@@ -9,6 +9,7 @@ import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
 import { expectConcurrentOpens, expectEarlierRefused, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import { expectDue } from './store.due.ts'
 import { auditRow, insert, newAccount, newWebhook, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -57,6 +58,7 @@ describe('a SQLite file', () => {
     return expectEarlierRefused(file, execute)
   })
   test('is closed in order', () => expectOrderlyClose(file))
+  test('says in one read what is due', () => expectDue(file))
 
   test('contains no removed values of a row', async () => {
     const store = await openStore({ url: file, log: quiet })

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import type { DueKinds } from '../../src/store/store.ts'
 import { type ChannelsClient, runChannels, WHOLE_CHANNEL } from '../support/channelsClient.ts'
 import { until } from '../support/until.ts'
 
@@ -51,11 +52,11 @@ async function refuse(method: string, path: string, body?: unknown): Promise<[nu
   return [status, json.code]
 }
 
-/** What the server finds when it looks for due retries the next two times. When it looks again, it has sent what was due. */
-async function looksForRetries(): Promise<unknown[]> {
-  const looks = vi.spyOn(live.running.app.ctx.store.read.deliveries, 'isRetryDue')
+/** Whether the server finds something due the next two times it looks. When it looks again, it has sent what was due. */
+async function looksForDue(): Promise<unknown[]> {
+  const looks = vi.spyOn(live.running.app.ctx.store, 'due')
   await until(() => looks.mock.settledResults.filter(({ type }) => type === 'fulfilled').length >= 2, 'two looks')
-  const found = looks.mock.settledResults.slice(0, 2).map(({ value }) => value as unknown)
+  const found = looks.mock.settledResults.slice(0, 2).map(({ value }) => (value as DueKinds).deliveries)
   looks.mockRestore()
   return found
 }
@@ -127,7 +128,7 @@ describe('a webhook of the channels interface', () => {
       }, `${n} entries`)
     await entries(1)
     ahead += 4000
-    expect(await looksForRetries()).toEqual([false, false])
+    expect(await looksForDue()).toEqual([false, false])
     expect((await logs(hook.id)).data).toHaveLength(1)
     ahead += 2000
     await entries(2)

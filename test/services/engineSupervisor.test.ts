@@ -13,8 +13,8 @@ import { claimIngests } from '../../src/commands/channels/runs/ingestClaims.ts'
 import { deleteEngine } from '../../src/commands/channels/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
+import type { Leases } from '../../src/store/store.ts'
 import { silentLog } from '../support/log.ts'
-import { unrenewed } from '../support/leases.ts'
 
 /** Does nothing by itself; a test sends its events. */
 class Scripted implements Transcoder {
@@ -67,12 +67,14 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
   const at = { node, isGone, leaseMs: 15_000 }
   const records = engineRecords({ ...app.ctx, time }, at)
   const load = { warningFor: () => null }
-  const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases: unrenewed, log: silentLog })
+  const kept = new Set<string>()
+  const leases: Leases = { keep: ({ id }) => void kept.add(id), release: async (id) => void kept.delete(id) }
+  const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases, log: silentLog })
   /** Reconciles until nothing changes. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()
   }
-  return { keeper, settle, node }
+  return { keeper, settle, node, hasLease: () => kept.has(node) }
 }
 
 async function makeChannel(timeout = 0): Promise<{ channelId: string; engineId: string }> {
@@ -89,19 +91,28 @@ const runsOf = (engineId: string) => app.ctx.store.read.runs.page({ engineId, li
 async function started(settings: { timeout?: number } = {}) {
   const made = await makeChannel(settings.timeout)
   const transcoder = new Scripted()
-  const { keeper, settle, node } = keeperWith(transcoder)
+  const { keeper, settle, node, hasLease } = keeperWith(transcoder)
+  expect(hasLease()).toBe(false)
   await startChannel(app.ctx, actor, made.channelId)
   await settle()
   const report = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
     transcoder.jobs.get(made.engineId)?.(event)
     await keeper.reconcile()
   }
-  return { ...made, transcoder, keeper, settle, report, node }
+  return { ...made, transcoder, keeper, settle, report, node, hasLease }
 }
 
 type Started = Awaited<ReturnType<typeof started>>
 
 describe('a node', () => {
+  test('renews the leases of engines as long as it has one', async () => {
+    const { channelId, settle, hasLease } = await started()
+    expect(hasLease()).toBe(true)
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    expect(hasLease()).toBe(false)
+  })
+
   test('starts a wanted engine once, and stops it when it is no longer wanted', async () => {
     const { channelId, engineId, transcoder, settle, report } = await started()
     await report({ kind: 'ready' })

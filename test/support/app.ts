@@ -5,6 +5,7 @@ import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Logger, LogLevel } from '../../src/base/log.ts'
 import type { PasswordCost } from '../../src/base/password.ts'
+import { repeat } from '../../src/base/repeat.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
 import type { ReloadAnswer } from '../../src/commands/nodes/reload.ts'
@@ -13,6 +14,7 @@ import { speaksTls } from '../../src/config/tlsSource.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { startServing } from '../../src/app/server.ts'
+import { FastClock } from './fastClock.ts'
 import { silentLog } from './log.ts'
 import { CHEAP_PASSWORDS } from './passwords.ts'
 
@@ -80,6 +82,11 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   const reloading = { flags, readConfig: () => load(reloading.flags), setLogLevel: settings.setLogLevel ?? (() => {}) }
+  // A second of a fast clock is shorter than the one of the timer that asks what is due.
+  const looking =
+    clock instanceof FastClock
+      ? repeat({ clock, log, name: 'look as often as seconds pass', everyMs: 1000 }, () => app.due.look())
+      : null
   const server = await startServing(app, { ...(engine ? { engine } : {}), reloading })
   const scheme = speaksTls(config.value) ? 'https' : 'http'
   const base = `${scheme}://127.0.0.1:${server.port}`
@@ -98,6 +105,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
       return server.reload()
     },
     async close() {
+      await looking?.stop()
       await server.stop()
       await app.close()
       if (dataDir === undefined) await rm(dir, { recursive: true, force: true })

@@ -4,6 +4,7 @@ import { systemRandom } from '../../src/base/random.ts'
 import { createEgress, type Egress } from '../../src/net/egress.ts'
 import { createRunner, type Runner, type RunnerOptions } from '../../src/delivery/runner.ts'
 import { headerProfile } from '../../src/delivery/signature.ts'
+import { DueLook } from '../../src/store/dueLook.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery, Store, StoredWebhook } from '../../src/store/store.ts'
 import { newWebhook, quiet } from '../conformance/store.samples.ts'
@@ -16,17 +17,24 @@ export const SECRET = Buffer.alloc(32, 7).toString('base64')
 /** Nothing renews the leases of these tests: a lease ends when a test says so. */
 export const LEASE_MS = 3_600_000
 
+/** Deliveries need no changes of tokens. */
+const noChanges = { position: null, heard: () => Promise.resolve(), unheard: () => undefined }
+
 /** A store, and the runner that sends from it. */
 export class Node {
   readonly store: Store
   readonly egress: Egress
   readonly runner: Runner
+  readonly #due: DueLook
 
   constructor(store: Store, egress: Egress, over: Partial<RunnerOptions> = {}) {
     this.store = store
     this.egress = egress
+    this.#due = new DueLook({ store, changes: noChanges, clock: over.clock ?? systemClock, log: quiet, node: () => '' })
+    this.#due.start()
     this.runner = createRunner({
       store,
+      due: this.#due,
       egress,
       clock: systemClock,
       random: systemRandom,
@@ -51,6 +59,7 @@ export class Node {
 
   async close(): Promise<void> {
     await this.runner.stop()
+    await this.#due.stop()
     await this.egress.close()
     await this.store.close()
   }

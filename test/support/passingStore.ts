@@ -7,6 +7,7 @@ export const passingStore = (store: Store): Store => ({
   watch: (listener) => store.watch(listener),
   changedRemotely: () => store.changedRemotely(),
   changesSince: (cursor) => store.changesSince(cursor),
+  due: (query) => store.due(query),
   diskSpace: () => store.diskSpace(),
   ping: () => store.ping(),
   time: () => store.time(),

@@ -48,7 +48,7 @@ export async function askForReload(
   return answer === null ? null : (JSON.parse(answer) as ReloadAnswer)
 }
 
-/** Does what was requested of this node, and answers. Call it every second. */
+/** Does what was requested of this node, and answers. Call it when requests are due, within a second. */
 export async function answerReloads(ctx: CommandContext, nodeId: string, reload: Reload): Promise<void> {
   if (nodeId === '') return
   for (const { id, isCheck } of await ctx.store.read.reloads.waiting(nodeId, ANSWERED_AT_ONCE)) {

@@ -158,10 +158,11 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
 
 /** Starts to end the sessions of this node that users asked to end. `done` resolves when they have ended. */
 export async function endKicked(ctx: SessionContext): Promise<{ readonly done: Promise<unknown> }> {
-  if (ctx.sessions.node === '') return { done: Promise.resolve() }
   const { sessions } = ctx
+  const most = sessions.size + sessions.leaving.size
+  if (sessions.node === '' || most === 0) return { done: Promise.resolve() }
   // The store lists them until their ends are written.
-  const kicked = await ctx.store.read.sessions.kicked(sessions.node, sessions.size + sessions.leaving.size)
+  const kicked = await ctx.store.read.sessions.kicked(sessions.node, most)
   const ends = kicked.map(({ id, reason }) => {
     const entry = sessions.get(id)
     return entry ? endSession(ctx, entry, reason) : closeSession(ctx, id, reason)

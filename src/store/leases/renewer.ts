@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Random, systemRandom } from '../../base/random.ts'
 import type { OwnConnection } from './connection.ts'
 import type { FromRenewer, ToRenewer } from './messages.ts'
 import type { Renewal } from './renewal.ts'
@@ -7,12 +8,15 @@ import type { Renewal } from './renewal.ts'
 const EVERY_MS = 2_000
 const TIMES_A_LEASE = 6
 const AFTER_ERROR_MS = 500
+/** A round comes earlier by up to this part, so that nodes that started together do not renew together. */
+const JITTER = 0.1
 
 export interface RenewerOptions {
   readonly open: () => Promise<OwnConnection>
   readonly say: (message: FromRenewer) => void
   /** False: the process that holds the leases is stuck, so they must expire. */
   readonly isHolderAlive: () => boolean
+  readonly random?: Random
 }
 
 /** Renews all leases in rounds, on a connection that it reopens after a failure. */
@@ -57,7 +61,9 @@ export class Renewer {
 
   async #pause(wasRenewed: boolean): Promise<void> {
     const shortest = Math.min(...[...this.#renewals.values()].map(({ leaseMs }) => leaseMs))
-    const ms = Math.min(wasRenewed ? EVERY_MS : AFTER_ERROR_MS, shortest / TIMES_A_LEASE)
+    const mostMs = Math.min(wasRenewed ? EVERY_MS : AFTER_ERROR_MS, shortest / TIMES_A_LEASE)
+    const { random = systemRandom } = this.#options
+    const ms = mostMs * (1 - (JITTER * random.bytes(1).readUInt8()) / 0xff)
     const { signal } = this.#waking
     await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
     this.#waking = new AbortController()
@@ -82,6 +88,8 @@ export class Renewer {
       if (!this.#renewals.has(id)) return
       const found = await connection.run(statement)
       if (found === 0 && endsWithHolder && this.#renewals.delete(id)) this.#options.say({ say: 'lost', id })
+      // The next statement is about what the first has renewed.
+      if (found === 0) return
     }
   }
 

@@ -1,7 +1,17 @@
 import type { StoreLog } from '../log.ts'
 import { readsOf } from '../reads.ts'
-import { type PoolConnections, type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import {
+  type DueKinds,
+  type DueQuery,
+  type PoolConnections,
+  type Reads,
+  type Store,
+  StoreUnavailable,
+  type Tx,
+  type WatchListener,
+} from '../store.ts'
 import { changesSinceXid } from '../tables/changes.ts'
+import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
@@ -35,7 +45,7 @@ class PostgresStore implements Store {
     this.#pool = createPool(hosts, poolSize, log)
     this.#session = new PgExecutor(this.#pool)
     this.#transactions = new Transactions(this.#pool)
-    this.#listener = new Listener(hosts, () => this.#watchers.ring(), log)
+    this.#listener = new Listener(hosts, () => this.#watchers.call('changed'), log)
     this.read = readsOf(this.#session)
   }
 
@@ -44,7 +54,7 @@ class PostgresStore implements Store {
     return this.#transactions.run((session) => work(txOf(session)))
   }
 
-  watch(listener: () => void): () => void {
+  watch(listener: WatchListener): () => void {
     if (!this.#listening && !this.#closing) {
       this.#listening = true
       void this.#listener.start()
@@ -61,6 +71,12 @@ class PostgresStore implements Store {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
     const changes = await this.#listener.ask((session) => changesSinceXid(session, cursor))
     return changes ?? changesSinceXid(this.#session, cursor)
+  }
+
+  async due(query: DueQuery): Promise<DueKinds> {
+    if (this.#closing) throw new StoreUnavailable('the store is closed')
+    // Not on the pool, which may be busy. This also shows that the connection that listens is alive.
+    return (await this.#listener.ask((session) => readDue(session, query))) ?? readDue(this.#session, query)
   }
 
   /** PostgreSQL does not report the space on its disk. */

@@ -3,8 +3,17 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readsOf } from '../reads.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
-import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import {
+  type DueKinds,
+  type DueQuery,
+  type Reads,
+  type Store,
+  StoreUnavailable,
+  type Tx,
+  type WatchListener,
+} from '../store.ts'
 import { changesSinceSeq } from '../tables/changes.ts'
+import { readDue } from '../tables/due.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
@@ -57,7 +66,7 @@ class SqliteStore implements Store {
     return this.#queue.add((session) => work(txOf(session)))
   }
 
-  watch(listener: () => void): () => void {
+  watch(listener: WatchListener): () => void {
     return this.#watchers.add(listener)
   }
 
@@ -71,6 +80,10 @@ class SqliteStore implements Store {
 
   changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
     return changesSinceSeq(this.#executor, cursor)
+  }
+
+  due(query: DueQuery): Promise<DueKinds> {
+    return readDue(this.#executor, query)
   }
 
   async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {

@@ -110,6 +110,24 @@ export async function changesSinceXid(executor: Executor, cursor: string | null)
   return { changes: rows.flatMap(toChange), cursor: first.xmin, reset: false }
 }
 
+/** What says whether there are changes after a position, and whether the position is still one. */
+interface ChangesTop {
+  /** The newest position: `seq` of SQLite, the oldest running transaction of PostgreSQL. */
+  readonly top: string
+  /** The last position that pruning removed. */
+  readonly floor: number
+  /** Of PostgreSQL. */
+  readonly hasRows: boolean
+}
+
+/** Whether `changesSinceSeq` would find something. */
+export const hasChangesSinceSeq = (cursor: string, { top, floor }: ChangesTop): boolean =>
+  Math.max(Number(top), floor) !== Number(cursor)
+
+/** Whether `changesSinceXid` would find something. The position may be older: no transaction since has a change. */
+export const hasChangesSinceXid = (cursor: string, { top, floor, hasRows }: ChangesTop): boolean =>
+  hasRows || BigInt(cursor) <= BigInt(floor) || BigInt(cursor) > BigInt(top)
+
 /** Without a change, the outer join returns one row with null columns. */
 function toChange(row: {
   kind: Change['kind'] | null

@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
 import { statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
+import { isLost } from './deliveryReads.ts'
 import { DeliveryRetryVerbs } from './deliveryRetries.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
@@ -19,21 +19,7 @@ const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reaso
   const lost = db
     .selectFrom('deliveries as lost')
     .select('lost.id')
-    .where('lost.state', '=', sql.lit('started'))
-    .where((eb) =>
-      eb.or([
-        eb('lost.started_at_ms', '<', p.startedBeforeMs),
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('delivery_nodes')
-              .select('delivery_nodes.id')
-              .whereRef('delivery_nodes.id', '=', 'lost.node')
-              .where('alive_until_ms', '>=', databaseTime(engine)),
-          ),
-        ),
-      ]),
-    )
+    .where((eb) => isLost(eb, p.startedBeforeMs, engine))
     .limit(p.limit)
   return db
     .updateTable('deliveries')

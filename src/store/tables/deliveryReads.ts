@@ -1,8 +1,9 @@
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely'
-import { statement, Verbs } from '../executor.ts'
+import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type { Delivery, DeliveryFilter, Payload, Reads } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
+import { databaseTime } from './now.ts'
 
 const byId = statement((db, p: { id: string }) =>
   db
@@ -21,6 +22,37 @@ const isDue = statement((db, p: { nowMs: number }) =>
     .select('id')
     .where('state', '=', sql.lit('waiting'))
     .where('not_before_ms', '<=', p.nowMs)
+    .limit(1),
+)
+
+/** A started delivery whose node has lost it: its lease has expired, or it started too long ago. */
+export const isLost = (
+  eb: ExpressionBuilder<DB & { lost: DB['deliveries'] }, 'lost'>,
+  startedBeforeMs: number,
+  engine: DialectName,
+): Expression<SqlBool> =>
+  eb.and([
+    eb('lost.state', '=', sql.lit('started')),
+    eb.or([
+      eb('lost.started_at_ms', '<', startedBeforeMs),
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('delivery_nodes')
+            .select('delivery_nodes.id')
+            .whereRef('delivery_nodes.id', '=', 'lost.node')
+            .where('alive_until_ms', '>=', databaseTime(engine)),
+        ),
+      ),
+    ]),
+  ])
+
+const someLost = statement((db, p: { startedBeforeMs: number }, engine) =>
+  db
+    .selectFrom('deliveries as lost')
+    .select('lost.id')
+    .where((eb) => isLost(eb, p.startedBeforeMs, engine))
+    .unionAll(db.selectFrom('delivery_nodes').select('id').where('alive_until_ms', '<', databaseTime(engine)))
     .limit(1),
 )
 
@@ -80,6 +112,10 @@ export class DeliveryReadVerbs extends Verbs {
 
   async isRetryDue(nowMs: number): Promise<boolean> {
     return (await this.executor.first(isDue, { nowMs })) !== undefined
+  }
+
+  async isSomeLost(startedBeforeMs: number): Promise<boolean> {
+    return (await this.executor.first(someLost, { startedBeforeMs })) !== undefined
   }
 }
 

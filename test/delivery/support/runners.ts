@@ -4,7 +4,7 @@ import { Tally } from '../../../src/base/tally.ts'
 import { createRunner, type RunnerOptions } from '../../../src/delivery/runner.ts'
 import type { Egress, EgressRequest } from '../../../src/net/egress.ts'
 import type { EgressOutcome } from '../../../src/net/outcome.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { DueWork, Store } from '../../../src/store/store.ts'
 import { evenTime } from '../../support/leases.ts'
 import { eventually } from '../../support/until.ts'
 import { outgoing, random, sender } from './outgoing.ts'
@@ -47,7 +47,7 @@ export function runners() {
   const made = outgoing()
   const { get, store } = made
   const running: (() => Promise<void>)[] = []
-  const listeners = new Set<() => void>()
+  const listeners = new Set<() => Promise<unknown>>()
   afterEach(async () => {
     for (const stop of running.splice(0)) await stop()
     listeners.clear()
@@ -67,6 +67,7 @@ export function runners() {
     const runner = createRunner({
       ...sender,
       store: storeThat((transact) => transact()),
+      due,
       egress,
       attempts: { info: () => undefined },
       clock,
@@ -86,18 +87,21 @@ export function runners() {
     return { runner, receiver, clock, warnings, kept, released, ended, nodeId }
   }
 
-  /** The store, with something around its transactions. It reports no change by itself: `signal` does, as another process would. */
+  /** Nothing is due by itself: `signal` says so, as the look of each second would. */
+  const due: DueWork = {
+    on(_kind, run) {
+      listeners.add(run)
+      return { stop: async () => void listeners.delete(run) }
+    },
+  }
+  /** The store, with something around its transactions. */
   const storeThat = (around: (transact: () => Promise<unknown>) => Promise<unknown>): Store => {
     const real = store()
     const transaction = async (work: Parameters<Store['transaction']>[0]) => around(() => real.transaction(work))
-    const watch: Store['watch'] = (listener) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    }
-    return { read: real.read, watch, transaction } as unknown as Store
+    return { read: real.read, transaction } as unknown as Store
   }
   const signal = (): number => {
-    for (const listener of listeners) listener()
+    for (const run of listeners) void run()
     return listeners.size
   }
 

@@ -1,0 +1,65 @@
+import { sql, type SqlBool } from 'kysely'
+import { PROBE_EVERY_MS } from '../../core/channels/webhooks/health.ts'
+import { type Executor, statement } from '../executor.ts'
+import type { DueKinds, DueQuery } from '../store.ts'
+import { hasChangesSinceSeq, hasChangesSinceXid } from './changes.ts'
+import { META } from './meta.ts'
+
+interface DueParameters extends Pick<DueQuery, 'nowMs' | 'node'> {
+  readonly probedBeforeMs: number
+  /** PostgreSQL: the position in the changes. */
+  readonly xid: string
+}
+
+/**
+ * Each part costs the look-up of one index entry. `min` and not `exists`, for which PostgreSQL may choose to read a table
+ * whose rows have been deleted.
+ */
+const due = statement((db, p: DueParameters, engine) =>
+  db
+    .selectFrom('meta')
+    .select('value as floor')
+    .select(
+      engine === 'postgres'
+        ? [
+            sql<string>`cast(pg_snapshot_xmin(pg_current_snapshot()) as text)`.as('top'),
+            sql<SqlBool>`exists (select 1 from changes where xid >= cast(${p.xid} as xid8))`.as('changes'),
+          ]
+        : [
+            sql<string>`(select coalesce(max(seq), 0) from changes)`.as('top'),
+            // The position says it.
+            sql<SqlBool>`0`.as('changes'),
+          ],
+    )
+    .select([
+      sql<SqlBool>`(select min(id) from outbox) is not null`.as('events'),
+      sql<SqlBool>`(select min(webhook_id) from deliveries where state = 'pending') is not null`.as('pending'),
+      sql<SqlBool>`(select min(not_before_ms) from deliveries where state = 'waiting') <= ${p.nowMs}`.as('retries'),
+      sql<SqlBool>`exists (select 1 from webhooks where disabled_until_ms > ${p.nowMs} and public_id is not null
+        and active = 1 and (probed_at_ms is null or probed_at_ms <= ${p.probedBeforeMs}))`.as('probes'),
+      sql<SqlBool>`(select min(next_at_ms) from schedulers where next_at_ms is not null) <= ${p.nowMs}`.as(
+        'schedulers',
+      ),
+      sql<SqlBool>`exists (select 1 from reload_requests where node_id = ${p.node} and answer is null)`.as('reloads'),
+      sql<SqlBool>`(select min(id) from pulls where enabled = 1) is not null`.as('pulls'),
+      sql<SqlBool>`(select min(wanted) from engine_states where wanted = 1) is not null
+        or (select max(node) from engine_states) is not null`.as('engines'),
+    ])
+    .where('key', '=', META.changesFloor),
+)
+
+/** What there is to do, in one statement. */
+export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQuery): Promise<DueKinds> {
+  const probedBeforeMs = nowMs - PROBE_EVERY_MS
+  const row = await executor.first(due, { nowMs, node, probedBeforeMs, xid: cursor ?? '0' })
+  if (!row) throw new Error('the meta row of the changes is missing')
+  const hasChanges = executor.engine.name === 'postgres' ? hasChangesSinceXid : hasChangesSinceSeq
+  return {
+    changes: cursor !== null && hasChanges(cursor, { ...row, hasRows: Boolean(row.changes) }),
+    deliveries: [row.events, row.pending, row.retries, row.probes].some(Boolean),
+    schedulers: Boolean(row.schedulers),
+    reloads: Boolean(row.reloads),
+    pulls: Boolean(row.pulls),
+    engines: Boolean(row.engines),
+  }
+}
