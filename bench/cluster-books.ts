@@ -2,7 +2,8 @@
  * What the books of a cluster cost PostgreSQL, and whether they stay right: node processes with viewers of one stream, who
  * each get 2.5 Mbit/s, on a PostgreSQL that this starts. Then all leave within a second, and two nodes are killed.
  *   node bench/cluster-books.ts --nodes 8 --viewers 100000
- * With `--idle` it counts the transactions of whole servers that nobody uses, by default of two.
+ * With `--idle` it counts the transactions of idle servers, by default of two. With `--feeds` it measures
+ * what a node pays for each feed that begins or ends at another one, while 10,000 are on the air.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { findBinaries, startPostgres } from '../test/support/postgres.setup.ts'
 import { until } from '../test/support/until.ts'
+import { measureFeeds } from './lib/booksFeeds.ts'
 import { measureIdle } from './lib/booksIdle.ts'
 import { report } from './lib/report.ts'
 
@@ -28,6 +30,7 @@ const JIFFIES = 100
 const { values } = parseArgs({
   options: {
     idle: { type: 'boolean', default: false },
+    feeds: { type: 'boolean', default: false },
     nodes: { type: 'string' },
     viewers: { type: 'string', default: '100000' },
   },
@@ -42,7 +45,9 @@ const client = new Client({ connectionString: postgres.url })
 await client.connect()
 const nodes: BooksNode[] = []
 try {
-  await (values.idle ? measureIdle(postgres.url, NODES) : measureBooks())
+  if (values.idle) await measureIdle(postgres.url, NODES)
+  else if (values.feeds) await measureFeeds(postgres.url, await startNode())
+  else await measureBooks()
 } finally {
   for (const { child } of nodes) child.kill('SIGKILL')
   await client.end()
@@ -52,7 +57,7 @@ process.exit()
 
 async function measureBooks(): Promise<void> {
   // One after another: the first one makes the schema.
-  for (let n = 0; n < NODES; n++) nodes.push(await startNode())
+  for (let n = 0; n < NODES; n++) await startNode()
   await fill('show', VIEWERS)
   await Promise.all(nodes.map((node, n) => node.ask('fill', { streamName: `other${n}`, viewers: OTHERS })))
   await Promise.all(nodes.map((node) => node.ask('move')))
@@ -78,7 +83,7 @@ async function startNode(): Promise<BooksNode> {
     }
   }
   const id = await answerTo<string>('started')
-  return {
+  const node: BooksNode = {
     child,
     id,
     ask(what, argument = {}) {
@@ -87,6 +92,8 @@ async function startNode(): Promise<BooksNode> {
       return answer
     },
   }
+  nodes.push(node)
+  return node
 }
 
 async function fill(streamName: string, viewers: number): Promise<void> {

@@ -10,7 +10,7 @@ const WATCHED_MS = 60_000
 /** PostgreSQL counts the transactions of a connection when it has been idle for a second. */
 const COUNTED_MS = 2_000
 
-/** Transactions of whole servers that nobody uses, as PostgreSQL counts them. @param url of its administration */
+/** Transactions of idle servers, as PostgreSQL counts them. @param url of its administration */
 export async function measureIdle(url: string, nodes: number): Promise<void> {
   const admin = new Client({ connectionString: url })
   await admin.connect()

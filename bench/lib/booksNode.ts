@@ -60,6 +60,14 @@ const requests: Record<string, (argument: never) => Promise<unknown>> = {
   async flush() {
     await node.count()
   },
+  /** Processor time of the main thread, milliseconds. */
+  async processor() {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  },
+  async knows({ streamName }: { streamName: string }) {
+    return sessions.remote(accountId, streamName, null) !== undefined
+  },
 }
 
 function moveAll(): void {

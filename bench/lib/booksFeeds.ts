@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openFeed, quiet } from '../../test/conformance/store.samples.ts'
+import { until } from '../../test/support/until.ts'
+import { report } from './report.ts'
+
+const FEEDS = 10_000
+const AT_ONCE = 500
+const CHANGES_A_SECOND = 33
+const WATCHED_MS = 20_000
+/** The node that has the feeds. */
+const ELSEWHERE = 'elsewhere'
+
+interface WatchedNode {
+  ask<T>(what: string, argument?: object): Promise<T>
+}
+
+/** What a node pays for feeds that begin and end at another one, beyond what it costs while nothing changes. */
+export async function measureFeeds(url: string, node: WatchedNode): Promise<void> {
+  const store = await openStore({ url, log: quiet })
+  const feeds = await fill(store)
+  const knows = (streamName: string) => node.ask<boolean>('knows', { streamName })
+  await until(() => knows(`feed${FEEDS - 1}`))
+  const idleMs = await processorMs(node, () => sleep(WATCHED_MS))
+  let changes = 0
+  const busyMs = await processorMs(node, async () => {
+    changes = await change(store, feeds)
+  })
+  const [first, last] = [feeds[0]?.streamName ?? '', feeds.at(-1)?.streamName ?? '']
+  await until(async () => (await knows(last)) && (await knows(first)) && !(await knows('feed0')))
+  const each = (busyMs - idleMs) / changes
+  report({
+    what: 'milliseconds of the main thread of a node for a feed that begins or ends elsewhere',
+    ratio: each,
+    target: 'at most 1',
+    met: each <= 1,
+    detail: `${FEEDS} feeds, ${changes} changes in ${WATCHED_MS / 1000} s; ${idleMs.toFixed(0)} ms in that time without changes`,
+  })
+  await store.close()
+}
+
+interface BenchFeed {
+  readonly feedId: string
+  readonly accountId: string
+  readonly streamName: string
+}
+
+async function fill(store: Store): Promise<BenchFeed[]> {
+  const [account] = await store.read.accounts.list()
+  const accountId = account?.id ?? ''
+  await store.transaction((tx) =>
+    tx.nodes.insert({ id: ELSEWHERE, hostKey: ELSEWHERE, pid: 1, url: 'http://127.0.0.1:1' }, 3_600_000),
+  )
+  const feeds = Array.from({ length: FEEDS }, (_, n) => feedOf(accountId, n))
+  for (let at = 0; at < FEEDS; at += AT_ONCE)
+    await store.transaction(async (tx) => {
+      for (const feed of feeds.slice(at, at + AT_ONCE)) await tx.feeds.insert(feed)
+    })
+  await store.transaction((tx) => tx.changes.append({ kind: 'feed', accountId, id: 0, atMs: Date.now() }))
+  return feeds
+}
+
+const feedOf = (accountId: string, n: number) => openFeed({ accountId, streamName: `feed${n}`, node: ELSEWHERE })
+
+/** The oldest feed ends, a new one begins, and so on. Each is a transaction with its change. Returns how many there were. */
+async function change(store: Store, feeds: BenchFeed[]): Promise<number> {
+  const sinceMs = performance.now()
+  let changes = 0
+  for (let n = FEEDS; performance.now() - sinceMs < WATCHED_MS; n += 1) {
+    const oldest = feeds.shift()
+    if (!oldest) break
+    const fresh = feedOf(oldest.accountId, n)
+    feeds.push(fresh)
+    await store.transaction(async (tx) => {
+      await tx.feeds.end(oldest.feedId, Date.now())
+      await note(tx, oldest)
+    })
+    await pause(sinceMs, (changes += 1))
+    await store.transaction(async (tx) => {
+      await tx.feeds.insert(fresh)
+      await note(tx, fresh)
+    })
+    await pause(sinceMs, (changes += 1))
+  }
+  return changes
+}
+
+const note = (
+  tx: Parameters<Parameters<Store['transaction']>[0]>[0],
+  { accountId, streamName }: BenchFeed,
+): Promise<void> => tx.changes.append({ kind: 'feed', accountId, id: 0, streamName, atMs: Date.now() })
+
+/** Until the moment of the next change. */
+const pause = (sinceMs: number, changes: number): Promise<void> =>
+  sleep(Math.max(0, sinceMs + (changes * 1000) / CHANGES_A_SECOND - performance.now()))
+
+/** Processor time of the node's main thread while `work` runs. */
+async function processorMs(node: WatchedNode, work: () => Promise<void>): Promise<number> {
+  const before = await node.ask<number>('processor')
+  await work()
+  return (await node.ask<number>('processor')) - before
+}
