@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { authorize } from '../../src/commands/access/authorize.ts'
 import { listSecrets, refreshSecret } from '../../src/commands/accounts/secrets.ts'
 import { cliActor } from '../../src/commands/context.ts'
@@ -119,12 +119,23 @@ describe.each(testedStores())('bind-on-usage on %s', (engine) => {
 })
 
 describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
-  // Without the poll: only a notification of the database can end the waits of these tests.
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval'] }))
-  afterEach(() => void vi.useRealTimers())
+  /** Their look of each second finds nothing: only a notification of the database can end the waits of these tests. */
+  async function twoNodes(): Promise<[RunningApp, RunningApp]> {
+    const nodes = (await start(engine)) as [RunningApp, RunningApp]
+    const nothing = {
+      changes: false,
+      deliveries: false,
+      schedulers: false,
+      reloads: false,
+      pulls: false,
+      engines: false,
+    }
+    for (const { app } of nodes) vi.spyOn(app.ctx.store, 'due').mockResolvedValue(nothing)
+    return nodes
+  }
 
   it('see a change by the other without looking for it: a deleted token admits no more requests', async () => {
-    const [one, two] = (await start(engine)) as [RunningApp, RunningApp]
+    const [one, two] = await twoNodes()
     const { id, token } = await makeToken(one, { bindIpsOnUsage: 0 })
     expect((await publish(two, token, '192.0.2.1')).decision.allowed).toBe(true)
     await one.call('DELETE', `/api/publish_token/${id}`)
@@ -132,7 +143,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
   })
 
   it('refuse a refreshed API secret of the other node without looking for it', async () => {
-    const [one, two] = (await start(engine)) as [RunningApp, RunningApp]
+    const [one, two] = await twoNodes()
     expect((await two.call('GET', '/api/publish_token/list')).status).toBe(200)
     const actor = cliActor(one.accountId)
     for (const secret of await listSecrets(one.app.ctx, one.accountId))

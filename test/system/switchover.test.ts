@@ -101,14 +101,14 @@ async function underLoad(url: string): Promise<{ app: RunningApp; accepted: numb
   return { app, accepted, stop }
 }
 
-/** Called for notifications of the database alone: the clock of polls stands still. */
+/** Called for notifications of the database alone, and not each second. */
 async function listenTo(url: string): Promise<Mock> {
   const store = await openStore({ url, log: quiet })
   onTestFinished(() => store.close())
   const heard = vi.fn()
-  vi.useFakeTimers({ toFake: ['setInterval'] })
-  store.watch(heard)
-  vi.useRealTimers()
+  store.watch((what) => {
+    if (what === 'changed') heard()
+  })
   await until(() => heard.mock.calls.length > 0)
   return heard
 }
