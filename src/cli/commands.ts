@@ -1,5 +1,6 @@
 import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
+import { audienceCommand } from './audience.ts'
 import { backupCommands } from './backup.ts'
 import { cacheLogCommand } from './cacheLog.ts'
 import { channelCommands } from './channel.ts'
@@ -41,6 +42,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...accessCommands,
   ...sessionCommands,
   ...streamCommands,
+  audienceCommand,
   forgetCommand,
   ...webhookCommands,
   ...channelCommands,

@@ -1,4 +1,5 @@
 import type { WatchedSession } from '../core/audience/measure.ts'
+import type { ViewerSession } from '../core/audience/records.ts'
 import type { AudienceRow } from '../core/audience/slots.ts'
 
 /** Rows of one stream, or of all streams of an account as one. */
@@ -20,6 +21,8 @@ export interface AudienceReads {
    * @param seed of the hashes of viewers
    */
   sessions(span: { readonly fromMs: number; readonly untilMs: number }, seed: number): Promise<WatchedSession[]>
+  /** The sessions of all accounts between two ids, oldest first, at most `limit`. An id begins with the time of admission. */
+  range(ids: { readonly after: string; readonly before: string; readonly limit: number }): Promise<ViewerSession[]>
   /** In the order of time. */
   slots(query: AudienceQuery): Promise<AudienceRow[]>
   /** Those of each stream of the account, at most `limit`. */

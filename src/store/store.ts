@@ -33,7 +33,7 @@ export type * from './webhooks.ts'
 export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 export type { Account, DashboardSession, Passkey, SetupCode, User } from './users.ts'
 export type { AcmeRenewal } from './acme.ts'
-export type { AudienceQuery } from './audience.ts'
+export type { AudienceQuery, AudienceReads } from './audience.ts'
 export type {
   BoundAddress,
   RestreamHour,

@@ -35,6 +35,11 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
       ({ reads }) => reads.audience.sessions({ fromMs: nowMs + 19_900, untilMs: 2 * nowMs }, 1),
       'sessions_ended',
     ],
+    [
+      'viewers who were admitted in a time',
+      ({ reads }) => reads.audience.range({ after: '1', before: 'z', limit: 10 }),
+      'id>?',
+    ],
     ['old audiences', ({ tx }) => tx.audience.prune(nowMs - 2 * HOUR_MS, 100), 'at_ms<?'],
   ]
 }

@@ -68,6 +68,27 @@ describe('stream list', () => {
   })
 })
 
+describe('audience', () => {
+  it('prints a report by its flags, as exact comma-separated values and as JSON like the HTTP API', async () => {
+    const viewer = await view(node, { ip: '192.0.2.9' })
+    countBytes(node.ctx, viewer.session.id, { bytesIn: 0, bytesOut: 5 })
+    await node.node.count()
+    clock.advance(6000)
+    const [head, ...rows] = (await cli('audience --by protocol --by country --csv')).stdout.split('\r\n')
+    expect(head).toBe('part,value,views,viewers,watch seconds,most at once')
+    expect(rows).toEqual(['total,,1,1,6,1', 'before,,0,0,0,0', 'protocol,whep,1,1,6,1', 'country,ZZ,1,1,6,1', ''])
+    expect((await cli('audience', 80)).stdout).toMatch(/^streamName +show +1 +1 +6 +1$/m)
+    expect((await cli('audience --country AT')).stdout).toMatch(/^total +0 +0 +0 +0$/m)
+    const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+    const [start, end] = [day(clock.now() - 86_400_000), day(clock.now() + 86_400_000)]
+    const printed = await cli(`audience --json --start ${start} --end ${end} --resolution day --stream show`)
+    const query = `startDate=${start}&stopDate=${end}&resolution=Day&streamName=show`
+    const { data } = (await beside.call('GET', `/api/analytics/audience?${query}`)).json
+    expect(JSON.parse(printed.stdout)).toEqual(data)
+    expect(await cli('audience --by heat')).toMatchObject({ status: 1, stdout: '' })
+  })
+})
+
 describe('stream health', () => {
   it('says what is wrong and what to set, then what was measured, as JSON like the HTTP API', async () => {
     const source = { longestKeyframeMs: 20_000, keyframeMs: 20_000, sampleRate: 8000, videoProfile: 'High' }

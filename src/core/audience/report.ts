@@ -106,18 +106,26 @@ function dividedBy(by: AudienceBy, { filter }: AudienceQuestion, { slots, stream
     .map(([value, figures]) => ({ value: value || UNKNOWN_VALUES[by], ...shown(figures) }))
 }
 
-const COLUMNS = ['part', 'value', 'views', 'viewers', 'watchSeconds', 'mostAtOnce']
+/** A row of a report as a table. */
+export interface AudienceTableRow extends AudienceFigures {
+  /** `total`, `before`, `time`, or what the figures are divided by. */
+  readonly part: string
+  readonly value: string
+}
 
-/** A report as CSV: a line for the total, for the range before, for each time of the series, and for each value of each division. */
-export function audienceCsv({ total, before, series = [], by }: AudienceReport): string {
-  const line = (part: string, value: string, { views, viewers, watchSeconds, mostAtOnce }: AudienceFigures) =>
-    csvLine([part, value, ...[views, viewers, watchSeconds, mostAtOnce].map(String)])
-  const lines = [
-    line('total', '', total),
-    line('before', '', before),
-    ...series.map((slot) => line('time', slot.time, slot)),
-    ...Object.entries(by).flatMap(([part, rows]) => rows.map((row) => line(part, row.value, row))),
-  ]
+/** A report as a table: the total, the range before, each time of the series, and each value of each division. */
+export const audienceRows = ({ total, before, series = [], by }: AudienceReport): AudienceTableRow[] => [
+  { part: 'total', value: '', ...total },
+  { part: 'before', value: '', ...before },
+  ...series.map((slot) => ({ part: 'time', value: slot.time, ...slot })),
+  ...Object.entries(by).flatMap(([part, rows]) => rows.map((row) => ({ part, ...row }))),
+]
+
+const COLUMNS = ['part', 'value', 'views', 'viewers', 'watchSeconds', 'mostAtOnce'] as const
+
+/** The same as CSV. */
+export function audienceCsv(report: AudienceReport): string {
+  const lines = audienceRows(report).map((row) => csvLine(COLUMNS.map((column) => String(row[column]))))
   return [COLUMNS.join(), ...lines, ''].join('\r\n')
 }
 

@@ -22,6 +22,8 @@ export interface RouteText {
   deprecated?: boolean
   /** The route answers with CSV too, for `Accept: text/csv`. */
   csv?: true
+  /** The route answers with a line of JSON for each of these, or with CSV. */
+  lines?: TSchema
 }
 
 /** `{status: "success", data}`. */
@@ -61,7 +63,12 @@ export function document(tag: string, summary: string, text: RouteText): { schem
   }
 }
 
-function answerOf({ headers, csv }: RouteText, schema: TSchema): unknown {
+function answerOf({ headers, csv, lines }: RouteText, schema: TSchema): unknown {
+  if (lines) {
+    const table = Type.String({ description: 'A line for each, with headings (RFC 4180).' })
+    const content = { 'application/x-jsonl': { schema: lines }, 'text/csv': { schema: table } }
+    return { description: 'A line for each.', content }
+  }
   if (!csv) return headers ? { ...schema, headers } : schema
   const table = Type.String({ description: 'A line for each sum, with headings (RFC 4180).' })
   return { description: 'The report.', content: { 'application/json': { schema }, 'text/csv': { schema: table } } }

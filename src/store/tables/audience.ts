@@ -2,13 +2,16 @@ import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { siteOfOrigin } from '../../core/audience/families.ts'
 import type { WatchedSession } from '../../core/audience/measure.ts'
+import type { ViewerSession } from '../../core/audience/records.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
 import { type AudienceRow, DAY_MS, type SlotLength } from '../../core/audience/slots.ts'
+import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { AudienceQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import { afterKey } from './keyset.ts'
 import { META } from './meta.ts'
+import { NO_ADDRESS } from './viewerTraces.ts'
 
 /** Sessions read at once. Other work goes on between two pages. */
 const PAGE = 2_000
@@ -67,6 +70,16 @@ const WATCHED = [
 ] as const
 type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
 
+const inRange = statement((db, p: { after: string; before: string; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .select([...WATCHED, 'action', 'tracking_id', 'end_reason', 'bytes_out', 'cache_bytes'])
+    .where('id', '>', p.after)
+    .where('id', '<', p.before)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
 type StreamsQuery = Omit<AudienceQuery, 'streamName'>
 
 const slotsIn = (db: Kysely<DB>, { accountId, length, fromMs, untilMs, withParts }: StreamsQuery) =>
@@ -95,6 +108,10 @@ export class AudienceReadVerbs extends Verbs {
     await this.#eachOpen(span.untilMs, (row) => found.set(row.id, row))
     await this.#eachEnded(span, (row) => found.set(row.id, row))
     return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
+  }
+
+  async range(ids: { after: string; before: string; limit: number }): Promise<ViewerSession[]> {
+    return (await this.executor.all(inRange, ids)).map(viewerOf)
   }
 
   async slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {
@@ -196,6 +213,29 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
 }
 
 const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0)`
+
+type RecordedRow = Watched &
+  Pick<RowOf<'sessions'>, 'action' | 'tracking_id' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
+
+const viewerOf = (row: RecordedRow): ViewerSession => ({
+  id: row.id,
+  action: row.action,
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  protocol: row.protocol,
+  trackingId: row.tracking_id,
+  jti: row.jti,
+  address: row.address === NO_ADDRESS ? null : row.address,
+  origin: row.origin,
+  country: row.country,
+  device: row.device,
+  browser: row.browser,
+  startedAtMs: row.started_at_ms,
+  endedAtMs: row.ended_at_ms,
+  endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
+  bytesOut: row.bytes_out,
+  bytesFromCaches: row.cache_bytes,
+})
 
 const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession => ({
   accountId: row.account_id,

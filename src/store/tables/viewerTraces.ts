@@ -3,7 +3,7 @@ import { type Executor, statement, Verbs } from '../executor.ts'
 import type { ViewerTraces } from '../store.ts'
 
 /** In place of an address that was forgotten. */
-const NO_ADDRESS = '0.0.0.0'
+export const NO_ADDRESS = '0.0.0.0'
 
 const countSessions = statement((db, p: { accountId: string; value: string }) =>
   db

@@ -92,6 +92,10 @@ const USAGE: readonly Call[] = [
 const SESSIONS: readonly Call[] = [
   call('listStreamsOnAir', { limit: 1 }),
   call('readLiveSeries', { metric: 'viewers', range: 'hour' }),
+  // A line for each record is no JSON, so there are none.
+  call('readViewerRecords', { streamName: 'nobody', limit: 5 }),
+  call('searchViewerRecords', { body: { streamNames: ['nobody'] } }),
+  call('searchViewerRecordsV2', { body: { streamNames: ['nobody'], search: 'Completed' } }),
   call('readAudience', { startDate: '2026-01-01', stopDate: '2026-02-01', by: 'country' }),
   call('listBroadcasts', { limit: 1 }),
   call('listEndedStreams', { search: 'show', limit: 1 }),

@@ -12,6 +12,7 @@ import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { audienceRoutes } from './audienceRoutes.ts'
 import { wantsCsv } from './csv.ts'
+import { recordRoutes } from './recordRoutes.ts'
 
 type AnyQuery = { Querystring: Record<string, unknown> }
 
@@ -56,6 +57,7 @@ export function usageRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void
     async (request, reply) => sendResult(reply, await accountSeries(ctx, accountOf(request), request.query)),
   )
   audienceRoutes(app, ctx)
+  recordRoutes(app, ctx)
 }
 
 const SeriesQuery = Type.Object({

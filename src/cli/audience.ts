@@ -1,0 +1,69 @@
+import { ok } from '../base/result.ts'
+import { readAudience } from '../commands/audience/readAudience.ts'
+import { AUDIENCE_BY, type AudienceBy } from '../core/audience/query.ts'
+import { type AudienceTableRow, audienceRows } from '../core/audience/report.ts'
+import { command } from './command.ts'
+import { choiceOrNone, textFlag, texts } from './flag.ts'
+import { type Columns, CSV_FLAG, listing } from './listing.ts'
+import { withAccount } from './session.ts'
+
+const DAYS = 28
+const DAY_MS = 86_400_000
+
+/** What a report can be filtered by. */
+const FILTERS = {
+  stream: textFlag('NAME', 'Only this stream.'),
+  protocol: textFlag('NAME', 'Only this protocol: whep or hls.'),
+  country: textFlag('CODE', 'Only this country, such as AT; ZZ: not known.'),
+  site: textFlag('HOST', 'Only pages of this host.'),
+  device: textFlag('KIND', 'Only this kind of device: desktop, mobile, tv or unknown.'),
+  browser: textFlag('NAME', 'Only this family of browsers or players.'),
+}
+
+export const audienceCommand = command({
+  path: ['audience'],
+  summary: 'Show who watched, how long and how many at once, by stream, country, device and more',
+  detail:
+    `The default is the last ${DAYS} days, by stream. A row has the values of one stream, country and so on; ` +
+    '`before` is as much time before. docs/reference/analytics.md explains the figures.',
+  flags: {
+    by: texts('NAME', `What to divide by; may be repeated: ${AUDIENCE_BY.join(', ')}.`),
+    start: textFlag('TIME', 'The start: a day, or an ISO 8601 time with a zone, on a whole hour.'),
+    end: textFlag('TIME', 'The end, exclusive; at most 400 days later.'),
+    'time-zone': textFlag('ZONE', 'The zone of days, such as Europe/Vienna; the default is UTC.'),
+    resolution: choiceOrNone(['hour', 'day', 'month'], 'Adds a row for each hour, day or month.'),
+    ...FILTERS,
+    ...CSV_FLAG,
+  },
+  examples: [
+    'sluice audience --by country --by device --start 2026-01-01 --end 2026-02-01',
+    'sluice audience --stream show --resolution day --time-zone Europe/Vienna --csv',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const { by, start, end, 'time-zone': timeZone, stream: streamName, ...filters } = call.flags
+      const given = Object.entries({ timeZone, streamName, ...filters }).filter(([, value]) => value !== undefined)
+      const query = { ...timeOf(ctx.clock.now(), start, end), ...Object.fromEntries(given) }
+      const read = await readAudience(ctx, accountId, { ...query, by: by.length > 0 ? by : defaultBy(query) })
+      return read.ok ? ok({ json: read.value, text: listing(COLUMNS, audienceRows(read.value)) }) : read
+    }),
+})
+
+/** Today is the last day. */
+function timeOf(nowMs: number, start: string | undefined, end: string | undefined) {
+  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+  return { startDate: start ?? day(nowMs - (DAYS - 1) * DAY_MS), stopDate: end ?? day(nowMs + DAY_MS) }
+}
+
+/** By stream, unless there is a filter. */
+const defaultBy = (query: object): readonly AudienceBy[] =>
+  AUDIENCE_BY.some((name) => name in query) ? [] : ['streamName']
+
+const COLUMNS: Columns<AudienceTableRow> = {
+  part: ['text', ({ part }) => part],
+  value: ['text', ({ value }) => value],
+  views: ['text', ({ views }) => views],
+  viewers: ['text', ({ viewers }) => viewers],
+  'watch seconds': ['text', ({ watchSeconds }) => watchSeconds],
+  'most at once': ['text', ({ mostAtOnce }) => mostAtOnce],
+}
