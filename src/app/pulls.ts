@@ -1,3 +1,4 @@
+import type { Socket as UdpSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 import { dialledUrl, dialProblem, mediaDialling, type OwnPorts } from './mediaDialling.ts'
@@ -6,16 +7,19 @@ import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
 import { pullScheme } from '../core/pulls/source.ts'
+import { readSrtParameters } from '../core/srtAddress.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
 import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import type { Frame, TrackInfo } from '../media/frame.ts'
 import { Publication } from '../media/publication.ts'
 import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
-import type { PulledSource, PullProblem } from '../media/pulling.ts'
+import type { PulledSource, PulledSourceOptions, PullProblem } from '../media/pulling.ts'
 import { RtmpPlayer } from '../media/rtmp/player.ts'
 import { RtspPull } from '../media/rtsp/pull.ts'
+import { SrtPull, type SrtPullOptions } from '../media/srt/pull.ts'
 import { dial } from '../net/dial.ts'
+import { dialUdp } from '../net/dialUdp.ts'
 import type { Stage } from '../net/outcome.ts'
 import { type PullAttempt, type PullEvent, Pulls } from '../services/pulls.ts'
 import type { StoredPull } from '../store/store.ts'
@@ -102,7 +106,7 @@ class Attempt implements PullAttempt {
 
   tick(): void {
     this.#source?.tick()
-    if (this.#source) this.#publication?.reportBytes(this.#source.bytesIn)
+    if (this.#source) this.#publication?.reportBytes(this.#source.bytesIn, this.#source.link)
   }
 
   end(): void {
@@ -114,35 +118,39 @@ class Attempt implements PullAttempt {
     const url = new URL(openPullUrl(ctx, this.#pull))
     const token = await ctx.store.read.tokens.get(this.#pull.tokenId)
     const presented = token === undefined ? null : openTokenValue(ctx, token)
-    const socket = await this.#dial(url)
-    if (socket === null) return
-    const answer = await this.#ask(socket, presented)
-    if (this.#stopping.signal.aborted || !answer.ok) socket.destroy()
+    const dialled = await this.#dial(url)
+    if (dialled === null) return
+    const answer = await this.#ask(dialled.peer, presented)
+    if (this.#stopping.signal.aborted || !answer.ok) dialled.close()
     if (!answer.ok) return this.#ended(refusalOf(answer))
     this.#publication = new Publication(answer)
     // It was cut while the decision was made.
     if (this.#stopping.signal.aborted) return this.#publication.end('cut', 0)
-    await this.#publish(socket, url, answer)
+    await this.#publish(dialled, url, answer)
   }
 
   /** Null: there is no connection, and that was reported. */
-  async #dial(url: URL): Promise<Socket | null> {
-    const { port, isEncrypted } = pullScheme(url)
-    const how = mediaDialling(this.#app, this.#parts.ownPorts)(port, 'tcp')
+  async #dial(url: URL): Promise<Dialled | null> {
+    const { port, isEncrypted, carrier } = pullScheme(url)
+    const how = mediaDialling(this.#app, this.#parts.ownPorts)(port, carrier)
     let stage: Stage = 'resolve'
+    const reached = (next: Stage): void => void (stage = next)
     const { signal } = this.#stopping
+    const { random } = this.#app.ctx
     try {
-      return await dial(dialledUrl(url, port, isEncrypted), how, signal, (reached) => (stage = reached))
+      return carrier === 'udp'
+        ? overUdp(await dialUdp(url, { ...how, random }, signal, reached))
+        : overTcp(await dial(dialledUrl(url, port, isEncrypted), how, signal, reached))
     } catch (error) {
       this.#ended({ kind: 'lost', message: dialProblem(stage, error, 'source') })
       return null
     }
   }
 
-  #ask(socket: Socket, presented: string | null): Promise<PublishAnswer> {
+  #ask(peer: string, presented: string | null): Promise<PublishAnswer> {
     const { streamName } = this.#pull
     const connection: PublisherConnection = {
-      peer: socket.remoteAddress ?? '',
+      peer,
       cut: async (why, reason) => {
         this.#close('cut')
         // Two publishers that replace each other would do so forever.
@@ -153,13 +161,12 @@ class Attempt implements PullAttempt {
     return answerPublisher(this.#parts.ingest, 'pull', connection, destination)
   }
 
-  async #publish(socket: Socket, url: URL, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
-    const { ctx, config } = this.#app
+  async #publish(dialled: Dialled, url: URL, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
+    const { ctx } = this.#app
     const { id, streamName } = this.#pull
     let isAccepted = false
     const options = {
       ...ctx,
-      socket,
       url,
       sink: {
         tracks: (tracks: readonly TrackInfo[]) => {
@@ -174,11 +181,22 @@ class Attempt implements PullAttempt {
         ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
       ended: (problem: PullProblem) => this.#ended(problem),
     }
-    const { rtmp, srt } = config
-    this.#source = pullScheme(url).isRtmp
-      ? new RtmpPlayer({ ...options, maxFrameBytes: rtmp.maxMessageBytes })
-      : new RtspPull({ ...options, maxFrameBytes: srt.maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${id}` })
+    this.#source = this.#sourceOf(dialled, options)
     await this.#source.start()
+  }
+
+  #sourceOf(dialled: Dialled, options: SourceOptions): PulledSource {
+    const { rtmp, srt } = this.#app.config
+    const { maxFrameBytes } = srt
+    if (dialled.carrier === 'udp') {
+      const parameters = readSrtParameters(options.url)
+      if (!parameters.ok) throw new Error(`the address of a stored pull ${parameters.error}`)
+      return new SrtPull({ ...options, ...parameters.value, socket: dialled.socket, maxFrameBytes })
+    }
+    const { socket } = dialled
+    return pullScheme(options.url).protocol === 'rtmp'
+      ? new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes })
+      : new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${this.#pull.id}` })
   }
 
   #ended(problem: PullProblem): void {
@@ -193,6 +211,28 @@ class Attempt implements PullAttempt {
     this.#publication?.end(why === 'stopped' ? 'left' : why, this.#source?.bytesIn ?? 0)
   }
 }
+
+type SourceOptions = Omit<PulledSourceOptions, 'socket' | 'maxFrameBytes'> & Pick<SrtPullOptions, 'random' | 'log'>
+
+/** A connection to a source, of which nothing was read yet. */
+type Dialled = { readonly peer: string; close(): void } & (
+  | { readonly carrier: 'tcp'; readonly socket: Socket }
+  | { readonly carrier: 'udp'; readonly socket: UdpSocket }
+)
+
+const overTcp = (socket: Socket): Dialled => ({
+  carrier: 'tcp',
+  socket,
+  peer: socket.remoteAddress ?? '',
+  close: () => void socket.destroy(),
+})
+
+const overUdp = (socket: UdpSocket): Dialled => ({
+  carrier: 'udp',
+  socket,
+  peer: socket.remoteAddress().address,
+  close: () => void socket.close(),
+})
 
 /** What the decision refuses is asked for again a few times; a limit may be free later. */
 const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { FrameSink } from './frame.ts'
+import type { LinkTotals } from './measure/linkMeter.ts'
 
 /** Why a source gives no media: another attempt may succeed, the login is refused, or none can succeed with what it sends. */
 export interface PullProblem {
@@ -33,6 +34,8 @@ export interface PulledSourceOptions {
 export interface PulledSource {
   /** Bytes that the source has sent. */
   readonly bytesIn: number
+  /** Absent: the protocol does not count its packets. */
+  readonly link?: LinkTotals | undefined
   /** Called once. */
   start(): Promise<void>
   /** Called every second. */

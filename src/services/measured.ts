@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { Recent } from '../base/recent.ts'
 import {
   type IngestSample,
+  type LinkCounts,
   MEASURED_MS,
   type MeterReading,
   type MeteredConnection,
@@ -65,14 +66,14 @@ export class Measured implements MeterReading {
     this.#ingests.set(ingestId, ingest)
     const connection = { sinceMs: this.#clock.now() }
     ingest.connections.add(connection)
-    let last = { atMs: connection.sinceMs, bytes: 0 }
+    let last = { atMs: connection.sinceMs, bytes: 0, link: NO_PACKETS }
     return {
-      received: (bytes) => {
+      received: (bytes, link) => {
         const atMs = this.#clock.now()
         if (atMs - last.atMs < SAMPLE_MS) return
         const bitrate = Math.round(((bytes - last.bytes) * 8000) / (atMs - last.atMs))
-        ingest.samples.add({ atMs, bitrate, address })
-        last = { atMs, bytes }
+        ingest.samples.add({ atMs, bitrate, address, ...linkFigures(last.link, link) })
+        last = { atMs, bytes, link: link ?? NO_PACKETS }
       },
       ended: () => void ingest.connections.delete(connection),
     }
@@ -102,5 +103,17 @@ export class Measured implements MeterReading {
     for (const [id, engine] of this.#engines) {
       if ([...engine.values()].every(({ samples }) => isOld(samples))) this.#engines.delete(id)
     }
+  }
+}
+
+const NO_PACKETS: LinkCounts = { packets: 0, lost: 0 }
+
+function linkFigures(before: LinkCounts, link?: LinkCounts): Pick<IngestSample, 'packetLoss' | 'roundTripMs'> {
+  if (link === undefined) return { packetLoss: null, roundTripMs: null }
+  const packets = link.packets - before.packets
+  const share = packets > 0 ? Math.min(1, Math.max(0, link.lost - before.lost) / packets) : null
+  return {
+    packetLoss: share === null ? null : Math.round(share * 10_000) / 10_000,
+    roundTripMs: link.roundTripMs === undefined ? null : Math.round(link.roundTripMs),
   }
 }

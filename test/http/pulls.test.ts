@@ -5,7 +5,7 @@ import { makeToken } from '../support/testNode.ts'
 let app: RunningApp
 let tokenId: number
 const SOURCE = 'rtsp://viewer:s3cret-pass@camera.example.com/main?key=k-99'
-const NO_URL = 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
 const SHOWN = 'rtsp://viewer:••••@camera.example.com/main?••••'
 
 beforeAll(async () => {
@@ -40,7 +40,8 @@ describe('pulls', () => {
     [{ streamName: 'yard' }, { streamName: [expect.stringContaining('must be a stream that publish token')] }],
     [{ streamName: '..' }, { streamName: [expect.stringContaining('must not be . or ..')] }],
     [{ url: 'rtmp://a.example.com/app' }, { url: [expect.stringContaining('must name an application and a stream')] }],
-    [{ url: 'srt://a.example.com:9000' }, { url: [`${NO_URL}; srt:// is not built`] }],
+    [{ url: 'whep://a.example.com/x' }, { url: [`${NO_URL}; whep:// is not built`] }],
+    [{ url: 'srt://a.example.com' }, { url: ['must have a port: srt://host:9000'] }],
     [{ url: 'rtsp://10.0.0.1/x' }, { url: ['must lead to a public address; 10.0.0.1 is not one'] }],
     [{ url: SHOWN }, { url: ['is not the one that the record shows: send the whole of it'] }],
     [{ when: 'onDemand' }, { when: ['onDemand is not built; send always'] }],

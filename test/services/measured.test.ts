@@ -10,6 +10,27 @@ function begin() {
   return { clock, measured: new Measured({ clock }, 'node') }
 }
 
+test('the loss of a publisher is that of the packets since the last sample, where its protocol counts them', () => {
+  const { clock, measured } = begin()
+  const publisher = measured.connected('in_1', null)
+  for (const link of [
+    { packets: 1000, lost: 25, roundTripMs: 40.4 },
+    { packets: 1500, lost: 25 },
+    { packets: 1500, lost: 25, roundTripMs: 41 },
+    { packets: 1510, lost: 90, roundTripMs: 41 },
+  ]) {
+    clock.advance(1000)
+    publisher.received(clock.now(), link)
+  }
+  const { samples } = measured.ingest('in_1', ...ALL)
+  expect(samples.map(({ packetLoss, roundTripMs }) => [packetLoss, roundTripMs])).toEqual([
+    [0.025, 40],
+    [0, null],
+    [null, 41],
+    [1, 41],
+  ])
+})
+
 describe('the bit rate of a publisher', () => {
   test('is measured once a second, by the bytes since the last sample', () => {
     const { clock, measured } = begin()
@@ -26,8 +47,8 @@ describe('the bit rate of a publisher', () => {
     expect(measured.ingest('in_1', ...ALL)).toEqual({
       sinceMs: AT,
       samples: [
-        { atMs: AT + 1000, bitrate: 2_000_000, address: '192.0.2.7' },
-        { atMs: AT + 3000, bitrate: 1_000_000, address: '192.0.2.7' },
+        { atMs: AT + 1000, bitrate: 2_000_000, address: '192.0.2.7', packetLoss: null, roundTripMs: null },
+        { atMs: AT + 3000, bitrate: 1_000_000, address: '192.0.2.7', packetLoss: null, roundTripMs: null },
       ],
     })
     expect(measured.ingest('in_1', AT + 1001, AT + 3001).samples).toHaveLength(1)

@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createLogger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Message } from '../../src/media/rtmp/messages.ts'
+import { StreamKeys } from '../../src/media/srt/keys.ts'
 import { issueAuthority } from '../../src/tls/issue.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
@@ -209,6 +211,60 @@ describe('a server over RTMP', () => {
   })
 })
 
+describe('a server over SRT', () => {
+  const PASSPHRASE = 'correct-horse_battery'
+
+  /** ffmpeg as listener: it sends a picture that moves, and a tone. */
+  async function listener(): Promise<{ url: (passphrase?: string) => string; gone: Promise<unknown> }> {
+    const port = await ownPort()
+    const media = '-re -f lavfi -i testsrc2=size=320x240:rate=25 -re -f lavfi -i sine=frequency=440:sample_rate=48000'
+    const encode = '-c:v libx264 -preset ultrafast -g 25 -c:a aac -ac 2 -f mpegts'
+    const to = `srt://127.0.0.1:${port}?mode=listener&passphrase=${PASSPHRASE}&kmrefreshrate=100&kmpreannounce=40`
+    const ffmpeg = spawn('ffmpeg', [...`-v quiet ${media} ${encode}`.split(' '), to])
+    const gone = once(ffmpeg, 'close')
+    onTestFinished(async () => {
+      ffmpeg.kill('SIGKILL')
+      await gone
+    })
+    const url = (passphrase = PASSPHRASE) =>
+      `srt://127.0.0.1:${port}?streamid=key-42&passphrase=${passphrase}&latency=200`
+    return { url, gone }
+  }
+
+  test('is on the air with its loss and round trip, encrypted with keys that change, and ends with its token', async () => {
+    const refreshes = vi.spyOn(StreamKeys.prototype, 'refresh')
+    onTestFinished(() => refreshes.mockRestore())
+    const { url, gone } = await listener()
+    const { id, tokenId } = await pulled('contribution', url())
+    expect(await watched('contribution')).toEqual(['h264', 'aac'])
+    await is(id, 'live')
+    expect((await read(id)).url).toMatch(/^srt:\/\/127\.0\.0\.1:\d+\?••••$/)
+    const [entry] = app.app.ctx.sessions.ofToken(tokenId)
+    expect(entry?.session).toMatchObject({ protocol: 'pull', action: 'publish', address: '127.0.0.1' })
+    await until(() => entry?.media?.source.roundTripMs !== undefined && entry.media.source.packetLoss !== undefined)
+    await until(() => refreshes.mock.calls.length > 1)
+    expect(await Promise.all(refreshes.mock.results.map(({ value }) => value as Promise<boolean>))).not.toContain(false)
+    expect(await watched('contribution')).toEqual(['h264', 'aac'])
+    expect((await app.call('DELETE', `/api/publish_token/${tokenId}`)).status).toBe(200)
+    await until(() => feedOf('contribution') === undefined)
+    await gone
+  })
+
+  test('with another passphrase says so', async () => {
+    const { url } = await listener()
+    const { id } = await pulled('locked', url('another-passphrase-1'))
+    expect(
+      await until(async () => ((await read(id)).problem ?? '').includes('passphrase') && (await read(id)).problem),
+    ).toBe('The other side has another passphrase (SRT code 1010)')
+  })
+
+  test('at the port of this server is refused when it is dialled', async () => {
+    const { id } = await pulled('round', `srt://127.0.0.1:${app.srtPort}?streamid=round`)
+    const { problem } = await until(async () => (await read(id)).problem !== undefined && read(id))
+    expect(problem).toContain('an address that no source may have')
+  })
+})
+
 describe('a source that does not play', () => {
   test('refuses a wrong password, three times at most, and says so', async () => {
     const source = await camera({ login })
@@ -272,7 +328,14 @@ test('no process, list, log line or audit row shows a password or a query', asyn
   const audit = JSON.stringify(rows)
   expect(audit).toContain('pull.create')
   const all = [processes, list, audit, log.join('')].join('\n')
-  const secrets = [PASSWORD, encodeURIComponent(PASSWORD), 'key-42', 'another1', 's3cret-stream-77']
+  const secrets = [
+    PASSWORD,
+    encodeURIComponent(PASSWORD),
+    'key-42',
+    'another1',
+    's3cret-stream-77',
+    'another-passphrase-1',
+  ]
   for (const secret of secrets) expect(all).not.toContain(secret)
   expect((await read(id)).url).toMatch(/^rtsp:\/\/viewer:••••@127\.0\.0\.1:\d+\/live\/main\?••••$/)
 })

@@ -72,9 +72,10 @@ describe.each(testedStores())('an ingest that publishers push to over SRT, on %s
     const gone = once(publisher, 'exit')
     await until(async () => (await fetch(playlist)).ok, 'a playlist of the channel')
     expect(await monitored(ingestId)).toMatchObject({ status: 'connected', protocol: 'srt' })
-    await until(async () =>
-      (await monitored(ingestId)).metrics.some((one: { bitrate: { total: number } }) => one.bitrate.total > 0),
-    )
+    const measured = () => until(async () => (await monitored(ingestId)).metrics.at(-1))
+    await until(async () => (await measured()).rtt !== null && (await measured()).packetLoss !== null)
+    const { packetLoss, rtt, bitrate } = await measured()
+    expect([packetLoss < 1, rtt >= 0, bitrate.total > 0]).toEqual([true, true, true])
     const rotated = await live.made('POST', `/ingests/${ingestId}/rotate-key`)
     await gone
     expect((await call({ streamId: new URL(address).searchParams.get('streamid') ?? '' })).answer).toBe(1401)

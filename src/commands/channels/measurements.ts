@@ -110,10 +110,10 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
     protocol: INGEST_FACTS[type].protocol,
     ...up,
     ...(note === null ? {} : { note }),
-    metrics: samples.map(({ atMs, bitrate, address: ip }) => ({
+    metrics: samples.map(({ atMs, bitrate, packetLoss, roundTripMs, address: ip }) => ({
       time: isoOf(atMs),
-      packetLoss: null,
-      rtt: null,
+      packetLoss,
+      rtt: roundTripMs,
       bitrate: { total: bitrate },
       location: { ip, region },
     })),

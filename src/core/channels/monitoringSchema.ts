@@ -62,10 +62,13 @@ export const IngestMonitoring = Type.Object(
     metrics: Type.Array(
       Type.Object({
         time,
-        packetLoss: Type.Null({
-          description: 'Not measured: RTMP runs over TCP, which repeats what is lost by itself.',
+        packetLoss: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+          description:
+            'Share of the packets that did not come at first. Null over RTMP: TCP repeats what is lost by itself.',
         }),
-        rtt: Type.Null({ description: 'Not measured: RTMP does not tell it.' }),
+        rtt: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+          description: 'Round trip, milliseconds. Null over RTMP, which does not tell it.',
+        }),
         bitrate: Type.Object({ total: Type.Integer({ description: 'Bits a second that came in.' }) }),
         location: Type.Object({
           ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the publisher.' }),

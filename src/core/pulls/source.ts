@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { refuseAuthority } from '../channels/source.ts'
+import { readSrtParameters } from '../srtAddress.ts'
 import { isOddPort, type TargetPolicy } from '../restream/targets.ts'
 import { hasOddCharacters, hostOf, URL_MAX } from '../webhooks/target.ts'
 
@@ -7,17 +8,21 @@ interface PullScheme {
   /** Its usual port. */
   readonly port: number
   readonly isEncrypted: boolean
-  readonly isRtmp: boolean
+  /** What is dialled. */
+  readonly carrier: 'tcp' | 'udp'
+  readonly protocol: 'rtsp' | 'rtmp' | 'srt'
 }
 
 /** The protocols that media can be pulled with, by their names in a URL. */
 const SCHEMES: Readonly<Record<string, PullScheme>> = {
-  'rtsp:': { port: 554, isEncrypted: false, isRtmp: false },
-  'rtsps:': { port: 322, isEncrypted: true, isRtmp: false },
-  'rtmp:': { port: 1935, isEncrypted: false, isRtmp: true },
-  'rtmps:': { port: 443, isEncrypted: true, isRtmp: true },
+  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', protocol: 'rtsp' },
+  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', protocol: 'rtsp' },
+  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', protocol: 'rtmp' },
+  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', protocol: 'rtmp' },
+  // Its addresses have a port.
+  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', protocol: 'srt' },
 }
-const NOT_BUILT = new Set(['srt:', 'whep:', 'wheps:', 'http:', 'https:'])
+const NOT_BUILT = new Set(['whep:', 'wheps:', 'http:', 'https:'])
 
 /** How to dial for the URL of a source that was checked. */
 export function pullScheme({ port, protocol }: URL): PullScheme {
@@ -36,7 +41,7 @@ export function readPullUrl(text: string, policy: TargetPolicy): Result<URL, str
   return refusal === null ? ok(url) : err(refusal)
 }
 
-const NO_URL = 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
 
 function refuseScheme({ protocol }: URL): string | null {
   if (Object.hasOwn(SCHEMES, protocol)) return null
@@ -45,9 +50,18 @@ function refuseScheme({ protocol }: URL): string | null {
 
 function refuseParts(url: URL): string | null {
   if (url.hash !== '') return 'must not contain a fragment (#)'
-  const { port, isRtmp } = pullScheme(url)
+  const { port, protocol } = pullScheme(url)
+  // It says that a port is missing.
+  const refusal = protocol === 'srt' ? refuseSrt(url) : null
+  if (refusal !== null) return refusal
   if (isOddPort(port)) return `must not use port ${port}`
-  return isRtmp ? refuseRtmp(url) : null
+  return protocol === 'rtmp' ? refuseRtmp(url) : null
+}
+
+function refuseSrt(url: URL): string | null {
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password'
+  const parameters = readSrtParameters(url)
+  return parameters.ok ? null : parameters.error
 }
 
 function refuseRtmp({ username, password, pathname }: URL): string | null {
@@ -58,7 +72,8 @@ function refuseRtmp({ username, password, pathname }: URL): string | null {
 
 /** This checks the text only: each dial checks the addresses that a name resolves to. */
 function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
-  const isLoop = isOurs(hostOf(url).toLowerCase(), pullScheme(url).port, 'tcp')
+  const { port, carrier } = pullScheme(url)
+  const isLoop = isOurs(hostOf(url).toLowerCase(), port, carrier)
   return refuseAuthority(url, allowPrivate) ?? (isLoop ? 'must not lead to this server' : null)
 }
 
@@ -71,7 +86,8 @@ const IN_PATH = /((?:password|passwd|pass|pwd|token|key)=)[^/&]*/gi
 export function shownPullUrl(url: URL): string {
   const { protocol, username, password, host, pathname, search } = url
   const user = username === '' ? '' : `${username}${password === '' ? '' : `:${MASK}`}@`
-  const path = pullScheme(url).isRtmp ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
+  const path =
+    pullScheme(url).protocol === 'rtmp' ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
   return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }
 

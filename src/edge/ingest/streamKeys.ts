@@ -42,7 +42,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
     return {
       ok: true,
       sink: take(id, (why) => connection.cut(why)),
-      bytes: (bytesIn) => metered.received(bytesIn),
+      bytes: (bytesIn, link) => metered.received(bytesIn, link),
       ended: (reason) => {
         forget()
         metered.ended()

@@ -45,6 +45,8 @@ export interface SrtLink extends CallAgreement {
 export interface SrtHalf {
   take(packet: DataPacket | ControlPacket, nowMs: number): void
   tick(nowMs: number): void
+  /** The other side has said goodbye. */
+  leave?(): void
 }
 
 export interface SrtCallOptions {
@@ -158,9 +160,13 @@ export class SrtCall {
     if (packet.kind === 'control' && packet.type === CONTROL.handshake) return this.#answered(packet.body)
     if (this.#state !== 'connected') return
     this.#heardAtMs = this.#options.clock.monotonic()
-    if (packet.kind === 'control' && packet.type === CONTROL.shutdown)
-      this.#lose('The other side closed the connection')
+    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#left()
     else this.#half?.take(packet, this.#heardAtMs)
+  }
+
+  #left(): void {
+    this.#half?.leave?.()
+    this.#lose('The other side closed the connection')
   }
 
   #answered(body: Buffer): void {

@@ -71,6 +71,8 @@ export type CallAnswer =
 export interface CallAgreement {
   /** Of the listener. */
   readonly socketId: number
+  /** The number of its first packet. */
+  readonly peerSequence: number
   /** How long the listener waits for a lost packet that we send. */
   readonly sendLatencyMs: number
   /** How long we wait for one that it sends. */
@@ -108,6 +110,7 @@ function readAgreement(body: Buffer): CallAnswer | null {
   return {
     kind: 'agreed',
     socketId: body.readUInt32BE(24),
+    peerSequence: body.readUInt32BE(8) & 0x7fff_ffff,
     sendLatencyMs: response.readUInt16BE(8),
     receiveLatencyMs: response.readUInt16BE(10),
     windowPackets,

@@ -1,24 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { LinkTotals } from '../measure/linkMeter.ts'
 import { TsIngest } from '../mpegts/ingest.ts'
 import { type Admitted, Publication } from '../publication.ts'
 import type { PublishEnd } from '../publishing.ts'
 import { answerAdmitted, answerRefused, type CallerRequest, REJECT, type RejectCode } from './handshake.ts'
 import { StreamKeys } from './keys.ts'
-import {
-  CONTROL,
-  type ControlFields,
-  type ControlPacket,
-  type DataPacket,
-  KEY_REQUEST,
-  KEY_RESPONSE,
-  writeAcknowledgement,
-  writeControl,
-  writeLosses,
-} from './packets.ts'
-import { type Range, SrtReceiver } from './receiver.ts'
-import { RoundTrip } from './roundTrip.ts'
+import { CONTROL, type ControlFields, type ControlPacket, type DataPacket, writeControl } from './packets.ts'
+import { SrtReceiving } from './receiving.ts'
 import type { SrtAnswer, SrtLimits, SrtRefusal, SrtRequest } from './types.ts'
 
 /** A caller that says nothing for this long is gone; it sends at least one packet a second. */
@@ -26,9 +14,6 @@ const SILENCE_MS = 5000
 const KEEP_ALIVE_MS = 1000
 /** How long a refused caller gets the same answer again. */
 const LINGER_MS = 3000
-const SECOND_MS = 1000
-/** A new key costs some computing; senders change it after minutes. */
-const KEY_EVERY_MS = 1000
 /** The most sentences about one publisher in the log. */
 const PROBLEMS_MAX = 16
 
@@ -73,7 +58,6 @@ type State = 'deciding' | 'publishing' | 'refused' | 'over'
  */
 export class SrtConnection {
   readonly #options: SrtConnectionOptions
-  readonly #roundTrip: RoundTrip
   readonly #beganAtMs: number
   readonly #problems = new Set<string>()
   #state: State = 'deciding'
@@ -81,28 +65,22 @@ export class SrtConnection {
   #answer: Buffer | null = null
   #keys: StreamKeys | null = null
   #refusedAtMs = 0
-  #refreshedAtMs = Number.NEGATIVE_INFINITY
   #publication: Publication | null = null
   #ingest: TsIngest | null = null
-  #receiver: SrtReceiver | null = null
+  #receiving: SrtReceiving | null = null
   #bytesIn = 0
-  #packetsIn = 0
   #heardAtMs: number
   #mediaAtMs: number
   #sentAtMs: number
-  #second = { fromMs: 0, bytes: 0, packets: 0, bytesPerSecond: 0, packetsPerSecond: 0 }
-  #acknowledged: number
   #cutWhy: string | null = null
 
   constructor(options: SrtConnectionOptions) {
     const nowMs = options.clock.monotonic()
     this.#options = options
-    this.#roundTrip = new RoundTrip(options.clock)
     this.#beganAtMs = nowMs
     this.#heardAtMs = nowMs
     this.#mediaAtMs = nowMs
     this.#sentAtMs = nowMs
-    this.#acknowledged = options.sequence
   }
 
   get isOver(): boolean {
@@ -142,8 +120,8 @@ export class SrtConnection {
     if (this.#state !== 'publishing') return
     this.#heardAtMs = this.#options.clock.monotonic()
     this.#bytesIn += bytes
-    if (packet.kind === 'data') this.#data(packet)
-    else this.#control(packet)
+    if (packet.kind === 'control' && packet.type === CONTROL.shutdown) this.#left()
+    else this.#receiving?.take(packet, this.#heardAtMs)
   }
 
   /** @param missedMs of `LateLooks` */
@@ -152,9 +130,7 @@ export class SrtConnection {
     this.#mediaAtMs += missedMs
     if (this.#state === 'refused' && nowMs - this.#refusedAtMs > LINGER_MS) this.#state = 'over'
     if (this.#state !== 'publishing') return
-    this.#measure(nowMs)
-    this.#report(this.#receiver?.tick(nowMs, this.#roundTrip.reportEveryMs) ?? [])
-    this.#acknowledge()
+    if (this.#receiving?.tick(nowMs)) this.#publication?.reportBytes(this.#bytesIn, this.#receiving.link)
     if (nowMs - this.#sentAtMs >= KEEP_ALIVE_MS) this.#send({ type: CONTROL.keepAlive })
     if (nowMs - this.#heardAtMs > SILENCE_MS) this.end('lost')
     else if (nowMs - this.#mediaAtMs > this.#options.limits.idleMs)
@@ -165,7 +141,13 @@ export class SrtConnection {
   end(reason: PublishEnd): void {
     if (this.#state === 'publishing') this.#send({ type: CONTROL.shutdown, body: Buffer.alloc(4) })
     this.#state = 'over'
+    this.#receiving?.end()
     this.#publication?.end(reason, this.#bytesIn)
+  }
+
+  #left(): void {
+    this.#receiving?.finish()
+    this.end('left')
   }
 
   async #unlock(keyMessage: Buffer, passphrase: string): Promise<boolean> {
@@ -179,11 +161,15 @@ export class SrtConnection {
     const { maxFrameBytes } = limits
     const ingest = new TsIngest(admitted.sink, { clock, maxFrameBytes, leftOut: (what) => this.#leftOut(what) })
     this.#ingest = ingest
-    this.#receiver = new SrtReceiver({
+    this.#receiving = new SrtReceiving({
       sequence,
       latencyMs,
+      keys: this.#keys,
+      clock,
+      control: (fields) => this.#send(fields),
       deliver: (body) => this.#deliver(body),
-      gap: () => this.#gap(ingest),
+      gap: () => ingest.gap(),
+      leftOut: (what) => this.#leftOut(what),
     })
     this.#state = 'publishing'
     this.#heardAtMs = clock.monotonic()
@@ -216,105 +202,10 @@ export class SrtConnection {
     this.end(reason)
   }
 
-  #data({ sequence, key, body }: DataPacket): void {
-    this.#packetsIn += 1
-    if (!this.#decrypt(body, key, sequence)) {
-      return this.#leftOut('Packets are not encrypted with the keys of the connection')
-    }
-    const lost = this.#receiver?.take(sequence, body, this.#heardAtMs) ?? null
-    if (lost !== null) this.#report([lost])
-  }
-
-  #decrypt(body: Buffer, key: number, sequence: number): boolean {
-    if (this.#keys === null) return key === 0
-    return this.#keys.decrypt(body, key, sequence)
-  }
-
   #deliver(body: Buffer): void {
-    if (this.#state !== 'publishing') return
     this.#mediaAtMs = this.#heardAtMs
     const refusal = this.#ingest?.take(body) ?? null
     if (refusal !== null) this.#reject(refusal, 'invalid')
-  }
-
-  #control({ type, subtype, info, body }: ControlPacket): void {
-    switch (type) {
-      case CONTROL.ackAck:
-        return this.#roundTrip.end(info)
-      case CONTROL.dropRequest:
-        return this.#dropped(body)
-      case CONTROL.shutdown:
-        this.#receiver?.finish()
-        return this.end('left')
-      case CONTROL.userDefined:
-        if (subtype === KEY_REQUEST) void this.#refreshKeys(body)
-        return
-      default:
-        return // Keep-alives were heard, and the rest is for senders.
-    }
-  }
-
-  #dropped(body: Buffer): void {
-    if (body.length >= 8) this.#receiver?.drop([body.readUInt32BE(0) & 0x7fff_ffff, body.readUInt32BE(4) & 0x7fff_ffff])
-  }
-
-  /** A sender repeats its message until it is confirmed. */
-  async #refreshKeys(message: Buffer): Promise<void> {
-    const keys = this.#keys
-    if (keys === null || this.#heardAtMs - this.#refreshedAtMs < KEY_EVERY_MS) return
-    this.#refreshedAtMs = this.#heardAtMs
-    if (!(await keys.refresh(message))) return this.#leftOut('A new key is not for the passphrase of the connection')
-    if (this.#state !== 'publishing') return
-    this.#send({ type: CONTROL.userDefined, subtype: KEY_RESPONSE, body: message })
-  }
-
-  #report(lost: readonly Range[]): void {
-    if (lost.length > 0) this.#send({ type: CONTROL.nak, body: writeLosses(lost) })
-  }
-
-  #acknowledge(): void {
-    const receiver = this.#receiver
-    if (receiver === null || receiver.next === this.#acknowledged) return
-    this.#acknowledged = receiver.next
-    const { bytesPerSecond, packetsPerSecond } = this.#second
-    const body = writeAcknowledgement({
-      sequence: receiver.next,
-      roundTripUs: this.#roundTrip.meanUs,
-      roundTripVarianceUs: this.#roundTrip.varianceUs,
-      freePackets: receiver.freePackets,
-      packetsPerSecond,
-      bytesPerSecond,
-    })
-    this.#send({ type: CONTROL.ack, info: this.#roundTrip.begin(), body })
-  }
-
-  /** Once a second. An acknowledgement that was lost is repeated then. */
-  #measure(nowMs: number): void {
-    const { fromMs, bytes, packets } = this.#second
-    if (nowMs - fromMs < SECOND_MS) return
-    const seconds = (nowMs - fromMs) / SECOND_MS
-    this.#second = {
-      fromMs: nowMs,
-      bytes: this.#bytesIn,
-      packets: this.#packetsIn,
-      bytesPerSecond: (this.#bytesIn - bytes) / seconds,
-      packetsPerSecond: (this.#packetsIn - packets) / seconds,
-    }
-    this.#acknowledged = -1
-    this.#publication?.reportBytes(this.#bytesIn, this.#link())
-  }
-
-  #link(): LinkTotals | undefined {
-    if (this.#receiver === null) return undefined
-    const { lost, dropped, duplicates } = this.#receiver
-    const packets = Math.max(0, this.#packetsIn - duplicates) + dropped
-    const roundTripMs = this.#roundTrip.meanUs / 1000
-    return { packets, lost, givenUp: dropped, roundTripMs }
-  }
-
-  #gap(ingest: TsIngest): void {
-    this.#leftOut('Packets were lost and did not come again within the latency; a longer one may help')
-    ingest.gap()
   }
 
   /** Once in the log for each sentence. */

@@ -124,6 +124,13 @@ export class StreamKeys {
     return (await keys.refresh(message)) ? keys : null
   }
 
+  /** Those that a caller has made, with which a listener encrypts too. */
+  static ofCaller(passphrase: string, key: Buffer, salt: Buffer): StreamKeys {
+    const keys = new StreamKeys(passphrase, key.length * 8)
+    keys.#keys.set(1, new KeyStream(key, salt))
+    return keys
+  }
+
   /** Takes a further key. False: it is not for this connection, which keeps its keys. */
   async refresh(bytes: Buffer): Promise<boolean> {
     const message = readKeyMessage(bytes)
@@ -178,6 +185,11 @@ export class SendingKeys {
   /** Encrypts bodies in place, the last perhaps shorter. @param sequence of the first packet */
   encrypt(bodies: Buffer, sequence: number, spacing: Spacing): void {
     this.#stream.apply(bodies, sequence, spacing)
+  }
+
+  /** What the other side sends is encrypted with the first of them. */
+  forReceiving(passphrase: string): StreamKeys {
+    return StreamKeys.ofCaller(passphrase, this.#keys[0], this.#salt)
   }
 
   /** Makes the key that follows this one. Returns the message that tells both. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { hostOfPull, isShownPullUrl, pullScheme, readPullUrl, shownPullUrl } from '../../../src/core/pulls/source.ts'
 
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
+
 const open = { allowPrivate: true, isOurs: () => false }
 
 describe('the URL of a source', () => {
@@ -11,20 +13,28 @@ describe('the URL of a source', () => {
     'rtsp://[fd00::7]:554/user=a_password=b_channel=1.sdp',
     'rtmp://media.example.com/live/show?token=x',
     'rtmps://media.example.com:8443/app/instance/show',
+    'srt://media.example.com:9000?streamid=#!::r=show,m=request&passphrase=correct-horse&latency=400'.replace(
+      '#',
+      '%23',
+    ),
   ])('%s is taken', (text) => {
     expect(readPullUrl(text, open)).toMatchObject({ ok: true })
   })
 
   test.each([
-    ['camera', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'],
-    ['ftp://camera/x', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://'],
+    ['camera', NO_URL],
+    ['ftp://camera/x', NO_URL],
     ['rtmp://host/app', 'must name an application and a stream: rtmp://host/app/stream'],
     ['rtmp://host/app/', 'must name an application and a stream: rtmp://host/app/stream'],
     ['rtmp://host//key', 'must name an application and a stream: rtmp://host/app/stream'],
     ['rtmp://me:secret@host/app/key', 'must not contain a user name or a password'],
     ['rtmp://host:6379/app/key\\n', 'must not contain spaces, control characters or backslashes'],
-    ['srt://host:9000', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://; srt:// is not built'],
-    ['whep://host/x', 'must begin with rtsp://, rtsps://, rtmp:// or rtmps://; whep:// is not built'],
+    ['srt://host', 'must have a port: srt://host:9000'],
+    ['srt://host:25', 'must not use port 25'],
+    ['srt://host:9000?mode=listener', 'must have the mode caller, or none'],
+    ['srt://host:9000?passphrase=short', 'must have a passphrase of 10 to 79 letters, digits, hyphens and underscores'],
+    ['srt://me:secret@host:9000', 'must not contain a user name or a password'],
+    ['whep://host/x', `${NO_URL}; whep:// is not built`],
     ['rtsp:///path', 'must name a valid host'],
     ['rtsp://host/x#y', 'must not contain a fragment (#)'],
     ['rtsp://host:25/x', 'must not use port 25'],
@@ -46,10 +56,10 @@ describe('the URL of a source', () => {
   })
 
   test('has the port of its scheme', () => {
-    const ways = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x', 'rtmp://h/a/x', 'rtmps://h/a/x']
+    const ways = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x', 'rtmp://h/a/x', 'rtmps://h/a/x', 'srt://h:9000']
     const facts = ways.map((text) => pullScheme(new URL(text)))
-    expect(facts.map(({ port }) => port)).toEqual([554, 322, 8554, 1935, 443])
-    expect(facts.map(({ isEncrypted }) => isEncrypted)).toEqual([false, true, false, false, true])
+    expect(facts.map(({ port }) => port)).toEqual([554, 322, 8554, 1935, 443, 9000])
+    expect(facts.map(({ isEncrypted }) => isEncrypted)).toEqual([false, true, false, false, true, false])
   })
 })
 
@@ -60,6 +70,7 @@ test.each([
   ['rtsp://h/user=a_password=b_c_channel=1.sdp', 'rtsp://h/user=a_password=••••', 'rtsp://h/'],
   ['rtsp://h/pwd=x&stream=1/live', 'rtsp://h/pwd=••••&stream=1/live', 'rtsp://h/'],
   ['rtmp://h/app/s3cret-key?token=x', 'rtmp://h/app/••••?••••', 'rtmp://h/'],
+  ['srt://h:9000?passphrase=s3cret-pass', 'srt://h:9000?••••', 'srt://h:9000/'],
 ])('%s is shown as %s', (url, shown, host) => {
   expect(shownPullUrl(new URL(url))).toBe(shown)
   expect(hostOfPull(shown)).toBe(host)

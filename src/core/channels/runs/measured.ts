@@ -17,6 +17,17 @@ export interface IngestSample {
   readonly bitrate: number
   /** The publisher's address; null when it is unknown. */
   readonly address: string | null
+  /** Share of the packets that did not come at first, from 0 to 1; null: the protocol does not count them. */
+  readonly packetLoss: number | null
+  /** Milliseconds; null: the protocol does not tell it. */
+  readonly roundTripMs: number | null
+}
+
+/** Totals since the connection began. */
+export interface LinkCounts {
+  readonly packets: number
+  readonly lost: number
+  readonly roundTripMs?: number
 }
 
 /** Receives measurements. */
@@ -31,7 +42,7 @@ export interface MeterReading {
 }
 
 export interface MeteredConnection {
-  readonly received: (bytes: number) => void
+  readonly received: (bytes: number, link?: LinkCounts) => void
   readonly ended: () => void
 }
 

@@ -957,7 +957,7 @@ export const de: Sentences = {
     },
     pulls: {
       title: 'Quellen',
-      none: 'Sluice wählt Kameras über RTSP und Server über RTMP an und sendet mit diesem Token, was sie liefern.',
+      none: 'Sluice wählt Kameras über RTSP und Server über RTMP und SRT an und sendet mit diesem Token, was sie liefern.',
       add: 'Quelle hinzufügen',
       edit: 'Quelle ändern',
       save: 'Speichern',
@@ -965,7 +965,7 @@ export const de: Sentences = {
       enabled: 'An',
       url: 'Adresse',
       urlHint:
-        'rtsp:// mit Benutzer und Passwort oder rtmp:// mit Anwendung und Stream. Sie wird verschlüsselt gespeichert.',
+        'rtsp:// mit Benutzer und Passwort, rtmp:// mit Anwendung und Stream, oder srt:// mit Port. Sie wird verschlüsselt gespeichert.',
       urlKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       stream: 'Stream',
       label: 'Name',

@@ -941,14 +941,15 @@ export const en = {
     },
     pulls: {
       title: 'Sources',
-      none: 'Sluice dials cameras over RTSP and servers over RTMP, and publishes what they send with this token.',
+      none: 'Sluice dials cameras over RTSP and servers over RTMP and SRT, and publishes what they send with this token.',
       add: 'Add a source',
       edit: 'Change the source',
       save: 'Save',
       remove: 'Remove',
       enabled: 'On',
       url: 'Address',
-      urlHint: 'rtsp:// with user and password, or rtmp:// with application and stream. It is stored encrypted.',
+      urlHint:
+        'rtsp:// with user and password, rtmp:// with application and stream, or srt:// with port. It is stored encrypted.',
       urlKept: (shown: string) => `Leave it empty to keep ${shown}.`,
       stream: 'Stream',
       label: 'Name',
