@@ -1,5 +1,6 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
+import type { RecentFeed } from '../core/streams/monitoring.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
 
 // The store's interface for sessions. Import it from `store.ts`.
@@ -88,6 +89,13 @@ export interface BroadcastQuery {
   readonly search?: string
   /** Only broadcasts that ended before this one. */
   readonly after?: { readonly atMs: number; readonly id: string }
+  readonly limit: number
+}
+
+export interface RecentFeedQuery {
+  readonly accountId: string
+  readonly streamName?: string
+  readonly sinceMs: number
   readonly limit: number
 }
 
@@ -185,6 +193,8 @@ export interface FeedReads {
   remote(node: string, limit: number): Promise<RemoteFeed[]>
   /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
   onAir(query: OnAirQuery): Promise<OnAirFeed[]>
+  /** Feeds on the air, and those that ended since, of the stream or of all: the oldest first. Beyond the limit the newest. */
+  recent(query: RecentFeedQuery): Promise<RecentFeed[]>
   /** Feeds that have ended, with what was counted of them. */
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */

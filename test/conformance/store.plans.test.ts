@@ -107,6 +107,11 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
       }),
     'stream_name=?',
   ],
+  [
+    'the feeds of a stream in the last hour',
+    ({ reads }) => reads.feeds.recent({ accountId, streamName: 'show-7', sinceMs: NOW + 19_900, limit: 100 }),
+    'stream_name=?',
+  ],
   // Retention finds nothing old most of the time.
   ['old decisions', ({ tx }) => tx.accessLog.prune(NOW, 100)],
   ['old changes in the audit log', ({ tx }) => tx.audit.prune(NOW, 100)],

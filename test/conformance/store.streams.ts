@@ -177,51 +177,6 @@ export function streamsSuite(stores: Stores): void {
     expect(await sum()).toHaveLength(1)
   })
 
-  test('points of feeds are added once, by slot, without those of deleted feeds, and pruned', async () => {
-    const accountId = newAccount()
-    const [a, b] = [feed({ accountId, streamName: 'a' }), feed({ accountId, streamName: 'a', sourceId: 'left' })]
-    const theirs = feed({ accountId: newAccount(), streamName: 'a' })
-    for (const one of [a, b, theirs]) await write((tx) => tx.feeds.insert(one))
-    const none = { videoCodec: null, audioCodec: null, width: null, height: null, roundTripMs: null, bFrames: null }
-    const none4 = { frameRate: null, keyframeMs: null, packetLoss: null }
-    const point = (of: StoredFeed, atMs: number, over: object = {}) => ({
-      ...none,
-      ...none4,
-      feedId: of.feedId,
-      atMs,
-      bitrateIn: 6_000_000_000,
-      ...over,
-    })
-    const put = (...points: ReturnType<typeof point>[]) => write((tx) => tx.feedHealth.put(points))
-    const range = { fromMs: 20_000, untilMs: 60_000, slotMs: 10_000, limit: 10 }
-    const read = (over: object = {}) =>
-      stores.other.read.feedHealth.points({ accountId, streamName: 'a', ...range, ...over })
-    const figures = { frameRate: 25, keyframeMs: 2000, packetLoss: 0.015, bFrames: 0.5, roundTripMs: 20 }
-    const media = { videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 }
-    await put(point(a, 10_000), point(a, 20_000, { ...figures, ...media }), point(theirs, 20_000))
-    await put(point(a, 20_000), point(a, 30_000, { packetLoss: 0.005 }), point(b, 30_000), point(a, 60_000))
-    await put(point({ ...a, feedId: 'unknown' }, 20_000))
-    await put()
-    const of = ({ feedId, sourceId }: StoredFeed) => ({ feedId, sourceId })
-    const shown = [
-      { ...point(a, 20_000, { ...figures, ...media }), ...of(a) },
-      { ...point(a, 30_000, { packetLoss: 0.005 }), ...of(a) },
-    ]
-    const all = await read()
-    expect(all.filter(({ sourceId }) => sourceId === null)).toEqual(shown)
-    expect(all.filter(({ sourceId }) => sourceId === 'left')).toEqual([{ ...point(b, 30_000), ...of(b) }])
-    expect((await read({ limit: 2 })).map(({ atMs }) => atMs)).toEqual([30_000, 30_000])
-    // The mean of a slot, and its longest keyframe interval.
-    expect((await read({ slotMs: 60_000 })).filter(({ sourceId }) => sourceId === null)).toEqual([
-      { ...point(a, 0, { ...figures, ...media, packetLoss: 0.01 }), ...of(a) },
-    ])
-    await write((tx) => tx.feeds.end(a.feedId, 40_000))
-    expect(await read()).toEqual(all)
-    expect((await read({ fromMs: 40_001 })).length).toBe(0)
-    while ((await write((tx) => tx.feedHealth.prune(30_000, 1))) > 0);
-    expect(await read({ fromMs: 0 })).toHaveLength(2)
-  })
-
   test('hours of restreams are replaced by feed, summed, and pruned', async () => {
     const [accountId, theirs] = [newAccount(), newAccount()]
     const hour = 3_600_000

@@ -12,6 +12,7 @@ import { runsSuite } from './store.runs.ts'
 import { operationsSuite } from './store.operations.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
+import { feedHealthSuite } from './store.feedHealth.ts'
 import { streamsSuite } from './store.streams.ts'
 import { usageSuite } from './store.usage.ts'
 import { pullsSuite } from './store.pulls.ts'
@@ -63,6 +64,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     sessionsSuite(opened)
     cacheLogsSuite(opened)
     streamsSuite(opened)
+    feedHealthSuite(opened)
     usageSuite(opened)
     pullsSuite(opened)
     recordingsSuite(opened)

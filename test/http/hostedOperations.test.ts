@@ -116,6 +116,62 @@ const durations = { publishDuration: int, viewDuration: int, publishes: int, vie
 const ofCountry = map(object(bytes, durations, ['bytesFromCaches']))
 const tracked = Type.Array(object({ ...bytes }, { streamName: text, trackingId: text }, ['bytesFromCaches']))
 
+const number = Type.Number()
+const monitored = { streamId: text, clusterId: text, startTime: date }
+const summary = {
+  ...monitored,
+  streamName: text,
+  clusters: texts,
+  secureStream: flag,
+  isRecordingAllowed: flag,
+  multisource: flag,
+  live: flag,
+  viewerCount: int,
+}
+const place = { country: text, city: text, continent: text, coordinates: Type.Array(number), sub: texts, ip: text }
+const runs = Type.Array(object({}, { started: date, ended: date, error: text }))
+const feed = {
+  ...monitored,
+  feedId: text,
+  serverId: text,
+  active: flag,
+  isRecordingAllowed: flag,
+  isRedundant: flag,
+  tokenId: int,
+  client: object({}, place),
+  restreams: Type.Array(object({ label: text, index: int, url: text, active: flag, events: runs })),
+}
+const absentOfFeed = { sourceId: text, simulcastId: text, endTime: date, priority: int }
+const encodingStat = object(
+  { timestamp: date },
+  {
+    resolution: object({ width: number, height: number }),
+    bitRate: object({}, { audioBitrate: number, videoBitrate: number }),
+    videoCodec: text,
+    audioCodec: text,
+    frames: number,
+    rtt: number,
+    bufferTime: number,
+    bFrames: number,
+  },
+)
+const encoding = object(
+  { encodingId: text, encodingStats: Type.Array(encodingStat) },
+  { iFrameRate: number, bFrameRate: number, pFrameRate: number },
+)
+const measured = {
+  feedStats: Type.Array(object({ timestamp: date, packetLoss: number })),
+  trackDetails: Type.Array(object({ trackId: text, encodingDetails: Type.Array(encoding) })),
+}
+const details = object({ ...feed, ...measured }, { ...absentOfFeed, type: text, frameRate: number, packetLoss: number })
+const streamOf = (schema: TSchema) =>
+  object({ ...summary, hasRedundant: flag, restreaming: flag, feeds: Type.Array(schema) }, { endTime: date })
+const pageOf = (schema: TSchema) =>
+  object({
+    pagination: object({ totalItems: int, totalPages: int, itemsOnPage: int }),
+    data: Type.Array(schema, { minItems: 1 }),
+  })
+
 const dates = 'startDate=2026-01-01&stopDate=2026-01-03'
 const daily = `${dates}&resolution=Day`
 const report = (path: string, query: string, data: TSchema): Operation => ({
@@ -197,6 +253,14 @@ const OPERATIONS: readonly Operation[] = [
   { operation: 'PUT /api/account/geo_cascade', body: { isEnabled: false }, data: cascade },
   { operation: 'GET /api/cluster', data: clusters },
   { operation: 'PUT /api/cluster', body: { defaultCluster: 'auto' }, data: clusters },
+  {
+    operation: 'GET /api/monitoring/streams',
+    query: 'sortBy=ViewerCount&isActive=true&cluster=auto&itemsOnPage=5',
+    data: pageOf(streamOf(object(feed, absentOfFeed))),
+  },
+  { operation: 'GET /api/monitoring/streams/live', data: streamOf(details) },
+  { operation: 'GET /api/monitoring/summary', data: pageOf(object(summary, { endTime: date })) },
+  { operation: 'GET /api/monitoring/summary/live', data: object(summary, { endTime: date }) },
   { operation: 'POST /api/thumbnails', body: { streamName: 'live' }, data: flag },
   { operation: 'POST /api/stream/reprioritize', body: { tokenId: '$publish', updatePriority: 3 }, data: stopped },
   { operation: 'POST /api/stream/stop', body: { streamId: '$account/live' }, data: stopped },

@@ -1,9 +1,10 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Protocol } from '../../core/access/protocols.ts'
+import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import { columnsOf, type DB } from '../schema.ts'
-import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery } from '../store.ts'
-import { feedFromRow } from './feedRow.ts'
+import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
+import { FEED_COLUMNS, feedFromRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 
 /** Reports of deleted feeds are left out. */
@@ -86,5 +87,36 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     spares: row.spares ?? 0,
     reading: row.reading,
     mostViewers: row.most_viewers,
+  }))
+}
+
+export async function recentFeeds(executor: Executor, query: RecentFeedQuery): Promise<RecentFeed[]> {
+  const { accountId, streamName, sinceMs, limit } = query
+  const rows = await executor.ask((db) => {
+    let recent = db
+      .selectFrom('feeds')
+      .leftJoin('tokens', (join) =>
+        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
+      )
+      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+      .select(FEED_COLUMNS)
+      .select(['feeds.reading', 'tokens.record', 'tokens.multisource'])
+      .select(['sessions.protocol', 'sessions.address', 'sessions.country'])
+      .select((eb) => sparesOf(eb).as('spares'))
+      .where('feeds.account_id', '=', accountId)
+      .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', sinceMs)]))
+    if (streamName !== undefined) recent = recent.where('feeds.stream_name', '=', streamName)
+    return recent.orderBy('feeds.started_at_ms', 'desc').orderBy('feeds.id', 'desc').limit(limit)
+  })
+  return rows.toReversed().map((row) => ({
+    ...feedFromRow(row),
+    endedAtMs: row.ended_at_ms,
+    protocol: row.protocol as RecentFeed['protocol'],
+    address: row.address,
+    country: row.country,
+    record: row.record === 1,
+    multisource: row.multisource === 1,
+    spares: row.spares ?? 0,
+    reading: row.reading,
   }))
 }

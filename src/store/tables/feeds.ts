@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type {
@@ -9,6 +10,7 @@ import type {
   FeedReport,
   OnAirFeed,
   OnAirQuery,
+  RecentFeedQuery,
   RemoteFeed,
   StoredFeed,
   Stream,
@@ -16,7 +18,7 @@ import type {
 import { FEED_COLUMNS, feedFromRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 import { pastBroadcasts } from './broadcasts.ts'
-import { countFeedBytes, reportFeeds, streamsOnAir } from './feedReports.ts'
+import { countFeedBytes, recentFeeds, reportFeeds, streamsOnAir } from './feedReports.ts'
 
 const insert = statement((db, p: FeedRow) =>
   db.insertInto('feeds').values({
@@ -194,6 +196,10 @@ export class FeedReadVerbs extends Verbs {
 
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]> {
     return pastBroadcasts(this.executor, query)
+  }
+
+  recent(query: RecentFeedQuery): Promise<RecentFeed[]> {
+    return recentFeeds(this.executor, query)
   }
 
   onAir(query: OnAirQuery): Promise<OnAirFeed[]> {

@@ -12,6 +12,7 @@ import { TARGET_STATUSES } from '../../../core/restream/state.ts'
 import { alternatives, AUDIO_CODECS, VIDEO_CODECS } from '../../../media/codecs/codecs.ts'
 import { broadcastRoutes } from './broadcasts.ts'
 import { FindingsSchema, HealthSchema, SourceSchema, streamHealthRoute } from './health.ts'
+import { monitoredStreamRoutes } from './monitoring.ts'
 import { targetEventsRoute } from './targetEvents.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
@@ -39,6 +40,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
   broadcastRoutes(app, ctx, sign)
   targetEventsRoute(app, ctx, sign)
   streamHealthRoute(app, ctx)
+  monitoredStreamRoutes(app, ctx)
   app.get<{ Params: { streamName: string } }>(
     '/api/streams/:streamName/thumbnail',
     document(TAG, 'The latest thumbnail of a stream on the air, a JPEG', {
