@@ -16,6 +16,8 @@ import { readStatus, withoutKey } from './status.ts'
 const OPENING_MS = 10_000
 /** How long a target may leave media unread. */
 const STUCK_MS = 10_000
+/** How long a target may take to close the connection after the last byte. */
+const LEAVING_MS = 5000
 /** Answers are short. */
 const MAX_ANSWER_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
@@ -60,7 +62,7 @@ type State = 'shaking' | 'opening' | 'publishing' | 'over'
  * | `shaking` | the handshake | `opening` when the target has answered it |
  * | `opening` | connect, createStream and publish, each after the answer to the one before it | `publishing` |
  * | `publishing` | frames are sent as they come | |
- * | `over` | the socket is closed, or closes with its last byte | |
+ * | `over` | the socket is closed, or closes when the target has its last byte | |
  *
  * A status of the target, the end of its socket, media that RTMP cannot carry and a deadline of `tick` lead to `over` from
  * each. Frames before `publishing` are ignored.
@@ -163,7 +165,17 @@ export class RtmpSender implements FrameSink {
     this.#state = 'over'
     this.#queue.clear()
     if (this.#isBlocked) socket.destroy()
-    else socket.destroySoon()
+    else this.#leave()
+  }
+
+  /**
+   * A socket that is closed while an answer waits in it resets the connection, and the target loses what is still under way.
+   * So the target closes it first, and has its answers read until then.
+   */
+  #leave(): void {
+    const { socket, clock } = this.#options
+    socket.end()
+    void clock.sleep(LEAVING_MS).then(() => socket.destroy())
   }
 
   #begins({ kind, key }: Frame): boolean {

@@ -317,6 +317,28 @@ describe('a target that does not read', () => {
   })
 })
 
+test('all that was sent arrives before the end, also at a target that says something at that moment', async () => {
+  const begin = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
+  let socket: Socket | undefined
+  const { port } = await scripted(begin, (one) => (socket = one))
+  const { hub, sender, accepted } = await send(port)
+  hub.tracks([VIDEO])
+  await until(accepted)
+  const readBefore = socket?.bytesRead ?? 0
+  const sentBefore = sender.bytes.bytesOut
+  socket?.pause()
+  // More than the target's end of the connection holds.
+  for (let at = 0; at < 10; at++) hub.frame(videoAt(at * 40_000, { key: true, bytes: 50_000 }))
+  await until(() => sender.waitingBytes === 0)
+  socket?.write(writeMessage(userControl(EVENT.pingRequest, 1)))
+  hub.end()
+  for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve))
+  socket?.resume()
+  await until(() => socket?.readableEnded || socket?.destroyed)
+  expect((socket?.bytesRead ?? 0) - readBefore).toBe(sender.bytes.bytesOut - sentBefore)
+  expect(sender.bytes.bytesOut - sentBefore).toBeGreaterThan(500_000)
+})
+
 test('a target that pings without reading the answers has few of them waiting', async () => {
   const begin = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
   let socket: Socket | undefined
