@@ -194,7 +194,7 @@ class Attempt implements PullAttempt {
       return new SrtPull({ ...options, ...parameters.value, socket: dialled.socket, maxFrameBytes })
     }
     const { socket } = dialled
-    return pullScheme(options.url).protocol === 'rtmp'
+    return pullScheme(options.url).isRtmp
       ? new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes })
       : new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${this.#pull.id}` })
   }

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { recheckLate } from '../../src/commands/sessions/revoke.ts'
 import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
 import { cliActor, type Context } from '../../src/commands/context.ts'
 import { overriding } from '../../src/store/nouns.ts'
@@ -294,6 +295,21 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
     expect(at.ctx.sessions.size).toBe(0)
   })
 
+  it('cuts no client that is coming in while a change is followed that does not refuse it', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const cuts: string[] = []
+    // The session is in memory, and its transaction has not begun.
+    const looked = vi.spyOn(at.ctx.cache, 'accountDefaults').mockImplementationOnce(async (accountId) => {
+      at.ctx.sessions.unchecked.add(id)
+      await recheckLate(at.ctx)
+      return at.ctx.cache.accountDefaults(accountId)
+    })
+    const entering = admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest(cuts))
+    expect(await entering).toMatchObject({ ok: true })
+    expect([looked.mock.calls.length, cuts]).toEqual([2, []])
+    looked.mockRestore()
+  })
+
   it('is read in both spellings, stays where a body says nothing, and is audited', async () => {
     const put = async (body: object) => (await at.call('PUT', SECURITY, body)).json.data
     expect(await put({ updateAllowedCountries: [], updateDeniedCountries: ['FR'] })).toEqual({
@@ -355,7 +371,7 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
   })
 })
 
-const anyRequest = () => ({ sourceId: null, cut: async () => undefined })
+const anyRequest = (cuts: string[] = []) => ({ sourceId: null, cut: async (why: string) => void cuts.push(why) })
 
 /** The same context, in which `work` is done once an address was bound, before the session is written. */
 function duringBinding(ctx: Context, work: () => Promise<unknown>): Context {

@@ -125,8 +125,11 @@ function reasonToEnd(
   token: CachedToken | undefined,
 ): SessionEndReason | null {
   if (!token) return 'token_deleted'
-  if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
   const { snapshot } = token
+  // It is being admitted: its transaction sees whether the token has changed, but not whether the account has.
+  const isEntering = entry.tokenHash === null
+  if (isEntering && snapshot.version !== entry.tokenVersion) return null
+  if (!isEntering && token.hashHex !== entry.tokenHash) return 'token_refreshed'
   if (snapshot.version === entry.tokenVersion && snapshot.accountVersion === entry.accountVersion) return null
   const problem = problemOfEdit(ctx, entry.request, snapshot)
   if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'

@@ -10,17 +10,19 @@ interface PullScheme {
   readonly isEncrypted: boolean
   /** What is dialled. */
   readonly carrier: 'tcp' | 'udp'
-  readonly protocol: 'rtsp' | 'rtmp' | 'srt'
+  readonly isRtmp: boolean
+  /** Why a URL cannot be one of this protocol; null: it can. */
+  readonly refuse: (url: URL) => string | null
 }
 
 /** The protocols that media can be pulled with, by their names in a URL. */
 const SCHEMES: Readonly<Record<string, PullScheme>> = {
-  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', protocol: 'rtsp' },
-  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', protocol: 'rtsp' },
-  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', protocol: 'rtmp' },
-  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', protocol: 'rtmp' },
+  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', isRtmp: false, refuse: () => null },
+  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', isRtmp: false, refuse: () => null },
+  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', isRtmp: true, refuse: refuseRtmp },
+  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', isRtmp: true, refuse: refuseRtmp },
   // Its addresses have a port.
-  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', protocol: 'srt' },
+  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', isRtmp: false, refuse: refuseSrt },
 }
 const NOT_BUILT = new Set(['whep:', 'wheps:', 'http:', 'https:'])
 
@@ -50,12 +52,9 @@ function refuseScheme({ protocol }: URL): string | null {
 
 function refuseParts(url: URL): string | null {
   if (url.hash !== '') return 'must not contain a fragment (#)'
-  const { port, protocol } = pullScheme(url)
-  // It says that a port is missing.
-  const refusal = protocol === 'srt' ? refuseSrt(url) : null
-  if (refusal !== null) return refusal
-  if (isOddPort(port)) return `must not use port ${port}`
-  return protocol === 'rtmp' ? refuseRtmp(url) : null
+  const { port, refuse } = pullScheme(url)
+  // SRT says that a port is missing.
+  return refuse(url) ?? (isOddPort(port) ? `must not use port ${port}` : null)
 }
 
 function refuseSrt(url: URL): string | null {
@@ -86,8 +85,7 @@ const IN_PATH = /((?:password|passwd|pass|pwd|token|key)=)[^/&]*/gi
 export function shownPullUrl(url: URL): string {
   const { protocol, username, password, host, pathname, search } = url
   const user = username === '' ? '' : `${username}${password === '' ? '' : `:${MASK}`}@`
-  const path =
-    pullScheme(url).protocol === 'rtmp' ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
+  const path = pullScheme(url).isRtmp ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
   return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }
 

@@ -1,3 +1,4 @@
+import type { Frame } from '../../../src/media/frame.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 
 /** Sequence and picture parameter set of 320x240, constrained baseline, as x264 writes them. */
@@ -66,3 +67,19 @@ export function aggregateOf(timestamp: number, parts: readonly Message[]): Messa
   })
   return message(MESSAGE.aggregate, timestamp, ...written)
 }
+
+/** One NAL unit with the number of the picture. @param bytes of it */
+export function videoAt(timeUs: number, { key = false, bytes = 100, delayUs = 0 } = {}): Frame {
+  const data = Buffer.alloc(4 + bytes, key ? 0x65 : 0x41)
+  data.writeUInt32BE(bytes)
+  data.writeUInt32BE(timeUs / 40_000, 5)
+  return { kind: 'video', timeUs: timeUs + delayUs, decodeTimeUs: timeUs, key, data }
+}
+
+export const audioAt = (timeUs: number): Frame => ({
+  kind: 'audio',
+  timeUs,
+  decodeTimeUs: timeUs,
+  key: true,
+  data: Buffer.alloc(50, 0x21),
+})

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import type { TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { type AmfObject, type AmfValue, amfObject } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
@@ -14,28 +14,12 @@ import { silentLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { Publication } from '../../support/publication.ts'
-import { AAC_CONFIG, AVC_CONFIG } from './media.ts'
+import { AAC_CONFIG, audioAt, AVC_CONFIG, videoAt } from './media.ts'
 import { LIMITS, listenFor, type Place, type RtmpPublication } from './publications.ts'
 
 const KEY = 'live_0123-secret'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 44_100, channels: 2, config: AAC_CONFIG }
-
-/** One NAL unit with the number of the picture. @param bytes of it */
-function videoAt(timeUs: number, { key = false, bytes = 100, delayUs = 0 } = {}): Frame {
-  const data = Buffer.alloc(4 + bytes, key ? 0x65 : 0x41)
-  data.writeUInt32BE(bytes)
-  data.writeUInt32BE(timeUs / 40_000, 5)
-  return { kind: 'video', timeUs: timeUs + delayUs, decodeTimeUs: timeUs, key, data }
-}
-
-const audioAt = (timeUs: number): Frame => ({
-  kind: 'audio',
-  timeUs,
-  decodeTimeUs: timeUs,
-  key: true,
-  data: Buffer.alloc(50, 0x21),
-})
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -318,14 +302,11 @@ describe('a target that does not read', () => {
 })
 
 test('all that was sent arrives before the end, also at a target that says something at that moment', async () => {
-  const begin = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
   let socket: Socket | undefined
-  const { port } = await scripted(begin, (one) => (socket = one))
+  const { port } = await scripted(STARTED, (one) => (socket = one))
   const { hub, sender, accepted } = await send(port)
   hub.tracks([VIDEO])
   await until(accepted)
-  const readBefore = socket?.bytesRead ?? 0
-  const sentBefore = sender.bytes.bytesOut
   socket?.pause()
   // More than the target's end of the connection holds.
   for (let at = 0; at < 10; at++) hub.frame(videoAt(at * 40_000, { key: true, bytes: 50_000 }))
@@ -335,14 +316,13 @@ test('all that was sent arrives before the end, also at a target that says somet
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve))
   socket?.resume()
   await until(() => socket?.readableEnded || socket?.destroyed)
-  expect((socket?.bytesRead ?? 0) - readBefore).toBe(sender.bytes.bytesOut - sentBefore)
-  expect(sender.bytes.bytesOut - sentBefore).toBeGreaterThan(500_000)
+  expect(socket?.bytesRead).toBe(sender.bytes.bytesOut)
+  expect(socket?.bytesRead).toBeGreaterThan(500_000)
 })
 
 test('a target that pings without reading the answers has few of them waiting', async () => {
-  const begin = amfObject({ level: 'status', code: 'NetStream.Publish.Start' })
   let socket: Socket | undefined
-  const { port } = await scripted(begin, (one) => (socket = one))
+  const { port } = await scripted(STARTED, (one) => (socket = one))
   const { sender, accepted } = await send(port)
   await until(accepted)
   socket?.pause()
