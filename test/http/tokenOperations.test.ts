@@ -371,7 +371,10 @@ describe.each(testedStores())('what an account says for its tokens, on %s', (eng
   })
 })
 
-const anyRequest = (cuts: string[] = []) => ({ sourceId: null, cut: async (why: string) => void cuts.push(why) })
+const anyRequest = (cuts: string[] = []) => ({
+  sourceId: null,
+  cut: async ({ id }: { id: string }) => void cuts.push(id),
+})
 
 /** The same context, in which `work` is done once an address was bound, before the session is written. */
 function duringBinding(ctx: Context, work: () => Promise<unknown>): Context {
