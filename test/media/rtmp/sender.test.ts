@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import type { TrackInfo } from '../../../src/media/frame.ts'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { type AmfObject, type AmfValue, amfObject } from '../../../src/media/rtmp/amf0.ts'
 import { RtmpConnection } from '../../../src/media/rtmp/connection.ts'
