@@ -1,5 +1,8 @@
 /** Room for what comes: an encoder's next segments may be larger than those so far. */
-const HEADROOM = 1.25
+const HEADROOM = { peak: 1.25, average: 1 }
+/** The same of the first seconds, which say little of a picture that has just begun. */
+const EARLY_SECONDS = 10
+const EARLY_HEADROOM = { peak: 1.5, average: 1.25 }
 
 /** How far an encoder may be above its rate. */
 const INEXACT = 1.02
@@ -61,8 +64,9 @@ export class BandwidthMeter {
    * @param declared what it says that it keeps to, bits per second; 0: it does not say
    */
   bandwidth(declared: number): Bandwidth {
-    const average = this.#seconds === 0 ? 0 : (this.#bytes * 8) / this.#seconds
-    const peak = Math.max(this.#peak, average) * HEADROOM
+    const room = this.#seconds < EARLY_SECONDS ? EARLY_HEADROOM : HEADROOM
+    const measured = this.#seconds === 0 ? 0 : (this.#bytes * 8) / this.#seconds
+    const [peak, average] = [Math.max(this.#peak, measured) * room.peak, measured * room.average]
     const promised = declared === 0 ? { peak: 1, average: 1 } : this.#promisedBy(declared)
     return { peak: Math.ceil(Math.max(peak, promised.peak)), average: Math.ceil(Math.max(average, promised.average)) }
   }

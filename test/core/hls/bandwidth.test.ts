@@ -11,11 +11,19 @@ function meterOf(segments: readonly (readonly [bytes: number, seconds: number])[
 test('the peak has room for larger segments and never falls; the average is what was sent', () => {
   const meter = meterOf([
     [250_000, 2],
-    [50_000, 2],
+    [50_000, 8],
     [50_000, 0],
   ])
-  expect(meter.bandwidth(0)).toEqual({ peak: 1_250_000, average: 600_000 })
+  expect(meter.bandwidth(0)).toEqual({ peak: 1_250_000, average: 240_000 })
   expect(meter.measuredPeak).toBe(1_000_000)
+})
+
+test('both have more room while little was sent, because the first segments say little', () => {
+  expect(meterOf([[250_000, 2]]).bandwidth(0)).toEqual({ peak: 1_500_000, average: 1_250_000 })
+  expect(meterOf(Array.from({ length: 5 }, () => [250_000, 2] as const)).bandwidth(0)).toEqual({
+    peak: 1_250_000,
+    average: 1_000_000,
+  })
 })
 
 test('the peak is that of half to one and a half target durations: a short segment counts with those beside it', () => {
@@ -32,7 +40,7 @@ test('the peak is that of half to one and a half target durations: a short segme
 
 test('segments that are all short still say something', () => {
   const meter = meterOf([[100_000, 0.5]])
-  expect([meter.bandwidth(0), meter.measuredPeak]).toEqual([{ peak: 2_000_000, average: 1_600_000 }, 0])
+  expect([meter.bandwidth(0), meter.measuredPeak]).toEqual([{ peak: 2_400_000, average: 2_000_000 }, 0])
 })
 
 test('what an encoder declares may come in any segment, with its full buffer, whatever came so far', () => {

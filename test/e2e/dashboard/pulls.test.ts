@@ -18,9 +18,9 @@ test('sources are added, changed, switched off and deleted on the page of their 
   const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
   const stored = async () => (await dashboard.api('GET', '/api/pulls')).data
   await card.getByRole('button', { name: 'Add a source' }).click()
-  await inDialog('Address').fill('srt://camera.example.com:9000')
+  await inDialog('Address').fill('http://camera.example.com/main')
   await dialog.getByRole('button', { name: 'Add a source' }).click()
-  await dialog.getByText('srt:// is not built').waitFor()
+  await dialog.getByText('http:// is not built').waitFor()
   await inDialog('Address').fill('rtsp://viewer:s3cret-pass@camera.invalid/main')
   await inDialog('Name').fill('Front door')
   await dialog.getByRole('button', { name: 'Add a source' }).click()
