@@ -43,7 +43,7 @@ export const LANES = {
   streams: {
     files: [
       'test/system/{channels,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
-      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,pulls,transcoder}.test.ts',
+      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,pulls,spares,streamHealth,transcoder}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
     ],
     needs: 'test',
@@ -56,7 +56,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,pgbouncer,streamUpdates,streamViewers,switchover}.test.ts',
+      'test/system/{monitoringNodes,pgbouncer,restreamNodes,streamUpdates,streamViewers,switchover}.test.ts',
     ],
     shared: [
       'test/conformance/lists.test.ts',
