@@ -2,20 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { offTarget } from '../../src/core/restream/state.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { DueKinds, EngineStateRecord, NewDelivery, Store } from '../../src/store/store.ts'
+import type { EngineStateRecord, NewDelivery, Store } from '../../src/store/store.ts'
 import { until } from '../support/until.ts'
-import { insert, newScheduler, newWebhook, quiet } from './store.samples.ts'
+import { insert, newScheduler, newWebhook, NOTHING_DUE as NOTHING, quiet } from './store.samples.ts'
 
 const AT = 1_750_000_000_000
 const NODE = 'node 1'
-const NOTHING: DueKinds = {
-  changes: false,
-  deliveries: false,
-  schedulers: false,
-  reloads: false,
-  pulls: false,
-  engines: false,
-}
 
 /** On an empty database: one store says what another one has written, of each kind, and no longer than it is due. */
 export async function expectDue(url: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { StoreLog } from '../../src/store/log.ts'
 import type {
   AccessLogRow,
   AuditRow,
+  DueKinds,
   Run,
   Scheduler,
   SessionEnd,
@@ -219,3 +220,13 @@ export const openFeed = (over: Partial<StoredFeed> & Stream): StoredFeed => ({
   node: 'n',
   ...over,
 })
+
+/** There is no work of any kind. */
+export const NOTHING_DUE: DueKinds = {
+  changes: false,
+  deliveries: false,
+  schedulers: false,
+  reloads: false,
+  pulls: false,
+  engines: false,
+}

@@ -1,24 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { DueLook } from '../../src/store/dueLook.ts'
-import {
-  type DueKinds,
-  type DueQuery,
-  type Store,
-  StoreUnavailable,
-  type WatchListener,
-} from '../../src/store/store.ts'
+import { type DueQuery, type Store, StoreUnavailable, type WatchListener } from '../../src/store/store.ts'
 import { Watchers } from '../../src/store/watchers.ts'
-import { quiet } from '../conformance/store.samples.ts'
-
-const NOTHING: DueKinds = {
-  changes: false,
-  deliveries: false,
-  schedulers: false,
-  reloads: false,
-  pulls: false,
-  engines: false,
-}
+import { NOTHING_DUE as NOTHING, quiet } from '../conformance/store.samples.ts'
 
 /** A look at a store that answers what the test says. */
 function looking() {

@@ -110,7 +110,7 @@ async function usage(make: Maker): Promise<void> {
 
 /**
  * By stream and hour, UTC day or UTC month. The row without a stream is that of the account. Rows may have 70 kB, so the key is
- * an index beside them: in a table without rowids SQLite reads whole rows on its way to one.
+ * an index of its own: without rowids the table would be its key's index, and a search would read the rows that it passes.
  */
 async function audience(make: Maker): Promise<void> {
   await make.table(

@@ -3,7 +3,7 @@ import type { Protocol } from '../../core/access/protocols.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
 import type { Broadcast, BroadcastQuery } from '../store.ts'
-import { FEED_COLUMNS, feedFromRow } from './feedRow.ts'
+import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { containsText } from './containsText.ts'
 import { afterKey } from './keyset.ts'
 
@@ -20,13 +20,7 @@ const hasNoLater = sql<boolean>`not exists (select 1 from feeds as later
 export async function pastBroadcasts(executor: Executor, query: BroadcastQuery): Promise<Broadcast[]> {
   const { accountId, streamName, isLast = false, search, after, limit } = query
   const rows = await executor.ask((db) => {
-    let page = db
-      .selectFrom('feeds')
-      .leftJoin('tokens', (join) =>
-        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
-      )
-      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(FEED_COLUMNS)
+    let page = feedsWithOrigin(db)
       .select(['feeds.most_viewers', 'feeds.bytes_out'])
       .select(['tokens.label', 'sessions.protocol', 'sessions.bytes_in', 'sessions.end_reason'])
       .select((eb) =>

@@ -4,7 +4,7 @@ import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import { type Executor, inSlices } from '../executor.ts'
 import { columnsOf, type DB } from '../schema.ts'
 import type { FeedBytes, FeedReport, OnAirFeed, OnAirQuery, RecentFeedQuery } from '../store.ts'
-import { FEED_COLUMNS, feedFromRow } from './feedRow.ts'
+import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
 
 /** Reports of deleted feeds are left out. */
@@ -93,13 +93,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
 export async function recentFeeds(executor: Executor, query: RecentFeedQuery): Promise<RecentFeed[]> {
   const { accountId, streamName, sinceMs, limit } = query
   const rows = await executor.ask((db) => {
-    let recent = db
-      .selectFrom('feeds')
-      .leftJoin('tokens', (join) =>
-        join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
-      )
-      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
-      .select(FEED_COLUMNS)
+    let recent = feedsWithOrigin(db)
       .select(['feeds.reading', 'tokens.record', 'tokens.multisource'])
       .select(['sessions.protocol', 'sessions.address', 'sessions.country'])
       .select((eb) => sparesOf(eb).as('spares'))

@@ -1,5 +1,6 @@
+import type { Kysely } from 'kysely'
 import type { StoredFeed } from '../store.ts'
-import type { RowOf } from '../schema.ts'
+import type { DB, RowOf } from '../schema.ts'
 
 /** The columns of a feed without what is measured of it, which is large. */
 export const FEED_COLUMNS = [
@@ -30,3 +31,13 @@ export const feedFromRow = (row: FeedRow): StoredFeed => ({
   node: row.node,
   startedAtMs: row.started_at_ms,
 })
+
+/** Feeds, each with its token and the session of its publisher while they are on record. */
+export const feedsWithOrigin = (db: Kysely<DB>) =>
+  db
+    .selectFrom('feeds')
+    .leftJoin('tokens', (join) =>
+      join.onRef('tokens.id', '=', 'feeds.token_id').onRef('tokens.account_id', '=', 'feeds.account_id'),
+    )
+    .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+    .select(FEED_COLUMNS)

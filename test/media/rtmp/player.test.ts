@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -12,6 +12,7 @@ import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { enhancedMessages } from './enhanced.ts'
 import { AAC_CONFIG, aacConfig, aggregateOf, audioFrame, AVC_CONFIG, avcConfig, message, videoFrame } from './media.ts'
+import { listenOnly } from './publications.ts'
 
 const STREAM_ENDED = 'The source says that its stream has ended'
 
@@ -27,21 +28,7 @@ async function source(options: SourceOptions = {}): Promise<RtmpSource> {
 }
 
 /** A server that says what the test wants, whatever it hears. */
-async function foreign(serve: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    serve(socket)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closing.push(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
+const foreign = (serve: (socket: Socket) => void): Promise<number> => listenOnly(serve, closing)
 
 interface Playing {
   readonly player: RtmpPlayer

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import type { Logger } from '../../../src/base/log.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -43,4 +45,21 @@ export async function listenFor(
     },
   })
   return { ...listener, publications }
+}
+
+/** A server of which the test decides what it says. Returns its port; `closing` gets its end. */
+export async function listenOnly(serve: (socket: Socket) => void, closing: (() => unknown)[]): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
 }

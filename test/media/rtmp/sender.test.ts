@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts'
 import { encoded } from '../ffmpeg/frames.ts'
 import { Publication } from '../../support/publication.ts'
 import { AAC_CONFIG, audioAt, AVC_CONFIG, videoAt } from './media.ts'
-import { LIMITS, listenFor, type Place, type RtmpPublication } from './publications.ts'
+import { LIMITS, listenFor, listenOnly, type Place, type RtmpPublication } from './publications.ts'
 
 const KEY = 'live_0123-secret'
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 320, height: 240, config: AVC_CONFIG }
@@ -33,21 +33,7 @@ async function target(...given: Parameters<typeof listenFor>): Promise<Place> {
 }
 
 /** A server of which the test decides what it answers. */
-async function foreign(serve: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    serve(socket)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closing.push(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
+const foreign = (serve: (socket: Socket) => void): Promise<number> => listenOnly(serve, closing)
 
 interface Sending {
   readonly sender: RtmpSender
