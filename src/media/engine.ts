@@ -110,13 +110,17 @@ export type MediaEngineEvent =
   | { readonly kind: 'silent'; readonly sessionId: string; readonly isSilent: boolean }
   /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
-  /** How long datagrams waited before a process read them, in the last second, and media packets that were too late. */
+  /**
+   * Of the last second of a process: how long datagrams waited before it read them, media packets that were too late, and the
+   * share of the time in which its thread had work.
+   */
   | {
       readonly kind: 'waits'
       readonly process: number
       readonly meanMs: number
       readonly mostMs: number
       readonly late: number
+      readonly load: number
     }
   /**
    * A process of the engine ended by itself, or hung and was killed. The engine has reported its `sessions` as `ended` before.

@@ -16,6 +16,8 @@ export class MediaProcesses {
   #latest: MediaProcessEnd | null = null
   /** By process: the longest wait of a datagram in the last second, milliseconds. */
   readonly waits = new Map<number, number>()
+  /** By process: the share of the last second in which its thread had work. */
+  readonly loads = new Map<number, number>()
   /** Media packets that viewers did not get, because they waited too long before they were read. */
   latePackets = 0
 
@@ -23,8 +25,9 @@ export class MediaProcesses {
     this.#clock = clock
   }
 
-  waited({ process, mostMs, late }: { process: number; mostMs: number; late: number }): void {
+  waited({ process, mostMs, late, load }: { process: number; mostMs: number; late: number; load: number }): void {
     this.waits.set(process, mostMs)
+    this.loads.set(process, load)
     this.latePackets += late
   }
 

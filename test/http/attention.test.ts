@@ -45,9 +45,10 @@ it('names a media process that hung, and counts it', async () => {
     text: expect.stringContaining('hung, was killed and was replaced, which ended 2 sessions'),
     until: expect.any(String),
   })
-  for (const late of [3, 0]) engine.emit({ kind: 'waits', process: 1, meanMs: 1, mostMs: 40 + late, late })
+  for (const late of [3, 0]) engine.emit({ kind: 'waits', process: 1, meanMs: 1, mostMs: 40 + late, late, load: 0.5 })
   const { text } = await sluice.call('GET', '/metrics')
   expect(text).toContain('sluice_media_processes_ended_total{cause="hung"} 1')
   expect(text).toContain('sluice_media_wait_seconds{process="1"} 0.04')
+  expect(text).toContain('sluice_media_load_ratio{process="1"} 0.5')
   expect(text).toContain('sluice_media_late_packets_total 3')
 })

@@ -167,6 +167,7 @@ test('a process that dies takes its sessions with it, and another one is started
   started[0]?.options.died({ detail: 'exit 1', isHung: false })
   expect(events).toEqual([
     { kind: 'ended', sessionId: 'a1', reason: 'engine_died' },
+    { kind: 'waits', process: 0, meanMs: 0, mostMs: 0, late: 0, load: 0 },
     { kind: 'died', detail: 'exit 1', isHung: false, sessions: 1 },
   ])
   // A feed does not wait.
@@ -186,7 +187,7 @@ test('a process that is behind for three beats takes no new viewers until it is 
   await publish('a1', 'a')
   const view = (sessionId: string) => engine.view({ sessionId, room: 'a', sourceId: null, offer: '' })
   const beat = (meanMs: number) =>
-    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 } })
+    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 }, load: 0.5 })
   for (const meanMs of [200, 200, 100, 200, 200]) beat(meanMs)
   expect(await view('v1')).toMatchObject({ ok: true })
   beat(200)
@@ -194,7 +195,7 @@ test('a process that is behind for three beats takes no new viewers until it is 
   expect(await publish('a2', 'a')).toMatchObject({ ok: true })
   beat(149)
   expect(await view('v3')).toMatchObject({ ok: true })
-  expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, meanMs: 149, mostMs: 900, late: 2 })
+  expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, meanMs: 149, mostMs: 900, late: 2, load: 0.5 })
 })
 
 test('the wait for another process is short, and ends with a refusal while that may not be started', async () => {

@@ -91,19 +91,13 @@ const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
 const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
 
 function registerMediaProcesses(registry: Registry, processes: Context['mediaProcesses']): void {
-  const { ends, waits } = processes
+  const { ends, waits, loads } = processes
+  const waited = 'The longest that a datagram waited before a WebRTC process read it, in the last second.'
   registry.registerMetric(
-    new Gauge({
-      name: 'sluice_media_wait_seconds',
-      help: 'The longest that a datagram waited before a WebRTC process read it, in the last second.',
-      labelNames: ['process'],
-      registers: [],
-      collect() {
-        this.reset()
-        for (const [process, ms] of waits) this.set({ process }, ms / 1000)
-      },
-    }),
+    byProcess('sluice_media_wait_seconds', waited, () => [...waits].map(([at, ms]) => [at, ms / 1000])),
   )
+  const busy = 'Share of the last second in which a WebRTC process had work.'
+  registry.registerMetric(byProcess('sluice_media_load_ratio', busy, () => loads))
   const late = 'Media packets that viewers did not get, because they waited for more than 300 ms before they were read.'
   registry.registerMetric(counter('sluice_media_late_packets_total', late, [], () => [[[], processes.latePackets]]))
   const help = 'WebRTC processes that ended by themselves (died), or sent nothing any more and were killed (hung).'
@@ -112,6 +106,20 @@ function registerMediaProcesses(registry: Registry, processes: Context['mediaPro
       ['died', 'hung'].map((cause): Sample => [[cause], ends.get(cause)]),
     ),
   )
+}
+
+/** A gauge with one value for each WebRTC process. */
+function byProcess(name: string, help: string, read: () => Iterable<readonly [process: number, value: number]>): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: ['process'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [process, value] of read()) this.set({ process }, value)
+    },
+  })
 }
 
 /** What caches report of their logs. */

@@ -5,9 +5,9 @@ import type { MediaEngine, MediaEngineEvent, Negotiated, Patched, PublishOffer, 
 import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
-import type { Waits } from '../transport/lateness.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
+import { type PartInRoom, Placement } from './placement.ts'
 import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
@@ -59,6 +59,8 @@ const BEHIND: Negotiated = {
  */
 const BEHIND_MS = 150
 const BEHIND_BEATS = 3
+/** Media does not go from one process to another, so a room has one. */
+const MAX_PROCESSES_A_ROOM = 1
 
 interface Slot {
   readonly index: number
@@ -72,6 +74,7 @@ interface Slot {
 
 interface Held {
   readonly room: string
+  readonly part: PartInRoom
   readonly slot: Slot
   /** The frames that go to the process for this session. */
   readonly pipe?: FeedPipe
@@ -97,6 +100,7 @@ class RelayEngine implements MediaEngine {
   readonly #config: RelayConfig
   readonly #startProcess: (options: WorkerOptions) => RelayProcess
   readonly #slots: readonly Slot[]
+  readonly #placement: Placement
   readonly #sessions = new Map<string, Held>()
   readonly #taps = new Map<string, Tapped>()
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
@@ -131,6 +135,7 @@ class RelayEngine implements MediaEngine {
       notBeforeMs: 0,
       behind: 0,
     }))
+    this.#placement = new Placement({ processes: count, maxProcessesARoom: MAX_PROCESSES_A_ROOM })
   }
 
   /** Processes are started when they are needed: an idle server has none. */
@@ -160,13 +165,13 @@ class RelayEngine implements MediaEngine {
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
-    return this.#negotiate(offer, (worker) => worker.call('publish', offer))
+    return this.#negotiate(offer, 'source', (worker) => worker.call('publish', offer))
   }
 
   async view(offer: ViewOffer): Promise<Negotiated> {
     // Those who watch go on: more viewers would make all of it late.
-    if (this.#slotOf(offer.room).behind >= BEHIND_BEATS) return BEHIND
-    return this.#negotiate(offer, (worker) => worker.call('view', offer))
+    if (this.#slotFor(offer.room, 'viewer').behind >= BEHIND_BEATS) return BEHIND
+    return this.#negotiate(offer, 'viewer', (worker) => worker.call('view', offer))
   }
 
   async patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
@@ -196,11 +201,11 @@ class RelayEngine implements MediaEngine {
 
   async feed({ source, ...request }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
     const { sessionId, room } = request
-    const slot = this.#slotOf(room)
+    const slot = this.#slotFor(room, 'source')
     const worker = this.#workerOf(slot)
     if (worker === null) throw new Error('the media process is not there')
     const pipe = new FeedPipe({ sessionId, source, post: (message, sent) => worker.post(message, sent) })
-    this.#sessions.set(sessionId, { room, slot, pipe })
+    this.#hold(sessionId, { room, part: 'source', slot, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
     worker.post({ kind: 'feed', ...request })
     pipe.open()
@@ -235,17 +240,18 @@ class RelayEngine implements MediaEngine {
 
   async #negotiate(
     { sessionId, room }: { sessionId: string; room: string },
+    part: PartInRoom,
     call: (worker: RelayProcess) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
     if (!this.#isStopped) await this.#follow()
-    const slot = this.#slotOf(room)
+    const slot = this.#slotFor(room, part)
     await this.#pause(slot)
     const worker = this.#workerOf(slot)
     if (worker === null) return TRY_AGAIN
-    this.#sessions.set(sessionId, { room, slot })
+    this.#hold(sessionId, { room, part, slot })
     const answer = (await call(worker)) ?? (await this.#unanswered(sessionId, slot, worker))
     if (answer.ok) worker.post({ kind: 'answered', sessionId })
-    else this.#sessions.delete(sessionId)
+    else this.#release(sessionId)
     return answer
   }
 
@@ -256,16 +262,24 @@ class RelayEngine implements MediaEngine {
     return TOO_BUSY
   }
 
-  /** The process that has the room, or else the one with the fewest sessions. */
-  #slotOf(room: string): Slot {
-    const counts = new Map<Slot, number>(this.#slots.map((slot) => [slot, 0]))
-    for (const held of this.#sessions.values()) {
-      if (held.room === room) return held.slot
-      counts.set(held.slot, (counts.get(held.slot) ?? 0) + 1)
-    }
-    const [least] = [...counts].toSorted(([, a], [, b]) => a - b)
-    if (least === undefined) throw new Error('an engine has one process at least')
-    return least[0]
+  #slotFor(room: string, part: PartInRoom): Slot {
+    const slot = this.#slots[this.#placement.processFor(room, part)]
+    if (slot === undefined) throw new Error('an engine has one process at least')
+    return slot
+  }
+
+  /** A session that is there already keeps one place only. */
+  #hold(sessionId: string, held: Held): void {
+    this.#release(sessionId)
+    this.#sessions.set(sessionId, held)
+    this.#placement.enter(held.room, held.slot.index, held.part)
+  }
+
+  #release(sessionId: string): void {
+    const held = this.#sessions.get(sessionId)
+    if (held === undefined) return
+    this.#sessions.delete(sessionId)
+    this.#placement.leave(held.room, held.slot.index, held.part)
   }
 
   /** A session that begins right after a process has died waits. One millisecond more: a timer may be a fraction early. */
@@ -285,7 +299,7 @@ class RelayEngine implements MediaEngine {
       settings: { ...settings, publicAddresses: this.#hosts.current.publicAddresses, port },
       log: this.#log,
       now: this.#now,
-      received: (message) => (message.kind === 'beat' ? this.#beat(slot, message.waits) : this.#received(message)),
+      received: (message) => (message.kind === 'beat' ? this.#beat(slot, message) : this.#received(message)),
       died: (death) => this.#died(slot, death),
     })
     slot.worker = worker
@@ -313,9 +327,10 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #beat(slot: Slot, waits: Waits): void {
+  #beat(slot: Slot, { waits, load }: Extract<FromRelay, { kind: 'beat' }>): void {
+    this.#placement.report(slot.index, load)
     slot.behind = waits.meanMs > BEHIND_MS ? slot.behind + 1 : 0
-    this.#notify({ kind: 'waits', process: slot.index, ...waits })
+    this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
   }
 
   #notify(event: MediaEngineEvent): void {
@@ -325,7 +340,7 @@ class RelayEngine implements MediaEngine {
 
   #forget(sessionId: string): void {
     this.#sessions.get(sessionId)?.pipe?.stop()
-    this.#sessions.delete(sessionId)
+    this.#release(sessionId)
     this.#taps.get(sessionId)?.hub.end()
     this.#taps.delete(sessionId)
   }
@@ -339,7 +354,10 @@ class RelayEngine implements MediaEngine {
     // A feed has its session in the main process, where it goes on.
     const sessions = lost.filter(([, { pipe }]) => pipe === undefined).length
     for (const [sessionId] of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
-    if (!this.#isStopped) this.#notify({ kind: 'died', sessions, ...death })
+    this.#placement.forget(slot.index)
+    if (this.#isStopped) return
+    this.#notify({ kind: 'waits', process: slot.index, meanMs: 0, mostMs: 0, late: 0, load: 0 })
+    this.#notify({ kind: 'died', sessions, ...death })
   }
 
   #tapOf(sessionId: string): Tapped {

@@ -78,8 +78,11 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  /** It works through its messages. Every `BEAT_MS` once it is ready. `waits`: since the last beat. */
-  | { readonly kind: 'beat'; readonly waits: Waits }
+  /**
+   * It works through its messages. Every `BEAT_MS` once it is ready. `waits` and `load` are of the time since the last beat;
+   * `load` is the share of it in which the thread had work.
+   */
+  | { readonly kind: 'beat'; readonly waits: Waits; readonly load: number }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */

@@ -54,6 +54,15 @@ process.once('message', (message: ToRelay) => {
   run(message.settings).catch((error: unknown) => post({ kind: 'failed', problem: String(error) }))
 })
 
+let utilization = performance.eventLoopUtilization()
+
+/** A thread that has work but no processor counts as busy too: it has no room for more. */
+function loadSinceLast(): number {
+  const before = utilization
+  utilization = performance.eventLoopUtilization()
+  return performance.eventLoopUtilization(utilization, before).utilization
+}
+
 async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
@@ -83,7 +92,7 @@ async function run(settings: RelaySettings): Promise<void> {
     turns.turn(now())
     relay.tick()
   }, TICK_MS)
-  setInterval(() => post({ kind: 'beat', waits: relay.waits() }), BEAT_MS)
+  setInterval(() => post({ kind: 'beat', waits: relay.waits(), load: loadSinceLast() }), BEAT_MS)
   process.on('message', listener(relay))
   let following = Promise.resolve()
   const follow = async ({ listen, publicAddresses }: RelayHosts): Promise<void> => {
