@@ -8,6 +8,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* For generic segmentation offload (GSO); the headers of old systems lack them. */
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef SOL_UDP
+#define SOL_UDP 17
+#endif
+
 /* Writes the address, of `length` bytes, and the port into `to`. Returns the length of the socket address. */
 static inline socklen_t write_address(struct sockaddr_storage *to, const unsigned char *address, size_t length, uint32_t port) {
   memset(to, 0, sizeof *to);

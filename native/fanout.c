@@ -25,13 +25,6 @@
 #include "address.h"
 #include "addon.h"
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef SOL_UDP
-#define SOL_UDP 17
-#endif
-
 enum {
   HEADER = 12,
   MAX_PAYLOAD = 1460,

@@ -21,13 +21,6 @@
 #include "address.h"
 #include "addon.h"
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef SOL_UDP
-#define SOL_UDP 17
-#endif
-
 enum {
   /* Datagrams in one read, and the bytes for each; longer ones are dropped. */
   SLOTS = 32,
