@@ -22,6 +22,7 @@ import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, readStaleFeeds } from '../commands/sessions/revoke.ts'
 import { settleSpares } from '../commands/sessions/spares.ts'
+import { emitFindings } from '../commands/streams/emitFindings.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { storageUrl } from '../config/paths.ts'
 import { ConfigHolder, liveView } from '../config/holder.ts'
@@ -196,7 +197,7 @@ const metersOf = (
   Context,
   'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'audience' | 'restreamUsage' | 'mediaProcesses' | 'runStarts'
 > => ({
-  streamMeter: new StreamMeter({ clock, sessions }),
+  streamMeter: new StreamMeter({ clock, sessions, tell: emitFindings }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
   audience: new AudienceNow(clock, seed),

@@ -1,20 +1,20 @@
 import { err, ok, type Result } from '../base/result.ts'
-import type { HookType } from '../core/webhooks/events.ts'
-import { HOOK_TYPES, WEBHOOK_KINDS, type WebhookFlag } from '../core/webhooks/kinds.ts'
+import type { HookKind } from '../core/webhooks/events.ts'
+import { HOOK_KINDS, WEBHOOK_KINDS, type WebhookFlag } from '../core/webhooks/kinds.ts'
 import type { WebhookRecord } from '../core/webhooks/schema.ts'
 import { texts } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-export const EVENTS_FLAG = texts('TYPE', `A type of events to send: ${HOOK_TYPES.join(', ')}, or all.`)
+export const EVENTS_FLAG = texts('KIND', `A kind of events to send: ${HOOK_KINDS.join(', ')}, or all.`)
 
-/** Every switch: on for the named types, off for the others. */
+/** Every switch: on for the named kinds, off for the others. */
 export function switchesFor(named: readonly string[]): Result<Partial<Record<WebhookFlag, boolean>>, CliRefusal> {
-  const wrong = named.find((name) => name !== 'all' && !HOOK_TYPES.some((type) => type === name))
-  if (wrong !== undefined) return err(usage(`--event must be ${HOOK_TYPES.join(', ')} or all`))
-  const isOn = (type: string): boolean => named.includes('all') || named.includes(type)
-  return ok(Object.fromEntries(HOOK_TYPES.map((type) => [WEBHOOK_KINDS[type].flag, isOn(type)])))
+  const wrong = named.find((name) => name !== 'all' && !HOOK_KINDS.some((kind) => kind === name))
+  if (wrong !== undefined) return err(usage(`--event must be ${HOOK_KINDS.join(', ')} or all`))
+  const isOn = (kind: string): boolean => named.includes('all') || named.includes(kind)
+  return ok(Object.fromEntries(HOOK_KINDS.map((kind) => [WEBHOOK_KINDS[kind].flag, isOn(kind)])))
 }
 
-/** The types of a webhook. */
-export const eventsOf = (webhook: WebhookRecord): HookType[] =>
-  HOOK_TYPES.filter((type) => webhook[WEBHOOK_KINDS[type].flag])
+/** What a webhook gets. */
+export const eventsOf = (webhook: WebhookRecord): HookKind[] =>
+  HOOK_KINDS.filter((kind) => webhook[WEBHOOK_KINDS[kind].flag])

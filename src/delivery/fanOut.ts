@@ -1,6 +1,6 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
-import type { HookType } from '../core/webhooks/events.ts'
+import { hookKindOf } from '../core/webhooks/events.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
@@ -44,7 +44,7 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
   const { accountId, type, subject, data, createdAtMs } = event
   const eventId = timeOrderedId(nowMs, random)
   return webhooks.flatMap((webhook): NewDelivery[] => {
-    const routing = routeTo(webhook, type as HookType, subject, nowMs)
+    const routing = routeTo(webhook, hookKindOf(event), subject, nowMs)
     if (routing === 'ignore') return []
     const id = timeOrderedId(nowMs, random)
     const row = { id, eventId, webhookId: webhook.id, accountId, type, event: event.event, subject, data, createdAtMs }

@@ -9,7 +9,7 @@ import {
   SETTLING_MS,
   type StreamHealth,
 } from '../core/streams/health.ts'
-import { FindingWatch, type SourceFacts } from '../core/streams/findings.ts'
+import { FindingWatch, type Found, type SourceFacts } from '../core/streams/findings.ts'
 import type { FeedReading } from '../core/streams/reading.ts'
 import type { ActiveSession } from '../media/sessionRegistry.ts'
 
@@ -54,7 +54,7 @@ export class FeedMeter {
     if (mark !== null) this.#add(mark)
     const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
     if (nowMs - this.#startedAtMs >= BEGINNING_MS) this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
-    const isImpaired = this.#findings.found().length > 0
+    const isImpaired = this.findings.length > 0
     this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health, isImpaired })
   }
 
@@ -74,8 +74,13 @@ export class FeedMeter {
       bitrateHighest: range?.highest ?? null,
       health: this.#health,
       source: entry.media?.source ?? {},
-      findings: this.#findings.found(),
+      findings: this.findings,
     }
+  }
+
+  /** What is wrong with its media, the worst first. */
+  get findings(): readonly Found[] {
+    return this.#findings.found()
   }
 
   /** Null: nothing new was reported, and it is too early to call that silence. */
@@ -101,7 +106,7 @@ export class FeedMeter {
   }
 }
 
-const sourceFactsOf = ({ session, media }: ActiveSession): SourceFacts => ({
+export const sourceFactsOf = ({ session, media }: ActiveSession): SourceFacts => ({
   protocol: session.protocol,
   source: media?.source ?? {},
 })

@@ -1,18 +1,35 @@
 import type { Clock } from '../base/clock.ts'
 import { Rotation } from '../base/rotation.ts'
+import { findingOf, type SourceFinding } from '../core/streams/findings.ts'
 import { figuresOf, HISTORY_SLOT_MS } from '../core/streams/history.ts'
 import type { FeedReading, StreamViewing, TargetReading } from '../core/streams/reading.ts'
 import type { ActiveFeed, ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { FeedBytes, FeedReport, Store, StoredPoint, Tx } from '../store/store.ts'
-import { FeedMeter } from './feedMeter.ts'
+import { FeedMeter, sourceFactsOf } from './feedMeter.ts'
+import { type FindingChange, FindingNews } from './findingNews.ts'
 import { ServedStream } from './servedStream.ts'
 
 interface Metered {
   readonly feed: ActiveFeed
   readonly meter: FeedMeter
+  readonly news: FindingNews
   /** As last written. */
   written: string
 }
+
+/** What webhooks hear of the findings of a feed. */
+export interface FeedNews extends Pick<FindingChange, 'cleared' | 'withheld'> {
+  readonly feed: ActiveFeed
+  /** Of its publisher; null: the lowest. */
+  readonly priority: number | null
+  /** All that hold now. */
+  readonly findings: readonly SourceFinding[]
+  /** Epoch milliseconds. */
+  readonly atMs: number
+}
+
+/** Writes the events of this, in the transaction of the readings. */
+export type TellFindings = (tx: Tx, news: readonly FeedNews[]) => Promise<void>
 
 /** Feeds that may have ended, or totals that may wait, while the store is unavailable. */
 const WAITING_MAX = 10_000
@@ -21,6 +38,8 @@ const WAITING_MAX = 10_000
  * feeds, each has a point less often.
  */
 export const POINTS_A_SLOT = 200
+/** Events in one transaction, of a few kilobytes each. Others come with the next. */
+const NEWS_AT_ONCE = 100
 
 /**
  * Measures the feeds on the air at this node, and the streams that it serves, whichever node has their feeds. Writes both
@@ -32,6 +51,7 @@ export class StreamMeter {
   targetsOf: (feedId: string) => readonly TargetReading[] = () => []
   readonly #clock: Clock
   readonly #sessions: SessionRegistry
+  readonly #tell: TellFindings
   readonly #metered = new Map<string, Metered>()
   /** By `keyOf`. */
   readonly #served = new Map<string, ServedStream>()
@@ -44,9 +64,10 @@ export class StreamMeter {
   /** The last slot with points. */
   #slotMs = 0
 
-  constructor({ clock, sessions }: { readonly clock: Clock; readonly sessions: SessionRegistry }) {
+  constructor({ clock, sessions, tell }: StreamMeterParts) {
     this.#clock = clock
     this.#sessions = sessions
+    this.#tell = tell
     sessions.watchFeeds((feed, what) => (what === 'started' ? this.#start(feed) : this.#end(feed)))
   }
 
@@ -90,18 +111,24 @@ export class StreamMeter {
     const ended = [...this.#ended.values()]
     const [reports, totals] = [[...ended, ...changed.map(({ report }) => report)], [...this.#totals.values()]]
     const slot = this.#slotOfHistory()
+    const news = [...this.#metered.values()].flatMap((metered) => this.#newsOf(metered)).slice(0, NEWS_AT_ONCE)
     const { node } = this.#sessions
     const rows = node === '' ? [] : [...this.#served.values()].flatMap((served) => this.#rowOf(served, node))
-    if (reports.length + totals.length + rows.length + slot.points.length > 0)
+    if (reports.length + totals.length + rows.length + slot.points.length + news.length > 0)
       await store.transaction(async (tx) => {
         if (rows.length > 0) await writeRows(tx, node, rows)
         await tx.feeds.report(reports)
         await tx.feeds.count(totals)
         await tx.feedHealth.put(slot.points)
+        await this.#tell(
+          tx,
+          news.map(({ told }) => told),
+        )
       })
     this.#slotMs = slot.atMs
     for (const { served, text } of rows) served.written = text
     for (const { metered, text } of changed) metered.written = text
+    for (const { metered, change } of news) metered.news.tell(change)
     for (const report of ended) if (this.#ended.get(report.feedId) === report) this.#ended.delete(report.feedId)
     for (const total of totals) if (this.#totals.get(total.feedId) === total) this.#totals.delete(total.feedId)
     if (this.#metered.size > 0) await this.#readRemoteViewers(store)
@@ -127,6 +154,17 @@ export class StreamMeter {
       served.remoteViewers = viewers.get(key) ?? 0
       this.#look(served)
     }
+  }
+
+  #newsOf(metered: Metered): { metered: Metered; change: FindingChange; told: FeedNews }[] {
+    const { feed, meter, news } = metered
+    const entry = this.#sessions.get(feed.sessionId)
+    const change = entry ? news.look(meter.findings, this.#clock.monotonic()) : null
+    if (!entry || change === null) return []
+    const facts = sourceFactsOf(entry)
+    const findings = change.findings.map((found) => findingOf(found, facts))
+    const priority = entry.standing?.priority ?? null
+    return [{ metered, change, told: { ...change, feed, priority, findings, atMs: this.#clock.now() } }]
   }
 
   #changeOf(metered: Metered): { metered: Metered; report: FeedReport; text: string }[] {
@@ -162,7 +200,7 @@ export class StreamMeter {
     this.#look(served)
     const meter = new FeedMeter(this.#clock)
     served.feeds.set(feed.feedId, meter)
-    const metered = { feed, meter, written: '' }
+    const metered = { feed, meter, news: new FindingNews(), written: '' }
     this.#metered.set(feed.feedId, metered)
     this.#turns.add(metered)
   }
@@ -196,6 +234,12 @@ export class StreamMeter {
   #viewingOf(served: ServedStream): StreamViewing {
     return served.viewing(this.#sessions.streams.of(served.accountId, served.streamName))
   }
+}
+
+interface StreamMeterParts {
+  readonly clock: Clock
+  readonly sessions: SessionRegistry
+  readonly tell: TellFindings
 }
 
 interface ChangedRow {

@@ -134,6 +134,7 @@ export function newWebhook(over: Partial<StoredWebhook> = {}): Omit<StoredWebhoo
       thumbnail: true,
       transcoder: false,
       restream: false,
+      feedHealth: true,
       viewerConnection: true,
     },
     filter: null,

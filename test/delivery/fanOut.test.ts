@@ -13,6 +13,7 @@ const hooks = {
   thumbnail: false,
   transcoder: false,
   restream: false,
+  feedHealth: false,
   viewerConnection: false,
 }
 

@@ -87,7 +87,7 @@ const webhook = object(
     isViewerConnectionHooks: flag,
   },
   { filter: text, disabled: object({ until: date, reason: text }) },
-  ['isClipHooks', 'isRestreamHooks'],
+  ['isClipHooks', 'isRestreamHooks', 'isFeedHealthHooks'],
 )
 const cluster = object({
   id: text,

@@ -12,6 +12,7 @@ const create = (body: object) => sluice.call('POST', '/api/webhooks', body)
 const made = async (body: object = {}) => (await create({ url, ...body })).json.data
 const OFF = {
   isFeedHooks: false,
+  isFeedHealthHooks: false,
   isMediaHooks: false,
   isRecordingHooks: false,
   isThumbnailHooks: false,

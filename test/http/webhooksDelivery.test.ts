@@ -27,6 +27,7 @@ interface Hook {
 
 const ALL = {
   isFeedHooks: true,
+  isFeedHealthHooks: true,
   isRecordingHooks: true,
   isThumbnailHooks: true,
   isTranscoderHooks: true,
@@ -76,6 +77,7 @@ function expectSigned({ body, headers }: Received, secret: string): void {
 describe('a test event', () => {
   it.each([
     ['Feeds', 'feeds', 'started'],
+    ['FeedHealth', 'feeds', 'health'],
     ['Media', 'recording', 'completed'],
     ['Recordings', 'recording', 'completed'],
     ['Transcoder', 'transcoder', 'started'],
@@ -123,7 +125,7 @@ describe('a test event', () => {
     const unknown = await test('Feed')
     expect(unknown.status).toBe(404)
     expect(unknown.json.data.webhookType).toContain(
-      'Recordings, Thumbnail, Transcoder, Media, Feeds, Restream, ViewerConnection',
+      'Recordings, Thumbnail, Transcoder, Media, Feeds, FeedHealth, Restream, ViewerConnection',
     )
     const wrong = await test('Feeds', { streamName: 7, stream: 'x' })
     expect(Object.keys(wrong.json.data.errors).sort()).toEqual(['stream', 'streamName'])

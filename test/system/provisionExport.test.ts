@@ -92,6 +92,7 @@ const SAMPLES = {
   webhooks: {
     url: 'https://hooks.example.com/sluice?key=1',
     isFeedHooks: true,
+    isFeedHealthHooks: true,
     isMediaHooks: true,
     isRecordingHooks: true,
     isRestreamHooks: true,

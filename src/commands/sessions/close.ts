@@ -160,7 +160,7 @@ export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<vo
 }
 
 /** The data of a feed in its events. */
-export const feedData = (feed: StoredFeed) => ({
+export const feedData = (feed: Omit<StoredFeed, 'node'>) => ({
   feedId: feed.feedId,
   accountId: feed.accountId,
   name: feed.streamName,

@@ -1,4 +1,6 @@
 import { type Static, type TObject, Type } from 'typebox'
+import { FINDING_CODES } from '../streams/findings.ts'
+import { FindingsSchema } from '../streams/findingsSchema.ts'
 
 /**
  * Every webhook event: the one table behind payloads, test events and the documentation. The order of a schema's
@@ -73,6 +75,8 @@ export interface EventDefinition {
   /** When it is sent, in one sentence. */
   readonly when: string
   readonly data: TObject
+  /** Its switch, if it has one of its own. */
+  readonly kind?: 'feedHealth'
 }
 
 export const EVENTS = {
@@ -87,6 +91,20 @@ export const EVENTS = {
     ended: {
       when: 'A stream is no longer published, or its feed was replaced.',
       data: Type.Object({ ...Feed, ended: moment('when it ended') }),
+    },
+    health: {
+      kind: 'feedHealth',
+      when: 'Something is wrong with the media of a stream, or no longer.',
+      data: Type.Object({
+        ...Feed,
+        findings: FindingsSchema,
+        cleared: Type.Array(Type.Enum([...FINDING_CODES], { type: 'string' }), {
+          description: 'codes of findings in the event before that are over',
+        }),
+        withheld: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'changes since the event before that got no event of their own' }),
+        ),
+      }),
     },
   },
   recording: {
@@ -128,6 +146,8 @@ type Events = typeof EVENTS
 export type JsonHookType = keyof Events
 /** The value of `type`; `thumbnail` has no JSON payload, its body is the image. */
 export type HookType = JsonHookType | 'thumbnail'
+/** What a webhook switches on and off: a type, or an event with a switch of its own. */
+export type HookKind = HookType | 'feedHealth'
 
 /** One event with its data, for any type: `{ type, event, data }`. */
 export type WebhookEvent = {
@@ -150,6 +170,10 @@ export function definitionOf(type: string, event: string): EventDefinition | und
   const events: Record<string, Record<string, EventDefinition>> = EVENTS
   return Object.hasOwn(events, type) && Object.hasOwn(events[type] ?? {}, event) ? events[type]?.[event] : undefined
 }
+
+/** The switch that an event needs. */
+export const hookKindOf = ({ type, event }: Pick<StoredEvent, 'type' | 'event'>): HookKind =>
+  definitionOf(type, event)?.kind ?? (type as HookType)
 
 /** The text that a webhook's filter matches: the name of the transcoder or of the stream. */
 export function subjectOf(event: WebhookEvent): string {

@@ -39,11 +39,12 @@ interface Described {
   type?: string
   format?: string
   description?: string
+  items?: { type?: string }
 }
 
 function typeOf(schema: TSchema): string {
-  const { type, format } = schema as Described
-  if (type === 'array') return 'array of objects'
+  const { type, format, items } = schema as Described
+  if (type === 'array') return `array of ${items?.type}s`
   return format === undefined ? String(type) : `${type} (${format.toUpperCase()})`
 }
 

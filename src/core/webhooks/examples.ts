@@ -1,3 +1,4 @@
+import { findingOf } from '../streams/findings.ts'
 import type { WebhookEvent } from './events.ts'
 
 /** The types of `POST /api/webhooks/test/{webhookType}`. `Media` and `Recordings` are two names of one type. */
@@ -7,6 +8,7 @@ export const TEST_TYPES = [
   'Transcoder',
   'Media',
   'Feeds',
+  'FeedHealth',
   'Restream',
   'ViewerConnection',
 ] as const
@@ -49,6 +51,8 @@ export function exampleEvent(type: TestType, about: ExampleSubject): Notificatio
   switch (type) {
     case 'Feeds':
       return event({ type: 'feeds', event: 'started', data: exampleFeed(about, stream) })
+    case 'FeedHealth':
+      return event({ type: 'feeds', event: 'health', data: exampleHealth(about, stream) })
     case 'Media':
     case 'Recordings':
       return event({ type: 'recording', event: 'completed', data: exampleRecording(about, stream) })
@@ -78,6 +82,13 @@ interface ExampleStream {
 function exampleFeed(about: ExampleSubject, stream: ExampleStream) {
   const { accountId, nowMs: started } = about
   return { feedId: NO_FEED, accountId, ...stream, tokenId: NO_TOKEN, active: true, started }
+}
+
+function exampleHealth(about: ExampleSubject, stream: ExampleStream) {
+  const keyframeMs = 20_000
+  const found = { code: 'keyframe_interval', value: keyframeMs, sinceMs: about.nowMs } as const
+  const facts = { protocol: 'rtmp', source: { longestKeyframeMs: keyframeMs } } as const
+  return { ...exampleFeed(about, stream), findings: [findingOf(found, facts)], cleared: [] }
 }
 
 function exampleTarget({ accountId }: ExampleSubject, stream: ExampleStream) {

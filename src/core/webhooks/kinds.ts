@@ -1,4 +1,4 @@
-import type { HookType } from './events.ts'
+import { EVENTS, type HookKind, type HookType } from './events.ts'
 import type { HookSwitches } from './types.ts'
 
 interface WebhookKind {
@@ -13,6 +13,7 @@ interface WebhookKind {
 /** The kinds of events that webhooks choose. Types, schemas, the store and the command line derive from this list. */
 export const WEBHOOK_KINDS = {
   feeds: { flag: 'isFeedHooks', about: 'A stream began or ceased to be published.' },
+  feedHealth: { flag: 'isFeedHealthHooks', about: 'Something is wrong with the media of a stream, or no longer.' },
   recording: {
     flag: 'isRecordingHooks',
     alias: 'isMediaHooks',
@@ -25,26 +26,30 @@ export const WEBHOOK_KINDS = {
     flag: 'isViewerConnectionHooks',
     about: 'Attempts to view, the first viewer, no more viewers.',
   },
-} as const satisfies Record<HookType, WebhookKind>
+} as const satisfies Record<HookKind, WebhookKind>
 
-type Kind = (typeof WEBHOOK_KINDS)[HookType]
+type Kind = (typeof WEBHOOK_KINDS)[HookKind]
 export type WebhookFlag = Kind['flag'] | Extract<Kind, { alias: string }>['alias']
 
-/** The values of `type` in payloads and queries. */
-export const HOOK_TYPES = Object.keys(WEBHOOK_KINDS) as readonly HookType[]
+export const HOOK_KINDS = Object.keys(WEBHOOK_KINDS) as readonly HookKind[]
 
-export const NO_HOOKS = Object.fromEntries(HOOK_TYPES.map((type) => [type, false])) as HookSwitches
+/** The values of `type` in payloads and queries. */
+export const HOOK_TYPES = HOOK_KINDS.filter(
+  (kind): kind is HookType => kind === 'thumbnail' || Object.hasOwn(EVENTS, kind),
+)
+
+export const NO_HOOKS = Object.fromEntries(HOOK_KINDS.map((kind) => [kind, false])) as HookSwitches
 
 interface WebhookSwitch {
   readonly flag: WebhookFlag
-  readonly type: HookType
+  readonly kind: HookKind
   readonly about: string
 }
 
 /** Every switch, in the order of records. */
-export const WEBHOOK_SWITCHES = HOOK_TYPES.flatMap((type) => {
-  const { flag, alias, about }: WebhookKind = WEBHOOK_KINDS[type]
-  const plain = { flag, type, about }
+export const WEBHOOK_SWITCHES = HOOK_KINDS.flatMap((kind) => {
+  const { flag, alias, about }: WebhookKind = WEBHOOK_KINDS[kind]
+  const plain = { flag, kind, about }
   return alias === undefined
     ? [plain]
     : [
@@ -54,7 +59,7 @@ export const WEBHOOK_SWITCHES = HOOK_TYPES.flatMap((type) => {
 }) as readonly WebhookSwitch[]
 
 /** The names of the switch of a kind. Messages name the first one. */
-export function flagsOf(type: HookType): readonly WebhookFlag[] {
-  const { flag, alias }: WebhookKind = WEBHOOK_KINDS[type]
+export function flagsOf(kind: HookKind): readonly WebhookFlag[] {
+  const { flag, alias }: WebhookKind = WEBHOOK_KINDS[kind]
   return (alias === undefined ? [flag] : [flag, alias]) as WebhookFlag[]
 }

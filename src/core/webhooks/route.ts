@@ -1,16 +1,16 @@
 import { compilePattern } from '../access/streamName.ts'
-import type { HookType } from './events.ts'
+import type { HookKind } from './events.ts'
 import { type Disabled, type Health, WEBHOOK_LIMITS, type Webhook } from './types.ts'
 
 /** What happens to an event at one webhook. `skip`: the webhook wants it but is paused, and the log shows that. */
 export type Routing = 'send' | 'skip' | 'ignore'
 
 /**
- * Whether a webhook wants an event of this type about this stream or transcoder.
+ * Whether a webhook wants an event of this kind about this stream or transcoder.
  * @param subject the whole name that filters match; an event without one passes no filter
  */
-export function wants(webhook: Pick<Webhook, 'hooks' | 'filter'>, type: HookType, subject: string | null): boolean {
-  if (!webhook.hooks[type]) return false
+export function wants(webhook: Pick<Webhook, 'hooks' | 'filter'>, kind: HookKind, subject: string | null): boolean {
+  if (!webhook.hooks[kind]) return false
   if (webhook.filter === null) return true
   const filter = compilePattern(webhook.filter)
   // If a stored pattern no longer compiles, every event passes: a receiver can discard surplus events but cannot
@@ -18,8 +18,8 @@ export function wants(webhook: Pick<Webhook, 'hooks' | 'filter'>, type: HookType
   return !filter.ok || (subject !== null && filter.value.matches(subject))
 }
 
-export function routeTo(webhook: Webhook, type: HookType, subject: string | null, nowMs: number): Routing {
-  if (!wants(webhook, type, subject)) return 'ignore'
+export function routeTo(webhook: Webhook, kind: HookKind, subject: string | null, nowMs: number): Routing {
+  if (!wants(webhook, kind, subject)) return 'ignore'
   return isPaused(webhook, nowMs) ? 'skip' : 'send'
 }
 

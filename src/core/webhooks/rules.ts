@@ -3,7 +3,7 @@ import { err, type Result } from '../../base/result.ts'
 import { compilePattern } from '../access/streamName.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { type Hints, isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
-import { flagsOf, HOOK_TYPES, NO_HOOKS, WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
+import { flagsOf, HOOK_KINDS, NO_HOOKS, WEBHOOK_SWITCHES, type WebhookFlag } from './kinds.ts'
 import { CreateWebhook, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
@@ -86,7 +86,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
 }
 
 const flagsIn = (hooks: HookSwitches) =>
-  Object.fromEntries(WEBHOOK_SWITCHES.map(({ flag, type }) => [flag, hooks[type]])) as Record<WebhookFlag, boolean>
+  Object.fromEntries(WEBHOOK_SWITCHES.map(({ flag, kind }) => [flag, hooks[kind]])) as Record<WebhookFlag, boolean>
 
 /** The fields of both bodies. */
 type Body = BodyReader<UpdateBody>
@@ -107,9 +107,9 @@ function readFilter(body: Body): string | undefined {
 
 /** The switches in the body. A switch that is sent under both names must have one value. */
 function readHooks(body: Body): Partial<HookSwitches> {
-  const named = HOOK_TYPES.flatMap((type) => {
-    const value = readSwitch(body, flagsOf(type))
-    return value === undefined ? [] : [[type, value] as const]
+  const named = HOOK_KINDS.flatMap((kind) => {
+    const value = readSwitch(body, flagsOf(kind))
+    return value === undefined ? [] : [[kind, value] as const]
   })
   return Object.fromEntries(named)
 }

@@ -1,7 +1,7 @@
-import type { HookType } from './events.ts'
+import type { HookKind } from './events.ts'
 
 /** Which kinds of events a webhook receives. */
-export type HookSwitches = Readonly<Record<HookType, boolean>>
+export type HookSwitches = Readonly<Record<HookKind, boolean>>
 
 /** The part of a webhook that its owner sets. */
 export interface WebhookRules {

@@ -59,7 +59,7 @@ describe('the table', () => {
   test('names exactly the types and events of the API', () => {
     const names = Object.fromEntries(Object.entries(EVENTS).map(([type, events]) => [type, Object.keys(events)]))
     expect(names).toEqual({
-      feeds: ['started', 'ended'],
+      feeds: ['started', 'ended', 'health'],
       recording: ['started', 'completed', 'error', 'deleted'],
       transcoder: ['started', 'stopped', 'error'],
       restream: ['started', 'ended', 'error'],
@@ -91,7 +91,7 @@ describe('a test event', () => {
       const made = exampleEvent(type, about)
       return made.kind === 'event' ? subjectOf(made.event) : made.subject
     })
-    expect(subjects).toEqual(['match-7', 'match-7', 'hd', 'match-7', 'match-7', 'match-7', 'match-7'])
+    expect(subjects).toEqual(['match-7', 'match-7', 'hd', 'match-7', 'match-7', 'match-7', 'match-7', 'match-7'])
   })
 
   test('of type Thumbnail is a JPEG', () => {

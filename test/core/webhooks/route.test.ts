@@ -1,11 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import type { HookType } from '../../../src/core/webhooks/events.ts'
+import { type HookKind, hookKindOf } from '../../../src/core/webhooks/events.ts'
 import { afterAttempt, routeTo, wants } from '../../../src/core/webhooks/route.ts'
 import type { Health, Webhook } from '../../../src/core/webhooks/types.ts'
 
-const TYPES: HookType[] = ['feeds', 'recording', 'thumbnail', 'transcoder', 'restream', 'viewerConnection']
+const KINDS: HookKind[] = [
+  'feeds',
+  'feedHealth',
+  'recording',
+  'thumbnail',
+  'transcoder',
+  'restream',
+  'viewerConnection',
+]
 const OFF = {
   feeds: false,
+  feedHealth: false,
   recording: false,
   thumbnail: false,
   transcoder: false,
@@ -28,12 +37,20 @@ const hook = (changes: Partial<Webhook> = {}): Webhook => ({
 })
 
 describe('a webhook wants', () => {
-  test('the types that are switched on, and with all off nothing', () => {
-    for (const on of TYPES) {
+  test('the kinds that are switched on, and with all off nothing', () => {
+    for (const on of KINDS) {
       const only = hook({ hooks: { ...OFF, [on]: true } })
-      expect(TYPES.filter((type) => wants(only, type, 's'))).toEqual([on])
+      expect(KINDS.filter((kind) => wants(only, kind, 's'))).toEqual([on])
       expect(wants(hook({ hooks: OFF }), on, 's')).toBe(false)
     }
+  })
+
+  test('the health of feeds by a switch of its own, and all other events by that of their type', () => {
+    const kinds = ['started', 'ended', 'health', 'of a later version'].map((event) =>
+      hookKindOf({ type: 'feeds', event }),
+    )
+    expect(kinds).toEqual(['feeds', 'feeds', 'feedHealth', 'feeds'])
+    expect(hookKindOf({ type: 'thumbnail', event: 'captured' })).toBe('thumbnail')
   })
 
   test('names that its filter matches as a whole', () => {

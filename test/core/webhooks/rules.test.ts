@@ -16,6 +16,7 @@ const OFF = {
   thumbnail: false,
   transcoder: false,
   restream: false,
+  feedHealth: false,
   viewerConnection: false,
 }
 const WEBHOOK: Webhook = {
@@ -38,6 +39,7 @@ describe('a create', () => {
   test('sets each switch by its name, recordings by either of two', () => {
     const names = {
       isFeedHooks: 'feeds',
+      isFeedHealthHooks: 'feedHealth',
       isRecordingHooks: 'recording',
       isMediaHooks: 'recording',
       isThumbnailHooks: 'thumbnail',
@@ -186,6 +188,7 @@ describe('a record', () => {
       url: URL_OK,
       secret: 'c2VjcmV0',
       isFeedHooks: true,
+      isFeedHealthHooks: false,
       isMediaHooks: true,
       isRecordingHooks: true,
       isThumbnailHooks: false,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { readStreamHealth } from '../../../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS } from '../../../core/access/protocols.ts'
-import { FINDING_CODES } from '../../../core/streams/findings.ts'
+import { FindingsSchema } from '../../../core/streams/findingsSchema.ts'
 import { HISTORY_FIGURES } from '../../../core/streams/history.ts'
 import { STREAM_HEALTH } from '../../../core/streams/health.ts'
 import { SOURCE_FIGURES, SOURCE_TEXTS } from '../../../core/streams/source.ts'
@@ -15,21 +15,6 @@ export const HealthSchema = Type.Enum([...STREAM_HEALTH], {
   description:
     '`stalled`: no media for five seconds. `uneven`: the bitrate varies by more than a quarter of its mean over five ' +
     'minutes, so a constant bitrate is not set, or the network does not hold it. `impaired`: it has `findings`.',
-})
-
-const FindingSchema = Type.Object({
-  code: Type.Enum([...FINDING_CODES]),
-  since: Type.String({ format: 'date-time' }),
-  value: Type.Number({ description: 'In the unit of the figure of `source` that it is about.' }),
-  threshold: Type.Number({ description: 'A value beyond it is found.' }),
-  shown: Type.String({ description: 'The value as people read it.' }),
-  text: Type.String({ description: 'What is wrong, and what viewers see of it.' }),
-  advice: Type.String({ description: 'What to set, in which encoder.' }),
-  docs: Type.String({ description: 'The page about it, from the root of the documents.' }),
-})
-
-export const FindingsSchema = Type.Array(FindingSchema, {
-  description: 'What is wrong with the media of the publisher, the worst first.',
 })
 
 const described = <K extends string, T>(all: Readonly<Record<K, string>>, make: (description: string) => T) =>

@@ -1550,6 +1550,7 @@ export const de: Sentences = {
     receives: 'Bekommt',
     kinds: {
       isFeedHooks: { name: 'Sendungen', note: 'eine Sendung beginnt oder endet' },
+      isFeedHealthHooks: { name: 'Zustand', note: 'an einem Stream ist etwas falsch oder nicht mehr' },
       isMediaHooks: { name: 'Aufnahmen', note: 'eine beginnt, wird fertig, schlägt fehl oder wird gelöscht' },
       isThumbnailHooks: { name: 'Vorschaubilder', note: 'Bilder laufender Streams' },
       isTranscoderHooks: { name: 'Transcoder', note: 'eine Engine startet, hält an oder fällt aus' },

@@ -1523,6 +1523,7 @@ export const en = {
     receives: 'Receives',
     kinds: {
       isFeedHooks: { name: 'Feeds', note: 'a broadcast starts or ends' },
+      isFeedHealthHooks: { name: 'Health', note: 'something is wrong with a stream, or no longer' },
       isMediaHooks: { name: 'Recordings', note: 'one starts, completes, fails or is deleted' },
       isThumbnailHooks: { name: 'Thumbnails', note: 'images of live streams' },
       isTranscoderHooks: { name: 'Transcoders', note: 'an engine starts, stops or fails' },

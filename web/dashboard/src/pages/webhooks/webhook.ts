@@ -6,6 +6,7 @@ export type Webhook = Answer<typeof listWebhooks>[number]
 /** The switches of a webhook. `type` names the events in a test. */
 export const KINDS = [
   { key: 'isFeedHooks', type: 'Feeds' },
+  { key: 'isFeedHealthHooks', type: 'FeedHealth' },
   { key: 'isMediaHooks', type: 'Media' },
   { key: 'isThumbnailHooks', type: 'Thumbnail' },
   { key: 'isTranscoderHooks', type: 'Transcoder' },
