@@ -2,6 +2,7 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { RecentFeed } from '../core/streams/monitoring.ts'
 import type { StreamViewing } from '../core/streams/reading.ts'
+import type { PublishedFeed } from '../core/audience/watched.ts'
 
 // The store's interface for sessions. Import it from `store.ts`.
 
@@ -180,6 +181,16 @@ export interface SessionReads {
 /** A feed of another node, with that node's address for clients. */
 export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
 
+/** Half open. */
+export interface PublishedQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Absent: all. */
+  readonly streamNames?: readonly string[]
+  readonly limit: number
+}
+
 export interface FeedReads {
   /** The tokens of feeds on the air at all nodes, of one stream or of the whole account. Ascending. */
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
@@ -197,6 +208,8 @@ export interface FeedReads {
   recent(query: RecentFeedQuery): Promise<RecentFeed[]>
   /** Feeds that have ended, with what was counted of them. */
   broadcasts(query: BroadcastQuery): Promise<Broadcast[]>
+  /** Feeds that were on the air in a time, in no order. */
+  published(query: PublishedQuery): Promise<PublishedFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
   /** The same of several streams. */

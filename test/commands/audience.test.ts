@@ -5,6 +5,7 @@ import { writeAudience } from '../../src/commands/audience/writeHours.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
+import { analyse, type ReportName } from '../../src/commands/usage/reports.ts'
 import type { AudienceFigures, AudienceReport } from '../../src/core/audience/report.ts'
 import { UNKNOWN_VALUES } from '../../src/core/audience/query.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
@@ -223,6 +224,39 @@ describe.each(testedStores())('on %s, the audience', (engine) => {
       expect(figuresOf(days.total)).toEqual(
         expectedOf(news, SPAN[0] + offsetHours * HOUR_MS, SPAN[1] + offsetHours * HOUR_MS),
       )
+    }
+  })
+
+  it('is in the reports by country: views where they began, and their length by the hour or day', async () => {
+    const get = async (name: ReportName, query: object = {}) => {
+      const found = await analyse(at().ctx, at().accountId, name, { ...DAYS, ...query })
+      if (!found.ok) throw new Error(JSON.stringify(found.error))
+      return (found.value as { geo: Record<string, never> }).geo as ReturnType<typeof JSON.parse>
+    }
+    const fieldsOf = (some: readonly Scripted[], [fromMs, untilMs]: readonly [number, number]) => {
+      const { views, watchSeconds: viewDuration } = expectedOf(some, fromMs, untilMs)
+      return { views, viewDuration, publishes: 0, publishDuration: 0 }
+    }
+    const total = await get('account/geo_total')
+    const older = await get('account/geo')
+    for (const country of ['AT', 'IN', null]) {
+      const some = script.filter((one) => one.country === country)
+      const shown = country ?? UNKNOWN_VALUES.country
+      expect(total[shown]).toMatchObject(fieldsOf(some, SPAN))
+      expect(older[shown].views).toBe(total[shown].views)
+      const news = some.filter(({ streamName }) => streamName === 'news')
+      for (const [resolution, ms] of [
+        ['Hour', HOUR_MS],
+        ['Day', DAY_MS],
+      ] as const) {
+        const series = await get('streams/geo_series', { resolution, streamNames: ['news', 'none'] })
+        for (const [time, countries] of Object.entries<Record<string, object>>(series.news)) {
+          const expected = fieldsOf(news, [Date.parse(time), Date.parse(time) + ms])
+          if (expected.viewDuration > 0) expect(countries[shown]).toMatchObject(expected)
+          else expect(countries[shown]).toBeUndefined()
+        }
+        expect(new Set(Object.values<object>(series.none).map((one) => Object.keys(one).length))).toEqual(new Set([0]))
+      }
     }
   })
 

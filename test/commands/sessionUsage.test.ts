@@ -163,17 +163,19 @@ describe.each(testedStores())('bytes on %s', (engine) => {
     expect(slots[1]?.[1]).toEqual({ bytesIn: 50, bytesOut: 0 })
     expect(slots[2]?.[1]).toEqual({ bytesIn: 0, bytesOut: 0 })
     expect(Object.keys(series)).toEqual(['hours', 'none'])
-    expect(await get(`account/geo_total?${dates}`)).toEqual({ geo: { NZ: { bytesIn: 150, bytesOut: 0 } } })
+    const none = { publishes: 0, publishDuration: 0, views: 0, viewDuration: 0 }
+    const hour = { ...none, publishes: 1, publishDuration: 3600 }
+    expect(await get(`account/geo_total?${dates}`)).toEqual({ geo: { NZ: { bytesIn: 150, bytesOut: 0, ...hour } } })
     expect(await get(`streams/geo_total?${dates}&streamNames=hours&streamNames=none`)).toEqual({
-      geo: { hours: { NZ: { bytesIn: 150, bytesOut: 0 } }, none: {} },
+      geo: { hours: { NZ: { bytesIn: 150, bytesOut: 0, ...hour } }, none: {} },
     })
     const [first, second] = [`${date(0)}T00:00:00Z`, `${date(0)}T01:00:00Z`]
     const ofAccount = (await get(`account/geo_series?${dates}&resolution=Hour`)).geo
     expect(Object.keys(ofAccount)).toHaveLength(24)
-    expect(ofAccount[first]).toEqual({ NZ: { bytesIn: 100, bytesOut: 0 } })
+    expect(ofAccount[first]).toEqual({ NZ: { bytesIn: 100, bytesOut: 0, ...hour } })
     expect(ofAccount[`${date(0)}T02:00:00Z`]).toEqual({})
     const ofStreams = (await get(`streams/geo_series?${dates}&resolution=Hour&streamNames=hours&streamNames=none`)).geo
-    expect(ofStreams.hours[second]).toEqual({ NZ: { bytesIn: 50, bytesOut: 0 } })
+    expect(ofStreams.hours[second]).toEqual({ NZ: { bytesIn: 50, bytesOut: 0, ...none } })
     expect(ofStreams.none[second]).toEqual({})
     expect(await get(`streams/total?${dates}&streamNames=hours`)).toMatchObject({
       hours: { bytesIn: 150, bytesOut: 0, standardStream: { bytesIn: 150 }, restream: { secondsUsed: 0 } },

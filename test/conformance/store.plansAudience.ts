@@ -36,6 +36,17 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
       'sessions_ended',
     ],
     [
+      'broadcasts in a time',
+      ({ reads }) => reads.feeds.published({ accountId, fromMs: nowMs + 19_900, untilMs: 2 * nowMs, limit: 100 }),
+      'account_id=?',
+    ],
+    [
+      'broadcasts of streams in a time',
+      ({ reads }) =>
+        reads.feeds.published({ accountId, streamNames: ['show-7'], fromMs: 0, untilMs: 2 * nowMs, limit: 100 }),
+      'stream_name=?',
+    ],
+    [
       'viewers who were admitted in a time',
       ({ reads }) => reads.audience.range({ after: '1', before: 'z', limit: 10 }),
       'id>?',

@@ -65,7 +65,7 @@ describe('reports', () => {
       { tokenId: 8, bytesOut: 0, bytesIn: 700 },
       { tokenId: 9, bytesOut: 60, bytesIn: 0 },
     ])
-    expect((await read(`account/geo_total?${media}`)).data.geo.NZ).toEqual({ bytesOut: 60, bytesIn: 0 })
+    expect((await read(`account/geo_total?${media}`)).data.geo.NZ).toMatchObject({ bytesOut: 60, bytesIn: 0 })
     expect((await at.call('GET', `/api/analytics/account/total?${dates}&mediaOnly=perhaps`)).status).toBe(400)
   })
 

@@ -114,6 +114,7 @@ const series = object({
 })
 const durations = { publishDuration: int, viewDuration: int, publishes: int, views: int }
 const ofCountry = map(object(bytes, durations, ['bytesFromCaches']))
+const viewsOfCountry = map(object({ bytes: int, views: int }))
 const tracked = Type.Array(object({ ...bytes }, { streamName: text, trackingId: text }, ['bytesFromCaches']))
 
 const number = Type.Number()
@@ -230,6 +231,8 @@ const OPERATIONS: readonly Operation[] = [
   { operation: 'DELETE /api/webhooks/$webhook', data: flag },
   report('account/total', dates, total),
   report('account/series', daily, series),
+  report('account/geo', dates, object({ geo: viewsOfCountry })),
+  report('streams/geo', `${dates}&streamNames=show`, map(object({ geo: viewsOfCountry }))),
   report('account/geo_total', dates, object({ geo: ofCountry })),
   report('account/geo_series', daily, object({ geo: map(ofCountry) })),
   report('streams/total', `${dates}&streamNames=show`, map(total)),

@@ -59,6 +59,18 @@ export async function readAudience(
   return ok(audienceReport(question, { slots, before, series, streams }))
 }
 
+/** The countries of named streams, or of the whole account as one, up to now. */
+export async function readCountries(
+  ctx: Pick<SessionContext, 'store' | 'audience'>,
+  { accountId, streamNames = [''] }: { readonly accountId: string; readonly streamNames?: readonly string[] },
+  span: AudienceSpan,
+  longest: SlotLength,
+): Promise<AudienceSlot[]> {
+  const unwritten = await ctx.audience.read(ctx.store)
+  const sources = streamNames.map((streamName) => ofOne(ctx, { accountId, streamName, parts: ['country'] }, unwritten))
+  return (await Promise.all(sources.map((source) => slotsIn(span, source, longest)))).flat()
+}
+
 interface Of {
   readonly accountId: string
   readonly parts: readonly AudienceDimension[]

@@ -6,6 +6,7 @@ import * as report from '../../core/usage/report.ts'
 import type { RestreamHourQuery, UsageQuery } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { writeUsage } from '../sessions/writeUsage.ts'
+import { isWatchable, readWatched } from './watched.ts'
 
 /** Bounds a report: hours, streams and tracking ids multiply, and more rows would exhaust the server's memory. */
 const ROWS_MAX = 100_000
@@ -15,6 +16,8 @@ export interface Report extends UsageParameters {
   readonly groupBy: UsageQuery['groupBy']
   /** The grouping of what targets used. Absent: the report does not show it. */
   readonly restreamsBy?: RestreamHourQuery['groupBy']
+  /** It shows broadcasts and views too. */
+  readonly isWatched?: true
   readonly show: (rows: readonly report.UsageRow[], question: UsageQuestion) => unknown
 }
 
@@ -22,6 +25,8 @@ type Rows = readonly report.UsageRow[]
 
 const trackingIdOf = (row: report.UsageRow): string => row.trackingId
 const streamNameOf = (row: report.UsageRow): string => row.streamName
+
+const countriesIn = (question: UsageQuestion) => (isWatchable(question) ? report.byCountry : report.bytesByCountry)
 
 /** Every report under `/api/analytics`, by its path. */
 export const REPORTS = {
@@ -32,11 +37,21 @@ export const REPORTS = {
     resolutions: ['Hour', 'Day', 'Month'],
     show: report.series,
   },
-  'account/geo_total': { groupBy: ['country'], show: (rows: Rows) => ({ geo: report.byCountry(rows) }) },
+  'account/geo': {
+    groupBy: ['country'],
+    isWatched: true,
+    show: (rows: Rows) => ({ geo: report.viewsByCountry(rows) }),
+  },
+  'account/geo_total': {
+    groupBy: ['country'],
+    isWatched: true,
+    show: (rows: Rows) => ({ geo: report.byCountry(rows) }),
+  },
   'account/geo_series': {
     resolutions: ['Hour', 'Day'],
     groupBy: ['slot', 'country'],
-    show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, report.byCountry) }),
+    isWatched: true,
+    show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, countriesIn(question)) }),
   },
   'account/protocol_total': { groupBy: ['protocol'], show: (rows: Rows) => report.byProtocol(rows) },
   'account/token_total': { groupBy: ['tokenId'], show: (rows: Rows) => report.perToken(rows) },
@@ -54,17 +69,28 @@ export const REPORTS = {
     show: (rows: Rows, question) =>
       report.byName(rows, question.names, streamNameOf, (of) => report.series(of, question)),
   },
+  'streams/geo': {
+    names: 'streamNames',
+    groupBy: ['streamName', 'country'],
+    isWatched: true,
+    show: (rows: Rows, { names }) =>
+      report.byName(rows, names, streamNameOf, (of) => ({ geo: report.viewsByCountry(of) })),
+  },
   'streams/geo_total': {
     names: 'streamNames',
     groupBy: ['streamName', 'country'],
+    isWatched: true,
     show: (rows: Rows, { names }) => ({ geo: report.byName(rows, names, streamNameOf, report.byCountry) }),
   },
   'streams/geo_series': {
     names: 'streamNames',
     resolutions: ['Hour', 'Day'],
     groupBy: ['streamName', 'slot', 'country'],
+    isWatched: true,
     show: (rows: Rows, question) => ({
-      geo: report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, report.byCountry)),
+      geo: report.byName(rows, question.names, streamNameOf, (of) =>
+        report.bySlot(of, question, countriesIn(question)),
+      ),
     }),
   },
   'tracking/total': {
@@ -105,8 +131,10 @@ export async function analyse(
   const found = await readRows(ctx, accountId, name, query)
   if (!found.ok) return found
   const { rows, question } = found.value
-  const restreams = await readRestreams(ctx, accountId, REPORTS[name], question)
-  return ok((REPORTS[name] as Report).show([...rows, ...restreams], question))
+  const report: Report = REPORTS[name]
+  const restreams = await readRestreams(ctx, accountId, report, question)
+  const watched = report.isWatched ? await readWatched(ctx, accountId, report, question) : ok([])
+  return watched.ok ? ok(report.show([...rows, ...restreams, ...watched.value], question)) : watched
 }
 
 /** The same as CSV. */
@@ -151,10 +179,8 @@ async function readRestreams(
   if (groupBy === undefined) return []
   await ctx.restreamUsage.write(ctx.store)
   const sums = await ctx.store.read.restreamHours.sum({ ...scopeOf(accountId, shown, question), groupBy })
-  return sums.map(({ slotMs, streamName, ...restream }) => ({ ...BLANK, slotMs, streamName, restream }))
+  return sums.map(({ slotMs, streamName, ...restream }) => ({ ...report.BLANK_ROW, slotMs, streamName, restream }))
 }
-
-const BLANK = { trackingId: '', country: '', bytesIn: 0, bytesOut: 0 }
 
 const scopeOf = (accountId: string, shown: Report, { fromMs, untilMs, names, resolution }: UsageQuestion) => ({
   accountId,

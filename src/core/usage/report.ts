@@ -18,7 +18,20 @@ export interface UsageRow extends Bytes {
   readonly bytesFromCaches?: number
   /** Of a sum of what targets used, which has no other bytes. `liveMs`: how long they took media, added up. */
   readonly restream?: Bytes & { readonly liveMs: number }
+  /** Of a sum of broadcasts and views, which has no bytes. */
+  readonly watched?: Watched
 }
+
+/** Broadcasts and views. What began in a time counts in it; how long it lasted is divided. */
+export interface Watched {
+  readonly publishes: number
+  readonly publishMs: number
+  readonly views: number
+  readonly viewMs: number
+}
+
+/** A row without bytes, and without what it is about. */
+export const BLANK_ROW = { trackingId: '', country: '', streamName: '', slotMs: 0, bytesIn: 0, bytesOut: 0 }
 
 type Rows = readonly UsageRow[]
 
@@ -66,10 +79,26 @@ export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Ro
 /** Clients look slots up by this key. The API has no fraction of a second in it. */
 const timeKey = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** Sums by country, ordered by country code. */
-export function byCountry(rows: Rows) {
+/** Bytes by country, ordered by country code. */
+export const bytesByCountry = (rows: Rows) => countries(rows, sumOf)
+
+/** The same with broadcasts and views. */
+export const byCountry = (rows: Rows) =>
+  countries(rows, (of) => {
+    const { publishMs, viewMs, publishes, views } = sumOfWatched(of)
+    return { ...sumOf(of), publishDuration: seconds(publishMs), viewDuration: seconds(viewMs), publishes, views }
+  })
+
+/** An older form of it. */
+export const viewsByCountry = (rows: Rows) =>
+  countries(rows, (of) => {
+    const { bytesIn, bytesOut } = sumOf(of)
+    return { bytes: bytesIn + bytesOut, views: sumOfWatched(of).views }
+  })
+
+function countries<T>(rows: Rows, report: (rows: Rows) => T): Record<string, T> {
   const groups = groupBy(rows, (row) => row.country || UNKNOWN_COUNTRY)
-  return objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, sumOf(of)]))
+  return objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, report(of)]))
 }
 
 /** For one tracking id: the bytes of each stream. */
@@ -106,8 +135,21 @@ function restreamOf(rows: Rows): { secondsUsed: number; bytesOut: number; bytesI
     sum.bytesOut += restream?.bytesOut ?? 0
   }
   const { liveMs, ...bytes } = sum
-  return { secondsUsed: Math.round(liveMs / 1000), ...bytes }
+  return { secondsUsed: seconds(liveMs), ...bytes }
 }
+
+function sumOfWatched(rows: Rows): Watched {
+  const sum = { publishes: 0, publishMs: 0, views: 0, viewMs: 0 }
+  for (const { watched } of rows) {
+    sum.publishes += watched?.publishes ?? 0
+    sum.publishMs += watched?.publishMs ?? 0
+    sum.views += watched?.views ?? 0
+    sum.viewMs += watched?.viewMs ?? 0
+  }
+  return sum
+}
+
+const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /** Without caches the sum has no field for them. */
 function sumOf(rows: Rows): { bytesOut: number; bytesIn: number; bytesFromCaches?: number } {

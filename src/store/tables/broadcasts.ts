@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Protocol } from '../../core/access/protocols.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { Executor } from '../executor.ts'
-import type { Broadcast, BroadcastQuery } from '../store.ts'
+import type { PublishedFeed } from '../../core/audience/watched.ts'
+import type { Broadcast, BroadcastQuery, PublishedQuery } from '../store.ts'
 import { feedFromRow, feedsWithOrigin } from './feedRow.ts'
 import { containsText } from './containsText.ts'
 import { afterKey } from './keyset.ts'
@@ -48,5 +49,26 @@ export async function pastBroadcasts(executor: Executor, query: BroadcastQuery):
     endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
     mostViewers: row.most_viewers,
     bytesOut: row.bytes_out + (row.remote_bytes ?? 0),
+  }))
+}
+
+export async function publishedFeeds(executor: Executor, query: PublishedQuery): Promise<PublishedFeed[]> {
+  const { accountId, fromMs, untilMs, streamNames, limit } = query
+  const rows = await executor.ask((db) => {
+    const found = db
+      .selectFrom('feeds')
+      .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
+      .select(['feeds.stream_name', 'feeds.started_at_ms', 'feeds.ended_at_ms', 'sessions.country'])
+      .where('feeds.account_id', '=', accountId)
+      .where('feeds.started_at_ms', '<', untilMs)
+      .where((eb) => eb.or([eb('feeds.ended_at_ms', 'is', null), eb('feeds.ended_at_ms', '>=', fromMs)]))
+      .limit(limit)
+    return streamNames === undefined ? found : found.where('feeds.stream_name', 'in', streamNames)
+  })
+  return rows.map(({ stream_name, started_at_ms, ended_at_ms, country }) => ({
+    streamName: stream_name,
+    country: country ?? '',
+    startedAtMs: started_at_ms,
+    endedAtMs: ended_at_ms,
   }))
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
+import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
 import type {
@@ -10,6 +11,7 @@ import type {
   FeedReport,
   OnAirFeed,
   OnAirQuery,
+  PublishedQuery,
   RecentFeedQuery,
   RemoteFeed,
   StoredFeed,
@@ -17,7 +19,7 @@ import type {
 } from '../store.ts'
 import { FEED_COLUMNS, feedFromRow, type FeedRow } from './feedRow.ts'
 import { lockRows } from './lockRows.ts'
-import { pastBroadcasts } from './broadcasts.ts'
+import { pastBroadcasts, publishedFeeds } from './broadcasts.ts'
 import { countFeedBytes, recentFeeds, reportFeeds, streamsOnAir } from './feedReports.ts'
 
 const insert = statement((db, p: FeedRow) =>
@@ -200,6 +202,10 @@ export class FeedReadVerbs extends Verbs {
 
   recent(query: RecentFeedQuery): Promise<RecentFeed[]> {
     return recentFeeds(this.executor, query)
+  }
+
+  published(query: PublishedQuery): Promise<PublishedFeed[]> {
+    return publishedFeeds(this.executor, query)
   }
 
   onAir(query: OnAirQuery): Promise<OnAirFeed[]> {

@@ -74,12 +74,16 @@ const PULLS: readonly Call[] = [
 ]
 
 const USAGE: readonly Call[] = [
-  ...['readAccountUsage', 'readAccountUsageByCountry', 'readAccountUsageByProtocol', 'readAccountUsageByToken'].map(
-    (name) => call(name, dates),
-  ),
+  ...[
+    'readAccountUsage',
+    'readAccountUsageByCountry',
+    'readAccountUsageByProtocol',
+    'readAccountUsageByToken',
+    'readAccountViewsByCountry',
+  ].map((name) => call(name, dates)),
   ...['readAccountUsageSeries', 'readAccountUsageByCountrySeries'].map((name) => call(name, series)),
-  ...['readStreamUsage', 'readStreamUsageByCountry', 'readStreamUsageByTrackingId'].map((name) =>
-    call(name, { ...dates, streamNames: ['show', 'other'] }),
+  ...['readStreamUsage', 'readStreamUsageByCountry', 'readStreamViewsByCountry', 'readStreamUsageByTrackingId'].map(
+    (name) => call(name, { ...dates, streamNames: ['show', 'other'] }),
   ),
   ...['readStreamUsageSeries', 'readStreamUsageByCountrySeries', 'readStreamUsageByTrackingIdSeries'].map((name) =>
     call(name, { ...series, streamNames: ['show'] }),

@@ -122,7 +122,18 @@ const Restream = Type.Object({ secondsUsed: count(), ...moved })
 const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })
 const bySlot = (schema: TSchema) =>
   by(schema, 'By the beginning of each hour, day or month, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
-const ByCountry = by(Moved, 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.')
+const watched = (description: string) => Type.Integer({ minimum: 0, description })
+const WATCHED = {
+  publishDuration: watched('How long broadcasts of publishers there lasted in this time, seconds.'),
+  viewDuration: watched('How long views lasted in this time, seconds.'),
+  publishes: watched('Broadcasts that began in this time.'),
+  views: watched('Views that began in this time: sessions with media for at least 5 seconds.'),
+}
+const COUNTRIES = 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.'
+const ByCountry = by(Type.Object({ ...moved, ...WATCHED }), COUNTRIES)
+/** A series of many hours has bytes alone. */
+const ByCountryInSlot = by(Type.Object({ ...moved, ...Type.Partial(Type.Object(WATCHED)).properties }), COUNTRIES)
+const ViewsByCountry = by(Type.Object({ bytes: watched('In both directions.'), views: WATCHED.views }), COUNTRIES)
 const geo = (schema: TSchema) => Type.Object({ geo: schema })
 
 const Total = Type.Object({ ...moved, standardStream: Moved, restream: Restream, geoCascade: Moved })
@@ -157,15 +168,20 @@ const PerTrackingId = Type.Array(
 const TEXTS: Readonly<Record<ReportName, { operationId: string; summary: string; data: TSchema }>> = {
   'account/total': { operationId: 'readAccountUsage', summary: 'Bytes of the account', data: Total },
   'account/series': { operationId: 'readAccountUsageSeries', summary: 'Bytes of the account over time', data: Series },
+  'account/geo': {
+    operationId: 'readAccountViewsByCountry',
+    summary: 'Bytes and views of the account by country; the older form of `geo_total`',
+    data: geo(ViewsByCountry),
+  },
   'account/geo_total': {
     operationId: 'readAccountUsageByCountry',
-    summary: 'Bytes of the account by country',
+    summary: 'Bytes, broadcasts and views of the account by country',
     data: geo(ByCountry),
   },
   'account/geo_series': {
     operationId: 'readAccountUsageByCountrySeries',
-    summary: 'Bytes of the account by country over time',
-    data: geo(bySlot(ByCountry)),
+    summary: 'Bytes, broadcasts and views of the account by country over time',
+    data: geo(bySlot(ByCountryInSlot)),
   },
   'account/protocol_total': {
     operationId: 'readAccountUsageByProtocol',
@@ -188,15 +204,20 @@ const TEXTS: Readonly<Record<ReportName, { operationId: string; summary: string;
     summary: 'Bytes of streams over time',
     data: by(Series, 'By stream name.'),
   },
+  'streams/geo': {
+    operationId: 'readStreamViewsByCountry',
+    summary: 'Bytes and views of streams by country; the older form of `geo_total`',
+    data: by(geo(ViewsByCountry), 'By stream name.'),
+  },
   'streams/geo_total': {
     operationId: 'readStreamUsageByCountry',
-    summary: 'Bytes of streams by country',
+    summary: 'Bytes, broadcasts and views of streams by country',
     data: geo(by(ByCountry, 'By stream name.')),
   },
   'streams/geo_series': {
     operationId: 'readStreamUsageByCountrySeries',
-    summary: 'Bytes of streams by country over time',
-    data: geo(by(bySlot(ByCountry), 'By stream name.')),
+    summary: 'Bytes, broadcasts and views of streams by country over time',
+    data: geo(by(bySlot(ByCountryInSlot), 'By stream name.')),
   },
   'tracking/total': {
     operationId: 'readTrackingUsage',
