@@ -11,6 +11,14 @@ export interface AudienceQuery extends Pick<AudienceRow, 'accountId' | 'streamNa
   readonly withParts: boolean
 }
 
+export interface ViewerSessionQuery {
+  readonly accountId: string
+  /** Both exclusive. */
+  readonly after: string
+  readonly before: string
+  readonly limit: number
+}
+
 export interface AudienceReads {
   /** The beginning of the first hour that is not written yet; 0: none is. */
   nextHour(): Promise<number>
@@ -21,8 +29,8 @@ export interface AudienceReads {
    * @param seed of the hashes of viewers
    */
   sessions(span: { readonly fromMs: number; readonly untilMs: number }, seed: number): Promise<WatchedSession[]>
-  /** The sessions of all accounts between two ids, oldest first, at most `limit`. An id begins with the time of admission. */
-  range(ids: { readonly after: string; readonly before: string; readonly limit: number }): Promise<ViewerSession[]>
+  /** The sessions of an account's viewers between two ids, oldest first. An id begins with the time of admission. */
+  range(query: ViewerSessionQuery): Promise<ViewerSession[]>
   /** In the order of time. */
   slots(query: AudienceQuery): Promise<AudienceRow[]>
   /** Those of each stream of the account, at most `limit`. */

@@ -48,8 +48,8 @@ export function audienceCases({ accountId, nowMs }: { accountId: string; nowMs: 
     ],
     [
       'viewers who were admitted in a time',
-      ({ reads }) => reads.audience.range({ after: '1', before: 'z', limit: 10 }),
-      'id>?',
+      ({ reads }) => reads.audience.range({ accountId, after: '1', before: 'z', limit: 10 }),
+      'sessions_viewers',
     ],
     ['old audiences', ({ tx }) => tx.audience.prune(nowMs - 2 * HOUR_MS, 100), 'at_ms<?'],
   ]

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { systemRandom } from '../../src/base/random.ts'
@@ -8,18 +8,22 @@ import { forgetViewer } from '../../src/commands/viewers/forget.ts'
 import type { Session } from '../../src/core/sessions/types.ts'
 import { ending, newSession } from '../conformance/store.samples.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { until } from '../support/until.ts'
 
 const AT = Date.UTC(2026, 0, 31, 12)
 const MINUTE_MS = 60_000
 /** Of its own: ids of one source only rise. */
 const random = { ...systemRandom, bytes: (size: number) => systemRandom.bytes(size) }
 
-describe('the records of viewers', () => {
+describe.each(testedStores())('the records of viewers on %s', (engine) => {
+  let place: Place
   let at: RunningApp
   const clock = new ManualClock(AT + 60 * MINUTE_MS)
   const ids: Record<string, string> = {}
   beforeAll(async () => {
-    at = await runApp({ clock })
+    place = await newPlace(engine)
+    at = await runApp({ clock, flags: { storage: { url: place.url } } })
     await watched('first', 0, 10, {
       trackingId: 'customer-1',
       country: 'NZ',
@@ -31,7 +35,10 @@ describe('the records of viewers', () => {
     await watched('foreign', 9, 10, { accountId: 'others' })
     await watched('last', 30, 31, { trackingId: 'customer-2', address: '203.0.113.9' })
   })
-  afterAll(() => at.close())
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
   const ctx = () => at.app.ctx
 
   async function watched(name: string, from: number, until: number | null, over: Partial<Session>): Promise<void> {
@@ -132,7 +139,12 @@ describe('the records of viewers', () => {
 
   it('are read as they are taken: a client that has one page has cost one page', async () => {
     let reads = 0
-    const [row] = await ctx().store.read.audience.range({ after: '', before: ids['second'] ?? '', limit: 1 })
+    const [row] = await ctx().store.read.audience.range({
+      accountId: at.accountId,
+      after: '',
+      before: ids['second'] ?? '',
+      limit: 1,
+    })
     // As if there were pages without an end.
     const range = async ({ limit }: { limit: number }) => {
       reads += 1
@@ -144,6 +156,39 @@ describe('the records of viewers', () => {
     expect((await records.value.next()).value).toHaveLength(2_000)
     expect(reads).toBe(1)
     await records.value.return()
+  })
+
+  it('are read twice at once by one account, and a download that was broken off or is over makes room', async () => {
+    const { audience } = ctx().store.read
+    const read = audience.range.bind(audience)
+    const held: (() => void)[] = []
+    const spy = vi.spyOn(audience, 'range').mockImplementation(async (query) => {
+      if (held.length < 2) await new Promise<void>((resolve) => held.push(resolve))
+      return read(query)
+    })
+    const path = '/api/reports/viewers'
+    const gone = new AbortController()
+    try {
+      const headers = { authorization: `Bearer ${at.secret}` }
+      const broken = fetch(`${at.base}${path}`, { headers, signal: gone.signal }).then((answer) => answer.text())
+      const isBroken = expect(broken).rejects.toThrow()
+      await until(() => held.length === 1)
+      const other = at.call('GET', path)
+      await until(() => held.length === 2)
+      const refused = await at.call('GET', path)
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
+      expect(refused.json.data.message).toContain('2 downloads')
+      gone.abort()
+      await isBroken
+      held[0]?.()
+      await until(async () => (await at.call('GET', `${path}?limit=1`)).status === 200)
+      held[1]?.()
+      expect(namesOf((await other).text)).toHaveLength(4)
+    } finally {
+      spy.mockRestore()
+      for (const release of held) release()
+    }
+    expect(await names('limit=1')).toEqual(['first'])
   })
 
   it('refuses what it cannot answer, each with its name', async () => {

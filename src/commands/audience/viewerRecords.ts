@@ -11,7 +11,7 @@ import { type Failure, invalid } from '../../core/errors.ts'
 import type { AudienceReads } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 
-/** Sessions in memory at once, of all accounts. */
+/** Sessions in memory at once. */
 const PAGE = 2_000
 /** A clock that stepped back gave ids that are later than their times. */
 const STEP_MS = 3_600_000
@@ -43,9 +43,8 @@ async function* pages(ctx: RecordContext, accountId: string, question: RecordQue
   let after = laterOf(question.after ?? '', firstIdOf(started.fromMs))
   let left = question.limit
   for (;;) {
-    const rows = await ctx.store.read.audience.range({ after, before, limit: PAGE })
-    const found = rows.filter((row) => row.accountId === accountId && row.action === 'view' && row.startedAtMs <= nowMs)
-    const asked = found.filter((row) => isAskedFor(row, question)).slice(0, left)
+    const rows = await ctx.store.read.audience.range({ accountId, after, before, limit: PAGE })
+    const asked = rows.filter((row) => row.startedAtMs <= nowMs && isAskedFor(row, question)).slice(0, left)
     if (asked.length > 0) yield asked.map((row) => recordOf(withNewestBytes(ctx, row), ctx.clock.now()))
     left -= asked.length
     const last = rows.at(-1)

@@ -5,8 +5,6 @@ import { siteOfOrigin } from './families.ts'
 /** A session of a viewer as the store has it. */
 export interface ViewerSession {
   readonly id: string
-  readonly action: string
-  readonly accountId: string
   readonly streamName: string
   readonly protocol: string
   readonly trackingId: string | null

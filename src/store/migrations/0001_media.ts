@@ -19,6 +19,7 @@ async function sessions(make: Maker): Promise<void> {
   )
   const open = 'ended_at_ms is null'
   await make.index('sessions_open', 'sessions', ['account_id', 'id'], open)
+  await make.index('sessions_viewers', 'sessions', ['account_id', 'id'], "action = 'view'")
   await make.index('sessions_token', 'sessions', ['token_id', 'id'], open)
   await make.index('sessions_node', 'sessions', ['node'], open)
   // The viewers of a stream, and when the last one left.

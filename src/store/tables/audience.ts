@@ -6,7 +6,7 @@ import type { ViewerSession } from '../../core/audience/records.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
 import { type AudienceRow, DAY_MS, type SlotLength } from '../../core/audience/slots.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
-import type { AudienceQuery } from '../audience.ts'
+import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
 import { afterKey } from './keyset.ts'
@@ -70,10 +70,13 @@ const WATCHED = [
 ] as const
 type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
 
-const inRange = statement((db, p: { after: string; before: string; limit: number }) =>
+/** The action as the index of viewers has it: with a parameter, SQLite does not use it. */
+const inRange = statement((db, p: ViewerSessionQuery) =>
   db
     .selectFrom('sessions')
-    .select([...WATCHED, 'action', 'tracking_id', 'end_reason', 'bytes_out', 'cache_bytes'])
+    .select([...WATCHED, 'tracking_id', 'end_reason', 'bytes_out', 'cache_bytes'])
+    .where('account_id', '=', p.accountId)
+    .where('action', '=', sql.lit('view'))
     .where('id', '>', p.after)
     .where('id', '<', p.before)
     .orderBy('id')
@@ -110,8 +113,8 @@ export class AudienceReadVerbs extends Verbs {
     return [...found.values()].map((row) => watchedOf(row, span.untilMs, seed))
   }
 
-  async range(ids: { after: string; before: string; limit: number }): Promise<ViewerSession[]> {
-    return (await this.executor.all(inRange, ids)).map(viewerOf)
+  async range(query: ViewerSessionQuery): Promise<ViewerSession[]> {
+    return (await this.executor.all(inRange, query)).map(viewerOf)
   }
 
   async slots({ streamName, ...query }: AudienceQuery): Promise<AudienceRow[]> {
@@ -214,13 +217,10 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
 
 const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0)`
 
-type RecordedRow = Watched &
-  Pick<RowOf<'sessions'>, 'action' | 'tracking_id' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
+type RecordedRow = Watched & Pick<RowOf<'sessions'>, 'tracking_id' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
 
 const viewerOf = (row: RecordedRow): ViewerSession => ({
   id: row.id,
-  action: row.action,
-  accountId: row.account_id,
   streamName: row.stream_name,
   protocol: row.protocol,
   trackingId: row.tracking_id,

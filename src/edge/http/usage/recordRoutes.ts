@@ -10,19 +10,40 @@ import {
   type RecordForm,
 } from '../../../core/audience/recordQuery.ts'
 import { RECORD_FORMATS, type RecordFormat, type ViewerRecord } from '../../../core/audience/records.ts'
+import { failure } from '../../../core/errors.ts'
 import { accountOf } from '../auth.ts'
+import { sayRetryAfter } from '../limits.ts'
 import { document } from '../openapi.ts'
 import { sendFailure } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
 
+/** Downloads at once of one account, and of all accounts at a node: each reads the store for as long as its client reads. */
+const OF_ACCOUNT = 2
+const OF_NODE = 8
+const RETRY_MS = 10_000
+const TOO_MANY = `An account reads ${OF_ACCOUNT} downloads of records at once, and a node serves ${OF_NODE}: try again later`
+
 /** A line for each connection of a viewer. */
 export function recordRoutes(app: FastifyInstance, ctx: Context): void {
+  /** The account of each download. */
+  const downloads = new Map<Readable, string>()
+  const isFull = (accountId: string): boolean =>
+    downloads.size >= OF_NODE || [...downloads.values()].filter((one) => one === accountId).length >= OF_ACCOUNT
   const send = (request: FastifyRequest, reply: FastifyReply, form: RecordForm, given: unknown) => {
-    const records = readViewerRecords(ctx, accountOf(request), form, given)
+    const accountId = accountOf(request)
+    const records = readViewerRecords(ctx, accountId, form, given)
     if (!records.ok) return sendFailure(reply, records.error)
+    if (isFull(accountId)) {
+      sayRetryAfter(reply, RETRY_MS)
+      return sendFailure(reply, failure('rate_limited', TOO_MANY))
+    }
     const format = RECORD_FORMATS[wantsCsv(request) ? 'csv' : 'jsonl']
+    const download = Readable.from(textOf(records.value, format))
+    downloads.set(download, accountId)
+    // Also when the client is gone before its end.
+    download.once('close', () => downloads.delete(download))
     reply.header('Vary', 'Accept').type(`${format.type}; charset=utf-8`)
-    return reply.send(Readable.from(textOf(records.value, format)))
+    return reply.send(download)
   }
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/reports/viewers',
