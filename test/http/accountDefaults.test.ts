@@ -1,0 +1,204 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { recheckLate } from '../../src/commands/sessions/revoke.ts'
+import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
+import { cliActor, type Context } from '../../src/commands/context.ts'
+import { overriding } from '../../src/store/nouns.ts'
+import { newPlace, type Place, testedStores } from '../support/place.ts'
+import { attemptOf, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+const SECURITY = '/api/v3/account/security'
+const DISTRIBUTION = '/api/v3/account/distribution'
+const OPEN = { allowedCountries: [], deniedCountries: [] }
+const NO_COUNTRY = { allowed: false, code: 'country_not_allowed' }
+
+describe.each(testedStores())('what an account says for its tokens, on %s', (engine) => {
+  let place: Place
+  let at: TestNode
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    at = await startTestNode({ url: place.url })
+  })
+  afterEach(async () => {
+    for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
+    await at.call('PUT', SECURITY, OPEN)
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  const check = async (tokenId: number, country: string) => {
+    const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: '192.0.2.1', country, tokenId }
+    return (await at.call('POST', '/api/access/check', question)).json.data
+  }
+
+  it('holds for tokens without country rules, in the dry run with its reason, and in their records', async () => {
+    const plain = await makeToken(at, 'publish')
+    const own = await makeToken(at, 'publish', { allowedCountries: ['FR'] })
+    const set = await at.call('PUT', SECURITY, { allowedCountries: ['de', 'DE', 'NL'], deniedCountries: [] })
+    expect([set.status, set.json.data]).toEqual([200, { allowedCountries: ['DE', 'NL'], deniedCountries: [] }])
+    expect((await at.call('GET', SECURITY)).json.data).toEqual(set.json.data)
+    expect(await check(plain.id, 'DE')).toMatchObject({ allowed: true })
+    const refused = await check(plain.id, 'FR')
+    expect(refused).toMatchObject({ ...NO_COUNTRY, message: 'Unauthorized: Country not allowed' })
+    expect(refused.trace.at(-1)).toEqual({
+      check: 'country',
+      outcome: 'fail',
+      detail: 'FR is not in the list of allowed countries of the account',
+    })
+    expect(await check(own.id, 'FR')).toMatchObject({ allowed: true })
+    expect(await check(own.id, 'DE')).toMatchObject(NO_COUNTRY)
+
+    const settings = async (path: string) => (await at.call('GET', path)).json.data
+    expect(await settings(`/api/publish_token/${plain.id}`)).toMatchObject({
+      allowedCountries: [],
+      effectiveSettings: { allowedCountries: ['DE', 'NL'], deniedCountries: [] },
+    })
+    expect(await settings(`/api/publish_token/${own.id}`)).toMatchObject({
+      effectiveSettings: { allowedCountries: ['FR'], deniedCountries: [] },
+    })
+    const listed = await settings('/api/publish_token/list?itemsOnPage=100')
+    expect(listed.map((token: { effectiveSettings: object }) => token.effectiveSettings)).toContainEqual(
+      expect.objectContaining({ allowedCountries: ['DE', 'NL'] }),
+    )
+  })
+
+  it('refuses new clients and ends the sessions that it no longer admits, and no others', async () => {
+    const [plain, own] = [await makeToken(at, 'publish'), await makeToken(at, 'publish', { deniedCountries: ['FR'] })]
+    const patient = await makeToken(at, 'publish', { endSessionsOnUpdate: false })
+    const viewers = await makeToken(at, 'subscribe')
+    const ending = await publish(at, { presented: plain.token, streamName: 'ends' })
+    const staying = [
+      await publish(at, { presented: own.token, streamName: 'own' }),
+      await publish(at, { presented: patient.token, streamName: 'patient' }),
+      // An open stream asks its viewers for no token, so there is none that the rules could hold for.
+      await view(at, { streamName: 'own' }),
+    ]
+    const viewer = await view(at, { presented: viewers.token, streamName: 'own' })
+    // The address of the test is of no known country, which an allow list refuses.
+    await at.call('POST', '/api/geo/account', { allowedCountries: ['NZ'] })
+    await until(() => ending.cuts.length > 0 && viewer.cuts.length > 0)
+    expect([ending.cuts, viewer.cuts]).toEqual([['token_edited'], ['token_edited']])
+    expect(staying.map(({ cuts }) => cuts)).toEqual([[], [], []])
+    const again = () => admitPublisher(at.ctx, attemptOf({ presented: plain.token }), anyRequest())
+    expect(await again()).toMatchObject({ ok: false, code: 'country_not_allowed' })
+    const log = await at.call('GET', `/api/access/log?tokenId=${plain.id}&allowed=false&limit=1`)
+    const entry = await at.call('GET', `/api/access/log/${log.json.data[0].id}`)
+    expect(entry.json.data.trace.at(-1)).toMatchObject({ check: 'country', outcome: 'fail' })
+    await at.call('PUT', SECURITY, { allowedCountries: [] })
+    expect(await again()).toMatchObject({ ok: true })
+  })
+
+  it('takes effect on a client that was decided on before the change and comes in after it', async () => {
+    const { token } = await makeToken(at, 'publish', { bindIpsOnUsage: 5 })
+    // The binding of its address is written between the decision and the session.
+    const entering = admitPublisher(
+      duringBinding(at.ctx, () =>
+        changeDefaults(at.ctx, cliActor(at.accountId), 'security', { allowedCountries: ['NZ'] }),
+      ),
+      attemptOf({ presented: token }),
+      anyRequest(),
+    )
+    expect(await entering).toMatchObject({ ok: false, code: 'country_not_allowed' })
+    expect(at.ctx.sessions.size).toBe(0)
+  })
+
+  it('cuts no client that is coming in while a change is followed that does not refuse it', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const cuts: string[] = []
+    // The session is in memory, and its transaction has not begun.
+    const looked = vi.spyOn(at.ctx.cache, 'accountDefaults').mockImplementationOnce(async (accountId) => {
+      at.ctx.sessions.unchecked.add(id)
+      await recheckLate(at.ctx)
+      return at.ctx.cache.accountDefaults(accountId)
+    })
+    const entering = admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest(cuts))
+    expect(await entering).toMatchObject({ ok: true })
+    expect([looked.mock.calls.length, cuts]).toEqual([2, []])
+    looked.mockRestore()
+  })
+
+  it('is read in both spellings, stays where a body says nothing, and is audited', async () => {
+    const put = async (body: object) => (await at.call('PUT', SECURITY, body)).json.data
+    expect(await put({ updateAllowedCountries: [], updateDeniedCountries: ['FR'] })).toEqual({
+      allowedCountries: [],
+      deniedCountries: ['FR'],
+    })
+    expect(await put({ updateAllowedCountries: null, deniedCountries: ['FR', 'GB'] })).toMatchObject({
+      deniedCountries: ['FR', 'GB'],
+    })
+    expect((await at.call('GET', '/api/geo/account')).json.data).toEqual({
+      allowedCountries: [],
+      deniedCountries: ['FR', 'GB'],
+    })
+    const [row] = await at.ctx.store.read.audit.recent(at.accountId, 1)
+    expect(row).toMatchObject({ action: 'account.update', subject: at.accountId, actor: { kind: 'secret' } })
+    expect(JSON.parse(row?.after ?? '')).toMatchObject({ deniedCountries: ['FR', 'GB'] })
+  })
+
+  it.each([
+    ['nothing', {}, { account: ['No properties specified to update.'] }],
+    ['no object', [], { body: [expect.any(String)] }],
+    ['a country that is none', { allowedCountries: ['UK'] }, { 'allowedCountries[0]': [expect.stringMatching(/GB/)] }],
+    ['both lists', { allowedCountries: ['DE'], deniedCountries: ['FR'] }, { deniedCountries: [expect.any(String)] }],
+    [
+      'two answers',
+      { allowedCountries: ['DE'], updateAllowedCountries: ['FR'] },
+      { allowedCountries: [expect.any(String)] },
+    ],
+    ['another field', { allowedOrigins: [] }, { allowedOrigins: [expect.stringMatching(/unknown property/)] }],
+  ])('refuses %s', async (_name, body, errors) => {
+    const refused = await at.call('PUT', SECURITY, body)
+    expect([refused.status, refused.json.data.errors]).toEqual([400, errors])
+    expect((await at.call('GET', SECURITY)).json.data).toEqual(OPEN)
+  })
+
+  it('refuses a second list beside the one that it has', async () => {
+    await at.call('PUT', SECURITY, { deniedCountries: ['FR'] })
+    const refused = await at.call('PUT', SECURITY, { allowedCountries: ['DE'] })
+    expect([refused.status, Object.keys(refused.json.data.errors)]).toEqual([400, ['deniedCountries']])
+    expect((await at.call('PUT', SECURITY, { allowedCountries: ['DE'], deniedCountries: [] })).status).toBe(200)
+  })
+
+  it('keeps the distribution of streams, in both forms and in any case', async () => {
+    const off = { isEnabled: false, clusters: [] }
+    expect((await at.call('GET', DISTRIBUTION)).json.data).toEqual({ geoCascade: off })
+    const named = { isenabled: true, Clusters: ['phx-1', 'lon-1'] }
+    const set = { isEnabled: true, clusters: ['phx-1', 'lon-1'] }
+    expect((await at.call('PUT', DISTRIBUTION, { geocascade: named })).json.data).toEqual({ geoCascade: set })
+    expect((await at.call('GET', '/api/account/geo_cascade')).json.data).toEqual(set)
+    const older = await at.call('PUT', '/api/account/geo_cascade', { isEnabled: true, clusters: null })
+    expect(older.json.data).toEqual({ isEnabled: true, clusters: ['all'] })
+    expect((await at.call('GET', DISTRIBUTION)).json.data).toEqual({ geoCascade: older.json.data })
+    for (const body of [{ isEnabled: true, clusters: [] }, { isEnabled: true, isenabled: false }, { clusters: ['a'] }])
+      expect((await at.call('PUT', '/api/account/geo_cascade', body)).status).toBe(400)
+    const none = await at.call('PUT', DISTRIBUTION, { geoCascade: { isEnabled: true, clusters: [] } })
+    expect(none.json.data).toEqual({ message: 'Geo cascade Clusters list cannot be empty' })
+    await at.call('PUT', DISTRIBUTION, { geoCascade: { isEnabled: false, clusters: ['phx-1'] } })
+    expect((await at.call('GET', DISTRIBUTION)).json.data).toEqual({ geoCascade: off })
+  })
+})
+
+const anyRequest = (cuts: string[] = []) => ({
+  sourceId: null,
+  cut: async ({ id }: { id: string }) => void cuts.push(id),
+})
+
+/** The same context, in which `work` is done once an address was bound, before the session is written. */
+function duringBinding(ctx: Context, work: () => Promise<unknown>): Context {
+  let isDone = false
+  const store = overriding(ctx.store, {
+    async transaction(task) {
+      const done = await ctx.store.transaction(task)
+      if (!isDone) {
+        isDone = true
+        await work()
+      }
+      return done
+    },
+  })
+  return { ...ctx, store }
+}
