@@ -51,6 +51,9 @@ it.each<[string, () => unknown, Record<string, string>]>([
   const long = await sluice.call('POST', '/api/access/check/', body(), headers)
   expect({ status: short.status, json: short.json }).toEqual({ status: long.status, json: long.json })
   expect(short.headers.get('content-type')).toBe(long.headers.get('content-type'))
+  const [help, longer] = [short, long].map(({ headers: sent }) => sent.get('link'))
+  // The other path is one step deeper.
+  expect(longer).toBe(help?.replace('<', '<../') ?? null)
   for (const { headers: sent } of [short, long]) expect(sent.get('x-request-id')).toMatch(/^\S{8,}-\w+$/)
 })
 

@@ -76,6 +76,18 @@ describe('the documentation at /docs/', () => {
     expect(wanted.filter((path) => !texts.has(path))).toEqual([])
   })
 
+  it.each(['/api/publish_token/none', '/api/webhooks/7/deliveries/none?limit=0', '/v2/channels/none', '/nothing'])(
+    'has the page that a refusal of %s leads to, also behind a prefix',
+    async (path) => {
+      const refused = await sluice.call('GET', path)
+      expect(refused.status).toBeGreaterThanOrEqual(400)
+      const [, target = ''] = refused.headers.get('link')?.match(/^<(.+)>; rel="help"$/) ?? []
+      const help = new URL(target, `https://proxy.example/media${path}`)
+      const [, page = ''] = help.pathname.match(/^\/media\/docs\/(.+)$/) ?? []
+      expect(texts.get(page)).toContain(`id="${help.hash.slice(1)}"`)
+    },
+  )
+
   it('has no link to an anchor that is not there', () => {
     const broken = [...texts].flatMap(([path, page]) =>
       linksIn(page)

@@ -3,15 +3,38 @@ import type { Logger } from '../../base/log.ts'
 import type { Result } from '../../base/result.ts'
 import { ERRORS, failure, type Failure, type FieldErrors, invalid } from '../../core/errors.ts'
 
+/** The path below `/docs/` of the page about these refusals. */
+export const HELP = 'reference/errors.html#when-a-program-manages-tokens'
+
 /** The only place that turns a refusal or an unexpected error into an HTTP answer of the token interface. */
 export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
   const { status } = ERRORS[refusal.code]
   if (status === 503) reply.header('Retry-After', '1')
+  sayHelp(reply, HELP)
   return reply
     .code(status)
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send(failureBody(refusal))
+}
+
+/** Deeper paths than those of routes get no link. */
+const DEPTH_MAX = 16
+
+/**
+ * The value of `Link` that leads from a request to a page of the documentation (RFC 8288, `rel="help"`); null: none does.
+ * It is relative, because a proxy may put a prefix in front.
+ */
+export function helpLink(url: string, page: string): string | null {
+  const [path = ''] = url.split('?', 1)
+  const depth = path.split('/').length - 2
+  return depth < 0 || depth > DEPTH_MAX ? null : `<${'../'.repeat(depth) || './'}docs/${page}>; rel="help"`
+}
+
+/** Leads from a refusal to the page about it. */
+export function sayHelp(reply: FastifyReply, page: string): void {
+  const link = helpLink(reply.request.url, page)
+  if (link !== null) reply.header('Link', link)
 }
 
 /** `fail`: the request is at fault. `error`: Sluice is. */

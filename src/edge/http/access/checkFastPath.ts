@@ -7,7 +7,7 @@ import { ERRORS, type Failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
 import { parseJson } from '../body.ts'
 import type { FastPath, FastPathOptions } from '../fastPath.ts'
-import { failureBody, failureOf } from '../problem.ts'
+import { failureBody, failureOf, HELP, helpLink } from '../problem.ts'
 
 export interface CheckFastPathOptions extends FastPathOptions {
   readonly bodyLimitBytes: number
@@ -22,6 +22,7 @@ interface Body {
 }
 
 const PATH = '/api/access/check'
+const HELP_LINK = helpLink(PATH, HELP) ?? ''
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -85,6 +86,7 @@ function send(response: ServerResponse, options: CheckFastPathOptions, result: R
   options.answered('POST', PATH, status)
   const head = ['Content-Type', JSON_TYPE, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
+  if (!result.ok) head.push('Link', HELP_LINK)
   response.writeHead(status, head)
   response.end(body.text, body.encoding)
 }
