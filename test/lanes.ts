@@ -43,7 +43,7 @@ export const LANES = {
   streams: {
     files: [
       'test/system/{channels,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
-      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,pulls,spares,streamHealth,transcoder}.test.ts',
+      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
     ],
     needs: 'test',

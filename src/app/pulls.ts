@@ -2,6 +2,7 @@ import type { Socket as UdpSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 import { dialledUrl, dialProblem, mediaDialling, type OwnPorts } from './mediaDialling.ts'
+import { openWhepSource } from './whepSource.ts'
 import { claimPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
@@ -181,11 +182,13 @@ class Attempt implements PullAttempt {
         ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
       ended: (problem: PullProblem) => this.#ended(problem),
     }
-    this.#source = this.#sourceOf(dialled, options)
-    await this.#source.start()
+    const source = await this.#sourceOf(dialled, options)
+    if (this.#stopping.signal.aborted) return source.end()
+    this.#source = source
+    await source.start()
   }
 
-  #sourceOf(dialled: Dialled, options: SourceOptions): PulledSource {
+  async #sourceOf(dialled: Dialled, options: SourceOptions): Promise<PulledSource> {
     const { rtmp, srt } = this.#app.config
     const { maxFrameBytes } = srt
     if (dialled.carrier === 'udp') {
@@ -194,9 +197,16 @@ class Attempt implements PullAttempt {
       return new SrtPull({ ...options, ...parameters.value, socket: dialled.socket, maxFrameBytes })
     }
     const { socket } = dialled
-    return pullScheme(options.url).isRtmp
+    const { way } = pullScheme(options.url)
+    if (way === 'whep') return this.#whepSource(socket, options)
+    return way === 'rtmp'
       ? new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes })
       : new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${this.#pull.id}` })
+  }
+
+  #whepSource(socket: Socket, options: SourceOptions): Promise<PulledSource> {
+    const how = mediaDialling(this.#app, this.#parts.ownPorts)
+    return openWhepSource(this.#app, how, socket, options, this.#stopping.signal)
   }
 
   #ended(problem: PullProblem): void {

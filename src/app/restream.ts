@@ -6,6 +6,7 @@ import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
 import type { TargetNews } from '../core/restream/state.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
+import { webRtcMedia } from '../media/convert/opus.ts'
 import { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
@@ -57,7 +58,8 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     const fitted = (passes: (typeof PASSES)['plain']) =>
       new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source, passes, name })
     const { plain, enhanced, wide } = PASSES
-    media.set(feed.feedId, { source, plain: fitted(plain), enhanced: fitted(enhanced), wide: fitted(wide) })
+    const { media: webRtc } = webRtcMedia(source, { ...ctx, ffmpeg: parts.ffmpeg, name, transcodeBFrames: true })
+    media.set(feed.feedId, { source, webRtc, plain: fitted(plain), enhanced: fitted(enhanced), wide: fitted(wide) })
     void restreams.start(feed)
   }
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {

@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
-import { isSrt, targetPort } from '../core/restream/targets.ts'
+import { connectWhip } from './whipTarget.ts'
+import { isSrt, isWhip, targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
 import type { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
@@ -21,11 +22,13 @@ export const PASSES = {
   wide: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'aac', 'opus'].includes(codec),
 } as const
 
-type Fit = keyof typeof PASSES
+type Fit = keyof typeof PASSES | 'webRtc'
 
 /** The media of a feed: as it is, and as targets take it. */
-export interface FeedMedia extends Readonly<Record<Fit, PlainMedia>> {
+export interface FeedMedia extends Readonly<Record<keyof typeof PASSES, PlainMedia>> {
   readonly source: FrameSource
+  /** H.264 without B-frames, and Opus. */
+  readonly webRtc: FrameSource
 }
 
 interface Sending {
@@ -59,6 +62,8 @@ interface Connected {
 interface Way {
   /** The media for a target that takes this video as it is; undefined: there is none. */
   readonly fitOf: (video: TrackInfo | undefined) => Fit
+  /** The media for a target that encodes again what it does not take. */
+  readonly encoded: Fit
   connect(app: App, target: OpenTarget, at: Reaching): Promise<Connected>
   /** Many services that take RTMP take no video without audio. */
   readonly addsSilence: boolean
@@ -68,14 +73,21 @@ interface Way {
 const overRtmp = (video: TrackInfo | undefined): Fit =>
   video === undefined || PASSES.plain(video) ? 'plain' : 'enhanced'
 
-const OVER_RTMP: Way = { fitOf: overRtmp, connect: connectRtmp, addsSilence: true }
-const OVER_SRT: Way = { fitOf: () => 'wide', connect: connectSrt, addsSilence: false }
+const OVER_RTMP: Way = { fitOf: overRtmp, encoded: 'plain', connect: connectRtmp, addsSilence: true }
+/** What viewers over WebRTC get, converted once for all of these targets. */
+const OVER_WHIP: Way = { fitOf: () => 'webRtc', encoded: 'webRtc', connect: connectWhip, addsSilence: false }
+const OVER_SRT: Way = { fitOf: () => 'wide', encoded: 'plain', connect: connectSrt, addsSilence: false }
+
+function wayOf({ url }: OpenTarget): Way {
+  if (isWhip(url)) return OVER_WHIP
+  return isSrt(url) ? OVER_SRT : OVER_RTMP
+}
 
 /** Dials a target, then sends to it. */
 export function openAttempt(app: App, target: OpenTarget, { media, report, how }: Sending): TargetAttempt {
   const stopping = new AbortController()
   const { signal } = stopping
-  const way = isSrt(target.url) ? OVER_SRT : OVER_RTMP
+  const way = wayOf(target)
   let sender: Sender | null = null
   let stage: Stage = 'resolve'
   const ended = (end: SenderEnd): void => {
@@ -164,7 +176,7 @@ function feedSender(sender: Sender, { media, target, way, signal, failed }: Feed
     tracks(tracks) {
       const video = tracks.find(({ kind }) => kind === 'video')
       if (video !== undefined && !target.transcode && !sender.takes(video)) return sender.tracks([video])
-      const next = target.transcode ? 'plain' : way.fitOf(video)
+      const next = target.transcode ? way.encoded : way.fitOf(video)
       if (next !== fit) change(next)
     },
     frame: () => undefined,

@@ -148,7 +148,7 @@ export async function startServing(
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const srt = await openSrt(app, ingest)
     if (srt) parts.add('srt', () => srt.stop())
-    const ownPorts = { tcp: [rtmp?.port, rtmp?.tlsPort], udp: [srt?.port] }
+    const ownPorts = { tcp: [rtmp?.port, rtmp?.tlsPort, app.config.server.port], udp: [srt?.port] }
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
     const pulls = startPulls(app, { ingest, ffmpeg, ownPorts })
@@ -157,6 +157,7 @@ export async function startServing(
     parts.add('playback', () => playback.stop())
     await leases.ready
     const port = await listen(app, { engine, packager, playback, channels, tls }, parts)
+    ownPorts.tcp.push(port)
     const prepared: Prepare[] = [(next) => app.countries.prepare(next)]
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
     const reload = createReload(app, reloading, prepared)

@@ -39,7 +39,10 @@ const add = command({
     'Reads the stream key from standard input, so that it is in no list of processes. For srt:// that is streamid=…&passphrase=…, or nothing.',
   args: {
     id: TOKEN_ID,
-    url: required('URL', 'rtmp:// or rtmps:// with the application, without the key; or srt:// with a port.'),
+    url: required(
+      'URL',
+      'rtmp:// or rtmps:// with the application, without the key; srt:// with a port; or whips:// with the path.',
+    ),
   },
   flags: {
     label: textFlag('LABEL', 'A name for people.'),

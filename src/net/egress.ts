@@ -164,10 +164,10 @@ async function talk(
  * section 15.2). Only the deadline limits the time.
  * @param sent called when the socket has taken the request. Later failures happen while we wait for the answer
  */
-function answerOn(
+export function answerOn(
   socket: Socket,
   url: URL,
-  { method, headers, body }: EgressRequest,
+  { method, headers, body }: Pick<EgressRequest, 'headers' | 'body'> & { readonly method: string },
   signal: AbortSignal,
   sent: () => void,
 ): Promise<IncomingMessage> {
@@ -187,7 +187,8 @@ function answerOn(
   return promise
 }
 
-async function readStart(
+/** The start of an answer as text. */
+export async function readStart(
   body: AsyncIterable<Uint8Array>,
   limit: number,
 ): Promise<{ answer: string; truncated: boolean }> {

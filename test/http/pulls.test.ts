@@ -5,7 +5,7 @@ import { makeToken } from '../support/testNode.ts'
 let app: RunningApp
 let tokenId: number
 const SOURCE = 'rtsp://viewer:s3cret-pass@camera.example.com/main?key=k-99'
-const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps://, srt://, whep:// or wheps://'
 const SHOWN = 'rtsp://viewer:••••@camera.example.com/main?••••'
 
 beforeAll(async () => {
@@ -40,7 +40,8 @@ describe('pulls', () => {
     [{ streamName: 'yard' }, { streamName: [expect.stringContaining('must be a stream that publish token')] }],
     [{ streamName: '..' }, { streamName: [expect.stringContaining('must not be . or ..')] }],
     [{ url: 'rtmp://a.example.com/app' }, { url: [expect.stringContaining('must name an application and a stream')] }],
-    [{ url: 'whep://a.example.com/x' }, { url: [`${NO_URL}; whep:// is not built`] }],
+    [{ url: 'ftp://a.example.com/x' }, { url: [NO_URL] }],
+    [{ url: 'wheps://a.example.com' }, { url: ['must name an endpoint: wheps://host/path'] }],
     [{ url: 'srt://a.example.com' }, { url: ['must have a port: srt://host:9000'] }],
     [{ url: 'rtsp://10.0.0.1/x' }, { url: ['must lead to a public address; 10.0.0.1 is not one'] }],
     [{ url: SHOWN }, { url: ['is not the one that the record shows: send the whole of it'] }],

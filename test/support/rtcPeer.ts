@@ -13,6 +13,8 @@ import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
 /** A peer with IPv6 only, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
+/** A server on this machine alone. */
+export const LOOPBACK = { iceUseIpv4: true, iceUseIpv6: false, iceAdditionalHostAddresses: ['127.0.0.1'] }
 type IceOptions = Partial<typeof IPV6>
 
 /** Another implementation of WebRTC at the other end. Its congestion feedback is off, because it is known to be wrong. */
@@ -43,6 +45,11 @@ export class TestPublisher {
   async offer(): Promise<string> {
     await this.pc.setLocalDescription(await this.pc.createOffer())
     return this.pc.localDescription?.sdp ?? ''
+  }
+
+  /** As a server that is asked for what it has. */
+  answer(offer: string): Promise<string> {
+    return answerOf(this.pc, offer)
   }
 
   async accept(answer: string): Promise<void> {
@@ -103,6 +110,11 @@ export class TestViewer {
     return this.pc.localDescription?.sdp ?? ''
   }
 
+  /** As a server that takes publishers. */
+  answer(offer: string): Promise<string> {
+    return answerOf(this.pc, offer)
+  }
+
   accept(answer: string): Promise<void> {
     return this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
   }
@@ -115,6 +127,12 @@ export class TestViewer {
   close(): Promise<void> {
     return this.pc.close()
   }
+}
+
+async function answerOf(pc: RTCPeerConnection, offer: string): Promise<string> {
+  await pc.setRemoteDescription({ type: 'offer', sdp: offer })
+  await pc.setLocalDescription(await pc.createAnswer())
+  return pc.localDescription?.sdp ?? ''
 }
 
 async function cutOff(pc: RTCPeerConnection): Promise<void> {

@@ -101,8 +101,8 @@ describe('a store of its own', () => {
       { url: 'rtmp://live.example.com/app', key: '••••789', label: '', enabled: true, transcode: true },
     ]
     expect(parsed(both.stdout)).toEqual(shown)
-    const refused = await add('whip://live.example.com/app', 'live_0123456789')
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('whip:// is not built') })
+    const refused = await add('ftp://live.example.com/app', 'live_0123456789')
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('must begin with rtmp://') })
     const listed = await add('srt://live.example.com:9000?passphrase=correct-horse', '')
     expect(listed).toMatchObject({ status: 2, stderr: expect.stringContaining('belong on standard input') })
     const studio = await add('srt://live.example.com:9000?latency=500', 'streamid=a-stream&passphrase=correct-horse')

@@ -15,7 +15,7 @@ const url = () =>
     minLength: 1,
     maxLength: URL_MAX,
     description:
-      'The source: `rtsp://` or `rtsps://`, with user and password where it wants them, or `rtmp://`, `rtmps://` or `srt://`.',
+      'The source: `rtsp://` or `rtsps://`, with user and password where it wants them, or `rtmp://`, `rtmps://`, `srt://`, `whep://` or `wheps://`.',
     examples: ['rtsp://viewer:secret@camera.example.com/stream1'],
   })
 const label = () => Type.String({ maxLength: PULL_LIMITS.labelMax, description: 'A name for people.' })

@@ -10,21 +10,24 @@ interface PullScheme {
   readonly isEncrypted: boolean
   /** What is dialled. */
   readonly carrier: 'tcp' | 'udp'
-  readonly isRtmp: boolean
+  readonly way: 'rtsp' | 'rtmp' | 'srt' | 'whep'
   /** Why a URL cannot be one of this protocol; null: it can. */
   readonly refuse: (url: URL) => string | null
 }
 
 /** The protocols that media can be pulled with, by their names in a URL. */
 const SCHEMES: Readonly<Record<string, PullScheme>> = {
-  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', isRtmp: false, refuse: () => null },
-  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', isRtmp: false, refuse: () => null },
-  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', isRtmp: true, refuse: refuseRtmp },
-  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', isRtmp: true, refuse: refuseRtmp },
+  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', way: 'rtsp', refuse: () => null },
+  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', way: 'rtsp', refuse: () => null },
+  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', way: 'rtmp', refuse: refuseRtmp },
+  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'rtmp', refuse: refuseRtmp },
   // Its addresses have a port.
-  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', isRtmp: false, refuse: refuseSrt },
+  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', way: 'srt', refuse: refuseSrt },
+  'whep:': { port: 80, isEncrypted: false, carrier: 'tcp', way: 'whep', refuse: refuseWhep },
+  'wheps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'whep', refuse: refuseWhep },
 }
-const NOT_BUILT = new Set(['whep:', 'wheps:', 'http:', 'https:'])
+/** As other programs write the addresses of WHEP. */
+const MEANT: Readonly<Record<string, string>> = { 'http:': 'whep', 'https:': 'wheps' }
 
 /** How to dial for the URL of a source that was checked. */
 export function pullScheme({ port, protocol }: URL): PullScheme {
@@ -43,11 +46,14 @@ export function readPullUrl(text: string, policy: TargetPolicy): Result<URL, str
   return refusal === null ? ok(url) : err(refusal)
 }
 
-const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps://, srt://, whep:// or wheps://'
 
 function refuseScheme({ protocol }: URL): string | null {
   if (Object.hasOwn(SCHEMES, protocol)) return null
-  return NOT_BUILT.has(protocol) ? `${NO_URL}; ${protocol}// is not built` : NO_URL
+  const meant = MEANT[protocol]
+  return meant === undefined
+    ? NO_URL
+    : `must begin with ${meant}:// in place of ${protocol}// if it is a source of WHEP`
 }
 
 function refuseParts(url: URL): string | null {
@@ -69,6 +75,11 @@ function refuseRtmp({ username, password, pathname }: URL): string | null {
   return isWhole ? null : 'must name an application and a stream: rtmp://host/app/stream'
 }
 
+function refuseWhep({ username, password, pathname }: URL): string | null {
+  if (username !== '' && password === '') return 'must have a token behind a colon: wheps://:TOKEN@host/path'
+  return /[^/]/.test(pathname) ? null : 'must name an endpoint: wheps://host/path'
+}
+
 /** This checks the text only: each dial checks the addresses that a name resolves to. */
 function refuseHost(url: URL, { allowPrivate, isOurs }: TargetPolicy): string | null {
   const { port, carrier } = pullScheme(url)
@@ -84,8 +95,10 @@ const IN_PATH = /((?:password|passwd|pass|pwd|token|key)=)[^/&]*/gi
 /** The URL of a source as records show it: without its password, its query, a password in its path, and a stream of RTMP. */
 export function shownPullUrl(url: URL): string {
   const { protocol, username, password, host, pathname, search } = url
-  const user = username === '' ? '' : `${username}${password === '' ? '' : `:${MASK}`}@`
-  const path = pullScheme(url).isRtmp ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
+  const login = `${username}${password === '' ? '' : `:${MASK}`}`
+  const user = login === '' ? '' : `${login}@`
+  const path =
+    pullScheme(url).way === 'rtmp' ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
   return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }
 

@@ -8,8 +8,8 @@ export const RESTREAM_LIMITS = { targetsMax: 10, urlMax: URL_MAX, keyMin: 5, key
 
 const SRT = 'srt:'
 /** The protocols that media can be sent on with: their names in a URL, and their usual ports, of which SRT has none. */
-const PORTS: Readonly<Record<string, number>> = { 'rtmp:': 1935, 'rtmps:': 443, [SRT]: 0 }
-const NOT_BUILT = new Set(['whip:', 'whips:', 'rtsp:', 'rtsps:'])
+const PORTS: Readonly<Record<string, number>> = { 'rtmp:': 1935, 'rtmps:': 443, [SRT]: 0, 'whip:': 80, 'whips:': 443 }
+const NOT_BUILT = new Set(['rtsp:', 'rtsps:'])
 /** Ports of services below 1024 that take media. To the others, such as mail, no server is made to speak. */
 const LOW_PORTS = new Set([80, 322, 443, 554])
 
@@ -17,6 +17,8 @@ export type Transport = 'tcp' | 'udp'
 
 /** True of the URL of a target that gets SRT. */
 export const isSrt = (url: string): boolean => url.slice(0, SRT.length).toLowerCase() === SRT
+/** True of the URL of a target that gets WebRTC. */
+export const isWhip = (url: string): boolean => /^whips?:/i.test(url)
 
 /** What carries the protocol of a target. */
 const transportOf = ({ protocol }: URL): Transport => (protocol === SRT ? 'udp' : 'tcp')
@@ -45,12 +47,17 @@ export function readTargetUrl(text: string): Result<URL, string> {
   return refusal === null ? ok(url) : err(refusal)
 }
 
-const NO_URL = 'must begin with rtmp://, rtmps:// or srt://'
+const NO_URL = 'must begin with rtmp://, rtmps://, srt://, whip:// or whips://'
 
 function refuseScheme({ protocol }: URL): string | null {
   if (protocol in PORTS) return null
   if (NOT_BUILT.has(protocol)) return `${NO_URL}; ${protocol}// is not built`
   return NO_URL
+}
+
+const NO_PATH: Readonly<Record<string, string>> = {
+  rtmp: 'must name an application: rtmp://host/app',
+  whip: 'must name an endpoint: whips://host/path',
 }
 
 function refuseParts(url: URL): string | null {
@@ -60,7 +67,7 @@ function refuseParts(url: URL): string | null {
 }
 
 function refusePath(url: URL, text: string): string | null {
-  if (url.protocol !== SRT) return /[^/]/.test(url.pathname) ? null : 'must name an application: rtmp://host/app'
+  if (url.protocol !== SRT) return /[^/]/.test(url.pathname) ? null : (NO_PATH[url.protocol.slice(0, 4)] ?? null)
   if (text.includes(`=${MASK}`)) return 'has the end of a secret; send each of its secrets whole'
   const read = readSrtParameters(url)
   return read.ok ? null : read.error

@@ -9,7 +9,8 @@ const targetUrl = () =>
     minLength: 1,
     maxLength: RESTREAM_LIMITS.urlMax,
     description:
-      'Its address: `rtmp://` or `rtmps://` with the application, without the key; or `srt://` with a port, `streamid`, ' +
+      'Its address: `rtmp://` or `rtmps://` with the application, without the key; `whip://` or `whips://` ' +
+      'with the path of a WHIP endpoint; or `srt://` with a port, `streamid`, ' +
       '`passphrase` and `latency` (milliseconds). Records show the ends of the stream id and of the passphrase.',
     examples: ['rtmps://live.example.com/app', 'srt://studio.example.com:9000?passphrase=correct-horse&latency=500'],
   })

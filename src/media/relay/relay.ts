@@ -17,7 +17,7 @@ import type { Source } from './forward/source.ts'
 import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
-import { newDownTrack } from './outbound/newDownTrack.ts'
+import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
 import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
@@ -110,7 +110,7 @@ export class Relay {
     const { offer, plan } = agreed.value
     const { random, now } = this.#options
     const transport = this.#server.open(offer, now())
-    const byLine = plan.map((chosen) => chosen && newDownTrack(chosen, random, transport))
+    const byLine = plan.map((chosen) => chosen && newDownTrack(chosen, newRtpNumbers(random), transport))
     const downTracks = byLine.filter((downTrack) => downTrack !== null)
     const viewer = new Viewer({ transport, downTracks, cname: sessionId })
     const answers = viewAnswers(agreed.value, byLine, sessionId)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hostOfPull, isShownPullUrl, pullScheme, readPullUrl, shownPullUrl } from '../../../src/core/pulls/source.ts'
 
-const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps:// or srt://'
+const NO_URL = 'must begin with rtsp://, rtsps://, rtmp://, rtmps://, srt://, whep:// or wheps://'
 
 const open = { allowPrivate: true, isOurs: () => false }
 
@@ -17,6 +17,9 @@ describe('the URL of a source', () => {
       '#',
       '%23',
     ),
+    'wheps://media.example.com/whep/show?auth=x',
+    'whep://:t0ken.of.two-parts@10.0.0.7:8889/show/whep',
+    'wheps://me:secret@media.example.com/show',
   ])('%s is taken', (text) => {
     expect(readPullUrl(text, open)).toMatchObject({ ok: true })
   })
@@ -34,7 +37,10 @@ describe('the URL of a source', () => {
     ['srt://host:9000?mode=listener', 'must have the mode caller, or none'],
     ['srt://host:9000?passphrase=short', 'must have a passphrase of 10 to 79 letters, digits, hyphens and underscores'],
     ['srt://me:secret@host:9000', 'must not contain a user name or a password'],
-    ['whep://host/x', `${NO_URL}; whep:// is not built`],
+    ['whep://host', 'must name an endpoint: wheps://host/path'],
+    ['wheps://TOKEN@host/x', 'must have a token behind a colon: wheps://:TOKEN@host/path'],
+    ['https://host/whep/show', 'must begin with wheps:// in place of https:// if it is a source of WHEP'],
+    ['http://host/whep/show', 'must begin with whep:// in place of http:// if it is a source of WHEP'],
     ['rtsp:///path', 'must name a valid host'],
     ['rtsp://host/x#y', 'must not contain a fragment (#)'],
     ['rtsp://host:25/x', 'must not use port 25'],
@@ -57,9 +63,9 @@ describe('the URL of a source', () => {
 
   test('has the port of its scheme', () => {
     const ways = ['rtsp://h/x', 'rtsps://h/x', 'rtsp://h:8554/x', 'rtmp://h/a/x', 'rtmps://h/a/x', 'srt://h:9000']
-    const facts = ways.map((text) => pullScheme(new URL(text)))
-    expect(facts.map(({ port }) => port)).toEqual([554, 322, 8554, 1935, 443, 9000])
-    expect(facts.map(({ isEncrypted }) => isEncrypted)).toEqual([false, true, false, false, true, false])
+    const facts = [...ways, 'whep://h/x', 'wheps://h/x'].map((text) => pullScheme(new URL(text)))
+    expect(facts.map(({ port }) => port)).toEqual([554, 322, 8554, 1935, 443, 9000, 80, 443])
+    expect(facts.map(({ isEncrypted }) => isEncrypted)).toEqual([false, true, false, false, true, false, false, true])
   })
 })
 
@@ -71,6 +77,7 @@ test.each([
   ['rtsp://h/pwd=x&stream=1/live', 'rtsp://h/pwd=••••&stream=1/live', 'rtsp://h/'],
   ['rtmp://h/app/s3cret-key?token=x', 'rtmp://h/app/••••?••••', 'rtmp://h/'],
   ['srt://h:9000?passphrase=s3cret-pass', 'srt://h:9000?••••', 'srt://h:9000/'],
+  ['wheps://:t0ken@h/whep/show?auth=x', 'wheps://:••••@h/whep/show?••••', 'wheps://h/'],
 ])('%s is shown as %s', (url, shown, host) => {
   expect(shownPullUrl(new URL(url))).toBe(shown)
   expect(hostOfPull(shown)).toBe(host)

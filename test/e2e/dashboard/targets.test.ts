@@ -24,11 +24,11 @@ test('targets are added, changed, switched off and taken away, and only the end 
   const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
   const stored = async () => (await dashboard.api('GET', `/api/publish_token/${id}`)).data['restream']
   await button('Add a target').click()
-  await inDialog('Server').fill('whip://live.example.com:9000')
+  await inDialog('Server').fill('whips://live.example.com:9000')
   await inDialog('Stream key').fill('abcd-efgh-ijkl-mnop')
   await inDialog('Name').fill('YouTube')
   await dialog.getByRole('button', { name: 'Add a target' }).click()
-  await dialog.getByText('whip:// is not built').waitFor()
+  await dialog.getByText('must name an endpoint').waitFor()
   await inDialog('Server').fill('rtmps://a.rtmps.youtube.com/live2')
   await dialog.getByRole('button', { name: 'Add a target' }).click()
   await targets.getByText('••••mnop').waitFor()

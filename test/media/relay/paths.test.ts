@@ -8,13 +8,14 @@ const at = (port: number, over: Partial<Endpoint> = {}): Endpoint => ({ address:
 
 describe('the addresses of a peer', () => {
   const names = { local: '010203040506', remote: 'peer' }
-  function pathsWith({ password = 'secret' }: { password?: string | null } = {}) {
+  function pathsWith({ password = 'secret', ...over }: { password?: string | null; isControlling?: boolean } = {}) {
     const sent: { to: number; message: Buffer }[] = []
     const moves: number[] = []
     const proofs: number[] = []
     let current: string | null = password
     let drawn = 0
     const paths = new Paths({
+      ...over,
       random: { bytes: (count: number) => Buffer.alloc(count, (drawn += 1)) },
       send: (datagram, to) => void sent.push({ to: to.port, message: Buffer.from(datagram) }),
       passwordOf: (remote) => (remote === names.remote ? (current ?? undefined) : undefined),
@@ -65,6 +66,25 @@ describe('the addresses of a peer', () => {
     ])
     // An answer proves once.
     expect(paths.answered(answer(), at(1), 20)).toBe(false)
+  })
+
+  it('are sought by a client, which nominates the first that answers, and no other', () => {
+    const { paths, sent, moves, checks, answer } = pathsWith({ isControlling: true })
+    const seek = (nowMs: number) => [1, 2].map((port) => paths.seek(at(port), names, nowMs))
+    const latest = () => parseBindingRequest(sent.at(-1)?.message ?? Buffer.alloc(0))
+    seek(0)
+    expect(latest()).toMatchObject({ localUfrag: 'peer', controlled: false, useCandidate: false })
+    seek(50)
+    expect(checks()).toEqual([1, 2])
+    seek(100)
+    expect(paths.answered(answer(1), at(1), 110)).toBe(true)
+    expect([checks(), moves]).toEqual([[1, 2], [1]])
+    seek(120)
+    expect(latest()).toMatchObject({ controlled: false, useCandidate: true })
+    const other = answer()
+    expect(checks()).toEqual([1])
+    // An answer of the other one, which was asked before, changes nothing.
+    expect([paths.answered(other, at(2), 130), paths.present?.port, moves]).toEqual([false, 1, [1]])
   })
 
   it('are answered while their proof is half a minute old at most, and checked again after five seconds', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
-import { newDownTrack } from '../../../src/media/relay/outbound/newDownTrack.ts'
+import { newDownTrack, newRtpNumbers } from '../../../src/media/relay/outbound/newDownTrack.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { Camera, RecordingSender, MEDIA, REPAIR, downTrackTo } from './parts.ts'
@@ -290,9 +290,9 @@ describe('a new stream of a viewer', () => {
       fmtp: new Map<string, string>(),
       feedback: [],
     }
+    const numbersOf = (byte: number) => newRtpNumbers({ bytes: (count) => Buffer.alloc(count, byte) })
     const of = (byte: number, name: 'vp8' | 'opus', rtxPayloadType: number | null) =>
-      newDownTrack({ codec, name, rtxPayloadType }, { bytes: (count: number) => Buffer.alloc(count, byte) }, transport)
-        .options
+      newDownTrack({ codec, name, rtxPayloadType }, numbersOf(byte), transport).options
     const payloadTypes = new Map([[96, 97]])
     expect(of(0xff, 'vp8', 97)).toMatchObject({
       ssrc: 0xffffffff,

@@ -101,6 +101,11 @@ export class Publisher {
     return this.#video?.frames ?? 0
   }
 
+  /** What arrived of its packets. */
+  get link(): LinkTotals {
+    return totalsOf([...this.#receivers.values()].map((receiver) => receiver.totals()))
+  }
+
   /** What was measured of its media. */
   reading(): SourceReading {
     return this.#sent.reading()
@@ -241,7 +246,7 @@ export class Publisher {
   #report(nowMs: number): void {
     this.#reportedAtMs = nowMs
     this.#noteSize(nowMs)
-    this.#sent.look(totalsOf([...this.#receivers.values()].map((receiver) => receiver.totals())), nowMs)
+    this.#sent.look(this.link, nowMs)
     if (this.#receivers.size === 0) return
     const reports = [...this.#receivers.values()].map((receiver) => receiver.report(nowMs))
     const remb = writeRemb(OUR_SSRC, this.#options.maxBitrate, [...this.#receivers.keys()])

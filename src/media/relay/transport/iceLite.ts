@@ -14,6 +14,8 @@ export interface IceLiteOptions {
   readonly credentials: Credentials
   /** The credentials in the peer's offer. */
   readonly remote: Credentials
+  /** The peer's, at most 16: we are the client, and control. Absent: the peer checks ours, and controls. */
+  readonly candidates?: readonly Endpoint[] | undefined
   readonly random: Random
   send(datagram: Uint8Array, to: Endpoint): void
   /** The peer claims that it is reached at `from`, or has proved it. */
@@ -32,7 +34,10 @@ export const newCredentials = (random: Random): Credentials => ({
   pwd: random.bytes(16).toString('hex'),
 })
 
-/** The ICE-lite agent of one transport (RFC 8445 section 2.5): answers checks, and checks where the peer really is. */
+/**
+ * The ICE agent of one transport: answers checks, and checks where the peer really is. A lite one (RFC 8445 section 2.5), unless it
+ * has candidates of the peer: then it checks those, and nominates the first that answers.
+ */
 export class IceLiteAgent {
   readonly paths: Paths
   /**
@@ -50,6 +55,7 @@ export class IceLiteAgent {
     this.#remote = [options.remote]
     this.paths = new Paths({
       random: options.random,
+      isControlling: options.candidates !== undefined,
       send: (datagram, to) => options.send(datagram, to),
       passwordOf: (remoteUfrag) => this.#remote.find(({ ufrag }) => ufrag === remoteUfrag)?.pwd,
       proved: (at) => options.located(at, true),
@@ -74,7 +80,7 @@ export class IceLiteAgent {
     const credentials = this.#local.find(({ ufrag }) => ufrag === request.localUfrag)
     if (credentials === undefined || !isAuthentic(request, credentials.pwd)) return
     const { transactionId, localUfrag: local, remoteUfrag: remote, useCandidate } = request
-    if (request.controlled) {
+    if (request.controlled && this.#options.candidates === undefined) {
       if (!this.mayAnswerUnproved(nowMs)) return
       this.#options.send(bindingError(transactionId, ROLE_CONFLICT, 'Role Conflict', credentials.pwd), from)
       return
@@ -82,6 +88,12 @@ export class IceLiteAgent {
     const isAnswered = this.paths.heard(from, { local, remote }, useCandidate, nowMs)
     this.#options.located(from, this.paths.isProved(from))
     if (isAnswered) this.#options.send(bindingSuccess(transactionId, from.address, from.port, credentials.pwd), from)
+  }
+
+  /** Call it several times a second until the transport is connected: checks the candidates of the peer, if we have any. */
+  seek(nowMs: number): void {
+    const names = { local: this.#local[0].ufrag, remote: this.#remote[0].ufrag }
+    for (const at of this.#options.candidates ?? []) this.paths.seek(at, names, nowMs)
   }
 
   /** An answer to one of our checks. Returns whether it shows that the peer is alive at the address where media goes. */

@@ -13,6 +13,8 @@ export interface Names {
 
 export interface PathsOptions {
   readonly random: Random
+  /** We are the controlling agent: we nominate the first address that answers (RFC 8445 section 8.1.1). */
+  readonly isControlling?: boolean
   send(datagram: Uint8Array, to: Endpoint): void
   /** The peer's password for its user name fragment; undefined: not known, or not yet. */
   passwordOf(remoteUfrag: string): string | undefined
@@ -96,6 +98,12 @@ export class Paths {
       return true
     }
     return this.#askInTime(path, nowMs) || path === this.#present || ageMs <= STALE_MS
+  }
+
+  /** Checks a candidate of the peer if that is due; one that has answered is nominated. */
+  seek(at: Endpoint, names: Names, nowMs: number): void {
+    const path = this.#paths.get(endpointKeyOf(at)) ?? this.#pathAt(at, names)
+    if (this.#present === null || this.#present === path) this.#askInTime(path, nowMs)
   }
 
   /** The peer's media arrives from there without a check: a NAT gave it another port. Checks that address. */
@@ -184,10 +192,10 @@ export class Paths {
     const transactionId = Buffer.concat([tagOf(local), this.#options.random.bytes(SECRET_BYTES)])
     path.asked = [{ transactionId, password }, ...path.asked].slice(0, MAX_ASKED)
     const username = `${remote}:${local}`
-    this.#options.send(
-      bindingRequest({ transactionId, username, password, priority: PRIORITY, controlled: true }),
-      path.at,
-    )
+    const role = this.#options.isControlling
+      ? { controlling: true, useCandidate: path === this.#present }
+      : { controlled: true }
+    this.#options.send(bindingRequest({ transactionId, username, password, priority: PRIORITY, ...role }), path.at)
   }
 
   /** Media goes to the first proved address, and then to each that the peer nominates. */

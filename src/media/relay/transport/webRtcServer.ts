@@ -22,13 +22,17 @@ export interface WebRtcServerOptions extends HandshakesOptions {
   release(at: Endpoint): void
 }
 
-/** The other side, as its offer describes it. */
+/** The other side, as its offer describes it, or its answer to ours. */
 export interface RemoteParameters {
   readonly iceUfrag: string
   readonly icePwd: string
   readonly fingerprint: CertificateFingerprint
   /** Ours in DTLS, as the peer leaves it to us. */
   readonly dtlsRole: 'server' | 'client'
+  /** Ours of an offer that the peer has answered; absent: new ones. */
+  readonly credentials?: Credentials
+  /** See `IceLiteOptions`. */
+  readonly peerCandidates?: readonly Endpoint[]
 }
 
 /** Our side of ICE. */
@@ -47,12 +51,14 @@ export class WebRtcServer {
   }
 
   /** Opens a transport for the peer of an offer. Its first check may come as soon as the peer has the answer. */
-  open({ iceUfrag, icePwd, fingerprint, dtlsRole }: RemoteParameters, nowMs: number): WebRtcTransport {
+  open(remote: RemoteParameters, nowMs: number): WebRtcTransport {
+    const { fingerprint, dtlsRole, credentials, peerCandidates: candidates } = remote
     const { identity, random, native = null } = this.#options
     const transport = new WebRtcTransport(
       {
-        credentials: newCredentials(random),
-        remote: { ufrag: iceUfrag, pwd: icePwd },
+        credentials: credentials ?? newCredentials(random),
+        remote: { ufrag: remote.iceUfrag, pwd: remote.icePwd },
+        candidates,
         identity,
         fingerprint,
         dtlsRole,

@@ -21,6 +21,8 @@ export interface TransportOptions {
   readonly credentials: Credentials
   /** The credentials in the peer's offer. */
   readonly remote: Credentials
+  /** See `IceLiteOptions`. */
+  readonly candidates?: readonly Endpoint[] | undefined
   readonly identity: Identity
   /** The fingerprint in the peer's offer. */
   readonly fingerprint: CertificateFingerprint
@@ -42,10 +44,10 @@ const COOKIE_BYTES = 20
 const STRAY_AFTER_MS = 200
 
 /**
- * One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764).
+ * One WebRTC transport: ICE, DTLS and SRTP with one peer (RFC 8445, RFC 5764).
  *
- * - **Connecting** (`#srtp` is null): checks are answered, and DTLS goes on with addresses that have proved themselves. No
- *   media is sent or taken. The end of the handshake leads to connected.
+ * - **Connecting** (`#srtp` is null): checks are answered, candidates of the peer are checked, and DTLS goes on with addresses
+ *   that have proved themselves. No media is sent or taken. The end of the handshake leads to connected.
  * - **Connected**: media goes to the present path. `tick` checks a peer that has fallen silent, and a peer that moved is
  *   found by its checks or its media. `restart` renews the credentials of ICE in both states; DTLS and SRTP go on.
  * - **Closed** (`#isClosed`), by `close` alone: nothing is sent, taken or located. A handshake that failed and a goodbye of
@@ -84,10 +86,11 @@ export class WebRtcTransport implements RtpSender {
     this.mediaAtMs = nowMs
     this.#nowMs = nowMs
     this.#cookieKey = hmacKey(options.random.bytes(32))
-    const { credentials, remote, random, identity, fingerprint, dtlsRole } = options
+    const { credentials, remote, candidates, random, identity, fingerprint, dtlsRole } = options
     this.#ice = new IceLiteAgent({
       credentials,
       remote,
+      candidates,
       random,
       send: (datagram, to) => options.send(datagram, to),
       located: (from, isProved) => this.#located(from, isProved),
@@ -154,9 +157,11 @@ export class WebRtcTransport implements RtpSender {
     if (!this.#isClosed && this.#ice.receiveAnswer(answer, from, nowMs)) this.seenAtMs = nowMs
   }
 
-  /** Call it several times a second: sends a connectivity check to a silent peer. */
+  /** Call it several times a second: sends checks to a silent peer, and before the connection to its candidates. */
   tick(nowMs: number): void {
-    if (!this.isConnected || nowMs - Math.max(this.seenAtMs, this.#checkedAtMs) < CHECK_AFTER_MS) return
+    if (this.#isClosed) return
+    if (!this.isConnected) return this.#ice.seek(nowMs)
+    if (nowMs - Math.max(this.seenAtMs, this.#checkedAtMs) < CHECK_AFTER_MS) return
     this.#checkedAtMs = nowMs
     this.#ice.paths.askPresent()
   }

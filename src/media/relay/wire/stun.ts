@@ -4,7 +4,7 @@ import { hmacKey } from '../../../base/crypto.ts'
 import { addressBytes } from './address.ts'
 
 /**
- * STUN as ICE uses it (RFC 8489, RFC 8445): binding requests and responses. Our lite agent answers checks, and sends its own to
+ * STUN as ICE uses it (RFC 8489, RFC 8445): binding requests and responses. Our agents answer checks, and send their own to
  * verify addresses.
  */
 
@@ -212,13 +212,15 @@ export function bindingRequest(request: {
   priority?: number
   useCandidate?: boolean
   controlled?: boolean
+  /** Implied by `useCandidate`, which only the controlling agent may set. */
+  controlling?: boolean
 }): Buffer {
   const priority = Buffer.alloc(4)
   priority.writeUInt32BE(request.priority ?? 1)
   const attributes = [attribute(USERNAME, Buffer.from(request.username)), attribute(PRIORITY, priority)]
-  if (request.useCandidate === true) {
-    attributes.push(attribute(USE_CANDIDATE, Buffer.alloc(0)), attribute(ICE_CONTROLLING, Buffer.alloc(8, 1)))
-  }
+  if (request.useCandidate === true) attributes.push(attribute(USE_CANDIDATE, Buffer.alloc(0)))
+  if (request.useCandidate === true || request.controlling === true)
+    attributes.push(attribute(ICE_CONTROLLING, Buffer.alloc(8, 1)))
   if (request.controlled === true) attributes.push(attribute(ICE_CONTROLLED, LEAST_TIE_BREAKER))
   return signed(BINDING_REQUEST, request.transactionId, attributes, request.password)
 }

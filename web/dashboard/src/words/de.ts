@@ -945,7 +945,7 @@ export const de: Sentences = {
       synced: 'Die Ziele werden noch einmal angewählt.',
       url: 'Server',
       urlHint:
-        'rtmp:// oder rtmps:// ohne den Schlüssel, oder srt:// mit streamid, passphrase und latency (Millisekunden).',
+        'rtmp:// oder rtmps:// ohne den Schlüssel, whips:// mit dem Token als Schlüssel, oder srt:// mit streamid, passphrase und latency (ms).',
       urlKept: 'Die Adresse zeigt die Enden ihrer Geheimnisse. Bleibt sie so, behält sie diese.',
       key: 'Streamschlüssel',
       keyHint: 'Er wird verschlüsselt gespeichert. Sluice zeigt nur sein Ende.',
@@ -957,7 +957,7 @@ export const de: Sentences = {
     },
     pulls: {
       title: 'Quellen',
-      none: 'Sluice wählt Kameras über RTSP und Server über RTMP und SRT an und sendet mit diesem Token, was sie liefern.',
+      none: 'Sluice wählt Kameras über RTSP und Server über RTMP, SRT und WHEP an und sendet mit diesem Token, was sie liefern.',
       add: 'Quelle hinzufügen',
       edit: 'Quelle ändern',
       save: 'Speichern',
@@ -965,7 +965,7 @@ export const de: Sentences = {
       enabled: 'An',
       url: 'Adresse',
       urlHint:
-        'rtsp:// mit Benutzer und Passwort, rtmp:// mit Anwendung und Stream, oder srt:// mit Port. Sie wird verschlüsselt gespeichert.',
+        'rtsp:// mit Benutzer und Passwort, rtmp:// mit Anwendung und Stream, srt:// mit Port, oder wheps://:TOKEN@host/pfad. Verschlüsselt gespeichert.',
       urlKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       stream: 'Stream',
       label: 'Name',

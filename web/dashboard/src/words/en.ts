@@ -929,7 +929,8 @@ export const en = {
       syncNote: 'Dials targets again that have failed or refused their key',
       synced: 'The targets are dialled again.',
       url: 'Server',
-      urlHint: 'rtmp:// or rtmps:// without the key, or srt:// with streamid, passphrase and latency (milliseconds).',
+      urlHint:
+        'rtmp:// or rtmps:// without the key, whips:// with its token as the key, or srt:// with streamid, passphrase and latency (milliseconds).',
       urlKept: 'The address shows the ends of its secrets. As it is, it keeps them.',
       key: 'Stream key',
       keyHint: 'It is stored encrypted. Sluice shows its end only.',
@@ -941,7 +942,7 @@ export const en = {
     },
     pulls: {
       title: 'Sources',
-      none: 'Sluice dials cameras over RTSP and servers over RTMP and SRT, and publishes what they send with this token.',
+      none: 'Sluice dials cameras over RTSP and servers over RTMP, SRT and WHEP, and publishes what they send with this token.',
       add: 'Add a source',
       edit: 'Change the source',
       save: 'Save',
@@ -949,7 +950,7 @@ export const en = {
       enabled: 'On',
       url: 'Address',
       urlHint:
-        'rtsp:// with user and password, rtmp:// with application and stream, or srt:// with port. It is stored encrypted.',
+        'rtsp:// with user and password, rtmp:// with application and stream, srt:// with port, or wheps://:TOKEN@host/path. It is stored encrypted.',
       urlKept: (shown: string) => `Leave it empty to keep ${shown}.`,
       stream: 'Stream',
       label: 'Name',

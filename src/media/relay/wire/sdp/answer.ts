@@ -109,9 +109,9 @@ const rejectedLines = ({ media, protocol, formats, mid, kind }: OfferedMedia, tr
 ]
 
 /** With our role in DTLS. */
-type LineTransport = AnswerTransport & { readonly setup: 'active' | 'passive' }
+type LineTransport = AnswerTransport & { readonly setup: 'active' | 'passive' | 'actpass' }
 
-const transportLines = ({ iceUfrag, icePwd, fingerprint, setup }: LineTransport): string[] => [
+export const transportLines = ({ iceUfrag, icePwd, fingerprint, setup }: LineTransport): string[] => [
   `a=ice-ufrag:${iceUfrag}`,
   `a=ice-pwd:${icePwd}`,
   'a=ice-options:trickle ice2',
@@ -144,7 +144,8 @@ function acceptedLines(
 
 function directionLines(answer: AnsweredLine): string[] {
   if (answer.direction === 'recvonly') return simulcastLines(answer.rids)
-  return answer.direction === 'sendonly' ? streamLines(answer) : []
+  if (answer.direction === 'inactive') return []
+  return streamLines({ ...answer, hasRtx: answer.chosen.rtxPayloadType !== null })
 }
 
 /** Retransmissions that we send need a stream of their own; those that we receive only a payload type. */
@@ -174,8 +175,10 @@ function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
 const simulcastLines = (rids: readonly string[]): string[] =>
   rids.length === 0 ? [] : [...rids.map((rid) => `a=rid:${rid} recv`), `a=simulcast:recv ${rids.join(';')}`]
 
-function streamLines({ ssrc, rtxSsrc, cname, streamId, trackId, chosen }: AnsweredView): string[] {
-  const hasRtx = rtxSsrc !== null && chosen.rtxPayloadType !== null
+/** What a line sends. `hasRtx`: there is a payload type for retransmissions. */
+export function streamLines(stream: Omit<AnsweredView, 'direction' | 'chosen'> & { hasRtx: boolean }): string[] {
+  const { ssrc, rtxSsrc, cname, streamId, trackId } = stream
+  const hasRtx = rtxSsrc !== null && stream.hasRtx
   return [
     `a=msid:${streamId} ${trackId}`,
     ...(hasRtx ? [`a=ssrc-group:FID ${ssrc} ${rtxSsrc}`] : []),

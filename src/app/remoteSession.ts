@@ -1,0 +1,176 @@
+import type { Socket } from 'node:net'
+import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
+import type { Clock } from '../base/clock.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { isOddPort } from '../core/restream/targets.ts'
+import { hasOddCharacters } from '../core/webhooks/target.ts'
+import type { OpenedSession } from '../media/relay/client/session.ts'
+import { withoutKey } from '../media/rtmp/status.ts'
+import { startDeadline } from '../net/deadline.ts'
+import { dial } from '../net/dial.ts'
+import { answerOn, readStart } from '../net/egress.ts'
+import { egressFailureFrom } from '../net/failures.ts'
+import type { Stage } from '../net/outcome.ts'
+
+/** One request with its answer. */
+const EXCHANGE_MS = 10_000
+/** An answer with every codec has 10,000. */
+const ANSWER_MAX_BYTES = 65_536
+const REDIRECTS_MAX = 3
+/** Those that keep method and body (RFC 9110 section 15.4). */
+const REDIRECTS = new Set([307, 308])
+
+/** Why a session was not opened: another attempt may succeed, or the login is refused. For people, without secrets. */
+interface SessionProblem {
+  readonly kind: 'lost' | 'refused'
+  readonly message: string
+}
+
+export interface RemoteEndpoint {
+  /** `http:` or `https:`. */
+  readonly url: URL
+  /** Of the `Authorization` header; null: none. It goes to the origin of `url` alone. */
+  readonly authorization: string | null
+  /** What may be in a text of the server, and is shown nowhere. */
+  readonly secret: string
+  /** What it is, such as `source`. */
+  readonly name: 'source' | 'target'
+  /** What its 404 and its 409 mean. */
+  readonly means: Readonly<Record<number, string>>
+  readonly clock: Clock
+  readonly how: MediaDialling
+  /** Ends what is in progress. */
+  readonly signal: AbortSignal
+}
+
+/** `whep` and `whip` mean http, with an `s` https. */
+export const httpUrl = ({ protocol, host, pathname, search }: URL): URL =>
+  new URL(`${protocol.endsWith('s:') ? 'https' : 'http'}://${host}${pathname}${search}`)
+
+/** A secret without a user is a token. */
+export function basicOrBearer(user: string, secret: string): string | null {
+  if (secret === '') return null
+  return user === '' ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
+}
+
+/** Whether the media of a session may go to an address that its answer names. */
+export const mediaAllows =
+  (how: MediaDialling) =>
+  (address: string, port: number): boolean =>
+    !isOddPort(port) && how(port, 'udp').allows(address)
+
+interface Answer {
+  readonly status: number
+  /** Where it came from. */
+  readonly url: URL
+  readonly location: string | undefined
+  readonly type: string
+  readonly text: string
+  readonly isWhole: boolean
+}
+
+/**
+ * Opens a session of WHIP or WHEP at another server (RFC 9725 section 4.2). Each redirect is dialled like the first address.
+ * @param socket connected to it; nothing was sent yet. It is closed here
+ */
+export async function openRemoteSession(
+  endpoint: RemoteEndpoint,
+  socket: Socket,
+  offer: string,
+): Promise<Result<OpenedSession, SessionProblem>> {
+  let [url, connection] = [endpoint.url, socket]
+  for (let redirects = 0; ; redirects++) {
+    const answer = await exchange(endpoint, connection, url, { method: 'POST', body: offer })
+    if (!answer.ok) return answer
+    if (!REDIRECTS.has(answer.value.status)) return sessionOf(endpoint, answer.value)
+    const next = redirects === REDIRECTS_MAX ? null : redirectOf(answer.value)
+    if (next === null) return lost(`The ${endpoint.name} redirects to an address that is not followed`)
+    const dialled = await dialTo(endpoint, next)
+    if (!dialled.ok) return dialled
+    ;[url, connection] = [next, dialled.value]
+  }
+}
+
+const lost = (message: string): Result<never, SessionProblem> => err({ kind: 'lost', message })
+
+async function exchange(
+  { clock, signal, authorization, url: first, name }: RemoteEndpoint,
+  socket: Socket,
+  url: URL,
+  { method, body }: { readonly method: 'POST' | 'DELETE'; readonly body: string },
+): Promise<Result<Answer, SessionProblem>> {
+  const deadline = startDeadline(clock, EXCHANGE_MS, signal)
+  const headers = {
+    ...(body === '' ? {} : { 'content-type': 'application/sdp', accept: 'application/sdp' }),
+    ...(authorization !== null && url.origin === first.origin ? { authorization } : {}),
+  }
+  let stage: Stage = 'send'
+  try {
+    const request = { method, headers, body: Buffer.from(body) }
+    const response = await answerOn(socket, url, request, deadline.signal, () => (stage = 'answer'))
+    const { answer: text, truncated } = await readStart(response, ANSWER_MAX_BYTES)
+    const { location, 'content-type': type = '' } = response.headers
+    return ok({ status: response.statusCode ?? 0, url, location, type, text, isWhole: !truncated })
+  } catch (error) {
+    const { message } = egressFailureFrom(stage, deadline.signal.aborted ? deadline.signal.reason : error)
+    return lost(`The ${name} gave no answer: ${message.replace('the receiver', 'it')}`)
+  } finally {
+    deadline.cancel()
+    socket.destroy()
+  }
+}
+
+async function dialTo(
+  { how, signal, name }: Pick<RemoteEndpoint, 'how' | 'signal' | 'name'>,
+  url: URL,
+): Promise<Result<Socket, SessionProblem>> {
+  const port = portOf(url)
+  let stage: Stage = 'resolve'
+  try {
+    const to = dialledUrl(url, port, url.protocol === 'https:')
+    return ok(await dial(to, how(port, 'tcp'), signal, (next) => (stage = next)))
+  } catch (error) {
+    return lost(dialProblem(stage, error, name))
+  }
+}
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
+
+/** Null: it is not followed. What was encrypted stays so. */
+function redirectOf({ url, location }: Pick<Answer, 'url' | 'location'>): URL | null {
+  const next = location === undefined || hasOddCharacters(location) ? null : URL.parse(location, url.href)
+  if (next === null || next.username !== '' || next.password !== '') return null
+  const isHttp = next.protocol === 'https:' || (next.protocol === 'http:' && url.protocol === 'http:')
+  return isHttp && !isOddPort(portOf(next)) ? next : null
+}
+
+function sessionOf(endpoint: RemoteEndpoint, answer: Answer): Result<OpenedSession, SessionProblem> {
+  const { name } = endpoint
+  if (answer.status !== 201 && answer.status !== 200) return err(refusalOf(endpoint, answer))
+  const isSdp = answer.isWhole && /^application\/sdp\b/i.test(answer.type)
+  if (!isSdp) return lost(`The ${name} did not answer with SDP`)
+  return ok({ answer: answer.text, leave: () => void leave(endpoint, answer) })
+}
+
+function refusalOf({ name, secret, means }: RemoteEndpoint, { status, text }: Answer): SessionProblem {
+  if (status === 401 || status === 403)
+    return { kind: 'refused', message: `The ${name} refuses the login (${status})${quoted(text, secret)}` }
+  const meaning = means[status] ?? `The ${name} answered with status ${status}`
+  return { kind: 'lost', message: `${meaning}${quoted(text, secret)}` }
+}
+
+/** Texts of other servers may be pages. */
+function quoted(text: string, secret: string): string {
+  const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, secret).trim()
+  return said === '' ? '' : `: ${said}`
+}
+
+/** Deletes the session there. A server that does not hear of it notices that the connection is gone. */
+async function leave(endpoint: RemoteEndpoint, answer: Answer): Promise<void> {
+  const resource = redirectOf(answer)
+  if (resource === null) return
+  // What the session was for has ended, and its signal with it.
+  const going = { ...endpoint, signal: new AbortController().signal }
+  const dialled = await dialTo(going, resource)
+  if (dialled.ok) await exchange(going, dialled.value, resource, { method: 'DELETE', body: '' })
+}

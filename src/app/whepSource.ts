@@ -1,0 +1,46 @@
+import type { Socket } from 'node:net'
+import type { App } from './app.ts'
+import type { MediaDialling } from './mediaDialling.ts'
+import { basicOrBearer, httpUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import type { PulledSource, PulledSourceOptions } from '../media/pulling.ts'
+
+const MEANS = {
+  404: 'The source has no such stream (404)',
+  406: 'The source has the stream in no codec that Sluice takes (406)',
+  409: 'The stream is not on the air at the source (409)',
+}
+
+/** A source over WHEP, whose URL was dialled. `signal`: the pull has ended. */
+export async function openWhepSource(
+  app: App,
+  how: MediaDialling,
+  socket: Socket,
+  { url, ...options }: Omit<PulledSourceOptions, 'socket' | 'maxFrameBytes'>,
+  signal: AbortSignal,
+): Promise<PulledSource> {
+  if (signal.aborted) socket.destroy()
+  else signal.addEventListener('abort', () => void socket.destroy(), { once: true })
+  const [user, secret] = [decoded(url.username), decoded(url.password)]
+  const { clock } = app.ctx
+  const means = { name: 'source', means: MEANS, clock, how, signal } as const
+  const authorization = basicOrBearer(user, secret)
+  const endpoint = { ...means, url: httpUrl(url), authorization, secret: secret + url.search }
+  // It brings the library of DTLS with it.
+  const { WhepPull } = await import('../media/relay/client/whepPull.ts')
+  return new WhepPull({
+    ...app.ctx,
+    ...options,
+    localAddress: socket.localAddress ?? '',
+    allows: mediaAllows(how),
+    maxBitrate: app.config.webrtc.maxBitrateKilobits * 1000,
+    openSession: (offer) => openRemoteSession(endpoint, socket, offer),
+  })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

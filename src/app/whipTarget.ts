@@ -1,0 +1,51 @@
+import type { App } from './app.ts'
+import { dialledUrl, type MediaDialling } from './mediaDialling.ts'
+import { basicOrBearer, httpUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { ok } from '../base/result.ts'
+import { targetPort } from '../core/restream/targets.ts'
+import type { WhipSender, WhipSenderOptions } from '../media/relay/client/whipSender.ts'
+import { dial } from '../net/dial.ts'
+import type { Stage } from '../net/outcome.ts'
+import type { OpenTarget } from '../services/restreams.ts'
+
+const MEANS = {
+  404: 'The target has no such endpoint (404)',
+  406: 'The target takes none of our codecs (406)',
+  409: 'Another publisher has the stream at the target (409)',
+}
+
+type Events = Pick<WhipSenderOptions, 'ready' | 'accepted' | 'ended'>
+
+/** Dials a target over WHIP. Its key goes as a bearer token. */
+export async function connectWhip(
+  { ctx }: App,
+  { url: text, key }: OpenTarget,
+  { how, signal, reached }: { how: MediaDialling; signal: AbortSignal; reached: (stage: Stage) => void },
+): Promise<{ begin(events: Events): WhipSender; close(): void }> {
+  // It brings the library of DTLS with it.
+  const { WhipSender: Sender } = await import('../media/relay/client/whipSender.ts')
+  const url = httpUrl(new URL(text))
+  const port = targetPort(new URL(text))
+  const socket = await dial(dialledUrl(url, port, url.protocol === 'https:'), how(port, 'tcp'), signal, reached)
+  const close = (): void => void socket.destroy()
+  signal.addEventListener('abort', close, { once: true })
+  const { clock } = ctx
+  const means = { name: 'target', means: MEANS, clock, how, signal } as const
+  const endpoint = { ...means, url, authorization: basicOrBearer('', key), secret: key }
+  return {
+    close,
+    begin: (events) =>
+      new Sender({
+        ...ctx,
+        ...events,
+        localAddress: socket.localAddress ?? '',
+        allows: mediaAllows(how),
+        async openSession(offer) {
+          const opened = await openRemoteSession(endpoint, socket, offer)
+          if (opened.ok) return ok(opened.value)
+          const { kind, message } = opened.error
+          return { ok: false, error: kind === 'refused' ? { kind, message, isInUse: false } : { kind, message } }
+        },
+      }),
+  }
+}

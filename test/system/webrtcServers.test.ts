@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLogger } from '../../src/base/log.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Message } from '../../src/media/rtmp/messages.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+import { enhancedMessages } from '../media/rtmp/enhanced.ts'
+import { type RunningApp, runApp } from '../support/app.ts'
+import { RtmpPublisher } from '../support/rtmpPublisher.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+const FLAGS = { webrtc: { host: '127.0.0.1', port: 0 }, media: { allowedNetworks: ['127.0.0.0/8'] } }
+const log: string[] = []
+const publishers: RtmpPublisher[] = []
+/** Two installations. `near` is the client of `far`. */
+let far: RunningApp
+let near: RunningApp
+let show: Message[]
+let viewerToken: string
+
+beforeAll(async () => {
+  const destination = { write: (line: string) => void log.push(line) }
+  far = await runApp({ flags: FLAGS })
+  near = await runApp({ flags: FLAGS, log: createLogger({ level: 'debug', format: 'json', destination }) })
+  show = enhancedMessages(await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }))
+  viewerToken = (await makeToken(far, 'subscribe')).token
+})
+afterAll(async () => {
+  for (const publisher of publishers) publisher.end()
+  await near.close()
+  await far.close()
+})
+
+async function publishAt({ rtmpPort }: RunningApp, streamName: string, token: string): Promise<RtmpPublisher> {
+  const url = `rtmp://127.0.0.1:${rtmpPort}/v2/pub/${streamName}?token=${token}`
+  const publisher = await RtmpPublisher.start(url, systemClock, show)
+  publishers.push(publisher)
+  return publisher
+}
+
+const portOf = ({ base }: RunningApp): string => new URL(base).port
+const whepOf = (sluice: RunningApp, streamName: string, token = viewerToken): string =>
+  `whep://:${token}@127.0.0.1:${portOf(sluice)}/api/whep/${sluice.accountId}/${streamName}`
+
+async function pulled(streamName: string, url: string): Promise<{ id: number; tokenId: number }> {
+  const { id: tokenId } = await makeToken(near, 'publish')
+  const made = await near.call('POST', '/api/pulls', { tokenId, streamName, url })
+  expect(made.status, made.text).toBe(200)
+  return { id: made.json.data.id, tokenId }
+}
+
+const read = async (id: number) => (await near.call('GET', `/api/pulls/${id}`)).json.data
+const is = (id: number, status: string) => until(async () => (await read(id)).status === status && read(id))
+const feedOf = (sluice: RunningApp, name: string) =>
+  sluice.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
+const viewersAt = (sluice: RunningApp, name: string): number =>
+  sluice.app.ctx.sessions.all().filter(({ session }) => session.streamName === name && session.action === 'view').length
+
+/** The codecs of a feed, and that frames of each kind come. */
+async function watched(sluice: RunningApp, name: string): Promise<string[]> {
+  const feed = await until(() => feedOf(sluice, name))
+  const kinds = new Set<string>()
+  let codecs: string[] = []
+  const leave = feed.media.subscribe({
+    tracks: (tracks) => (codecs = tracks.map(({ codec }) => codec)),
+    frame: ({ kind }) => kinds.add(kind),
+    end: () => undefined,
+  })
+  await until(() => codecs.length > 0 && kinds.size === codecs.length)
+  leave()
+  return codecs
+}
+
+describe('a pull over WHEP', () => {
+  beforeAll(async () => {
+    const { token } = await makeToken(far, 'publish')
+    await publishAt(far, 'show', token)
+    await until(() => feedOf(far, 'show'))
+  })
+
+  test('is on the air with its pictures and its sound, which its own viewers get, and shows its token nowhere', async () => {
+    const { id, tokenId } = await pulled('copy', whepOf(far, 'show'))
+    expect(await watched(near, 'copy')).toEqual(['h264', 'opus'])
+    expect((await is(id, 'live')).url).toBe(`whep://:••••@127.0.0.1:${portOf(far)}/api/whep/${far.accountId}/show`)
+    const [entry] = near.app.ctx.sessions.ofToken(tokenId)
+    expect(entry?.session).toMatchObject({ protocol: 'pull', action: 'publish', address: '127.0.0.1' })
+    await until(() => (entry?.bytes.bytesIn ?? 0) > 10_000 && entry?.media?.source.packetLoss !== undefined)
+
+    const { token } = await makeToken(near, 'subscribe')
+    const { id: farToken } = await makeToken(far, 'publish')
+    const url = whepOf(near, 'copy', token)
+    const again = await far.call('POST', '/api/pulls', { tokenId: farToken, streamName: 'copy-of-copy', url })
+    expect(again.status, again.text).toBe(200)
+    expect(await watched(far, 'copy-of-copy')).toEqual(['h264', 'opus'])
+
+    const rows = await near.app.ctx.store.read.audit.page({ accountId: near.accountId, limit: 1000 })
+    const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+    const list = (await near.call('GET', '/api/pulls')).text
+    expect([JSON.stringify(rows), processes, list, log.join('')].join('\n')).not.toContain(viewerToken)
+  })
+
+  test('ends with its token, and leaves the other server', async () => {
+    const { tokenId } = await pulled('doomed', whepOf(far, 'show'))
+    await watched(near, 'doomed')
+    const before = viewersAt(far, 'show')
+    expect((await near.call('DELETE', `/api/publish_token/${tokenId}`)).status).toBe(200)
+    await until(() => feedOf(near, 'doomed') === undefined && viewersAt(far, 'show') === before - 1)
+  })
+
+  test('says that the stream is not on the air, and begins when it is', async () => {
+    const { id } = await pulled('early', whepOf(far, 'late'))
+    expect((await is(id, 'waiting')).problem).toBe(
+      'The stream is not on the air at the source (409): Stream not being published',
+    )
+    await publishAt(far, 'late', (await makeToken(far, 'publish')).token)
+    expect(await watched(near, 'early')).toEqual(['h264', 'opus'])
+  })
+
+  test('with a token that does not count is refused in words', async () => {
+    const { id } = await pulled('wrong', whepOf(far, 'show', 'no-such-token'))
+    const { problem } = await is(id, 'refused')
+    expect(problem).toMatch(/^The source refuses the login \(40[13]\)/)
+    expect(problem).not.toContain('no-such-token')
+  })
+
+  test('of this server itself is refused when it is dialled', async () => {
+    const { id } = await pulled('loop', whepOf(near, 'copy'))
+    const { problem } = await until(async () => (await read(id)).problem !== undefined && read(id))
+    expect(problem).toContain('an address that no source may have')
+  })
+
+  test('takes no media from an address that is not allowed', async () => {
+    const closed = await runApp({ flags: { ...FLAGS, media: { allowedNetworks: ['127.0.0.2/32'] } } })
+    const { id: tokenId } = await makeToken(closed, 'publish')
+    const made = await closed.call('POST', '/api/pulls', { tokenId, streamName: 's', url: whepOf(far, 'show') })
+    const readAt = async () => (await closed.call('GET', `/api/pulls/${made.json.data.id}`)).json.data
+    const { problem } = await until(async () => (await readAt()).problem !== undefined && readAt())
+    expect(problem).toContain('an address that no source may have')
+    await closed.close()
+  })
+})
+
+describe('a target over WHIP', () => {
+  let farToken: { id: number; token: string }
+  beforeAll(async () => {
+    farToken = await makeToken(far, 'publish')
+  })
+
+  const targetOf = (streamName: string, key = farToken.token) => ({
+    url: `whip://127.0.0.1:${portOf(far)}/api/whip/${streamName}`,
+    key,
+  })
+
+  async function sentTo(streamName: string, target: object): Promise<{ id: number; publisher: RtmpPublisher }> {
+    const { id, token } = await makeToken(near, 'publish', { restream: [target] })
+    return { id, publisher: await publishAt(near, streamName, token) }
+  }
+  const targetAt = async (streamName: string) => {
+    const [stream] = (await near.call('GET', `/api/streams/live?streamName=${streamName}`)).json.data
+    return stream?.restreams?.[0]
+  }
+
+  test('gets the pictures as they are and the sound as Opus, and ends with the token', async () => {
+    const { id } = await sentTo('sent', targetOf('sent-there'))
+    expect(await watched(far, 'sent-there')).toEqual(['h264', 'opus'])
+    const shown = await until(async () => {
+      const target = await targetAt('sent')
+      return target?.status === 'live' && target.bitrateOut > 0 && target
+    })
+    expect(shown.url).toBe(targetOf('').url + 'sent-there')
+    expect(feedOf(far, 'sent-there')).toMatchObject({ tokenId: farToken.id })
+
+    const rows = await near.app.ctx.store.read.audit.page({ accountId: near.accountId, limit: 1000 })
+    const lists = [(await near.call('GET', '/api/publish_token')).text, JSON.stringify(shown)]
+    expect([JSON.stringify(rows), ...lists, log.join('')].join('\n')).not.toContain(farToken.token)
+    expect((await near.call('DELETE', `/api/publish_token/${id}`)).status).toBe(200)
+    await until(() => feedOf(far, 'sent-there') === undefined)
+  })
+
+  test('that refuses the token is left alone, and says so without it', async () => {
+    const { publisher } = await sentTo('unwanted', targetOf('x', 'no-such-token'))
+    const { problem } = await until(async () => {
+      const target = await targetAt('unwanted')
+      return target?.status === 'refused' && target
+    })
+    expect(problem).toMatch(/^The target refuses the login \(40[13]\)/)
+    expect(problem).not.toContain('no-such-token')
+    publisher.end()
+  })
+
+  test('that ends the session is dialled again', async () => {
+    const { publisher } = await sentTo('again', targetOf('again-there'))
+    await watched(far, 'again-there')
+    const first = feedOf(far, 'again-there')?.sessionId
+    expect((await far.call('DELETE', `/api/sessions/${first}`)).status).toBe(200)
+    await until(() => {
+      const feed = feedOf(far, 'again-there')
+      return feed !== undefined && feed.sessionId !== first
+    })
+    publisher.end()
+    await until(() => feedOf(far, 'again-there') === undefined)
+  })
+
+  test('at this server itself is refused when it is dialled', async () => {
+    const url = `whip://127.0.0.1:${portOf(near)}/api/whip/loop`
+    const { publisher } = await sentTo('looped', { url, key: 'any-token-1' })
+    const { problem } = await until(async () => {
+      const target = await targetAt('looped')
+      return target?.problem !== undefined && target.problem !== null && target
+    })
+    expect(problem).toContain('an address that no target may have')
+    publisher.end()
+  })
+})
