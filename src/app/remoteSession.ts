@@ -44,7 +44,7 @@ export interface RemoteEndpoint {
 }
 
 /** `whep` and `whip` mean http, with an `s` https. */
-export const httpUrl = ({ protocol, host, pathname, search }: URL): URL =>
+export const endpointUrl = ({ protocol, host, pathname, search }: URL): URL =>
   new URL(`${protocol.endsWith('s:') ? 'https' : 'http'}://${host}${pathname}${search}`)
 
 /** A secret without a user is a token. */

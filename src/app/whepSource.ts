@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 import type { MediaDialling } from './mediaDialling.ts'
-import { basicOrBearer, httpUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import type { PulledSource, PulledSourceOptions } from '../media/pulling.ts'
 
 const MEANS = {
@@ -24,7 +24,7 @@ export async function openWhepSource(
   const { clock } = app.ctx
   const means = { name: 'source', means: MEANS, clock, how, signal } as const
   const authorization = basicOrBearer(user, secret)
-  const endpoint = { ...means, url: httpUrl(url), authorization, secret: secret + url.search }
+  const endpoint = { ...means, url: endpointUrl(url), authorization, secret: secret + url.search }
   // It brings the library of DTLS with it.
   const { WhepPull } = await import('../media/relay/client/whepPull.ts')
   return new WhepPull({

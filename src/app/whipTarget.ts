@@ -1,6 +1,6 @@
 import type { App } from './app.ts'
 import { dialledUrl, type MediaDialling } from './mediaDialling.ts'
-import { basicOrBearer, httpUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
+import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
 import { ok } from '../base/result.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import type { WhipSender, WhipSenderOptions } from '../media/relay/client/whipSender.ts'
@@ -24,7 +24,7 @@ export async function connectWhip(
 ): Promise<{ begin(events: Events): WhipSender; close(): void }> {
   // It brings the library of DTLS with it.
   const { WhipSender: Sender } = await import('../media/relay/client/whipSender.ts')
-  const url = httpUrl(new URL(text))
+  const url = endpointUrl(new URL(text))
   const port = targetPort(new URL(text))
   const socket = await dial(dialledUrl(url, port, url.protocol === 'https:'), how(port, 'tcp'), signal, reached)
   const close = (): void => void socket.destroy()

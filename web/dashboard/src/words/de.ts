@@ -965,7 +965,7 @@ export const de: Sentences = {
       enabled: 'An',
       url: 'Adresse',
       urlHint:
-        'rtsp:// mit Benutzer und Passwort, rtmp:// mit Anwendung und Stream, srt:// mit Port, oder wheps://:TOKEN@host/pfad. Verschlüsselt gespeichert.',
+        'rtsp:// mit Benutzer und Passwort, rtmp:// mit Anwendung und Stream, srt:// mit Port, wheps://:TOKEN@host/pfad. Verschlüsselt gespeichert.',
       urlKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       stream: 'Stream',
       label: 'Name',
