@@ -16,6 +16,7 @@ import { AudienceNow } from '../services/audienceNow.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
+import { ViewerFeedback } from '../services/viewerFeedback.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { RestreamUsage } from '../services/restreamUsage.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
@@ -195,7 +196,14 @@ const metersOf = (
   seed: number,
 ): Pick<
   Context,
-  'streamMeter' | 'latestThumbnails' | 'accountMinutes' | 'audience' | 'restreamUsage' | 'mediaProcesses' | 'runStarts'
+  | 'streamMeter'
+  | 'latestThumbnails'
+  | 'accountMinutes'
+  | 'audience'
+  | 'restreamUsage'
+  | 'mediaProcesses'
+  | 'viewerFeedback'
+  | 'runStarts'
 > => ({
   streamMeter: new StreamMeter({ clock, sessions, tell: emitFindings }),
   latestThumbnails: new LatestThumbnails(sessions),
@@ -203,6 +211,7 @@ const metersOf = (
   audience: new AudienceNow(clock, seed),
   restreamUsage: new RestreamUsage(clock),
   mediaProcesses: new MediaProcesses(clock),
+  viewerFeedback: new ViewerFeedback(clock),
   runStarts: new Starts(),
 })
 

@@ -22,6 +22,7 @@ import type { AudienceNow } from '../services/audienceNow.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
+import type { ViewerFeedback } from '../services/viewerFeedback.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
 import type { LastUses } from '../services/lastUses.ts'
@@ -101,6 +102,8 @@ export interface SessionContext extends AccessContext {
   readonly restreamUsage: RestreamUsage
   /** What became of the media processes of this node. */
   readonly mediaProcesses: MediaProcesses
+  /** What WebRTC viewers of this node report. */
+  readonly viewerFeedback: ViewerFeedback
 }
 
 /** What channels and their parts work with. */

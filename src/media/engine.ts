@@ -81,6 +81,22 @@ export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
   | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
 
+/** What the WebRTC viewers of a room reported by RTCP in the last second. */
+export interface RoomFeedback {
+  /** `accountId/streamName`. */
+  readonly room: string
+  /** Packets that they asked for again. */
+  readonly nacks: number
+  /** Keyframes that they asked for. */
+  readonly keyframeRequests: number
+  /** Mean of their shares of lost packets, from 0 to 1; null: no viewer said one. */
+  readonly lossShare: number | null
+  /** Mean of their round trips; null: none was measured. */
+  readonly roundTripMs: number | null
+  /** For each viewer that began: the time from its offer to its first packet. */
+  readonly firstPacketsMs: readonly number[]
+}
+
 /** Why a media engine ends a session; `kicked`: `end` was called. */
 export type EndReason = Extract<
   SessionEndReason,
@@ -122,6 +138,8 @@ export type MediaEngineEvent =
       readonly late: number
       readonly load: number
     }
+  /** What WebRTC viewers reported in the last second, by room. */
+  | { readonly kind: 'feedback'; readonly rooms: readonly RoomFeedback[] }
   /**
    * A process of the engine ended by itself, or hung and was killed. The engine has reported its `sessions` as `ended` before.
    */

@@ -1,6 +1,5 @@
 import { Batches } from '../base/batches.ts'
 import { Rotation } from '../base/rotation.ts'
-import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
@@ -8,6 +7,7 @@ import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { SourceReading } from '../core/streams/source.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
+import { SessionCounts } from './sessionCounts.ts'
 import { StreamCounts } from './streamCounts.ts'
 import { StaleStreams, type StreamRef } from './staleStreams.ts'
 import { UsageCounts } from './usageCounts.ts'
@@ -359,22 +359,6 @@ export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: reado
 
 /** `accountId/streamName`. */
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
-
-/** Counts since the start of this process, for metrics. */
-class SessionCounts {
-  /** By action and protocol. */
-  readonly admitted = new Tally()
-  /** By code. */
-  readonly refused = new Tally()
-  /** By reason. */
-  readonly ended = new Tally()
-  bytesIn = 0
-  bytesOut = 0
-  /** Reported by caches from their logs; not in `bytesOut`. */
-  bytesFromCaches = 0
-  /** Tickets in reports of caches that counted for no session, by reason. */
-  readonly cacheTickets = new Tally()
-}
 
 /** Entries by a key that several of them share. */
 class Index<K> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { closeSession } from '../../src/commands/sessions/close.ts'
-import { countBytes } from '../../src/commands/sessions/count.ts'
+import { countBytes, writeBytes } from '../../src/commands/sessions/count.ts'
 import { type TestNode, makeToken, publish, startTestNode, view } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -134,4 +134,34 @@ it('counts open, admitted and refused sessions for Prometheus', async () => {
   const admissions = lines.find((line) => line.startsWith('sluice_admissions_total{action="publish",protocol="whip"}'))
   expect(Number(admissions?.split(' ')[1])).toBeGreaterThan(0)
   expect(lines.some((line) => line.startsWith('sluice_media_bytes_total{direction="in"}'))).toBe(true)
+})
+
+it('has series of what viewers report, and of the fifty streams with the most viewers', async () => {
+  const room = `${at.accountId}/busy`
+  const { token } = await makeToken(at, 'publish')
+  const names = [...Array.from({ length: 52 }, (_, n) => `quiet${n}`), 'busy']
+  await Promise.all(names.map((streamName) => publish(at, { presented: token, streamName })))
+  for (let n = 0; n < 2; n++) await view(at, { streamName: 'busy' })
+  const said = { room, nacks: 7, keyframeRequests: 3, lossShare: 0.25, roundTripMs: 80, firstPacketsMs: [40, 250] }
+  at.ctx.viewerFeedback.heard([said])
+  at.ctx.viewerFeedback.heard([{ ...said, nacks: 0, keyframeRequests: 0, lossShare: null, firstPacketsMs: [] }])
+  const lines = (await at.scrape()).split('\n')
+  const of = `{account="${at.accountId}",stream="busy"`
+  expect(lines).toContain(`sluice_stream_viewers${of},protocol="whep"} 2`)
+  expect(lines).toContain(`sluice_stream_viewers${of},protocol="hls"} 0`)
+  expect(lines).toContain(`sluice_stream_bytes_total${of},direction="out"} 0`)
+  expect(lines).toContain(`sluice_stream_loss_ratio${of}} 0.25`)
+  expect(lines).toContain(`sluice_stream_round_trip_seconds${of}} 0.08`)
+  expect(lines.filter((line) => line.startsWith('sluice_stream_bytes_total{'))).toHaveLength(100)
+  expect(lines).toContain('sluice_viewer_nacks_total 7')
+  expect(lines).toContain('sluice_viewer_keyframe_requests_total 3')
+  expect(lines).toContain('sluice_viewer_first_packet_seconds_bucket{le="0.05"} 1')
+  expect(lines).toContain('sluice_viewer_first_packet_seconds_count 2')
+  expect(lines).toContain('sluice_session_ends_waiting 0')
+  const written = (all: readonly string[]) =>
+    Number(all.find((line) => line.startsWith('sluice_written_rows_total'))?.split(' ')[1])
+  const { session } = await view(at, { streamName: 'busy' })
+  countBytes(at.ctx, session.id, { bytesIn: 0, bytesOut: 5 })
+  await writeBytes(at.ctx)
+  expect(written((await at.scrape()).split('\n'))).toBeGreaterThan(written(lines))
 })

@@ -59,7 +59,9 @@ export async function writeBytes(ctx: SessionContext): Promise<void> {
  * rounds that come every `everyMs` what has its turn, and with `Infinity` all.
  */
 export async function writeCounts(ctx: SessionContext, everyMs: number): Promise<void> {
+  const sinceMs = ctx.clock.monotonic()
   await allEnded([writeTotals(ctx, everyMs), writeUsage(ctx, everyMs)])
+  ctx.sessions.counts.writingMs = ctx.clock.monotonic() - sinceMs
 }
 
 /** Keeps what a publisher sends, for those who ask. */
@@ -92,6 +94,7 @@ async function writeSome(ctx: SessionContext, entries: readonly ActiveSession[])
   const totals = entries.map(({ session, bytes }) => ({ id: session.id, ...bytes }))
   const sent = entries.map(({ bytes }) => bytes)
   const gone = await ctx.store.transaction((tx) => tx.sessions.count(totals))
+  ctx.sessions.counts.writtenRows += totals.length
   for (const [at, entry] of entries.entries()) entry.written = sent[at] ?? entry.written
   for (const id of gone) {
     const entry = ctx.sessions.get(id)

@@ -23,6 +23,8 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
         return heard(ctx, event)
       case 'waits':
         return ctx.mediaProcesses.waited(event)
+      case 'feedback':
+        return ctx.viewerFeedback.heard(event.rooms)
       case 'died':
         return died(ctx, event)
       case 'tracks':

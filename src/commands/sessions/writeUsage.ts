@@ -52,6 +52,7 @@ async function inSomeAtOnce(
       (await tx.nodes.lockShared(node)) ? work(tx, node, some, ctx) : null,
     )
     if (committed === null) return
+    ctx.sessions.counts.writtenRows += some.length
     committed()
   }
 }

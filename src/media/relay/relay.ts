@@ -6,6 +6,7 @@ import type {
   Negotiated,
   Patched,
   PublishOffer,
+  RoomFeedback,
   ViewOffer,
 } from '../engine.ts'
 import type { FrameSink, TrackInfo } from '../frame.ts'
@@ -17,6 +18,7 @@ import type { Source } from './forward/source.ts'
 import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
+import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
 import { Viewer } from './outbound/viewer.ts'
 import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
@@ -63,6 +65,7 @@ export class Relay {
   #bytesAtMs = 0
   readonly #looks: LateLooks
   readonly #lateness = new Lateness()
+  readonly #feedback = new FeedbackTallies()
   /** Of the datagram that is being handled. */
   #isLate = false
 
@@ -112,7 +115,7 @@ export class Relay {
     const transport = this.#server.open(offer, now())
     const byLine = plan.map((chosen) => chosen && newDownTrack(chosen, newRtpNumbers(random), transport))
     const downTracks = byLine.filter((downTrack) => downTrack !== null)
-    const viewer = new Viewer({ transport, downTracks, cname: sessionId })
+    const viewer = new Viewer({ transport, downTracks, cname: sessionId, feedback: () => this.#feedback.of(room) })
     const answers = viewAnswers(agreed.value, byLine, sessionId)
     const begun = this.#begin(
       { id: sessionId, room, transport, role: { viewer }, offer, answers },
@@ -201,10 +204,15 @@ export class Relay {
     return this.#lateness.take()
   }
 
+  /** What the viewers of each room have reported since the last call. */
+  feedback(): RoomFeedback[] {
+    return this.#feedback.take()
+  }
+
   /** Does the periodic work. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const session of this.#sessions.values()) session.pace(nowMs)
+    for (const session of this.#sessions.values()) this.#pace(session, nowMs)
     this.#feeds.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
@@ -221,6 +229,12 @@ export class Relay {
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#reportBytes(session)
+  }
+
+  #pace(session: RelaySession, nowMs: number): void {
+    session.pace(nowMs)
+    const firstPacketMs = session.firstPacketMs(nowMs)
+    if (firstPacketMs !== null) this.#feedback.of(session.room).firstPacket(firstPacketMs)
   }
 
   get #isFull(): boolean {

@@ -45,6 +45,7 @@ export class RelaySession {
   readonly #silenceTimeoutMs: number
   #reported = { bytesIn: 0, bytesOut: 0 }
   #isSilent = false
+  #hasSent = false
 
   constructor(options: RelaySessionOptions, nowMs: number) {
     const { id, room, transport, role, offer, answers, publisherTimeoutMs } = options
@@ -69,6 +70,13 @@ export class RelaySession {
   pace(nowMs: number): void {
     this.publisher?.pace(nowMs)
     this.viewer?.pace(nowMs)
+  }
+
+  /** How long after its offer a viewer got its first packet, to one `pace`; null: it has none yet, or this was said before. */
+  firstPacketMs(nowMs: number): number | null {
+    if (this.#hasSent || this.viewer === null || this.transport.bytesOut === 0) return null
+    this.#hasSent = true
+    return nowMs - this.#begunAtMs
   }
 
   /** Call it several times a second. */

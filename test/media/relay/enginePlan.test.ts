@@ -187,7 +187,7 @@ test('a process that is behind for three beats takes no new viewers until it is 
   await publish('a1', 'a')
   const view = (sessionId: string) => engine.view({ sessionId, room: 'a', sourceId: null, offer: '' })
   const beat = (meanMs: number) =>
-    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 }, load: 0.5 })
+    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 }, load: 0.5, feedback: [] })
   for (const meanMs of [200, 200, 100, 200, 200]) beat(meanMs)
   expect(await view('v1')).toMatchObject({ ok: true })
   beat(200)

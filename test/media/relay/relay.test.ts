@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { MediaEngineEvent } from '../../../src/media/engine.ts'
-import { parseRtcp, writeReceiverReport } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
+import {
+  parseRtcp,
+  writeFir,
+  writeNack,
+  writePli,
+  writeReceiverReport,
+} from '../../../src/media/relay/wire/rtcp/rtcp.ts'
+import { middleOf, ntpOf } from '../../../src/media/relay/wire/ntp.ts'
 import { onAir } from './onAir.ts'
 import { addressOf, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
@@ -147,6 +154,32 @@ describe('a publisher and its viewer', () => {
     waitedMs = 300
     expect([await send(false), await send(true), await send(false)]).toEqual([0, 3, 3])
     expect(net.relay.waits()).toMatchObject({ mostMs: 300, late: 0 })
+  })
+
+  it('are counted by what the viewer reports, from look to look', async () => {
+    const { net, viewer, publish } = await broadcast()
+    await net.pass(100, publish)
+    const [first, ...others] = net.relay.feedback()
+    expect([first?.firstPacketsMs.length, others]).toEqual([1, []])
+    expect(net.relay.feedback()).toEqual([])
+    const [ssrc = 0] = viewer.ssrcs
+    const reported = (highestSequence: number, packetsLost: number, lastReport: number) =>
+      writeReceiverReport(1, [
+        { ssrc, fractionLost: 0, packetsLost, highestSequence, jitter: 0, lastReport, delaySinceLastReport: 0 },
+      ])
+    const wishes = [writeNack(1, ssrc, [1, 2, 3]), writePli(1, ssrc), writeFir(1, ssrc, 7)]
+    viewer.sendRtcp(Buffer.concat([reported(100, 0, 0), ...wishes]))
+    await net.pass(1000, publish)
+    viewer.sendRtcp(reported(200, 25, middleOf(ntpOf(net.nowMs - 80))))
+    const [said] = net.relay.feedback()
+    expect(said).toMatchObject({
+      room: first?.room,
+      nacks: 3,
+      keyframeRequests: 2,
+      lossShare: 0.25,
+      firstPacketsMs: [],
+    })
+    expect(said?.roundTripMs).toBeCloseTo(80, 0)
   })
 
   it('are reported with their addresses and tracks when they are connected', async () => {

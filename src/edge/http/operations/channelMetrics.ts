@@ -1,14 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { ChannelGauges } from '../../../services/channelGauges.ts'
 
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
+type LabelledValue = readonly [labels: Readonly<Record<string, string>>, value: number]
 
 /**
  * State of the channels of this node, read at each scrape. Labels are states, and ids of engines with a running
  * process: at most `ffmpeg.maxProcesses` of them.
  */
 export function registerChannelMetrics(registry: Registry, read: () => ChannelGauges): void {
-  const gauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly Sample[]): void =>
+  const gauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly LabelledValue[]): void =>
     registry.registerMetric(
       new Gauge({
         name,
@@ -47,7 +47,7 @@ export function registerChannelMetrics(registry: Registry, read: () => ChannelGa
   )
 }
 
-type AddGauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly Sample[]) => void
+type AddGauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly LabelledValue[]) => void
 type AddSingle = (name: string, help: string, value: (now: ChannelGauges) => number) => void
 
 function registerPaces(gauge: AddGauge, single: AddSingle): void {
@@ -72,5 +72,5 @@ function registerPaces(gauge: AddGauge, single: AddSingle): void {
   )
 }
 
-const byStatus = (counts: ReadonlyMap<string, number>): Sample[] =>
+const byStatus = (counts: ReadonlyMap<string, number>): LabelledValue[] =>
   [...counts].map(([status, count]) => [{ status }, count])

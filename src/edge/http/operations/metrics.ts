@@ -4,7 +4,8 @@ import type { ChannelGauges } from '../../../services/channelGauges.ts'
 import { registerChannelMetrics } from './channelMetrics.ts'
 import type { HttpConnections } from '../connections.ts'
 import type { HttpsOptions } from '../https.ts'
-import { counter, registerSessionMetrics } from './sessionMetrics.ts'
+import { counter } from './samples.ts'
+import { registerSessionMetrics } from './sessionMetrics.ts'
 
 export interface Metrics {
   contentType: string

@@ -1,8 +1,9 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Tally } from '../../../base/tally.ts'
+import { Gauge, type Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { FINDING_CODES } from '../../../core/streams/findings.ts'
+import { counter, gauge, type LabelledValue, tallied } from './samples.ts'
+import { registerStreamMetrics } from './streamMetrics.ts'
 
 /** Open sessions, bytes, and delivery results, read at each scrape. */
 export function registerSessionMetrics(registry: Registry, ctx: Context): void {
@@ -39,19 +40,21 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
   )
   registerCacheMetrics(registry, counts)
   registerMediaProcesses(registry, mediaProcesses)
+  registerStreamMetrics(registry, ctx)
   registry.registerMetric(
     counter('sluice_admissions_total', 'Sessions that were let in.', ['action', 'protocol'], () =>
-      words(counts.admitted),
+      tallied(counts.admitted),
     ),
   )
   registry.registerMetric(
-    counter('sluice_refusals_total', 'Sessions that were refused.', ['code'], () => words(counts.refused)),
+    counter('sluice_refusals_total', 'Sessions that were refused.', ['code'], () => tallied(counts.refused)),
   )
   registry.registerMetric(
     counter('sluice_sessions_ended_total', 'Sessions that have ended.', ['reason'], () =>
-      SESSION_END_REASONS.map((reason): Sample => [[reason], counts.ended.get(reason)]),
+      SESSION_END_REASONS.map((reason): LabelledValue => [[reason], counts.ended.get(reason)]),
     ),
   )
+  registerBooks(registry, sessions)
   registry.registerMetric(
     counter('sluice_access_log_folded_total', 'Refusals that were counted in a row of the access log.', [], () => [
       [[], recorder.folded],
@@ -59,17 +62,17 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
   )
   registry.registerMetric(
     counter('sluice_access_log_dropped_total', 'Decisions that are not in the access log.', ['reason'], () =>
-      words(recorder.dropped),
+      tallied(recorder.dropped),
     ),
   )
   registry.registerMetric(
     counter('sluice_log_lines_left_out_total', 'Lines that strangers cause and that were not logged.', ['of'], () =>
-      Object.entries(sampled).map(([of, { leftOut }]): Sample => [[of], leftOut]),
+      Object.entries(sampled).map(([of, { leftOut }]): LabelledValue => [[of], leftOut]),
     ),
   )
   registry.registerMetric(
     counter('sluice_webhook_deliveries_total', 'Attempts to deliver events that have ended.', ['outcome'], () =>
-      words(deliveries),
+      tallied(deliveries),
     ),
   )
 }
@@ -88,38 +91,32 @@ const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
     },
   })
 
-const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
-
 function registerMediaProcesses(registry: Registry, processes: Context['mediaProcesses']): void {
   const { ends, waits, loads } = processes
   const waited = 'The longest that a datagram waited before a WebRTC process read it, in the last second.'
-  registry.registerMetric(
-    byProcess('sluice_media_wait_seconds', waited, () => [...waits].map(([at, ms]) => [at, ms / 1000])),
-  )
+  const byProcess = (values: ReadonlyMap<number, number>, divisor = 1): LabelledValue[] =>
+    [...values].map(([process, value]): LabelledValue => [[String(process)], value / divisor])
+  registry.registerMetric(gauge('sluice_media_wait_seconds', waited, ['process'], () => byProcess(waits, 1000)))
   const busy = 'Share of the last second in which a WebRTC process had work.'
-  registry.registerMetric(byProcess('sluice_media_load_ratio', busy, () => loads))
+  registry.registerMetric(gauge('sluice_media_load_ratio', busy, ['process'], () => byProcess(loads)))
   const late = 'Media packets that viewers did not get, because they waited for more than 300 ms before they were read.'
   registry.registerMetric(counter('sluice_media_late_packets_total', late, [], () => [[[], processes.latePackets]]))
   const help = 'WebRTC processes that ended by themselves (died), or sent nothing any more and were killed (hung).'
   registry.registerMetric(
     counter('sluice_media_processes_ended_total', help, ['cause'], () =>
-      ['died', 'hung'].map((cause): Sample => [[cause], ends.get(cause)]),
+      ['died', 'hung'].map((cause): LabelledValue => [[cause], ends.get(cause)]),
     ),
   )
 }
 
-/** A gauge with one value for each WebRTC process. */
-function byProcess(name: string, help: string, read: () => Iterable<readonly [process: number, value: number]>): Gauge {
-  return new Gauge({
-    name,
-    help,
-    labelNames: ['process'],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [process, value] of read()) this.set({ process }, value)
-    },
-  })
+/** What a node writes of its sessions. */
+function registerBooks(registry: Registry, { counts, leaving }: Context['sessions']): void {
+  const waiting = 'Sessions that have ended and whose end is not in the database yet.'
+  registry.registerMetric(gauge('sluice_session_ends_waiting', waiting, [], () => [[[], leaving.size]]))
+  const rows = 'Rows with the bytes of sessions that were written to the database.'
+  registry.registerMetric(counter('sluice_written_rows_total', rows, [], () => [[[], counts.writtenRows]]))
+  const took = 'How long it took to write the latest round of them.'
+  registry.registerMetric(gauge('sluice_writing_seconds', took, [], () => [[[], counts.writingMs / 1000]]))
 }
 
 /** What caches report of their logs. */
@@ -131,30 +128,7 @@ function registerCacheMetrics(registry: Registry, counts: Context['sessions']['c
   )
   registry.registerMetric(
     counter('sluice_cache_log_ignored_total', 'Tickets in logs of caches that count for nothing.', ['reason'], () =>
-      words(counts.cacheTickets),
+      tallied(counts.cacheTickets),
     ),
   )
-}
-
-type Sample = readonly [labels: readonly string[], value: number]
-
-/** A counter whose value another object holds. */
-export function counter(
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => readonly Sample[],
-): Counter {
-  return new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [labels, value] of read()) {
-        this.inc(Object.fromEntries(labelNames.map((label, at) => [label, labels[at] ?? ''])), value)
-      }
-    },
-  })
 }

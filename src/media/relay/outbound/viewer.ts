@@ -6,6 +6,7 @@ import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from '../wire/rtcp/rtcp.ts'
 import { BandwidthEstimator, type LinkLoad } from './bandwidthEstimator.ts'
 import type { DownTrack } from './downTrack.ts'
+import type { FeedbackTally } from './feedbackTally.ts'
 import { LossWindow } from './lossWindow.ts'
 
 const REPORT_MS = 1000
@@ -23,6 +24,8 @@ export interface ViewerOptions {
   /** One for each accepted m-line. */
   readonly downTracks: readonly DownTrack[]
   readonly cname: string
+  /** Counts what the viewer reports, until the next look. */
+  readonly feedback?: () => FeedbackTally
 }
 
 /** One viewer of a room: its down tracks on the tracks of the room's source, and its RTCP feedback. */
@@ -30,6 +33,7 @@ export class Viewer {
   readonly #transport: ViewerOptions['transport']
   readonly #downTracks: readonly DownTrack[]
   readonly #cname: string
+  readonly #feedback: (() => FeedbackTally) | undefined
   #source: Source | null = null
   readonly #estimator = new BandwidthEstimator()
   readonly #losses = new LossWindow()
@@ -38,7 +42,8 @@ export class Viewer {
   #reportedAtMs = 0
   #pacedAtMs = 0
 
-  constructor({ transport, downTracks, cname }: ViewerOptions) {
+  constructor({ transport, downTracks, cname, feedback }: ViewerOptions) {
+    this.#feedback = feedback
     this.#transport = transport
     this.#downTracks = downTracks
     this.#cname = cname
@@ -71,7 +76,7 @@ export class Viewer {
 
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
     for (const packet of packets) {
-      if (packet.kind === 'nack') this.#downTrackOf(packet.mediaSsrc)?.resend(packet.sequences, nowMs)
+      if (packet.kind === 'nack') this.#resend(packet.mediaSsrc, packet.sequences, nowMs)
       if (packet.kind === 'pli') this.#requestKeyframe(packet.mediaSsrc, nowMs)
       if (packet.kind === 'fir') for (const { ssrc } of packet.requests) this.#requestKeyframe(ssrc, nowMs)
       if (packet.kind === 'remb') this.#noteEstimate(packet.bitrate, nowMs)
@@ -116,7 +121,15 @@ export class Viewer {
     return { sent: now.meter.bitrate, next: nextBitrate(layers, now) }
   }
 
+  #resend(ssrc: number, sequences: readonly number[], nowMs: number): void {
+    const tally = this.#feedback?.()
+    if (tally) tally.nacks += sequences.length
+    this.#downTrackOf(ssrc)?.resend(sequences, nowMs)
+  }
+
   #requestKeyframe(ssrc: number, nowMs: number): void {
+    const tally = this.#feedback?.()
+    if (tally) tally.keyframeRequests += 1
     const downTrack = this.#downTrackOf(ssrc)
     if (downTrack?.options.kind === 'video' && this.#keyframes.take(nowMs)) downTrack.requestKeyframe(nowMs)
   }
@@ -129,11 +142,15 @@ export class Viewer {
 
   #noteReport(report: ReportBlock, nowMs: number): void {
     const measured = roundTripOf(report, nowMs)
-    if (measured !== null) this.#estimator.onRtt(measured.roundTripMs, measured.leftAtMs, nowMs)
+    if (measured !== null) {
+      this.#feedback?.().roundTrip(measured.roundTripMs)
+      this.#estimator.onRtt(measured.roundTripMs, measured.leftAtMs, nowMs)
+    }
     const { ssrc, rtx } = this.#video?.options ?? {}
     if (report.ssrc !== ssrc && report.ssrc !== rtx?.ssrc) return
     const share = this.#losses.add(report, nowMs)
     if (share === null) return
+    this.#feedback?.().lost(share)
     this.#estimator.onLoss(share, this.#load(), nowMs)
     this.#video?.repeatResends(share > LOSSY ? 2 : 1)
   }

@@ -327,10 +327,11 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #beat(slot: Slot, { waits, load }: Extract<FromRelay, { kind: 'beat' }>): void {
+  #beat(slot: Slot, { waits, load, feedback }: Extract<FromRelay, { kind: 'beat' }>): void {
     this.#placement.report(slot.index, load)
     slot.behind = waits.meanMs > BEHIND_MS ? slot.behind + 1 : 0
     this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
+    if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }
 
   #notify(event: MediaEngineEvent): void {

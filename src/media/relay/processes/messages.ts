@@ -1,4 +1,4 @@
-import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
+import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, RoomFeedback, ViewOffer } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
@@ -79,10 +79,15 @@ export type FromRelay =
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
   /**
-   * It works through its messages. Every `BEAT_MS` once it is ready. `waits` and `load` are of the time since the last beat;
-   * `load` is the share of it in which the thread had work.
+   * It works through its messages. Every `BEAT_MS` once it is ready. All figures are of the time since the last beat; `load` is
+   * the share of it in which the thread had work.
    */
-  | { readonly kind: 'beat'; readonly waits: Waits; readonly load: number }
+  | {
+      readonly kind: 'beat'
+      readonly waits: Waits
+      readonly load: number
+      readonly feedback: readonly RoomFeedback[]
+    }
   /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */

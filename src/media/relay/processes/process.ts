@@ -92,7 +92,9 @@ async function run(settings: RelaySettings): Promise<void> {
     turns.turn(now())
     relay.tick()
   }, TICK_MS)
-  setInterval(() => post({ kind: 'beat', waits: relay.waits(), load: loadSinceLast() }), BEAT_MS)
+  const beat = (): void =>
+    post({ kind: 'beat', waits: relay.waits(), load: loadSinceLast(), feedback: relay.feedback() })
+  setInterval(beat, BEAT_MS)
   process.on('message', listener(relay))
   let following = Promise.resolve()
   const follow = async ({ listen, publicAddresses }: RelayHosts): Promise<void> => {

@@ -1,0 +1,66 @@
+import { Histogram, type Registry } from 'prom-client'
+import type { Context } from '../../../commands/context.ts'
+import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
+import { viewersOf } from '../../../core/streams/reading.ts'
+import type { StreamCount } from '../../../media/streamCounts.ts'
+import { counter, gauge, type LabelledValue } from './samples.ts'
+
+/** Seconds from an offer to the first packet: a few round trips when all is well; after ten the session is given up. */
+const FIRST_PACKET_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10]
+/** So many streams have series of their own, seven each. */
+const STREAMS_MAX = 50
+
+/** What WebRTC viewers report, and figures of the streams with the most viewers, read at each scrape. */
+export function registerStreamMetrics(registry: Registry, ctx: Context): void {
+  registerViewerFeedback(registry, ctx)
+  registerStreams(registry, ctx)
+}
+
+function registerViewerFeedback(registry: Registry, { viewerFeedback }: Context): void {
+  const nacks = 'Packets that WebRTC viewers asked for again (NACK).'
+  registry.registerMetric(counter('sluice_viewer_nacks_total', nacks, [], () => [[[], viewerFeedback.nacks]]))
+  const keyframes = 'Keyframes that WebRTC viewers asked for (PLI, FIR).'
+  registry.registerMetric(
+    counter('sluice_viewer_keyframe_requests_total', keyframes, [], () => [[[], viewerFeedback.keyframeRequests]]),
+  )
+  const firstPacket = new Histogram({
+    name: 'sluice_viewer_first_packet_seconds',
+    help: 'Time from the offer of a WebRTC viewer to its first packet.',
+    buckets: FIRST_PACKET_BUCKETS,
+    registers: [],
+  })
+  viewerFeedback.onFirstPacket = (ms) => firstPacket.observe(ms / 1000)
+  registry.registerMetric(firstPacket)
+}
+
+function registerStreams(registry: Registry, { sessions, viewerFeedback }: Context): void {
+  const of = `Of the ${STREAMS_MAX} streams of this process with the most viewers.`
+  const each = (read: (stream: Readonly<StreamCount>) => readonly LabelledValue[]) => (): LabelledValue[] =>
+    busiest(sessions.streams.all()).flatMap((stream) =>
+      read(stream).map(([labels, value]): LabelledValue => [[stream.accountId, stream.streamName, ...labels], value]),
+    )
+  const byFeedback = (key: 'lossShare' | 'roundTripMs', divisor: number) =>
+    each(({ accountId, streamName }) => {
+      const value = viewerFeedback.of(accountId, streamName)?.[key] ?? null
+      return value === null ? [] : [[[], value / divisor]]
+    })
+  const viewers = each((stream) => PROTOCOLS_OF.view.map((protocol): LabelledValue => [[protocol], stream[protocol]]))
+  const bytes = each(({ bytesIn, bytesOut }) => [
+    [['in'], bytesIn],
+    [['out'], bytesOut],
+  ])
+  const [stream, loss, trip] = [['account', 'stream'], 'sluice_stream_loss_ratio', 'sluice_stream_round_trip_seconds']
+  registry.registerMetric(gauge('sluice_stream_viewers', `Viewers now. ${of}`, [...stream, 'protocol'], viewers))
+  registry.registerMetric(
+    counter('sluice_stream_bytes_total', `Bytes of media. ${of}`, [...stream, 'direction'], bytes),
+  )
+  const lost = `Mean share of packets that WebRTC viewers lost. ${of}`
+  registry.registerMetric(gauge(loss, lost, stream, byFeedback('lossShare', 1)))
+  const roundTrip = `Mean round trip of WebRTC viewers. ${of}`
+  registry.registerMetric(gauge(trip, roundTrip, stream, byFeedback('roundTripMs', 1000)))
+}
+
+function busiest(streams: Iterable<Readonly<StreamCount>>): Readonly<StreamCount>[] {
+  const inUse = [...streams].filter(({ sessions }) => sessions > 0)
+  return inUse.toSorted((a, b) => viewersOf(b) - viewersOf(a)).slice(0, STREAMS_MAX)
+}

@@ -1,0 +1,20 @@
+import { Tally } from '../base/tally.ts'
+
+/** Counts since the start of this process, for metrics. */
+export class SessionCounts {
+  /** By action and protocol. */
+  readonly admitted = new Tally()
+  /** By code. */
+  readonly refused = new Tally()
+  /** By reason. */
+  readonly ended = new Tally()
+  bytesIn = 0
+  bytesOut = 0
+  /** Reported by caches from their logs; not in `bytesOut`. */
+  bytesFromCaches = 0
+  /** Tickets in reports of caches that counted for no session, by reason. */
+  readonly cacheTickets = new Tally()
+  /** Rows with bytes that were written to the store, and how long the latest round of them took, milliseconds. */
+  writtenRows = 0
+  writingMs = 0
+}
