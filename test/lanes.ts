@@ -43,7 +43,7 @@ export const LANES = {
   streams: {
     files: [
       'test/system/{channels,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
-      'test/system/{hardwareEncoder,hlsRestart,overload,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
+      'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
     ],
     needs: 'test',
@@ -61,7 +61,7 @@ export const LANES = {
     shared: [
       'test/conformance/lists.test.ts',
       'test/http/{accountDefaults,channelsBodies,healthEvents,tokenOperations,viewerRecords,webhookOperations}.test.ts',
-      'test/commands/{accessLog,audience,binding,forget,lengths,nodeUsage,onTheAir,pulls,remoteFeeds,sessions,statements,users}.test.ts',
+      'test/commands/{accessLog,audience,binding,forget,lengths,nodeUsage,onTheAir,pullDemand,pulls,remoteFeeds,sessions,statements,users}.test.ts',
       'test/commands/session{Expiry,Feeds,Spares,Usage}.test.ts',
       'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,srtPush,tokenExpiry}.test.ts',
     ],

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 import { dialledUrl, dialProblem, mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { openWhepSource } from './whepSource.ts'
-import { claimPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
+import { followPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
@@ -60,15 +60,25 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
     // A node that was given up has another id, and claims again.
     if (node !== ctx.sessions.node) pulls.stopAll()
     node = ctx.sessions.node
-    pulls.follow(node === '' ? [] : await claimPulls(ctx, node))
+    const claimed = await followPulls(ctx)
+    pulls.follow(claimed)
+    const idle = claimed.map(({ id }) => id).filter((id) => !pulls.has(id))
+    if (idle.length === 0) return
+    // Before the next look, which may claim them again.
+    await written
+    await releasePulls(ctx, node, idle)
   })
+  const unwatch = ctx.sessions.demand.watch(() => void app.due.look())
   const ticking = repeat({ ...ctx, name: 'look after pulls', everyMs: TICK_MS }, async () => pulls.tick())
   return {
     async stop() {
       unfollow()
+      unwatch()
       await Promise.all([claiming.stop(), ticking.stop()])
       const { ids } = pulls
       pulls.stopAll()
+      // Viewers who wait are answered.
+      ctx.sessions.demand.follow([])
       await written
       if (ids.length > 0) await releasePulls(ctx, node, ids)
     },

@@ -11,6 +11,7 @@ import { withAccount } from './session.ts'
 
 const PULL_ID = id('ID', 'The id of the pull, as `sluice pull list` shows it.')
 const TOKEN_ID = id('TOKEN', 'The id of the publish token in whose name it is published.')
+const ON_DEMAND = 'Dial it when the first viewer comes, and until 20 seconds after the last.'
 const FROM_STDIN = 'Reads the URL of the source from standard input, so that its password is in no list of processes.'
 
 const COLUMNS: Columns<PullRecord> = {
@@ -18,6 +19,7 @@ const COLUMNS: Columns<PullRecord> = {
   stream: ['text', ({ streamName }) => streamName],
   token: ['text', ({ tokenId }) => String(tokenId)],
   url: ['text', ({ url }) => url],
+  when: ['text', ({ when }) => when],
   status: ['text', ({ status }) => status],
   problem: ['text', ({ problem }) => problem],
 }
@@ -39,15 +41,19 @@ const add = command({
   summary: 'Dial a source, such as a camera, and publish it as a stream',
   detail: FROM_STDIN,
   args: { token: TOKEN_ID, stream: required('STREAM', 'The name of the stream.') },
-  flags: { label: textFlag('LABEL', 'A name for people.') },
-  examples: ['sluice pull add 7 door < camera.txt', 'sluice pull add 7 yard --label "Back yard" < camera.txt'],
+  flags: { label: textFlag('LABEL', 'A name for people.'), 'on-demand': toggleFlag(ON_DEMAND) },
+  examples: [
+    'sluice pull add 7 door < camera.txt',
+    'sluice pull add 7 yard --label "Back yard" --on-demand < camera.txt',
+  ],
   run: async (call) => {
     const url = await readUrl(call.host)
     if (!url.ok) return url
     const { token: tokenId, stream: streamName } = call.args
-    const { label = '' } = call.flags
+    const { label = '', 'on-demand': onDemand } = call.flags
+    const when = onDemand ? 'onDemand' : 'always'
     return withAccount(call, async ({ ctx, actor }) => {
-      const made = await createPull(ctx, actor, { tokenId, streamName, label, url: url.value })
+      const made = await createPull(ctx, actor, { tokenId, streamName, label, when, url: url.value })
       return made.ok ? ok({ json: made.value, text: listing(COLUMNS, [made.value]) }) : made
     })
   },
@@ -55,21 +61,28 @@ const add = command({
 
 const update = command({
   path: ['pull', 'update'],
-  summary: 'Switch a pull on or off, or give it another source; its source is dialled again',
+  summary: 'Switch a pull on or off, or change its source or when it is dialled; it is dialled again',
   detail: `With --new-source: ${FROM_STDIN.replace('Reads', 'reads')}`,
   args: { id: PULL_ID },
   flags: {
     'new-source': toggleFlag('Read another URL from standard input.'),
     on: toggleFlag('Dial it.'),
     off: toggleFlag('Do not dial it.'),
+    'on-demand': toggleFlag(ON_DEMAND),
+    always: toggleFlag('Dial it as long as the server runs.'),
   },
   examples: ['sluice pull update 3 --off', 'sluice pull update 3 --new-source < camera.txt'],
   run: async (call) => {
-    const { 'new-source': source, on, off } = call.flags
+    const { 'new-source': source, on, off, 'on-demand': onDemand, always } = call.flags
     if (on && off) return err(usage('--on and --off exclude each other'))
+    if (onDemand && always) return err(usage('--on-demand and --always exclude each other'))
     const url = source ? await readUrl(call.host) : null
     if (url?.ok === false) return url
-    const body = { ...(url === null ? {} : { url: url.value }), ...(on || off ? { enabled: on } : {}) }
+    const body = {
+      ...(url === null ? {} : { url: url.value }),
+      ...(on || off ? { enabled: on } : {}),
+      ...(onDemand || always ? { when: onDemand ? 'onDemand' : 'always' } : {}),
+    }
     return withAccount(call, async ({ ctx, actor }) => {
       const changed = await updatePull(ctx, actor, call.args.id, body)
       return changed.ok ? ok({ json: changed.value, text: listing(COLUMNS, [changed.value]) }) : changed

@@ -9,6 +9,7 @@ import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource, TrackInfo } from './frame.ts'
 import { SessionCounts } from './sessionCounts.ts'
 import { StreamCounts } from './streamCounts.ts'
+import { StreamDemand } from './streamDemand.ts'
 import { StaleStreams, type StreamRef } from './staleStreams.ts'
 import { UsageCounts } from './usageCounts.ts'
 
@@ -134,6 +135,8 @@ export class SessionRegistry {
   /** When an attempt to view a stream that is off the air was last emitted, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new SessionCounts()
+  /** Streams that begin when a viewer comes. */
+  readonly demand = new StreamDemand()
   /** Viewers and bytes of each stream and account. */
   readonly streams = new StreamCounts()
   /** What bytes count for in the hourly sums. */
@@ -273,6 +276,7 @@ export class SessionRegistry {
     sources.set(feed.sourceId, feed)
     this.#feeds.set(key, sources)
     this.#notify(feed, 'started')
+    this.demand.begun(key)
   }
 
   removeFeed(feed: ActiveFeed): void {
@@ -334,6 +338,7 @@ export class SessionRegistry {
     this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
     this.#knowsAll = knowsAll
     this.#hasPeers ||= feeds.length > 0
+    for (const key of this.demand.awaited) if (this.#remote.has(key)) this.demand.begun(key)
   }
 
   /** Replaces the feeds of these streams there. `most` streams fit in memory. */
@@ -341,6 +346,7 @@ export class SessionRegistry {
     const found = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
     for (const key of streams.map(({ accountId, streamName }) => streamKey(accountId, streamName))) {
       const those = found.get(key)
+      if (those !== undefined) this.demand.begun(key)
       if (those === undefined) this.#remote.delete(key)
       else if (this.#remote.has(key) || this.#remote.size < most) this.#remote.set(key, those)
       else this.#knowsAll = false

@@ -7,6 +7,7 @@ import {
   type TargetEvent,
   type TargetState,
 } from '../core/restream/state.ts'
+import { isWanted } from '../core/pulls/demand.ts'
 import type { StoredPull } from '../store/store.ts'
 
 /** One attempt to take the media of a source, from the dial on. */
@@ -29,7 +30,7 @@ export interface PullsOptions {
   readonly changed: (pull: StoredPull, state: TargetState) => void
 }
 
-/** Runs the pulls of this node. Each goes through the states of a target of a restream, as long as it is enabled. */
+/** Runs the pulls of this node. Each goes through the states of a target of a restream, as long as it is enabled and wanted. */
 export class Pulls {
   readonly #options: PullsOptions
   readonly #running = new Map<number, RunningPull>()
@@ -38,21 +39,37 @@ export class Pulls {
     this.#options = options
   }
 
+  has(id: number): boolean {
+    return this.#running.has(id)
+  }
+
   get ids(): number[] {
     return [...this.#running.keys()]
   }
 
-  /** Ends those that are not listed, and begins new and changed ones. */
+  /**
+   * Ends those that are not listed or that no viewer wants, and begins new and changed ones. One that was refused stays as it
+   * is, wanted or not.
+   */
   follow(pulls: readonly StoredPull[]): void {
+    const nowMs = this.#options.clock.now()
     const listed = new Map(pulls.map((pull) => [pull.id, pull]))
-    for (const [id, { pull }] of this.#running) if (listed.get(id)?.version !== pull.version) this.#stop(id)
-    for (const pull of pulls) if (!this.#running.has(pull.id)) this.#start(pull)
+    for (const [id, { pull, isRefused }] of this.#running) {
+      const now = listed.get(id)
+      const stays = now?.version === pull.version && (isRefused || isWanted(now, nowMs))
+      if (!stays) this.#stop(id)
+    }
+    for (const pull of pulls) if (!this.#running.has(pull.id) && isWanted(pull, nowMs)) this.#start(pull)
   }
 
   /** A token has changed: what it refused may be admitted now. */
   retry(tokenId: number | 'all'): void {
-    for (const running of this.#running.values())
-      if (tokenId === 'all' || running.pull.tokenId === tokenId) running.handle({ kind: 'start' })
+    for (const [id, running] of this.#running) {
+      if (tokenId !== 'all' && running.pull.tokenId !== tokenId) continue
+      // The next look begins it again if a viewer wants it.
+      if (running.isRefused && running.pull.when === 'onDemand') this.#stop(id)
+      else running.handle({ kind: 'start' })
+    }
   }
 
   /** Call it every second. */
@@ -90,6 +107,10 @@ class RunningPull {
     this.#state = offTarget(options.clock.now())
   }
 
+  get isRefused(): boolean {
+    return this.#state.status === 'refused'
+  }
+
   tick(): void {
     this.handle({ kind: 'tick' })
     this.#attempt?.tick()
@@ -98,8 +119,10 @@ class RunningPull {
   handle(event: TargetEvent): void {
     const { clock, random } = this.#options
     const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
+    const before = this.#state.message
     const { state, effects } = advanceTarget(this.#state, event, moment)
-    this.#state = state
+    // Why it was not on the air is told until it is dialled again.
+    this.#state = event.kind === 'stop' ? { ...state, message: before } : state
     for (const effect of effects) this.#execute(effect)
   }
 

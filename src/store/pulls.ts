@@ -18,11 +18,13 @@ export interface PullReads {
 export interface PullTx extends PullReads {
   insert(pull: Omit<StoredPull, 'id'>): Promise<StoredPull>
   lock(accountId: string, id: number): Promise<StoredPull | undefined>
-  /** Writes all of it but `node` and `state`. */
+  /** Writes all of it but `demandAtMs`, `node` and `state`. */
   replace(pull: StoredPull): Promise<void>
   delete(id: number): Promise<void>
   /** Makes it run at this node, unless it runs at one that serves, is off, or is gone. */
   claim(id: number, node: string): Promise<void>
+  /** A viewer wants it at `atMs`: kept if it is enabled and on demand. */
+  want(id: number, atMs: number): Promise<void>
   /** Writes how it is, if it runs at this node. */
   setState(id: number, node: string, state: PullState): Promise<void>
   /** Takes it from this node. */

@@ -17,6 +17,8 @@ export const PULL_TABLES = {
     run_when: TEXT as PullTime,
     version: NUMBER,
     added_at_ms: NUMBER,
+    /** When a viewer last wanted it, of those on demand. */
+    demand_at_ms: NUMBER,
     /** The serving node that runs it. */
     node: TEXT_OR_NULL,
     status: TEXT as TargetStatus,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
+import { claimPulls, followPulls, releasePulls, writePullState } from '../../src/commands/pulls/claimPulls.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -24,7 +24,7 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await place.remove()
   })
 
-  const claims = async ({ ctx }: TestNode) => (await claimPulls(ctx, ctx.sessions.node)).map(({ id }) => id)
+  const claims = async ({ ctx }: TestNode) => (await followPulls(ctx)).map(({ id }) => id)
   const statusOf = async (id = 0) => (await other.call('GET', `/api/pulls/${id}`)).json.data.status
 
   it('are shared among them, and each runs at one', async () => {
@@ -50,6 +50,6 @@ describe.each(testedStores())('pulls of two nodes on %s', (engine) => {
     await one.node.stop()
     expect(await statusOf(a)).toBe('connecting')
     expect(await claims(other)).toEqual([a, b, c])
-    expect(await claimPulls(other.ctx, gone)).toEqual([])
+    expect(await claimPulls(other.ctx, gone, await other.ctx.store.read.pulls.enabled())).toEqual([])
   })
 })

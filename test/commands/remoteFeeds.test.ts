@@ -58,6 +58,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
     await until(() => knows('show') === 1)
     // No change is read beside what follows.
     await one.ctx.cache.stop()
+    await one.app.due.stop()
     await one.node.check()
     one.ctx.sessions.setRemote([], true)
     await one.node.check()

@@ -128,6 +128,7 @@ async function addPull(store: Store) {
       when: 'always',
       version: 1,
       addedAtMs: AT,
+      demandAtMs: 0,
       node: null,
       state: offTarget(AT),
     }),

@@ -22,6 +22,7 @@ export function pullsSuite(stores: Stores): void {
         when: 'always',
         version: 1,
         addedAtMs: 5,
+        demandAtMs: 0,
         node: null,
         state: offTarget(5),
         ...over,
@@ -65,6 +66,20 @@ export function pullsSuite(stores: Stores): void {
         node,
         state,
       })
+    })
+
+    test('are wanted if they are enabled and on demand, and stay so when their settings change', async () => {
+      const [onDemand, off, always] = [
+        await add({ when: 'onDemand' }),
+        await add({ when: 'onDemand', enabled: false }),
+        await add(),
+      ]
+      await write(async (tx) => {
+        for (const { id } of [onDemand, off, always]) await tx.pulls.want(id, 77)
+        await tx.pulls.replace({ ...onDemand, label: 'Gate' })
+      })
+      const read = await stores.other.read.pulls.list(token.accountId)
+      expect(read.map(({ demandAtMs }) => demandAtMs)).toEqual([77, 0, 0])
     })
 
     test('run at one node, until it is gone or releases them', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { amfObject, type AmfValue, decodeAmf } from '../../src/media/rtmp/amf0.ts'
 import { ChunkReader } from '../../src/media/rtmp/chunkReader.ts'
@@ -26,6 +26,8 @@ export interface SourceOptions {
   readonly answer?: (name: string, transaction: number) => readonly Message[] | undefined
   /** Sent in a loop to every client that plays. */
   readonly tags?: readonly Message[]
+  /** Of the loop; the system's by default. */
+  readonly clock?: Clock
 }
 
 const STREAM = 1
@@ -122,9 +124,9 @@ export class RtmpSource {
     write(socket, answer ?? usual(name, transaction))
     if (name !== 'play' || answer !== undefined) return
     this.#playing.add(socket)
-    const { tags } = this.#options
+    const { tags, clock = systemClock } = this.#options
     const send = (tag: Message): void => write(socket, [{ ...tag, streamId: STREAM }])
-    if (tags) void sendInLoop(tags, { clock: systemClock, signal, send }).catch(() => undefined)
+    if (tags) void sendInLoop(tags, { clock, signal, send }).catch(() => undefined)
   }
 }
 

@@ -1,18 +1,39 @@
+import { isWanted } from '../../core/pulls/demand.ts'
 import type { PullState } from '../../core/pulls/types.ts'
+import { streamKey } from '../../media/sessionRegistry.ts'
 import type { StoredPull } from '../../store/store.ts'
-import type { CommandContext } from '../context.ts'
+import type { CommandContext, SessionContext } from '../context.ts'
+import { keepWanted } from './demand.ts'
 
-type ClaimContext = Pick<CommandContext, 'store'>
+type ClaimContext = Pick<CommandContext, 'store' | 'clock'>
+
+/**
+ * The pulls of this node, after it has claimed its share of those that no serving node runs, and has noted which of those on
+ * demand have viewers here. Tells viewers of this node which streams are on demand.
+ */
+export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 'sessions'>): Promise<StoredPull[]> {
+  const { sessions, store } = ctx
+  if (sessions.node === '') return []
+  const enabled = await store.read.pulls.enabled()
+  const onDemand = enabled.filter(({ when }) => when === 'onDemand')
+  sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamKey(pull.accountId, pull.streamName) })))
+  await keepWanted(ctx, onDemand)
+  return claimPulls(ctx, sessions.node, enabled)
+}
 
 /**
  * The pulls that this node runs. Those that no serving node runs are claimed, each node its share of them. A pull stays at its
- * node: the lease of the node is that of its pulls.
+ * node: the lease of the node is that of its pulls. One on demand that no viewer wants has none.
  */
-export async function claimPulls({ store }: ClaimContext, node: string): Promise<StoredPull[]> {
-  const enabled = await store.read.pulls.enabled()
+export async function claimPulls(
+  { store, clock }: ClaimContext,
+  node: string,
+  enabled: readonly StoredPull[],
+): Promise<StoredPull[]> {
   const others = enabled.filter((pull) => pull.node !== node)
   const nodes = others.length === 0 ? [] : (await store.read.nodes.list()).map(({ id }) => id)
-  const free = others.filter((pull) => pull.node === null || !nodes.includes(pull.node))
+  const nowMs = clock.now()
+  const free = others.filter((pull) => (pull.node === null ? isWanted(pull, nowMs) : !nodes.includes(pull.node)))
   // This node was given up: it ends what it has.
   if (others.length > 0 && !nodes.includes(node)) return []
   if (free.length === 0) return enabled.filter((pull) => pull.node === node)
@@ -24,11 +45,19 @@ export async function claimPulls({ store }: ClaimContext, node: string): Promise
 }
 
 /** Writes how a pull is, if it still runs at this node. */
-export const writePullState = ({ store }: ClaimContext, id: number, node: string, state: PullState): Promise<void> =>
-  store.transaction((tx) => tx.pulls.setState(id, node, state))
+export const writePullState = (
+  { store }: Pick<ClaimContext, 'store'>,
+  id: number,
+  node: string,
+  state: PullState,
+): Promise<void> => store.transaction((tx) => tx.pulls.setState(id, node, state))
 
-/** Lets other nodes run the pulls of this one, which stops. */
-export const releasePulls = ({ store }: ClaimContext, node: string, ids: readonly number[]): Promise<void> =>
+/** Lets other nodes run these pulls: this one stops, or no viewer wants them. */
+export const releasePulls = (
+  { store }: Pick<ClaimContext, 'store'>,
+  node: string,
+  ids: readonly number[],
+): Promise<void> =>
   store.transaction(async (tx) => {
     for (const id of ids) await tx.pulls.release(id, node)
   })

@@ -31,13 +31,13 @@ export async function createPull(ctx: PullContext, actor: Actor, body: unknown):
     const { perAccount } = PULL_LIMITS
     if ((await tx.pulls.list(accountId)).length >= perAccount)
       return err(failure('conflict', `There are ${perAccount} pulls, the most`))
-    const fresh = { accountId, version: 1, addedAtMs: nowMs, node: null, state: offTarget(nowMs) }
+    const fresh = { accountId, version: 1, addedAtMs: nowMs, demandAtMs: 0, node: null, state: offTarget(nowMs) }
     const urlSealed = ctx.sealer.seal(source.url, CONTEXT)
     const stored = await tx.pulls.insert({ ...settings, ...fresh, shownUrl: source.shownUrl, urlSealed })
     await audit(tx, actor, nowMs, { action: 'pull.create', subject: String(stored.id), after: auditView(stored) })
     return ok(stored)
   })
-  return made.ok ? ok(toPullRecord(made.value, false, true)) : made
+  return made.ok ? ok(toPullRecord(made.value, { nowMs, isRunning: false, seesSecrets: true })) : made
 }
 
 /** @param seesSecrets whether the reader may see more of a source than its host */
@@ -119,9 +119,13 @@ const recordOf = async (ctx: PullContext, pull: StoredPull, seesSecrets: boolean
   (await recorder(ctx, seesSecrets))(pull)
 
 /** Makes records of pulls by the nodes that serve now. */
-async function recorder({ store }: PullContext, seesSecrets: boolean): Promise<(pull: StoredPull) => PullRecord> {
+async function recorder(
+  { store, clock }: PullContext,
+  seesSecrets: boolean,
+): Promise<(pull: StoredPull) => PullRecord> {
   const nodes = new Set((await store.read.nodes.list()).map(({ id }) => id))
-  return (pull) => toPullRecord(pull, pull.node !== null && nodes.has(pull.node), seesSecrets)
+  const isRunning = ({ node }: StoredPull): boolean => node !== null && nodes.has(node)
+  return (pull) => toPullRecord(pull, { nowMs: clock.now(), isRunning: isRunning(pull), seesSecrets })
 }
 
 /** The URL of a stored pull. Throws if it was sealed with a key that this node does not have. */
@@ -132,6 +136,12 @@ export function openPullUrl({ sealer }: Pick<PullContext, 'sealer'>, { urlSealed
 }
 
 /** A pull in an audit row: without its URL in any form that opens. */
-function auditView({ urlSealed: _sealed, node: _node, state: _state, ...shown }: StoredPull): Partial<Pull> {
+function auditView({
+  urlSealed: _sealed,
+  node: _node,
+  state: _state,
+  demandAtMs: _demand,
+  ...shown
+}: StoredPull): Partial<Pull> {
   return shown
 }

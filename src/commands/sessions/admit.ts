@@ -1,31 +1,32 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { familiesOf } from '../../core/audience/families.ts'
-import { REFUSALS, SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
+import { SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
 import { sessionEndOf } from '../../core/access/rules/expiry.ts'
-import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
+import type { TokenSnapshot } from '../../core/access/types.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
 import type { SessionSlot } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
-import type {
-  Cut,
-  RemoteFeedRef,
-  ActiveSession,
-  ActiveFeed,
-  PublisherStanding,
-  Session,
-} from '../../media/sessionRegistry.ts'
+import type { Cut, ActiveSession, ActiveFeed, PublisherStanding, Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
+import { awaitSource } from '../pulls/demand.ts'
 import { authorize, type AccessAttempt, type Evaluation, preview, recordLimit } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
-import { remoteFeed } from './revoke.ts'
+import {
+  type AdmissionRefusal,
+  feedFor,
+  type FeedChoice,
+  type FoundFeed,
+  once,
+  type PublishedRemotely,
+  refuseAdmission,
+  type SourceWait,
+} from './feedFor.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
-import { noteViewAttempt, noteViewer } from './viewing.ts'
+import { noteViewer } from './viewing.ts'
 
 /** What an edge provides for the session that it requests. */
-export interface SessionRequest {
-  /** The source of the stream; null: the source without a name. */
-  readonly sourceId: string | null
+export interface SessionRequest extends FeedChoice {
   /** The rank of a publisher among those of its source; null or absent: as its token says. */
   readonly priority?: number | null
   /** How late the media of the publisher is, milliseconds; absent: the media engine reports silence. */
@@ -36,28 +37,14 @@ export interface SessionRequest {
   readonly record?: boolean | null
   /** True: this broadcast is not sent on to the targets of its token. */
   readonly noRestream?: boolean
-  /** True: another node redirected this client here, so this node does not redirect it again. */
-  readonly isHandedOver?: boolean
-  /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
-  readonly isAnywhere?: boolean
   /** The `User-Agent` of a viewer, of which only the families are kept. */
   readonly userAgent?: string | undefined
+  /** Runs while the viewer waits for a source that is dialled on demand. */
+  readonly whileWaiting?: <T>(wait: () => Promise<T>) => Promise<T>
   /** 22 characters that sort by time, if the edge has already chosen an id; else one is generated. */
   readonly sessionId?: string
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
   readonly cut: Cut
-}
-
-/**
- * `message` is the text for the client. 429: the address or the token has reached its limit of sessions. 503: this
- * process accepts no (more) sessions. Both: try again later.
- */
-export interface AdmissionRefusal<S extends number> {
-  readonly ok: false
-  readonly status: S
-  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'at_another_node'
-  readonly message: string
-  readonly retryAfterSeconds?: number
 }
 
 export type PublisherAdmission =
@@ -71,20 +58,6 @@ export type ViewerAdmission =
   | ViewerRefusal
 
 export type ViewerPreview = (FoundFeed & { readonly tokenId: number | null }) | ViewerRefusal
-
-/** A feed at this node, or at another one that is reached at `url`. */
-type FoundFeed =
-  | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
-  | { readonly ok: true; readonly feed: null; readonly url: string }
-
-/** The feed is at another node, at `url`, which decides again. */
-export interface PublishedRemotely {
-  readonly ok: false
-  readonly status: 307
-  readonly code: 'at_another_node'
-  readonly message: string
-  readonly url: string
-}
 
 /** If a token changes this often during an admission, Sluice refuses. */
 const ATTEMPTS = 3
@@ -133,7 +106,7 @@ export async function admitViewer(
   const feed = ctx.sessions.feed(session.accountId, session.streamName, sessionRequest.sourceId)
   if (feed) return { ok: true, session, feed }
   await closeSession(ctx, session.id, 'source_gone')
-  return refuse(ctx, 409, 'stream_not_published')
+  return refuseAdmission(ctx, 409, 'stream_not_published')
 }
 
 /** As `admitViewer`, for an edge that fetches the media itself, from whichever node has the feed. */
@@ -150,52 +123,60 @@ const admitToFeed = (
   ctx: SessionContext,
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
-): Promise<{ entry: ActiveSession } | ViewerRefusal> =>
-  admit<AdmissionRefusal<409> | PublishedRemotely>(ctx, attempt, async (evaluation, reservation) => {
-    const found = await feedFor(ctx, evaluation, sessionRequest)
-    return found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
+): Promise<{ entry: ActiveSession } | ViewerRefusal> => {
+  const { whileWaiting = (wait) => wait() } = sessionRequest
+  // The viewer keeps its slot meanwhile, so the limits of slots hold for those who wait.
+  const wait = once((stream) => whileWaiting(() => awaitSource(ctx, stream)))
+  return admit<AdmissionRefusal<409> | PublishedRemotely>(ctx, attempt, async (evaluation, reservation) => {
+    const found = await feedFor(ctx, evaluation, sessionRequest, wait)
+    return found !== 'waited' && found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
   })
+}
 
 /**
  * What `admitViewerAnywhere` would answer now, for protocols whose first request only returns the location of the media. Takes
- * no slot and writes nothing but refusals, so that frequent requests cost little.
+ * a slot only while it waits for a source, and writes nothing but refusals, so that frequent requests cost little.
  * @throws StoreUnavailable if it cannot decide
  */
 export async function mayView(
   ctx: SessionContext,
   attempt: AccessAttempt,
-  sessionRequest: Pick<SessionRequest, 'sourceId'>,
+  sessionRequest: Pick<FeedChoice, 'sourceId'>,
 ): Promise<ViewerPreview> {
+  const wait = once(async (stream, evaluation) => {
+    const reservation = new SlotReservation(ctx)
+    try {
+      return reservation.take(evaluation) === null && (await awaitSource(ctx, stream))
+    } finally {
+      reservation.release()
+    }
+  })
+  const found = await mayViewNow(ctx, attempt, sessionRequest, wait)
+  const after = found === 'waited' ? await mayViewNow(ctx, attempt, sessionRequest, wait) : found
+  if (after === 'waited') throw new Error('a request waits for a source once')
+  return after
+}
+
+async function mayViewNow(
+  ctx: SessionContext,
+  attempt: AccessAttempt,
+  sessionRequest: Pick<FeedChoice, 'sourceId'>,
+  wait: SourceWait,
+): Promise<ViewerPreview | 'waited'> {
   const closed = notNow(ctx, attempt)
   if (closed) return closed
   const evaluation = await preview(ctx, attempt)
   const { decision } = evaluation
-  if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
-  const found = await feedFor(ctx, evaluation, { ...sessionRequest, isAnywhere: true })
-  return found.ok ? { ...found, tokenId: decision.tokenId } : found
+  if (!decision.allowed) return refuseAdmission(ctx, 401, decision.code, decision.message)
+  const found = await feedFor(ctx, evaluation, { ...sessionRequest, isAnywhere: true }, wait)
+  return found !== 'waited' && found.ok ? { ...found, tokenId: decision.tokenId } : found
 }
 
-/** The feed that the evaluation gives access to. */
-async function feedFor(
-  ctx: SessionContext,
-  { request: { streamName, action }, decision }: Evaluation,
-  { sourceId, isHandedOver, isAnywhere }: Pick<SessionRequest, 'sourceId' | 'isHandedOver' | 'isAnywhere'>,
-): Promise<FoundFeed | AdmissionRefusal<409> | PublishedRemotely> {
-  const accountId = decision.allowed ? decision.accountId : ''
-  const feed = ctx.sessions.feed(accountId, streamName, sourceId)
-  if (feed) return { ok: true, feed, url: null }
-  const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
-  if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
-  if (there && !isHandedOver) return sendTo(ctx, there)
-  if (action === 'view') await noteViewAttempt(ctx, { accountId, streamName })
-  return refuse(ctx, 409, 'stream_not_published')
-}
-
-/** Null: the token changed during the decision, which must be made again. */
+/** Null: the token changed during the decision, which must be made again; `waited`: so it must, after a wait for a source. */
 type Entering<R> = (
   evaluation: Evaluation,
   reservation: SlotReservation,
-) => Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401> | null>
+) => Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401> | 'waited' | null>
 
 async function admit<R>(
   ctx: SessionContext,
@@ -212,15 +193,16 @@ async function admit<R>(
       })
       const { decision } = evaluated
       if (limit !== null) return refuseOverLimit(ctx, limit)
-      if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
+      if (!decision.allowed) return refuseAdmission(ctx, 401, decision.code, decision.message)
       const entered = await entering(evaluated, reservation)
+      if (entered === 'waited') continue
       if (entered !== null) return entered
       if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
     } finally {
       reservation.release()
     }
   }
-  return refuse(ctx, 401, 'invalid_token')
+  return refuseAdmission(ctx, 401, 'invalid_token')
 }
 
 async function enter(
@@ -243,7 +225,7 @@ async function enter(
     if (!written || !ctx.sessions.has(session.id)) {
       ctx.sessions.remove(session.id)
       // An id that the edge has chosen is used up with its row.
-      return written && sessionRequest.sessionId !== undefined ? refuse(ctx, 401, 'invalid_token') : null
+      return written && sessionRequest.sessionId !== undefined ? refuseAdmission(ctx, 401, 'invalid_token') : null
     }
   } catch (error) {
     ctx.sessions.remove(session.id)
@@ -338,25 +320,6 @@ const standingOf = (
 /** The presented token, or the parent of a self-signed one. */
 export function tokenOf(credential: Evaluation['request']['credential']): TokenSnapshot | null {
   return credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : null
-}
-
-function refuse<S extends 401 | 409>(
-  ctx: SessionContext,
-  status: S,
-  code: RefusalCode,
-  message = REFUSALS[code].text,
-): AdmissionRefusal<S> {
-  ctx.sessions.counts.refused.add(code)
-  return { ok: false, status, code, message }
-}
-
-export const AT_ANOTHER_NODE = 'Stream is published at another node'
-
-/** A redirect to the feed's node. If that node has no public URL, a 409. */
-function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
-  sessions.counts.refused.add('at_another_node')
-  const why = { ok: false, code: 'at_another_node', message: AT_ANOTHER_NODE } as const
-  return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
 }
 
 /**

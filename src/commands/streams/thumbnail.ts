@@ -5,7 +5,7 @@ import type { ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { LatestThumbnail } from '../../services/latestThumbnails.ts'
 import { type AccessAttempt, preview } from '../access/authorize.ts'
 import type { SessionContext } from '../context.ts'
-import { AT_ANOTHER_NODE } from '../sessions/admit.ts'
+import { AT_ANOTHER_NODE } from '../sessions/feedFor.ts'
 import { remoteFeed } from '../sessions/revoke.ts'
 import { NOT_ON_AIR } from './streamsOnAir.ts'
 

@@ -6,6 +6,7 @@ import { readShape } from '../validation/bodyReader.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { checkPlainText } from '../validation/text.ts'
 import { CreatePull, type PullRecord, UpdatePull } from './schema.ts'
+import { isWanted } from './demand.ts'
 import { hostOfPull, isShownPullUrl, readPullUrl, shownPullUrl } from './source.ts'
 import type { Pull, PullSettings } from './types.ts'
 
@@ -45,7 +46,6 @@ function settingsOf(body: Body, before: PullSettings): PullSettings {
   const refusal = streamName === undefined ? null : checkStreamName(streamName)
   if (refusal !== null) problems.add('streamName', refusal)
   checkPlainText('label', label, problems)
-  if (when === 'onDemand') problems.add('when', 'onDemand is not built; send always')
   return {
     tokenId: body.value('tokenId') ?? before.tokenId,
     streamName: streamName ?? before.streamName,
@@ -66,12 +66,22 @@ function readSource(body: Body, policy: TargetPolicy, before: Pull | null): Pull
   return { url, shownUrl: shownPullUrl(read.value) }
 }
 
-/** A pull as responses show it. @param isRunning whether its node is there */
-export function toPullRecord(pull: Pull, isRunning: boolean, seesSecrets: boolean): PullRecord {
+/** Who sees a pull, and when. */
+interface PullView {
+  readonly nowMs: number
+  /** Whether its node is there. */
+  readonly isRunning: boolean
+  readonly seesSecrets: boolean
+}
+
+/** A pull as responses show it. */
+export function toPullRecord(pull: Pull, view: PullView): PullRecord {
   const { id, tokenId, streamName, label, enabled, when, shownUrl, addedAtMs, state } = pull
-  // What a node wrote that is gone is over, and the next node begins soon.
-  const status = !enabled ? 'off' : isRunning ? state.status : 'connecting'
-  const { retryAtMs, message } = status === state.status ? state : { retryAtMs: null, message: null }
+  const { seesSecrets } = view
+  const status = statusOf(pull, view)
+  const retryAtMs = status === state.status ? state.retryAtMs : null
+  // What was wrong when it was last dialled is told until it is dialled again.
+  const message = status === 'idle' || (status === state.status && status !== 'off') ? state.message : null
   return {
     id,
     tokenId,
@@ -86,6 +96,14 @@ export function toPullRecord(pull: Pull, isRunning: boolean, seesSecrets: boolea
     ...(retryAtMs === null ? {} : { retryAt: dateOf(retryAtMs) }),
     ...(message === null ? {} : { problem: message }),
   }
+}
+
+/** What a node wrote that is gone is over, and the next node begins soon. */
+function statusOf(pull: Pull, { nowMs, isRunning }: PullView): PullRecord['status'] {
+  const { enabled, state } = pull
+  if (!enabled) return 'off'
+  if (isRunning && state.status !== 'off') return state.status
+  return isWanted(pull, nowMs) ? 'connecting' : 'idle'
 }
 
 const dateOf = (ms: number): string => new Date(ms).toISOString()

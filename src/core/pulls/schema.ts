@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { TARGET_STATUSES } from '../restream/state.ts'
 import { flag, orNull } from '../tokens/schemaParts.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { URL_MAX } from '../webhooks/target.ts'
-import { PULL_LIMITS, PULL_TIMES } from './types.ts'
+import { PULL_LIMITS, PULL_STATUSES, PULL_TIMES } from './types.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -19,12 +18,17 @@ const url = () =>
     examples: ['rtsp://viewer:secret@camera.example.com/stream1'],
   })
 const label = () => Type.String({ maxLength: PULL_LIMITS.labelMax, description: 'A name for people.' })
-const when = () => Type.Enum([...PULL_TIMES], { type: 'string', description: '`always`: as long as the server runs.' })
+const when = () =>
+  Type.Enum([...PULL_TIMES], {
+    type: 'string',
+    description:
+      '`always`: as long as the server runs. `onDemand`: from the first viewer until 20 seconds after the last.',
+  })
 
 const common = {
   label: Type.Optional(orNull(label(), 'A name for people.')),
   enabled: flag('false: it is not dialled. Default true.'),
-  when: Type.Optional(orNull(when(), 'Default `always`. `onDemand` is not built.')),
+  when: Type.Optional(orNull(when(), 'Default `always`.')),
 }
 
 export const CreatePull = Type.Object(
@@ -57,9 +61,9 @@ export const PullRecord = Type.Object(
     enabled: Type.Boolean(),
     when: when(),
     addedOn: Type.String({ format: 'date-time' }),
-    status: Type.Enum([...TARGET_STATUSES], {
+    status: Type.Enum([...PULL_STATUSES], {
       description:
-        '`refused`: the source refused the login, or the token the stream, three times; an update dials again.',
+        '`idle`: it waits for a viewer. `refused`: the source refused the login, or the token the stream, three times; an update dials again.',
     }),
     since: Type.String({ format: 'date-time', description: 'Since when it has this status.' }),
     retryAt: Type.Optional(Type.String({ format: 'date-time', description: 'When it is dialled again.' })),

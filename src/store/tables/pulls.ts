@@ -37,6 +37,15 @@ const claim = statement((db, p: { id: number; node: string }) =>
     ),
 )
 
+const want = statement((db, p: { id: number; atMs: number }) =>
+  db
+    .updateTable('pulls')
+    .set({ demand_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where('enabled', '=', 1)
+    .where('run_when', '=', 'onDemand'),
+)
+
 const setState = statement((db, p: { id: number; node: string } & StateColumns) =>
   db
     .updateTable('pulls')
@@ -69,8 +78,16 @@ export class PullReadVerbs extends Verbs {
 
 /** The verbs of pulls in a transaction. */
 export class PullTxVerbs extends PullReadVerbs {
-  async insert({ accountId, addedAtMs, node, state, ...pull }: Omit<StoredPull, 'id'>): Promise<StoredPull> {
-    const fixed = { account_id: accountId, added_at_ms: addedAtMs, node, ...stateColumns(state) }
+  async insert({
+    accountId,
+    addedAtMs,
+    demandAtMs,
+    node,
+    state,
+    ...pull
+  }: Omit<StoredPull, 'id'>): Promise<StoredPull> {
+    const added = { account_id: accountId, added_at_ms: addedAtMs, demand_at_ms: demandAtMs, node }
+    const fixed = { ...added, ...stateColumns(state) }
     const [row] = await this.executor.ask((db) =>
       db
         .insertInto('pulls')
@@ -98,6 +115,10 @@ export class PullTxVerbs extends PullReadVerbs {
     await this.executor.run(claim, { id, node })
   }
 
+  async want(id: number, atMs: number): Promise<void> {
+    await this.executor.run(want, { id, atMs })
+  }
+
   async setState(id: number, node: string, state: PullState): Promise<void> {
     await this.executor.run(setState, { id, node, ...stateColumns(state) })
   }
@@ -116,11 +137,11 @@ const stateColumns = ({ status, sinceMs, retryAtMs, message }: PullState): State
   problem: message,
 })
 
-type Changeable = Omit<StoredPull, 'id' | 'accountId' | 'addedAtMs' | 'node' | 'state'>
+type Changeable = Omit<StoredPull, 'id' | 'accountId' | 'addedAtMs' | 'demandAtMs' | 'node' | 'state'>
 
 const settingColumns = (
   pull: Changeable,
-): Omit<NewRowOf<'pulls'>, 'account_id' | 'added_at_ms' | 'node' | keyof StateColumns> => ({
+): Omit<NewRowOf<'pulls'>, 'account_id' | 'added_at_ms' | 'demand_at_ms' | 'node' | keyof StateColumns> => ({
   token_id: pull.tokenId,
   stream_name: pull.streamName,
   label: pull.label,
@@ -143,6 +164,7 @@ const fromRow = (row: RowOf<'pulls'>): StoredPull => ({
   when: row.run_when,
   version: row.version,
   addedAtMs: row.added_at_ms,
+  demandAtMs: row.demand_at_ms,
   node: row.node,
   state: { status: row.status, sinceMs: row.since_ms, retryAtMs: row.retry_at_ms, message: row.problem },
 })

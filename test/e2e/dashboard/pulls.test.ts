@@ -23,9 +23,12 @@ test('sources are added, changed, switched off and deleted on the page of their 
   await dialog.getByText('http:// is not built').waitFor()
   await inDialog('Address').fill('rtsp://viewer:s3cret-pass@camera.invalid/main')
   await inDialog('Name').fill('Front door')
+  await dialog.getByRole('switch', { name: 'Only while it is watched' }).click()
   await dialog.getByRole('button', { name: 'Add a source' }).click()
   await card.getByText('rtsp://viewer:••••@camera.invalid/main').waitFor()
-  expect(await stored()).toMatchObject([{ tokenId: id, streamName: 'door', label: 'Front door', enabled: true }])
+  const onDemand = { when: 'onDemand', status: 'idle' }
+  expect(await stored()).toMatchObject([{ tokenId: id, streamName: 'door', label: 'Front door', ...onDemand }])
+  await card.getByText('Waits for a viewer').waitFor()
   expect(await page.content()).not.toContain('s3cret-pass')
   expect(await axe(page)).toEqual([])
 
@@ -35,9 +38,12 @@ test('sources are added, changed, switched off and deleted on the page of their 
   await more()
   await page.getByRole('menuitem', { name: 'Change the source' }).click()
   await inDialog('Name').fill('Back door')
+  await dialog.getByRole('switch', { name: 'Only while it is watched' }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await card.getByText('Back door').waitFor()
-  expect(await stored()).toMatchObject([{ label: 'Back door', url: 'rtsp://viewer:••••@camera.invalid/main' }])
+  expect(await stored()).toMatchObject([
+    { label: 'Back door', when: 'always', url: 'rtsp://viewer:••••@camera.invalid/main' },
+  ])
   await card.getByRole('button', { name: 'More for Back door' }).click()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
   await card.getByText('what they send').waitFor()

@@ -30,6 +30,8 @@ export interface WebRtcOptions {
 export interface WebRtcParts extends WebRtcOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
+  /** Counts the offers under way at all endpoints. */
+  readonly pending: { count: number }
 }
 
 /** Admission and negotiation: everything in which WHIP and WHEP differ. */
@@ -55,6 +57,5 @@ export interface SignalingParts {
   readonly resources: Resources
   readonly limits: WebRtcLimits
   readonly resourceBase: WebRtcOptions['resourceBase']
-  /** Counts the offers under way at all endpoints. */
-  readonly pending: { count: number }
+  readonly pending: WebRtcParts['pending']
 }

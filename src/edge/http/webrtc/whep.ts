@@ -4,7 +4,7 @@ import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
-export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): SignalingEndpoint {
+export function whepEndpoint({ ctx, peerOf, engine, handover, pending }: WebRtcParts): SignalingEndpoint {
   return {
     protocol: 'whep',
     prefix: '/api/whep',
@@ -21,10 +21,21 @@ export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): Si
         isHandedOver,
         userAgent,
         cut: ({ id }) => engine.end(id),
+        whileWaiting: (wait) => asideFrom(pending, wait),
       })
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>
       engine.view({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp }),
+  }
+}
+
+/** An offer whose viewer waits for a source costs nothing yet, and must not make the server busy for others. */
+async function asideFrom<T>(pending: WebRtcParts['pending'], wait: () => Promise<T>): Promise<T> {
+  pending.count--
+  try {
+    return await wait()
+  } finally {
+    pending.count++
   }
 }

@@ -446,6 +446,7 @@ export const de: Sentences = {
       waiting: 'Neuer Versuch folgt',
       refused: 'Schlüssel abgelehnt',
       failed: 'Nicht möglich',
+      idle: 'Wartet auf Zuschauer',
     },
     lastProblem: (problem) => `Letztes Problem: ${problem}`,
     spares: {
@@ -969,6 +970,9 @@ export const de: Sentences = {
       urlKept: (shown) => `Leer lassen, um ${shown} zu behalten.`,
       stream: 'Stream',
       label: 'Name',
+      onDemand: 'Nur solange jemand zuschaut',
+      onDemandNote: 'Wird für den ersten Zuschauer angewählt und etwa 20 Sekunden nach dem letzten verlassen.',
+      isOnDemand: 'solange jemand zuschaut',
     },
     addresses: {
       broadcast: 'Damit senden',

@@ -435,6 +435,7 @@ export const en = {
       waiting: 'Trying again',
       refused: 'Key refused',
       failed: 'Not possible',
+      idle: 'Waits for a viewer',
     },
     lastProblem: (problem: string) => `Last problem: ${problem}`,
     spares: {
@@ -954,6 +955,9 @@ export const en = {
       urlKept: (shown: string) => `Leave it empty to keep ${shown}.`,
       stream: 'Stream',
       label: 'Name',
+      onDemand: 'Only while it is watched',
+      onDemandNote: 'Dialled for the first viewer, and left about 20 seconds after the last.',
+      isOnDemand: 'while it is watched',
     },
     addresses: {
       broadcast: 'Broadcast with it',

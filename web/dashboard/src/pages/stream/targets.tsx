@@ -9,6 +9,9 @@ const text = words.stream
 /** What a stream is sent on to. */
 export type TargetOnAir = NonNullable<StreamOnAir['restreams']>[number]
 
+/** A pull has one more. */
+type Status = TargetOnAir['status'] | 'idle'
+
 export const TARGET_SHAPES = {
   off: 'off',
   connecting: 'busy',
@@ -16,12 +19,13 @@ export const TARGET_SHAPES = {
   waiting: 'warn',
   refused: 'error',
   failed: 'error',
-} as const satisfies Record<TargetOnAir['status'], StateKind>
+  idle: 'idle',
+} as const satisfies Record<Status, StateKind>
 
 export const targetName = ({ label, url }: { readonly label: string; readonly url: string }): string =>
   label || new URL(url).host
 
-type StateOnAir = Pick<TargetOnAir, 'status' | 'since'> & { readonly problem?: string | null }
+type StateOnAir = Pick<TargetOnAir, 'since'> & { readonly status: Status; readonly problem?: string | null }
 
 /** The state of a target or of a pull, why, and since when. */
 export const TargetState = ({ target: { status, problem, since } }: { readonly target: StateOnAir }) => (

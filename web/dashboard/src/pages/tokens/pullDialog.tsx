@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Answer, listPulls } from '#api/tokens.ts'
 import { Dialog, SubmitFoot } from '../../parts/dialog.tsx'
-import { TextField, useSubmit } from '../../parts/form.tsx'
+import { TextField, Toggle, useSubmit } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { words } from '../../words/words.ts'
 
@@ -14,6 +14,7 @@ export interface PullBody {
   readonly url?: string
   readonly streamName: string
   readonly label: string
+  readonly when: Pull['when']
 }
 
 interface PullDialogProps {
@@ -27,7 +28,12 @@ interface PullDialogProps {
 
 /** Asks for a source. An empty URL keeps the one that is stored, which the page knows without its secrets. */
 export function PullDialog({ pull, streamName, onSave, onClose }: PullDialogProps) {
-  const [form, setForm] = useState({ url: '', streamName: pull?.streamName ?? streamName, label: pull?.label ?? '' })
+  const [form, setForm] = useState({
+    url: '',
+    streamName: pull?.streamName ?? streamName,
+    label: pull?.label ?? '',
+    when: pull?.when ?? 'always',
+  })
   const set = (change: Partial<typeof form>): void => setForm({ ...form, ...change })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
     const { url, ...rest } = form
@@ -71,6 +77,12 @@ export function PullDialog({ pull, streamName, onSave, onClose }: PullDialogProp
         error={fields['label']}
         value={form.label}
         onValue={(label) => set({ label })}
+      />
+      <Toggle
+        label={text.onDemand}
+        note={text.onDemandNote}
+        isOn={form.when === 'onDemand'}
+        onChange={(isOn) => set({ when: isOn ? 'onDemand' : 'always' })}
       />
     </Dialog>
   )

@@ -80,6 +80,7 @@ const PullRow = ({ pull, ...actions }: PullRowProps) => (
   >
     <p class="num">
       <code>{pull.streamName}</code> <code>{pull.url}</code>
+      {pull.when === 'onDemand' && ` · ${text.isOnDemand}`}
     </p>
     <p class="num">
       <TargetState target={pull} />

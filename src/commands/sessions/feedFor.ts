@@ -1,0 +1,100 @@
+import { REFUSALS, type SessionLimitCode } from '../../core/access/refusals.ts'
+import type { RefusalCode } from '../../core/access/types.ts'
+import type { ActiveFeed, RemoteFeedRef } from '../../media/sessionRegistry.ts'
+import type { Stream } from '../../store/store.ts'
+import type { Evaluation } from '../access/authorize.ts'
+import type { SessionContext } from '../context.ts'
+import { remoteFeed } from './revoke.ts'
+import { noteViewAttempt } from './viewing.ts'
+
+/** Which feed of a stream is requested, and how. */
+export interface FeedChoice {
+  /** The source of the stream; null: the source without a name. */
+  readonly sourceId: string | null
+  /** True: another node redirected this client here, so this node does not redirect it again. */
+  readonly isHandedOver?: boolean
+  /** True: the edge fetches the media of a feed at another node itself, so the viewer stays here. */
+  readonly isAnywhere?: boolean
+}
+
+/**
+ * `message` is the text for the client. 429: the address or the token has reached its limit of sessions. 503: this
+ * process accepts no (more) sessions. Both: try again later.
+ */
+export interface AdmissionRefusal<S extends number> {
+  readonly ok: false
+  readonly status: S
+  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'at_another_node'
+  readonly message: string
+  readonly retryAfterSeconds?: number
+}
+
+/** A feed at this node, or at another one that is reached at `url`. */
+export type FoundFeed =
+  | { readonly ok: true; readonly feed: ActiveFeed; readonly url: null }
+  | { readonly ok: true; readonly feed: null; readonly url: string }
+
+/** The feed is at another node, at `url`, which decides again. */
+export interface PublishedRemotely {
+  readonly ok: false
+  readonly status: 307
+  readonly code: 'at_another_node'
+  readonly message: string
+  readonly url: string
+}
+
+/** Waits for a source that is dialled on demand. True: decide again, with the rules of then, and look for the feed again. */
+export type SourceWait = (stream: Stream, evaluation: Evaluation) => Promise<boolean>
+
+/** A request waits once. */
+export function once(wait: SourceWait): SourceWait {
+  let hasWaited = false
+  return async (stream, evaluation) => {
+    if (hasWaited) return false
+    hasWaited = true
+    return wait(stream, evaluation)
+  }
+}
+
+/** The feed that the evaluation gives access to. */
+export async function feedFor(
+  ctx: SessionContext,
+  evaluation: Evaluation,
+  { sourceId, isHandedOver, isAnywhere }: FeedChoice,
+  wait: SourceWait,
+): Promise<FoundFeed | AdmissionRefusal<409> | PublishedRemotely | 'waited'> {
+  const { request, decision } = evaluation
+  const { streamName, action } = request
+  const accountId = decision.allowed ? decision.accountId : ''
+  const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+  if (feed) return { ok: true, feed, url: null }
+  const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
+  if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
+  if (there && !isHandedOver) return sendTo(ctx, there)
+  if (action === 'view') {
+    // What is pulled is a source without a name.
+    if (sourceId === null && (await wait({ accountId, streamName }, evaluation))) return 'waited'
+    await noteViewAttempt(ctx, { accountId, streamName })
+  }
+  return refuseAdmission(ctx, 409, 'stream_not_published')
+}
+
+/** Counts a refusal, and answers with it. */
+export function refuseAdmission<S extends 401 | 409>(
+  ctx: SessionContext,
+  status: S,
+  code: RefusalCode,
+  message = REFUSALS[code].text,
+): AdmissionRefusal<S> {
+  ctx.sessions.counts.refused.add(code)
+  return { ok: false, status, code, message }
+}
+
+export const AT_ANOTHER_NODE = 'Stream is published at another node'
+
+/** A redirect to the feed's node. If that node has no public URL, a 409. */
+function sendTo({ sessions }: SessionContext, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
+  sessions.counts.refused.add('at_another_node')
+  const why = { ok: false, code: 'at_another_node', message: AT_ANOTHER_NODE } as const
+  return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
+}

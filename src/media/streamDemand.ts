@@ -1,0 +1,80 @@
+import type { Clock } from '../base/clock.ts'
+import type { Pull } from '../core/pulls/types.ts'
+
+/** A pull on demand, as this node last read it. */
+export type DemandedPull = Pick<Pull, 'id' | 'accountId' | 'streamName' | 'when' | 'demandAtMs' | 'node' | 'state'>
+
+/** Viewers of this node who wait for a source at a time. Further ones are answered at once. */
+const WAITERS_MAX = 1000
+
+/**
+ * The streams whose sources are dialled when a viewer comes, and the viewers of this node who wait for them. Without such
+ * streams it is empty, and costs a look into an empty map.
+ */
+export class StreamDemand {
+  #pulls = new Map<string, readonly DemandedPull[]>()
+  readonly #waiting = new Map<string, Set<AbortController>>()
+  readonly #listeners = new Set<() => void>()
+  #waiters = 0
+
+  /** Viewers who wait. */
+  get waiters(): number {
+    return this.#waiters
+  }
+
+  /** The pulls on demand of a stream. @param key see `streamKey` */
+  of(key: string): readonly DemandedPull[] {
+    return this.#pulls.get(key) ?? []
+  }
+
+  /** Replaces the list of pulls on demand. Viewers of streams that are gone from it wait no longer. */
+  follow(pulls: readonly (DemandedPull & { readonly key: string })[]): void {
+    this.#pulls = Map.groupBy(pulls, ({ key }) => key)
+    for (const key of this.#waiting.keys()) if (!this.#pulls.has(key)) this.begun(key)
+  }
+
+  /** A viewer wants these, and the store knows it, or soon does. */
+  noted(key: string, ids: readonly number[], atMs: number): void {
+    const noted = this.of(key).map((pull) => (ids.includes(pull.id) ? { ...pull, demandAtMs: atMs } : pull))
+    if (noted.length > 0) this.#pulls.set(key, noted)
+  }
+
+  /** Calls `listener` when the store has a new wish of this node; it must not throw. Returns the function that unsubscribes. */
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The store has a new wish of this node. */
+  written(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** True: the stream may have begun. False: it has not within `timeoutMs`, or too many wait. */
+  async wait(key: string, clock: Pick<Clock, 'sleep'>, timeoutMs: number): Promise<boolean> {
+    if (this.#waiters >= WAITERS_MAX) return false
+    const waiter = new AbortController()
+    const waiting = this.#waiting.get(key) ?? new Set()
+    this.#waiting.set(key, waiting.add(waiter))
+    this.#waiters += 1
+    // Rejects when it is woken.
+    await clock.sleep(timeoutMs, waiter.signal).catch(() => undefined)
+    this.#waiters -= 1
+    waiting.delete(waiter)
+    if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key)
+    return waiter.signal.aborted
+  }
+
+  /** A stream is on the air, at whatever node, or will not be: wakes its viewers. */
+  begun(key: string): void {
+    const waiting = this.#waiting.get(key)
+    if (waiting === undefined) return
+    this.#waiting.delete(key)
+    for (const waiter of waiting) waiter.abort()
+  }
+
+  /** The streams that viewers wait for. */
+  get awaited(): Iterable<string> {
+    return this.#waiting.keys()
+  }
+}

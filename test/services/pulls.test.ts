@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { offTarget } from '../../src/core/restream/state.ts'
+import { type PullEvent, Pulls } from '../../src/services/pulls.ts'
+import type { StoredPull } from '../../src/store/store.ts'
+
+function begin() {
+  const clock = new ManualClock()
+  const attempts: { report: (event: PullEvent) => void; isOver: boolean }[] = []
+  const changes: string[] = []
+  const pulls = new Pulls({
+    clock,
+    random: systemRandom,
+    open(_, report) {
+      const attempt = { report, isOver: false }
+      attempts.push(attempt)
+      return { tick: () => undefined, end: () => (attempt.isOver = true) }
+    },
+    changed: (_, { status, message }) => changes.push([status, message].filter(Boolean).join(': ')),
+  })
+  const pull = (over: Partial<StoredPull> = {}): StoredPull => ({
+    id: 1,
+    accountId: 'a',
+    tokenId: 7,
+    streamName: 'door',
+    label: '',
+    urlSealed: Uint8Array.of(1),
+    shownUrl: 'rtsp://camera/',
+    enabled: true,
+    when: 'onDemand',
+    version: 1,
+    addedAtMs: 0,
+    demandAtMs: 0,
+    node: 'n',
+    state: offTarget(0),
+    ...over,
+  })
+  const wanted = (over: Partial<StoredPull> = {}) => pull({ demandAtMs: clock.now(), ...over })
+  return { clock, attempts, changes, pulls, pull, wanted }
+}
+
+test('a pull on demand is dialled when it is wanted, and left 20 seconds after the last viewer', () => {
+  const { clock, attempts, pulls, pull, wanted } = begin()
+  pulls.follow([pull()])
+  expect([attempts.length, pulls.has(1)]).toEqual([0, false])
+  const first = wanted()
+  pulls.follow([first])
+  attempts[0]?.report({ kind: 'accepted' })
+  clock.advance(19_000)
+  pulls.follow([first])
+  expect(attempts[0]?.isOver).toBe(false)
+  clock.advance(1_000)
+  pulls.follow([first])
+  expect([attempts.length, attempts[0]?.isOver, pulls.has(1)]).toEqual([1, true, false])
+  pulls.follow([wanted()])
+  expect(attempts.length).toBe(2)
+})
+
+test('what was wrong with a source that is left is told', () => {
+  const { clock, attempts, changes, pulls, wanted } = begin()
+  const first = wanted()
+  pulls.follow([first])
+  attempts[0]?.report({ kind: 'lost', message: 'No answer' })
+  clock.advance(20_000)
+  pulls.follow([first])
+  expect(changes).toEqual(['connecting', 'waiting: No answer', 'off: No answer'])
+})
+
+test('one that was refused three times stays so, until it is changed or its token is; then a viewer has it dialled', () => {
+  const { clock, attempts, changes, pulls, pull, wanted } = begin()
+  pulls.follow([wanted()])
+  for (const at of [0, 1, 2]) {
+    attempts[at]?.report({ kind: 'refused', message: 'No', isInUse: false })
+    clock.advance(5_000)
+    pulls.tick()
+  }
+  expect(changes.at(-1)).toBe('refused: No')
+  clock.advance(60_000)
+  pulls.follow([pull()])
+  pulls.follow([wanted()])
+  expect([attempts.length, pulls.has(1)]).toEqual([3, true])
+  pulls.retry(7)
+  pulls.follow([pull()])
+  expect([attempts.length, pulls.has(1)]).toEqual([3, false])
+  pulls.follow([wanted()])
+  expect(attempts.length).toBe(4)
+  pulls.follow([pull({ version: 2 })])
+  expect([attempts.length, pulls.has(1)]).toEqual([4, false])
+})
+
+test('one for always begins at once, and needs no viewer', () => {
+  const { clock, attempts, pulls, pull } = begin()
+  const always = pull({ when: 'always' })
+  pulls.follow([always])
+  clock.advance(60_000)
+  pulls.follow([always])
+  expect([attempts.length, attempts[0]?.isOver]).toEqual([1, false])
+})
