@@ -20,7 +20,7 @@ test('sources are added, changed, switched off and deleted on the page of their 
   await card.getByRole('button', { name: 'Add a source' }).click()
   await inDialog('Address').fill('http://camera.example.com/main')
   await dialog.getByRole('button', { name: 'Add a source' }).click()
-  await dialog.getByText('http:// is not built').waitFor()
+  await dialog.getByText('must begin with whep:// in place of http://').waitFor()
   await inDialog('Address').fill('rtsp://viewer:s3cret-pass@camera.invalid/main')
   await inDialog('Name').fill('Front door')
   await dialog.getByRole('switch', { name: 'Only while it is watched' }).click()

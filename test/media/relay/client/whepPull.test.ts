@@ -7,6 +7,7 @@ import { err, ok } from '../../../../src/base/result.ts'
 import type { Frame, TrackInfo } from '../../../../src/media/frame.ts'
 import { WhepPull, type WhepPullOptions } from '../../../../src/media/relay/client/whepPull.ts'
 import { Viewer } from '../../../../src/media/relay/outbound/viewer.ts'
+import { bindingRequest } from '../../../../src/media/relay/wire/stun.ts'
 import type { PullProblem } from '../../../../src/media/pulling.ts'
 import { FastClock } from '../../../support/fastClock.ts'
 import { silentLog } from '../../../support/log.ts'
@@ -161,7 +162,7 @@ describe('a stream of another server', () => {
 })
 
 describe('an answer', () => {
-  test('leads media to allowed addresses alone', async () => {
+  test('leads media to allowed addresses alone, and what comes from others is dropped', async () => {
     const { far, play } = await server()
     const inside = createSocket('udp4').bind(0, '127.0.0.2')
     await once(inside, 'listening')
@@ -169,14 +170,29 @@ describe('an answer', () => {
     const visits: unknown[] = []
     inside.on('message', (datagram) => visits.push(datagram))
     const more = `a=candidate:9 1 udp 4294967295 127.0.0.2 ${inside.address().port} typ host\r\na=end-of-candidates`
+    let own = ''
     const { pull, frames } = pullFrom(far, {
-      answered: (sdp) => sdp.replace('a=end-of-candidates', more),
       allows: (address) => address === '127.0.0.1',
+      openSession: async (offer) => {
+        own = offer
+        const answer = far.view(offer)
+        if (!answer.ok) return err({ kind: 'lost', message: answer.problem })
+        return ok({ answer: answer.answer.replace('a=end-of-candidates', more), leave: () => undefined })
+      },
     })
     await pull.start()
     play()
     await until(() => frames.length > 0)
-    expect(visits).toEqual([])
+    const of = (pattern: RegExp) => pattern.exec(own)?.[1] ?? ''
+    const [port, username, password] = [Number(of(/127\.0\.0\.1 (\d+) typ/)), of(/ufrag:(\S+)/), of(/pwd:(\S+)/)]
+    inside.send(
+      bindingRequest({ transactionId: Buffer.alloc(12, 1), username: `${username}:x`, password }),
+      port,
+      '127.0.0.1',
+    )
+    const before = frames.length
+    await until(() => frames.length > before + 10)
+    expect([port > 0, visits]).toEqual([true, []])
   })
 
   test('without an allowed address makes it send nothing at all', async () => {
@@ -269,9 +285,11 @@ test('a fault of ours ends this pull alone', async () => {
     frame: () => undefined,
     end: () => undefined,
   }
-  const broken = pullFrom(far, { sink })
+  const errors: unknown[] = []
+  const broken = pullFrom(far, { sink, log: { ...silentLog, error: (fields) => void errors.push(fields) } })
   await broken.pull.start()
   play()
   await until(() => broken.problems.length > 0)
+  expect(errors).toHaveLength(1)
   expect(broken.problems).toEqual([{ kind: 'lost', message: 'Sluice failed; its log says more' }])
 })
