@@ -17,4 +17,6 @@ export class SessionCounts {
   /** Rows with bytes that were written to the store, and how long the latest round of them took, milliseconds. */
   writtenRows = 0
   writingMs = 0
+  /** Called when the edge has cut a session that this node ended, with the time since it was asked to. Set by what measures it. */
+  onCut: ((ms: number) => void) | null = null
 }

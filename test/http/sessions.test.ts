@@ -112,6 +112,7 @@ it('POST /api/stream/stop ends all sessions of a stream, and no others', async (
   expect(other.cuts).toEqual([])
   expect((await stop(`${at.accountId}/a/b`)).json.data).toEqual({ stoppingLevel: 'Stream' })
   expect(other.cuts).toEqual(['stopped'])
+  expect(await at.scrape()).toMatch(/^sluice_session_cut_seconds_bucket\{le="5"\} [4-9]/m)
   expect((await stop('other1/show')).status).toBe(404)
   for (const wrong of [undefined, 5, 'show', `${at.accountId}/`]) expect((await stop(wrong)).status).toBe(400)
 })

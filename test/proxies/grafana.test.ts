@@ -52,6 +52,7 @@ async function makeTraffic(): Promise<() => void> {
     engine.emit({ kind: 'feedback', rooms: [said] })
     engine.emit({ kind: 'waits', process: 0, meanMs: 1, mostMs: 2, late: 0, load: 0.3 })
     ctx.deliveries.add('delivered')
+    ctx.sessions.counts.onCut?.(20)
   }
 }
 

@@ -57,6 +57,7 @@ export function endSession(ctx: SessionContext, entry: ActiveSession, reason: Se
 }
 
 async function cutAndClose(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
+  const sinceMs = ctx.clock.monotonic()
   const giveUp = new AbortController()
   const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
     () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
@@ -68,6 +69,7 @@ async function cutAndClose(ctx: SessionContext, entry: ActiveSession, reason: Se
     ctx.log.error({ sessionId: entry.session.id, reason, err: error }, 'a session could not be cut')
   } finally {
     giveUp.abort()
+    ctx.sessions.counts.onCut?.(ctx.clock.monotonic() - sinceMs)
   }
   await closeSession(ctx, entry.session.id, reason)
 }

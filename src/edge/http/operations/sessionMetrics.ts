@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { FINDING_CODES } from '../../../core/streams/findings.ts'
@@ -109,8 +109,19 @@ function registerMediaProcesses(registry: Registry, processes: Context['mediaPro
   )
 }
 
-/** What a node writes of its sessions. */
+/** Seconds in which an edge cuts a session; it has five at most. */
+const CUT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** What a node ends and writes of its sessions. */
 function registerBooks(registry: Registry, { counts, leaving }: Context['sessions']): void {
+  const cut = new Histogram({
+    name: 'sluice_session_cut_seconds',
+    help: 'Time until the media of a session that this node ended had stopped.',
+    buckets: CUT_BUCKETS,
+    registers: [],
+  })
+  counts.onCut = (ms) => cut.observe(ms / 1000)
+  registry.registerMetric(cut)
   const waiting = 'Sessions that have ended and whose end is not in the database yet.'
   registry.registerMetric(gauge('sluice_session_ends_waiting', waiting, [], () => [[[], leaving.size]]))
   const rows = 'Rows with the bytes of sessions that were written to the database.'
