@@ -23,7 +23,7 @@ import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, readStaleFeeds } from '../commands/sessions/revoke.ts'
 import { settleSpares } from '../commands/sessions/spares.ts'
-import { emitFindings } from '../commands/streams/emitFindings.ts'
+import { emitHealth } from '../commands/streams/emitHealth.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { storageUrl } from '../config/paths.ts'
 import { ConfigHolder, liveView } from '../config/holder.ts'
@@ -205,7 +205,7 @@ const metersOf = (
   | 'viewerFeedback'
   | 'runStarts'
 > => ({
-  streamMeter: new StreamMeter({ clock, sessions, tell: emitFindings }),
+  streamMeter: new StreamMeter({ clock, sessions, tell: emitHealth }),
   latestThumbnails: new LatestThumbnails(sessions),
   accountMinutes: new AccountMinutes({ clock, sessions }),
   audience: new AudienceNow(clock, seed),

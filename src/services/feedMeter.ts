@@ -32,6 +32,7 @@ const SLOTS_MAX = HEALTH_WINDOW_MS / HEALTH_SLOT_MS
 export class FeedMeter {
   /** Viewers of the stream at once, at all nodes. */
   mostViewers = 0
+  health: StreamHealth = 'steady'
   /** Bytes to viewers of the stream at this node while this feed was on the air. */
   bytesOut = 0
   readonly #clock: Clock
@@ -40,7 +41,6 @@ export class FeedMeter {
   #marks: readonly Mark[] = []
   #slotStart: Mark | null = null
   readonly #findings = new FindingWatch()
-  #health: StreamHealth = 'steady'
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -55,7 +55,7 @@ export class FeedMeter {
     const silentMs = entry.mediaAtMs === null ? 0 : nowMs - entry.mediaAtMs
     if (nowMs - this.#startedAtMs >= BEGINNING_MS) this.#findings.look(sourceFactsOf(entry), this.#clock.now(), nowMs)
     const isImpaired = this.findings.length > 0
-    this.#health = healthOf(this.#recent(nowMs), { silentMs, before: this.#health, isImpaired })
+    this.health = healthOf(this.#recent(nowMs), { silentMs, before: this.health, isImpaired })
   }
 
   reading(entry: ActiveSession): FeedReading {
@@ -72,7 +72,7 @@ export class FeedMeter {
       bitrateIn: rateOf(this.#marks, ({ bytes }) => bytes * 8),
       bitrateLowest: range?.lowest ?? null,
       bitrateHighest: range?.highest ?? null,
-      health: this.#health,
+      health: this.health,
       source: entry.media?.source ?? {},
       findings: this.findings,
     }

@@ -6,19 +6,19 @@ import type { FeedReading, StreamViewing, TargetReading } from '../core/streams/
 import type { ActiveFeed, ActiveSession, SessionRegistry } from '../media/sessionRegistry.ts'
 import type { FeedBytes, FeedReport, Store, StoredPoint, Tx } from '../store/store.ts'
 import { FeedMeter, sourceFactsOf } from './feedMeter.ts'
-import { type FindingChange, FindingNews } from './findingNews.ts'
+import { type HealthChange, HealthNews } from './healthNews.ts'
 import { ServedStream } from './servedStream.ts'
 
 interface Metered {
   readonly feed: ActiveFeed
   readonly meter: FeedMeter
-  readonly news: FindingNews
+  readonly news: HealthNews
   /** As last written. */
   written: string
 }
 
-/** What webhooks hear of the findings of a feed. */
-export interface FeedNews extends Pick<FindingChange, 'cleared' | 'withheld'> {
+/** What webhooks hear of a feed. */
+export interface FeedNews extends Omit<HealthChange, 'findings'> {
   readonly feed: ActiveFeed
   /** Of its publisher; null: the lowest. */
   readonly priority: number | null
@@ -29,7 +29,7 @@ export interface FeedNews extends Pick<FindingChange, 'cleared' | 'withheld'> {
 }
 
 /** Writes the events of this, in the transaction of the readings. */
-export type TellFindings = (tx: Tx, news: readonly FeedNews[]) => Promise<void>
+export type TellHealth = (tx: Tx, news: readonly FeedNews[]) => Promise<void>
 
 /** Feeds that may have ended, or totals that may wait, while the store is unavailable. */
 const WAITING_MAX = 10_000
@@ -51,7 +51,7 @@ export class StreamMeter {
   targetsOf: (feedId: string) => readonly TargetReading[] = () => []
   readonly #clock: Clock
   readonly #sessions: SessionRegistry
-  readonly #tell: TellFindings
+  readonly #tell: TellHealth
   readonly #metered = new Map<string, Metered>()
   /** By `keyOf`. */
   readonly #served = new Map<string, ServedStream>()
@@ -156,10 +156,10 @@ export class StreamMeter {
     }
   }
 
-  #newsOf(metered: Metered): { metered: Metered; change: FindingChange; told: FeedNews }[] {
+  #newsOf(metered: Metered): { metered: Metered; change: HealthChange; told: FeedNews }[] {
     const { feed, meter, news } = metered
     const entry = this.#sessions.get(feed.sessionId)
-    const change = entry ? news.look(meter.findings, this.#clock.monotonic()) : null
+    const change = entry ? news.look(meter, this.#clock.monotonic()) : null
     if (!entry || change === null) return []
     const facts = sourceFactsOf(entry)
     const findings = change.findings.map((found) => findingOf(found, facts))
@@ -200,7 +200,7 @@ export class StreamMeter {
     this.#look(served)
     const meter = new FeedMeter(this.#clock)
     served.feeds.set(feed.feedId, meter)
-    const metered = { feed, meter, news: new FindingNews(), written: '' }
+    const metered = { feed, meter, news: new HealthNews(), written: '' }
     this.#metered.set(feed.feedId, metered)
     this.#turns.add(metered)
   }
@@ -239,7 +239,7 @@ export class StreamMeter {
 interface StreamMeterParts {
   readonly clock: Clock
   readonly sessions: SessionRegistry
-  readonly tell: TellFindings
+  readonly tell: TellHealth
 }
 
 interface ChangedRow {

@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { countBytes, noteTracks } from '../../src/commands/sessions/count.ts'
 import { fanOut } from '../../src/delivery/fanOut.ts'
-import { HOLD_MS } from '../../src/services/findingNews.ts'
+import { HOLD_MS } from '../../src/services/healthNews.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { type Connection, makeToken, publish, startTestNode, type TestNode } from '../support/testNode.ts'
 
@@ -32,11 +32,14 @@ describe.each(testedStores())('the webhook event health on %s', (engine) => {
     return publisher
   }
 
-  /** Measured and written as the jobs do. */
-  async function send({ session: { id } }: Connection, ms: number, source: object): Promise<void> {
+  /** 1 Mbit/s, or with null nothing; measured and written as the jobs do. */
+  async function send({ session: { id } }: Connection, ms: number, source: object | null): Promise<void> {
     for (let second = 1; second <= ms / 1000; second += 1) {
       clock.advance(1000)
-      countBytes(at.ctx, id, { bytesIn: second * 125_000, bytesOut: 0, frames: second * 25, source })
+      const entry = at.ctx.sessions.get(id)
+      if (!entry) throw new Error('no entry')
+      const frames = (entry.media?.frames ?? 0) + 25
+      if (source) countBytes(at.ctx, id, { bytesIn: entry.bytes.bytesIn + 125_000, bytesOut: 0, frames, source })
       if (second % 2 === 0) at.ctx.streamMeter.sample()
       if (second % 5 === 0) await at.ctx.streamMeter.write(at.ctx.store)
     }
@@ -70,9 +73,17 @@ describe.each(testedStores())('the webhook event health on %s', (engine) => {
       },
       expect.objectContaining({ code: 'b_frames', value: 0.25 }),
     ])
-    expect(wrong?.data).toMatchObject({ cleared: [] })
+    expect(wrong?.data).toMatchObject({ health: 'impaired', cleared: [] })
     expect(wrong?.data).not.toHaveProperty('withheld')
-    expect(over?.data).toMatchObject({ ...about, findings: [], cleared: ['audio_rate', 'b_frames'] })
+    expect(over?.data).toMatchObject({ ...about, health: 'steady', findings: [], cleared: ['audio_rate', 'b_frames'] })
+  })
+
+  it('says when no media comes, and when it comes again', async () => {
+    const publisher = await onAir()
+    await send(publisher, 10_000, GOOD)
+    await send(publisher, 2 * HOLD_MS, null)
+    await send(publisher, 2 * HOLD_MS, GOOD)
+    expect((await events()).map(({ data }) => data['health'])).toEqual(['stalled', 'steady'])
   })
 
   it('comes with the readings or not at all, and is not lost with a transaction that fails', async () => {

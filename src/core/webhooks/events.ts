@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { FINDING_CODES } from '../streams/findings.ts'
 import { FindingsSchema } from '../streams/findingsSchema.ts'
+import { STREAM_HEALTH } from '../streams/health.ts'
 
 /**
  * Every webhook event: the one table behind payloads, test events and the documentation. The order of a schema's
@@ -97,6 +98,7 @@ export const EVENTS = {
       when: 'Something is wrong with the media of a stream, or no longer.',
       data: Type.Object({
         ...Feed,
+        health: Type.Enum([...STREAM_HEALTH], { type: 'string', description: STREAM_HEALTH.join(', ') }),
         findings: FindingsSchema,
         cleared: Type.Array(Type.Enum([...FINDING_CODES], { type: 'string' }), {
           description: 'codes of findings in the event before that are over',

@@ -88,7 +88,8 @@ function exampleHealth(about: ExampleSubject, stream: ExampleStream) {
   const keyframeMs = 20_000
   const found = { code: 'keyframe_interval', value: keyframeMs, sinceMs: about.nowMs } as const
   const facts = { protocol: 'rtmp', source: { longestKeyframeMs: keyframeMs } } as const
-  return { ...exampleFeed(about, stream), findings: [findingOf(found, facts)], cleared: [] }
+  const health = 'impaired' as const
+  return { ...exampleFeed(about, stream), health, findings: [findingOf(found, facts)], cleared: [] }
 }
 
 function exampleTarget({ accountId }: ExampleSubject, stream: ExampleStream) {
