@@ -1,13 +1,12 @@
 import type { App } from './app.ts'
+import { FeedMedia } from './feedMedia.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
-import { type FeedMedia, openAttempt, PASSES } from './restreamTargets.ts'
+import { openAttempt } from './restreamTargets.ts'
 import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
 import type { TargetNews } from '../core/restream/state.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
-import { webRtcMedia } from '../media/convert/opus.ts'
-import { PlainMedia } from '../media/hls/plainMedia.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
@@ -54,12 +53,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   const start = (feed: ActiveFeed): void => {
     if (!feed.restream) return
     const name = `restream ${streamKey(feed.accountId, feed.streamName)}`
-    const source = feed.media
-    const fitted = (passes: (typeof PASSES)['plain']) =>
-      new PlainMedia({ ...ctx, ffmpeg: parts.ffmpeg, source, passes, name })
-    const { plain, enhanced, wide } = PASSES
-    const { media: webRtc } = webRtcMedia(source, { ...ctx, ffmpeg: parts.ffmpeg, name, transcodeBFrames: true })
-    media.set(feed.feedId, { source, webRtc, plain: fitted(plain), enhanced: fitted(enhanced), wide: fitted(wide) })
+    media.set(feed.feedId, new FeedMedia({ ...ctx, ffmpeg: parts.ffmpeg, source: feed.media, name }))
     void restreams.start(feed)
   }
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {
@@ -74,8 +68,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   })
   const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
     restreams.tick()
-    for (const { plain, enhanced, wide } of media.values())
-      for (const one of [plain, enhanced, wide]) one.checkProgress()
+    for (const one of media.values()) one.checkProgress()
   })
   return {
     restreams,

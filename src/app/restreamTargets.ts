@@ -1,35 +1,21 @@
+import type { Socket } from 'node:net'
 import type { App } from './app.ts'
+import { type FeedMedia, type Fit, PASSES } from './feedMedia.ts'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import { connectWhip } from './whipTarget.ts'
-import { isSrt, isWhip, targetPort } from '../core/restream/targets.ts'
+import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
-import type { PlainMedia } from '../media/hls/plainMedia.ts'
-import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
+import type { FrameSink, TrackInfo } from '../media/frame.ts'
 import type { SenderEnd } from '../media/publishing.ts'
 import { RtmpSender } from '../media/rtmp/sender.ts'
 import { WithSilence } from '../media/rtmp/silence.ts'
+import { RtspSender } from '../media/rtsp/sender.ts'
 import { runAddon } from '../media/srt/datagramRuns.ts'
 import { SrtTarget } from '../media/srt/target.ts'
 import { dial } from '../net/dial.ts'
 import { dialUdp } from '../net/dialUdp.ts'
 import type { Stage } from '../net/outcome.ts'
 import type { AttemptEvent, OpenTarget, TargetAttempt } from '../services/restreams.ts'
-
-/** What passes as it is: `plain` to each target, `enhanced` over enhanced RTMP, `wide` over SRT. */
-export const PASSES = {
-  plain: ({ codec }: TrackInfo): boolean => ['h264', 'aac'].includes(codec),
-  enhanced: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'av1', 'vp9', 'aac'].includes(codec),
-  wide: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'aac', 'opus'].includes(codec),
-} as const
-
-type Fit = keyof typeof PASSES | 'webRtc'
-
-/** The media of a feed: as it is, and as targets take it. */
-export interface FeedMedia extends Readonly<Record<keyof typeof PASSES, PlainMedia>> {
-  readonly source: FrameSource
-  /** H.264 without B-frames, and Opus. */
-  readonly webRtc: FrameSource
-}
 
 interface Sending {
   /** Undefined: the feed is over. */
@@ -73,14 +59,26 @@ interface Way {
 const overRtmp = (video: TrackInfo | undefined): Fit =>
   video === undefined || PASSES.plain(video) ? 'plain' : 'enhanced'
 
-const OVER_RTMP: Way = { fitOf: overRtmp, encoded: 'plain', connect: connectRtmp, addsSilence: true }
+const RTMP: Way = { fitOf: overRtmp, encoded: 'plain', connect: connectRtmp, addsSilence: true }
 /** What viewers over WebRTC get, converted once for all of these targets. */
-const OVER_WHIP: Way = { fitOf: () => 'webRtc', encoded: 'webRtc', connect: connectWhip, addsSilence: false }
-const OVER_SRT: Way = { fitOf: () => 'wide', encoded: 'plain', connect: connectSrt, addsSilence: false }
+const WHIP: Way = { fitOf: () => 'webRtc', encoded: 'webRtc', connect: connectWhip, addsSilence: false }
+const SRT: Way = { fitOf: () => 'wide', encoded: 'plain', connect: connectSrt, addsSilence: false }
+const RTSP: Way = { fitOf: () => 'whole', encoded: 'plain', connect: connectRtsp, addsSilence: false }
+/** By the protocol of the URL. */
+const WAYS: Readonly<Record<string, Way>> = {
+  'rtmp:': RTMP,
+  'rtmps:': RTMP,
+  'srt:': SRT,
+  'whip:': WHIP,
+  'whips:': WHIP,
+  'rtsp:': RTSP,
+  'rtsps:': RTSP,
+}
 
 function wayOf({ url }: OpenTarget): Way {
-  if (isWhip(url)) return OVER_WHIP
-  return isSrt(url) ? OVER_SRT : OVER_RTMP
+  const way = WAYS[new URL(url).protocol]
+  if (way === undefined) throw new Error('the URL of a target was not checked')
+  return way
 }
 
 /** Dials a target, then sends to it. */
@@ -126,11 +124,15 @@ interface Reaching {
   readonly reached: (stage: Stage) => void
 }
 
+function dialTcp(url: URL, at: Reaching): Promise<Socket> {
+  const port = targetPort(url)
+  const dialled = dialledUrl(url, port, ['rtmps:', 'rtsps:'].includes(url.protocol))
+  return dial(dialled, at.how(port, 'tcp'), at.signal, at.reached)
+}
+
 async function connectRtmp({ ctx }: App, { url: text, key }: OpenTarget, at: Reaching): Promise<Connected> {
   const url = new URL(text)
-  const port = targetPort(url)
-  const dialled = dialledUrl(url, port, url.protocol === 'rtmps:')
-  const socket = await dial(dialled, at.how(port, 'tcp'), at.signal, at.reached)
+  const socket = await dialTcp(url, at)
   return {
     begin: (events) => new RtmpSender({ ...ctx, ...events, socket, ...addressOf(url), key }),
     close: () => void socket.destroy(),
@@ -146,6 +148,15 @@ async function connectSrt({ ctx }: App, { key }: OpenTarget, at: Reaching): Prom
   return {
     begin: (events) => new SrtTarget({ ...ctx, ...events, ...parameters.value, socket, runs }),
     close: () => void socket.close(),
+  }
+}
+
+async function connectRtsp({ ctx }: App, { key }: OpenTarget, at: Reaching): Promise<Connected> {
+  const url = new URL(key)
+  const socket = await dialTcp(url, at)
+  return {
+    begin: (events) => new RtspSender({ ...ctx, ...events, socket, url }),
+    close: () => void socket.destroy(),
   }
 }
 
@@ -168,7 +179,7 @@ function feedSender(sender: Sender, { media, target, way, signal, failed }: Feed
   const change = (next: Fit): void => {
     leave()
     fit = next
-    leave = media[next].subscribe(out, failed)
+    leave = media.subscribe(next, out, failed)
     // The media may come at once, and end the attempt.
     if (signal.aborted) leave()
   }

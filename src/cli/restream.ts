@@ -4,7 +4,7 @@ import { readToken } from '../commands/tokens/readTokens.ts'
 import { syncRestream } from '../commands/tokens/syncRestream.ts'
 import { updateToken } from '../commands/tokens/updateToken.ts'
 import { failure } from '../core/errors.ts'
-import { isMasked, isSrt, maskedUrl, RESTREAM_LIMITS } from '../core/restream/targets.ts'
+import { hasSecretUrl, isMasked, maskedUrl, RESTREAM_LIMITS, withSecret } from '../core/restream/targets.ts'
 import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
 import type { TokenRecord } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord } from '../core/tokens/schema.ts'
@@ -36,12 +36,13 @@ const add = command({
   path: ['restream', 'add'],
   summary: 'Send what is published with a token on to another server',
   detail:
-    'Reads the stream key from standard input, so that it is in no list of processes. For srt:// that is streamid=…&passphrase=…, or nothing.',
+    'Reads the stream key from standard input, so that it is in no list of processes. For srt:// that is streamid=…&passphrase=…, ' +
+    'for rtsp:// the password of the user in the address, or nothing.',
   args: {
     id: TOKEN_ID,
     url: required(
       'URL',
-      'rtmp:// or rtmps:// with the application, without the key; srt:// with a port; or whips:// with the path.',
+      'rtmp:// or rtmps:// with the application, without the key; srt:// with a port; or whips:// or rtsp:// with the path.',
     ),
   },
   flags: {
@@ -56,7 +57,10 @@ const add = command({
     const input = await call.host.readStdin(RESTREAM_LIMITS.urlMax)
     if (!input.ok) return err(usage(`the key on standard input ${input.error}`))
     const target = addressOf(call.args.url, input.value.trim())
-    if (target === null) return err(usage('the streamid and the passphrase of srt:// belong on standard input'))
+    if (target === null)
+      return err(
+        usage('the secrets of srt:// and rtsp:// belong on standard input, and the user of rtsp:// into the address'),
+      )
     const tokenId = call.args.id
     const { label = '', transcode } = call.flags
     return withAccount(call, (scope) =>
@@ -65,11 +69,12 @@ const add = command({
   },
 })
 
-/** Joins what came on standard input to a URL. Null: a secret is in the URL, which each list of processes shows. */
+/** Joins what came on standard input to a URL. Null: the URL has a secret, which lists of processes show, or no user for a password. */
 function addressOf(url: string, secret: string): Pick<Targets[number], 'url' | 'key'> | null {
-  if (!isSrt(url)) return { url, key: secret }
-  if (isMasked(maskedUrl(url))) return null
-  return { url: secret === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${secret}`, key: '' }
+  if (!hasSecretUrl(url)) return { url, key: secret }
+  const joined = secret === '' ? url : withSecret(url, secret)
+  if (isMasked(maskedUrl(url)) || (secret !== '' && joined === url)) return null
+  return { url: joined, key: '' }
 }
 
 const remove = command({

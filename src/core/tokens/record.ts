@@ -1,4 +1,4 @@
-import { isSrt } from '../restream/targets.ts'
+import { hasSecretUrl } from '../restream/targets.ts'
 import { type AccountDefaults, effectiveCountries } from './accountDefaults.ts'
 import { COMMON_FLAGS, pickFlags, PUBLISH_FLAGS } from './flags.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
@@ -38,9 +38,9 @@ function toPublishRecord(
   }
 }
 
-/** The URL of a target of SRT has its secrets in it. */
+/** Of a URL with secrets the stored key is the whole URL. */
 const withKey = <T extends { readonly url: string }>(target: T, key: string): T & { key: string } =>
-  isSrt(key) ? { ...target, url: key, key: '' } : { ...target, key }
+  hasSecretUrl(key) ? { ...target, url: key, key: '' } : { ...target, key }
 
 function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
   return {

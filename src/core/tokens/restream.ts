@@ -1,12 +1,12 @@
 import {
   isMasked,
-  isSrt,
+  hasSecretUrl,
   maskedUrl,
   readTargetUrl,
   refuseKey,
   refuseTargetHost,
   shownKeyOf,
-  SRT_HAS_NO_KEY,
+  HAS_NO_KEY,
   type TargetPolicy,
 } from '../restream/targets.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
@@ -33,8 +33,8 @@ export function canonicalRestream(body: BodyReader<Body>, name: keyof Body): New
   const seen = new Set<string>()
   return body.items(name).map(({ at, item: { url: given, key: givenKey, label, enabled, transcode } }) => {
     checkItem(at, { url: given, key: givenKey ?? '' }, body.problems)
-    // That of SRT has its secrets in it: it is sealed like a key.
-    const [url, key] = [maskedUrl(given), isSrt(given) ? given : (givenKey ?? '')]
+    // One with secrets in it is sealed like a key.
+    const [url, key] = [maskedUrl(given), hasSecretUrl(given) ? given : (givenKey ?? '')]
     checkPlainText(`${at}.label`, label ?? undefined, body.problems)
     if (seen.size === seen.add(`${url} ${key}`).size) body.problems.add(at, 'is listed twice')
     return { url, key, label: label ?? '', enabled: enabled ?? true, transcode: transcode ?? false }
@@ -44,7 +44,7 @@ export function canonicalRestream(body: BodyReader<Body>, name: keyof Body): New
 function checkItem(at: string, { url, key }: Pick<NewTarget, 'url' | 'key'>, problems: Problems): void {
   const read = readTargetUrl(url)
   if (!read.ok) problems.add(`${at}.url`, read.error)
-  const refusal = !isSrt(url) ? refuseKey(key) : key === '' ? null : SRT_HAS_NO_KEY
+  const refusal = !hasSecretUrl(url) ? refuseKey(key) : key === '' ? null : HAS_NO_KEY
   if (refusal !== null) problems.add(`${at}.key`, refusal)
 }
 
@@ -68,7 +68,7 @@ export function splitTargets(
   const keys = targets.map(({ url, key }, at) => {
     if (!isMasked(key)) return { key }
     const kept = stored.findIndex((one) => one.url === url && one.shownKey === shownKeyOf(key))
-    if (kept < 0) problems.add(`restream[${at}].${isSrt(url) ? 'url' : 'key'}`, NOT_KEPT)
+    if (kept < 0) problems.add(`restream[${at}].${hasSecretUrl(url) ? 'url' : 'key'}`, NOT_KEPT)
     return { kept }
   })
   const shown = targets.map(({ key, ...target }) => ({

@@ -10,8 +10,8 @@ const targetUrl = () =>
     maxLength: RESTREAM_LIMITS.urlMax,
     description:
       'Its address: `rtmp://` or `rtmps://` with the application, without the key; `whip://` or `whips://` ' +
-      'with the path of a WHIP endpoint; or `srt://` with a port, `streamid`, ' +
-      '`passphrase` and `latency` (milliseconds). Records show the ends of the stream id and of the passphrase.',
+      'with the path of a WHIP endpoint; `srt://` with a port, `streamid`, `passphrase` and `latency` (milliseconds); ' +
+      'or `rtsp://` or `rtsps://` with user and password. Records show the ends of secrets.',
     examples: ['rtmps://live.example.com/app', 'srt://studio.example.com:9000?passphrase=correct-horse&latency=500'],
   })
 const targetLabel = () => Type.String({ maxLength: RESTREAM_LIMITS.labelMax, description: 'A name for people.' })
@@ -25,14 +25,14 @@ export const restreamBody = () =>
           Type.String({
             maxLength: RESTREAM_LIMITS.keyMax,
             format: 'password',
-            description: `Its stream key, of ${RESTREAM_LIMITS.keyMin} characters or more. SRT has none: leave it out.`,
+            description: `Its stream key, of ${RESTREAM_LIMITS.keyMin} characters or more. SRT and RTSP have none: leave it out.`,
             examples: ['live_0123456789'],
           }),
         ),
         label: Type.Optional(orNull(targetLabel(), 'A name for people.')),
         enabled: flag('false: nothing is sent to it. Default true.'),
         transcode: flag(
-          'true: video other than H.264 is encoded again, and what SRT gets becomes H.264 and AAC. Default false.',
+          'true: video other than H.264 is encoded again, and what SRT and RTSP get becomes H.264 and AAC. Default false.',
         ),
       },
       closed,
@@ -41,7 +41,7 @@ export const restreamBody = () =>
   )
 const targetRecord = () => ({
   url: targetUrl(),
-  key: Type.String({ description: 'The end of its stream key; empty of SRT.', examples: ['••••6789'] }),
+  key: Type.String({ description: 'The end of its stream key; empty of SRT and RTSP.', examples: ['••••6789'] }),
   label: targetLabel(),
   enabled: Type.Boolean(),
   transcode: Type.Boolean(),

@@ -2,13 +2,14 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import { leave } from '../leaving.ts'
+import { MediaQueue } from '../mediaQueue.ts'
 import type { SenderEnd } from '../publishing.ts'
 import { amfObject, type AmfValue } from './amf0.ts'
 import { ChunkReader } from './chunkReader.ts'
 import { type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
-import { MediaQueue } from './mediaQueue.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
 import { readStatus, withoutKey } from './status.ts'
 
@@ -16,8 +17,6 @@ import { readStatus, withoutKey } from './status.ts'
 const OPENING_MS = 10_000
 /** How long a target may leave media unread. */
 const STUCK_MS = 10_000
-/** How long a target may take to close the connection after the last byte. */
-const LEAVING_MS = 5000
 /** Answers are short. */
 const MAX_ANSWER_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
@@ -71,7 +70,7 @@ export class RtmpSender implements FrameSink {
   readonly #options: SenderOptions
   readonly #handshake: ClientHandshake
   readonly #reader = new ChunkReader({ maxMessageBytes: MAX_ANSWER_BYTES, maxChunkStreams: MAX_CHUNK_STREAMS })
-  readonly #queue = new MediaQueue()
+  readonly #queue = new MediaQueue<Message>()
   #state: State = 'shaking'
   #deadline: number
   #streamId = 0
@@ -157,7 +156,7 @@ export class RtmpSender implements FrameSink {
   /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
   end(): void {
     if (this.#state === 'over') return
-    const { socket, key } = this.#options
+    const { socket, clock, key } = this.#options
     if (this.#state === 'publishing' && !this.#isBlocked) {
       this.#send(commandMessage(this.#streamId, 'FCUnpublish', 0, null, key))
       this.#send(commandMessage(0, 'deleteStream', 0, null, this.#streamId))
@@ -165,17 +164,7 @@ export class RtmpSender implements FrameSink {
     this.#state = 'over'
     this.#queue.clear()
     if (this.#isBlocked) socket.destroy()
-    else this.#leave()
-  }
-
-  /**
-   * A socket that is closed while an answer waits in it resets the connection, and the target loses what is still under way.
-   * So the target closes it first, and has its answers read until then.
-   */
-  #leave(): void {
-    const { socket, clock } = this.#options
-    socket.end()
-    void clock.sleep(LEAVING_MS).then(() => socket.destroy())
+    else void leave(socket, clock)
   }
 
   #begins({ kind, key }: Frame): boolean {

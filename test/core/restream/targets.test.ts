@@ -6,7 +6,9 @@ import {
   readTargetUrl,
   refuseKey,
   refuseTargetHost,
+  shownKeyOf,
   targetPort,
+  withSecret,
 } from '../../../src/core/restream/targets.ts'
 
 const policy = {
@@ -31,6 +33,8 @@ describe('the URL of a target', () => {
     ['srt://live.example.com:9000', 9000],
     ['srt://203.0.113.7:9000/?mode=caller&latency=8000&pbkeylen=32&passphrase=ten_chars-', 9000],
     ['SRT://[2001:4860::1]:9000?streamid=%23!::r=live,m=publish', 9000],
+    ['rtsp://user:p%40ss@live.example.com/app/show?a=b', 554],
+    ['RTSPS://live.example.com/app', 322],
   ])('may be %s', (text, port) => {
     const read = readTargetUrl(text)
     expect(read.ok && targetPort(read.value)).toBe(port)
@@ -63,7 +67,13 @@ describe('the URL of a target', () => {
     ['whips://live.example.com', 'must name an endpoint: whips://host/path'],
     ['whip://live.example.com:25/app', 'must not use port 25'],
     ['https://live.example.com/whip', 'must begin with rtmp://'],
-    ['rtsp://live.example.com/app', 'rtsp:// is not built'],
+    ['rtsp://live.example.com', 'must have a path'],
+    ['rtsp://live.example.com/', 'must have a path'],
+    ['rtsp://:word@live.example.com/app', 'must name the user'],
+    ['rtsp://user:••••word@live.example.com/app?a=b', 'each of its secrets whole'],
+    ['rtsp://live.example.com:25/app', 'must not use port 25'],
+    ['rtsp://user:word@127.0.0.1/app', 'must lead to a public address'],
+    ['srt://user:word@live.example.com:9000', 'must not contain a user name'],
     ['rtmp://live.example.com', 'must name an application'],
     ['rtmp://live.example.com/', 'must name an application'],
     ['rtmp://live.example.com//', 'must name an application'],
@@ -129,5 +139,27 @@ describe('the URL of a target of SRT', () => {
       false,
       'srt://live.example.com:9000',
     ])
+  })
+})
+
+describe('the URL of a target of RTSP', () => {
+  const url = 'rtsp://cam:era:p%40ssword@live.example.com:8554/a/b?token=0123456789abcdef'
+
+  test('shows the ends of its password and of its query, and is known again', () => {
+    const shown = maskedUrl(url)
+    expect(shown).toBe('rtsp://cam:••••ord@live.example.com:8554/a/b?••••cdef')
+    expect([isMasked(url), isMasked(shown), maskedUrl(shown)]).toEqual([false, true, shown])
+    expect([readTargetUrl(url).ok, readTargetUrl(shown).ok, shownKeyOf(url)]).toEqual([true, true, ''])
+  })
+
+  test('shows no part of a password that has signs of addresses in it', () => {
+    expect(maskedUrl('rtsp://u:a@b@live.example.com/x')).toBe('rtsp://u:••••@live.example.com/x')
+    expect(maskedUrl('RTSPS://u@live.example.com/x')).toBe('RTSPS://u@live.example.com/x')
+  })
+
+  test('gets a password that came apart from it, if it has a user', () => {
+    expect(withSecret('rtsp://u@live.example.com/x', 'a@b')).toBe('rtsp://u:a%40b@live.example.com/x')
+    expect(withSecret('rtsp://live.example.com/x', 'a@b')).toBe('rtsp://live.example.com/x')
+    expect(withSecret('srt://live.example.com:9000', 'streamid=x')).toBe('srt://live.example.com:9000?streamid=x')
   })
 })

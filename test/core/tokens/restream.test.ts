@@ -46,6 +46,7 @@ describe('the targets of a new token', () => {
     [[{ url: 'whips://live.example.com/whip' }], 'restream[0].key'],
     [[{ ...target, url: 'srt://live.example.com:9000' }], 'restream[0].key'],
     [[{ url: 'srt://live.example.com:9000?maxbw=1' }], 'restream[0].url'],
+    [[{ ...target, url: 'rtsp://live.example.com/show' }], 'restream[0].key'],
     [[target, { ...target, url: 'ftp://live.example.com/app' }], 'restream[1].url'],
     [[{ ...target, label: 'a\u0000b' }], 'restream[0].label'],
     [[{ ...target, colour: 'red' }], 'restream[0].colour'],

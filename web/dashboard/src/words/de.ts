@@ -946,7 +946,8 @@ export const de: Sentences = {
       synced: 'Die Ziele werden noch einmal angewählt.',
       url: 'Server',
       urlHint:
-        'rtmp:// oder rtmps:// ohne den Schlüssel, whips:// mit dem Token als Schlüssel, oder srt:// mit streamid, passphrase und latency (ms).',
+        'rtmp:// oder rtmps:// ohne Schlüssel, whips:// mit Token als Schlüssel, srt:// mit streamid, passphrase und latency (ms), ' +
+        'oder rtsp:// mit Benutzer und Passwort.',
       urlKept: 'Die Adresse zeigt die Enden ihrer Geheimnisse. Bleibt sie so, behält sie diese.',
       key: 'Streamschlüssel',
       keyHint: 'Er wird verschlüsselt gespeichert. Sluice zeigt nur sein Ende.',

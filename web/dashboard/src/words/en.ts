@@ -931,7 +931,8 @@ export const en = {
       synced: 'The targets are dialled again.',
       url: 'Server',
       urlHint:
-        'rtmp:// or rtmps:// without the key, whips:// with its token as the key, or srt:// with streamid, passphrase and latency (milliseconds).',
+        'rtmp:// or rtmps:// without the key, whips:// with its token as the key, srt:// with streamid, passphrase and latency ' +
+        '(milliseconds), or rtsp:// with user and password.',
       urlKept: 'The address shows the ends of its secrets. As it is, it keeps them.',
       key: 'Stream key',
       keyHint: 'It is stored encrypted. Sluice shows its end only.',

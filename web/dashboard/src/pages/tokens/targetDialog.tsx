@@ -19,15 +19,15 @@ interface TargetDialogProps {
 const NEW: RestreamTarget = { url: '', key: '', label: '', enabled: true, transcode: false }
 
 /**
- * Asks for a target. An empty key keeps the one that is stored, which the page knows only the end of. SRT has its secrets in the
- * address, and no key.
+ * Asks for a target. An empty key keeps the one that is stored, which the page knows only the end of. SRT and RTSP have their secrets
+ * in the address, and no key.
  */
 export function TargetDialog({ target, at, onSave, onClose }: TargetDialogProps) {
   const [form, setForm] = useState({ ...(target ?? NEW), key: '' })
-  const isSrt = /^\s*srt:/i.test(form.url)
+  const hasSecretUrl = /^\s*(srt|rtsps?):/i.test(form.url)
   const set = (change: Partial<RestreamTarget>): void => setForm({ ...form, ...change })
   const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
-    await onSave({ ...form, url: form.url.trim(), key: isSrt ? '' : form.key.trim() || (target?.key ?? '') })
+    await onSave({ ...form, url: form.url.trim(), key: hasSecretUrl ? '' : form.key.trim() || (target?.key ?? '') })
     onClose()
   })
   const errorOf = (name: string): string | undefined => fields[`restream[${at}].${name}`]
@@ -42,7 +42,7 @@ export function TargetDialog({ target, at, onSave, onClose }: TargetDialogProps)
       {error && !isShown && <Notice kind="error">{Object.values(fields)[0] ?? error.message}</Notice>}
       <TextField
         label={text.url}
-        hint={isSrt && form.url === target?.url ? text.urlKept : text.urlHint}
+        hint={hasSecretUrl && form.url === target?.url ? text.urlKept : text.urlHint}
         placeholder="rtmps://a.rtmps.youtube.com/live2"
         required
         autocomplete="off"
@@ -51,7 +51,7 @@ export function TargetDialog({ target, at, onSave, onClose }: TargetDialogProps)
         value={form.url}
         onValue={(url) => set({ url })}
       />
-      {!isSrt && (
+      {!hasSecretUrl && (
         <TextField
           label={text.key}
           hint={target ? text.keyKept(target.key) : text.keyHint}

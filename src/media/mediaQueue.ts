@@ -1,4 +1,9 @@
-import type { Message } from './messages.ts'
+/** What waits to be sent. */
+interface Waiting {
+  /** Milliseconds, over the wrap of 32 bits. */
+  readonly timestamp: number
+  readonly payload: Uint8Array
+}
 
 /** Media for a target that reads more slowly than it comes. Bounded by its length in time, and by its bytes. */
 const SPAN_MAX_MS = 2000
@@ -6,8 +11,8 @@ const SPAN_MAX_MS = 2000
 const BYTES_MAX = 8_000_000
 
 /** Messages in the order of their arrival. */
-export class MediaQueue {
-  #messages: Message[] = []
+export class MediaQueue<M extends Waiting> {
+  #messages: M[] = []
   #bytes = 0
 
   get length(): number {
@@ -19,7 +24,7 @@ export class MediaQueue {
   }
 
   /** False: there is no room for it. */
-  push(message: Message): boolean {
+  push(message: M): boolean {
     const spanMs = (message.timestamp - (this.#messages[0] ?? message).timestamp) | 0
     const bytes = this.#bytes + message.payload.length
     if (spanMs > SPAN_MAX_MS || bytes > BYTES_MAX) return false
@@ -28,7 +33,7 @@ export class MediaQueue {
     return true
   }
 
-  shift(): Message | undefined {
+  shift(): M | undefined {
     const message = this.#messages.shift()
     this.#bytes -= message?.payload.length ?? 0
     return message

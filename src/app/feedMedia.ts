@@ -1,0 +1,55 @@
+import { webRtcMedia, type WebRtcMediaOptions } from '../media/convert/opus.ts'
+import type { FrameSink, FrameSource, TrackInfo } from '../media/frame.ts'
+import { type ConversionFailed, PlainMedia } from '../media/hls/plainMedia.ts'
+
+/** What passes as it is: `plain` to each target, `enhanced` over enhanced RTMP, `wide` over SRT, `whole` over RTSP. */
+export const PASSES = {
+  plain: ({ codec }: TrackInfo): boolean => ['h264', 'aac'].includes(codec),
+  enhanced: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'av1', 'vp9', 'aac'].includes(codec),
+  wide: ({ codec }: TrackInfo): boolean => ['h264', 'hevc', 'aac', 'opus'].includes(codec),
+  whole: (): boolean => true,
+} as const
+
+/** `webRtc`: H.264 without B-frames, and Opus. */
+export type Fit = keyof typeof PASSES | 'webRtc'
+
+interface FeedMediaOptions extends Omit<WebRtcMediaOptions, 'transcodeBFrames'> {
+  readonly source: FrameSource
+}
+
+/** The media of a feed: as it is, and as targets take it, which all targets with the same fit share. */
+export class FeedMedia {
+  readonly #options: FeedMediaOptions
+  readonly #fits = new Map<keyof typeof PASSES, PlainMedia>()
+  #webRtc: FrameSource | null = null
+
+  constructor(options: FeedMediaOptions) {
+    this.#options = options
+  }
+
+  get source(): FrameSource {
+    return this.#options.source
+  }
+
+  /** Returns the function that unsubscribes. */
+  subscribe(fit: Fit, sink: FrameSink, failed: ConversionFailed): () => void {
+    return fit === 'webRtc' ? this.#overWebRtc().subscribe(sink) : this.#as(fit).subscribe(sink, failed)
+  }
+
+  /** Call it about every second. */
+  checkProgress(): void {
+    for (const media of this.#fits.values()) media.checkProgress()
+  }
+
+  #overWebRtc(): FrameSource {
+    const { source } = this.#options
+    this.#webRtc ??= webRtcMedia(source, { ...this.#options, transcodeBFrames: true }).media
+    return this.#webRtc
+  }
+
+  #as(fit: keyof typeof PASSES): PlainMedia {
+    const media = this.#fits.get(fit) ?? new PlainMedia({ ...this.#options, passes: PASSES[fit] })
+    this.#fits.set(fit, media)
+    return media
+  }
+}

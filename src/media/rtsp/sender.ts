@@ -1,0 +1,348 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { type Frame, type FrameSink, isDescribed, type TrackInfo } from '../frame.ts'
+import { leave } from '../leaving.ts'
+import { MediaQueue } from '../mediaQueue.ts'
+import type { SenderEnd } from '../publishing.ts'
+import { RtspLogin } from './login.ts'
+import { OutgoingTrack } from './outgoingTrack.ts'
+import { RtspReplies, type RtspReply } from './replies.ts'
+
+/** From a request to the answer of the last one that it leads to. */
+const OPENING_MS = 10_000
+/** How long a target may leave media unread. */
+const STUCK_MS = 10_000
+/** Servers end a session without a request after this time, unless they name another (RFC 2326 section 12.37). */
+const SESSION_SECONDS = 60
+const REPORT_MS = 5000
+
+export interface RtspSenderOptions {
+  /** Connected, and encrypted for `rtsps`. */
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly random: Random
+  /** With its secrets. */
+  readonly url: URL
+  /** Subscribe it to the feed now. Called once at most. */
+  readonly ready: () => void
+  /** The target takes the tracks of the feed. Called once at most, after `ready`. */
+  readonly accepted: () => void
+  /** Called once, and not after `end`. */
+  readonly ended: (how: SenderEnd) => void
+}
+
+type State = 'asking' | 'ready' | 'opening' | 'recording' | 'over'
+
+interface Request {
+  readonly method: string
+  readonly uri: string
+  readonly headers?: readonly string[]
+  readonly body?: string
+  readonly answered: (reply: RtspReply) => void
+}
+
+/** A frame becomes packets when it is sent: before that the target may choose its channel. */
+interface Waiting {
+  readonly timestamp: number
+  readonly payload: Uint8Array
+  readonly frame: Frame
+}
+
+/**
+ * Publishes one feed to an RTSP server, over one connection (RFC 2326 sections 10.3, 10.11 and 10.12), so that its answers lead no
+ * media elsewhere. It takes frames without ever waiting: what a slow target leaves unread waits in a queue, and when that is full
+ * it goes on with the next keyframe.
+ *
+ * | State | Means | Goes to |
+ * |---|---|---|
+ * | `asking` | OPTIONS: does it speak RTSP? | `ready` with the answer |
+ * | `ready` | it waits for the first frame, whose tracks it announces | `opening` |
+ * | `opening` | ANNOUNCE, SETUP of each track and RECORD, each after the answer to the one before it; frames wait | `recording` |
+ * | `recording` | frames are sent as they come | |
+ * | `over` | the socket is closed, or closes when the target has its last byte | |
+ *
+ * An answer that is none of success, the end of the socket, tracks that the description does not fit and a deadline of `tick`
+ * lead to `over` from each.
+ */
+export class RtspSender implements FrameSink {
+  readonly #options: RtspSenderOptions
+  readonly #uri: string
+  readonly #login: RtspLogin
+  readonly #replies: RtspReplies
+  readonly #queue = new MediaQueue<Waiting>()
+  #state: State = 'asking'
+  #deadlineMs: number
+  #request: Request | null = null
+  #sequence = 0
+  #session: string | null = null
+  #keepAliveMs = Number.POSITIVE_INFINITY
+  #keptAtMs = 0
+  #infos: readonly TrackInfo[] = []
+  #tracks: OutgoingTrack[] = []
+  /** The time of the feed that is 0 for the target, and of our clock then. */
+  #begin: { readonly us: number; readonly wallMs: number } | null = null
+  #reportedAtMs = Number.NEGATIVE_INFINITY
+  #isBlocked = false
+  /** Frames were dropped: it goes on with the next keyframe. */
+  #isSkipping = false
+  #dropped = 0
+
+  constructor(options: RtspSenderOptions) {
+    const { socket, clock, random, url } = options
+    this.#options = options
+    this.#uri = `${url.protocol}//${url.host}${url.pathname}${url.search}`
+    this.#login = new RtspLogin(loginOf(url), random)
+    this.#deadlineMs = clock.monotonic() + OPENING_MS
+    this.#replies = new RtspReplies((reply) => {
+      this.#answered(reply)
+      return false
+    })
+    socket.on('data', (data: Buffer) => this.#received(data))
+    socket.on('drain', () => this.#drained())
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#lose('The target closed the connection'))
+    this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => this.#isReady() })
+  }
+
+  /** Of the connection, in both directions. */
+  get bytes(): { readonly bytesIn: number; readonly bytesOut: number } {
+    const { bytesRead, bytesWritten } = this.#options.socket
+    return { bytesIn: bytesRead, bytesOut: bytesWritten }
+  }
+
+  /** What the target has not read, as far as we hold it. */
+  get waitingBytes(): number {
+    return this.#queue.bytes + this.#options.socket.writableLength
+  }
+
+  /** Frames that the target was too slow for. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** RTP carries each codec that a feed may have. */
+  takes(): boolean {
+    return true
+  }
+
+  /** Called every second: keeps the session, and ends a connection that stands still. @param nowMs monotonic */
+  tick(nowMs: number): void {
+    const isOpening = this.#state === 'asking' || this.#state === 'opening'
+    if (isOpening && nowMs >= this.#deadlineMs) return this.#lose('The target did not answer in time')
+    if (this.#state !== 'recording') return
+    if (this.#isBlocked) {
+      if (nowMs >= this.#deadlineMs) this.#lose('The target does not read what it is sent')
+    } else if (nowMs - this.#keptAtMs >= this.#keepAliveMs && this.#request === null) {
+      this.#keptAtMs = nowMs
+      this.#ask({ method: 'OPTIONS', uri: this.#uri, answered: () => undefined })
+    }
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    if (this.#state === 'over') return
+    this.#infos = tracks
+    const isAlike = tracks.length === this.#tracks.length
+    if (this.#tracks.length === 0 || (isAlike && tracks.every((one, at) => this.#tracks[at]?.follow(one)))) return
+    // A session keeps the tracks that it was announced with.
+    this.#lose('The broadcast has other tracks than before')
+  }
+
+  frame(frame: Frame): void {
+    if (this.#state === 'ready' && this.#infos.length > 0 && this.#infos.every(isDescribed)) this.#announce()
+    if (this.#state !== 'opening' && this.#state !== 'recording') return
+    if (this.#isSkipping && !this.#begins(frame)) {
+      this.#dropped += 1
+      return
+    }
+    this.#isSkipping = false
+    this.#begin ??= { us: frame.decodeTimeUs, wallMs: this.#options.clock.now() }
+    this.#push({ timestamp: Math.floor(frame.decodeTimeUs / 1000), payload: frame.data, frame })
+  }
+
+  /** Says goodbye if the target reads, and closes. Nothing is called any more. Idempotent. */
+  end(): void {
+    if (this.#state === 'over') return
+    const { socket, clock } = this.#options
+    if (this.#state === 'recording' && !this.#isBlocked)
+      this.#ask({ method: 'TEARDOWN', uri: this.#uri, answered: () => undefined })
+    this.#state = 'over'
+    this.#queue.clear()
+    if (this.#isBlocked) socket.destroy()
+    else void leave(socket, clock)
+  }
+
+  #isReady(): void {
+    if (this.#state !== 'asking') return
+    this.#state = 'ready'
+    this.#options.ready()
+  }
+
+  #announce(): void {
+    const { clock, random, url } = this.#options
+    const cname = random.bytes(8).toString('hex')
+    this.#state = 'opening'
+    this.#deadlineMs = clock.monotonic() + OPENING_MS
+    this.#tracks = this.#infos.map(
+      (info, index) => new OutgoingTrack(info, { index, cname, ssrc: random.bytes(4).readUInt32BE() }),
+    )
+    const head = ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=Sluice', `c=IN ${connectionOf(url)}`, 't=0 0']
+    const body = [...head, ...this.#tracks.flatMap((track) => track.describe()), ''].join('\r\n')
+    const headers = ['Content-Type: application/sdp']
+    this.#ask({ method: 'ANNOUNCE', uri: this.#uri, headers, body, answered: () => this.#setUp(0) })
+  }
+
+  #setUp(at: number): void {
+    const track = this.#tracks[at]
+    if (track === undefined) return this.#record()
+    const channels = `${track.channel}-${track.channel + 1}`
+    const headers = [`Transport: RTP/AVP/TCP;unicast;interleaved=${channels};mode=record`]
+    const uri = `${this.#uri}${this.#uri.endsWith('/') ? '' : '/'}${track.control}`
+    const answered = (reply: RtspReply): void => {
+      const transport = reply.headers.get('transport') ?? ''
+      if (transport !== '' && !/RTP\/AVP\/TCP/i.test(transport)) return this.#over(NO_TCP)
+      track.channel = Number(/interleaved=(\d{1,3})/i.exec(transport)?.[1] ?? track.channel) & 0xff
+      this.#keepSession(reply)
+      this.#setUp(at + 1)
+    }
+    this.#ask({ method: 'SETUP', uri, headers, answered })
+  }
+
+  #keepSession({ headers }: RtspReply): void {
+    const [, id, timeout] = /^([^;\s]+)(?:\s*;\s*timeout=(\d{1,6}))?/i.exec(headers.get('session') ?? '') ?? []
+    this.#session = id ?? this.#session
+    this.#keepAliveMs = Math.max(2, Number(timeout ?? SESSION_SECONDS)) * 500
+  }
+
+  #record(): void {
+    const answered = (): void => {
+      this.#state = 'recording'
+      this.#keptAtMs = this.#options.clock.monotonic()
+      this.#options.accepted()
+      this.#drained()
+    }
+    this.#ask({ method: 'RECORD', uri: this.#uri, headers: ['Range: npt=0.000-'], answered })
+  }
+
+  #begins({ kind, key }: Frame): boolean {
+    return key && (kind === 'video' || !this.#tracks.some((track) => track.kind === 'video'))
+  }
+
+  #push(waiting: Waiting): void {
+    const isFree = this.#state === 'recording' && !this.#isBlocked && this.#queue.length === 0
+    if (isFree) return this.#write(waiting.frame)
+    if (this.#queue.push(waiting)) return
+    this.#dropped += this.#queue.length + 1
+    this.#queue.clear()
+    this.#isSkipping = true
+  }
+
+  #drained(): void {
+    this.#isBlocked = false
+    while (!this.#isBlocked && this.#state === 'recording') {
+      const waiting = this.#queue.shift()
+      if (waiting === undefined) return
+      this.#write(waiting.frame)
+    }
+  }
+
+  #write(frame: Frame): void {
+    const { socket, clock } = this.#options
+    const track = this.#tracks.find(({ kind }) => kind === frame.kind)
+    const payload = track?.packets(frame, this.#begin?.us ?? 0) ?? null
+    if (payload === null || !socket.writable) return
+    const nowMs = clock.monotonic()
+    const reports = nowMs - this.#reportedAtMs >= REPORT_MS ? this.#reports() : []
+    if (reports.length > 0) this.#reportedAtMs = nowMs
+    if (socket.write(Buffer.concat([payload, ...reports])) || this.#isBlocked) return
+    this.#isBlocked = true
+    this.#deadlineMs = nowMs + STUCK_MS
+  }
+
+  #reports(): Buffer[] {
+    const begin = this.#begin
+    return begin === null ? [] : this.#tracks.map((track) => track.report(begin.us, begin.wallMs))
+  }
+
+  #ask(request: Request): void {
+    const { method, uri, headers = [], body = '' } = request
+    const login = this.#login.header(method, uri)
+    this.#request = request
+    this.#sequence += 1
+    const lines = [
+      `${method} ${uri} RTSP/1.0`,
+      `CSeq: ${this.#sequence}`,
+      'User-Agent: Sluice',
+      ...(this.#session === null ? [] : [`Session: ${this.#session}`]),
+      ...(login === null ? [] : [`Authorization: ${login}`]),
+      ...headers,
+      ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    ]
+    this.#options.socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  }
+
+  #received(data: Buffer): void {
+    if (this.#state === 'over') return
+    if (typeof this.#replies.push(data) === 'string') this.#lose('The target does not speak RTSP')
+  }
+
+  #answered(reply: RtspReply): void {
+    const request = this.#request
+    const isAwaited = Number(reply.headers.get('cseq') ?? this.#sequence) === this.#sequence
+    if (this.#state === 'over' || request === null || !isAwaited || reply.status < 200) return
+    this.#request = null
+    if (reply.status < 300) return request.answered(reply)
+    if (reply.status === 401 && this.#login.take(reply.headers.get('www-authenticate') ?? '')) return this.#ask(request)
+    this.#over(problemOf(reply, this.#options.url))
+  }
+
+  #lose(message: string): void {
+    this.#over({ kind: 'lost', message })
+  }
+
+  #over(how: SenderEnd): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#queue.clear()
+    this.#options.socket.destroy()
+    this.#options.ended(how)
+  }
+}
+
+const NO_TCP: SenderEnd = { kind: 'unsuitable', message: 'The target takes no media over the connection of RTSP' }
+
+const loginOf = ({ username, password }: URL): { user: string; password: string } | null =>
+  username === '' ? null : { user: decoded(username), password: decoded(password) }
+
+/** As it is if its percent signs stand for nothing. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** An address of the target for `c=`; servers take the media from the connection. */
+const connectionOf = ({ hostname }: URL): string => (hostname.startsWith('[') ? 'IP6 ::' : 'IP4 0.0.0.0')
+
+const refused = (message: string): SenderEnd => ({ kind: 'refused', message, isInUse: false })
+
+/** Why an answer ends the attempt. */
+function problemOf({ status, reason }: RtspReply, { username }: URL): SenderEnd {
+  const answered = `The target answers ${status} ${reason}`.trim()
+  if (status < 400) return refused('The target redirects to another address, which is not followed')
+  switch (status) {
+    case 401:
+      return refused(username === '' ? NO_LOGIN : 'The target refuses the user or the password')
+    case 403:
+      return refused('The target refuses access (403)')
+    case 415:
+      return { kind: 'unsuitable', message: 'The target takes none of these codecs (415)' }
+    case 461:
+      return NO_TCP
+  }
+  return { kind: 'lost', message: answered }
+}
+
+const NO_LOGIN = 'The target wants a user and a password'
