@@ -41,6 +41,7 @@ const parent: TokenSnapshot = {
   accountVersion: 0,
   subscribeRequiresAuth: false,
   trackingId: 'customer-1',
+  maxViewers: 0,
   revokedBeforeMs: null,
   multisource: true,
   priority: null,

@@ -174,6 +174,7 @@ function newToken(): Omit<StoredToken, 'id' | 'version'> {
     hlsCodecs: 'h264',
     restream: [],
     trackingId: null,
+    maxViewers: 0,
     addedAtMs: Date.now(),
     expiresAtMs: null,
     revokedBeforeMs: null,

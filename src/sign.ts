@@ -23,6 +23,8 @@ export interface SignOptions {
   allowedIpAddresses?: readonly string[]
   /** The id under which the viewer's bytes are counted, 1 to 128 characters; the parent's when it has one. */
   tracking?: { trackingId: string }
+  /** The most concurrent viewers with this tracking id, 1 to 1,000,000. It needs `tracking`. */
+  maxViewers?: number
   /** At most 1024 characters. */
   customViewerData?: string
   /** A name of 1 to 128 characters by which this one token can be revoked. */
@@ -38,6 +40,7 @@ export interface SignOptions {
 /** A service refuses longer ones unread. */
 const MAX_LENGTH = 8192
 const MAX_SECONDS = 2_147_483_647
+const MAX_VIEWERS = 1_000_000
 
 /**
  * Makes a self-signed subscribe token: a JWT that a viewer presents wherever a subscribe token goes.
@@ -77,7 +80,7 @@ function payloadOf(options: SignOptions): object {
   }
 }
 
-function streamingOf({ tokenId, streamName, tracking, customViewerData, ...lists }: SignOptions): object {
+function streamingOf({ tokenId, streamName, tracking, maxViewers, customViewerData, ...lists }: SignOptions): object {
   const { allowedOrigins, allowedIpAddresses } = lists
   demand(isWhole(tokenId, Number.MAX_SAFE_INTEGER), 'tokenId', 'must be the whole number that is the id of the parent')
   demand(isName(streamName), 'streamName', 'must have 1 to 128 characters and no control characters')
@@ -88,6 +91,11 @@ function streamingOf({ tokenId, streamName, tracking, customViewerData, ...lists
     'tracking.trackingId',
     'must have 1 to 128 characters',
   )
+  demand(
+    maxViewers === undefined || (tracking !== undefined && isWhole(maxViewers, MAX_VIEWERS)),
+    'maxViewers',
+    `must be a whole number from 1 to ${MAX_VIEWERS}, beside tracking`,
+  )
   const data = customViewerData
   demand(data === undefined || isText(data, 0, 1024), 'customViewerData', 'must have at most 1024 characters')
   return {
@@ -97,6 +105,7 @@ function streamingOf({ tokenId, streamName, tracking, customViewerData, ...lists
     ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
     ...(allowedIpAddresses === undefined ? {} : { allowedIpAddresses }),
     ...(tracking === undefined ? {} : { tracking: { trackingId: tracking.trackingId } }),
+    ...(maxViewers === undefined ? {} : { maxViewers }),
     ...(data === undefined ? {} : { customViewerData: data }),
   }
 }

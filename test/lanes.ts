@@ -57,13 +57,13 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,pgbouncer,restreamNodes,streamUpdates,streamViewers,switchover}.test.ts',
+      'test/system/{monitoringNodes,pgbouncer,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [
       'test/conformance/lists.test.ts',
       'test/http/{accountDefaults,channelsBodies,healthEvents,tokenOperations,viewerRecords,webhookOperations}.test.ts',
       'test/commands/{accessLog,audience,binding,forget,lengths,nodeUsage,onTheAir,pullDemand,pulls,remoteFeeds,sessions,statements,users}.test.ts',
-      'test/commands/session{Expiry,Feeds,Spares,Usage}.test.ts',
+      'test/commands/{session{Expiry,Feeds,Spares,Usage},viewerLimits}.test.ts',
       'test/system/{delivery,leases,provision,provisionExport,provisionSettings,sessions,srtPush,tokenExpiry}.test.ts',
     ],
     needs: 'test',

@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../base/result.ts'
 import { invalid } from '../core/errors.ts'
 import { HLS_CODECS } from '../core/hls/feedRungs.ts'
 import { TOKEN_FLAGS, type TokenFlagFacts } from '../core/tokens/flags.ts'
+import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { readJson } from '../core/validation/json.ts'
 import type { Call } from './command.ts'
 import { choiceOrNone, type CliFlag, type Flags, textFlag, texts, toggleFlag, wholeFlag } from './flag.ts'
@@ -69,6 +70,12 @@ const FIELDS: Readonly<Record<string, BodyField>> = {
     name: 'bind',
     flag: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others; 0: none.', {
       max: INT32_MAX,
+    }),
+  },
+  maxViewers: {
+    name: 'max-viewers',
+    flag: wholeFlag('N', 'The most concurrent viewers with it, or of each stream of a publish token; 0: no limit.', {
+      max: TOKEN_LIMITS.viewersMax,
     }),
   },
   allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },

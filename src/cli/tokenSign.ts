@@ -3,7 +3,7 @@ import { readToken } from '../commands/tokens/readTokens.ts'
 import { failure } from '../core/errors.ts'
 import { ALGORITHMS, signSubscribeToken } from '../sign.ts'
 import { type Call, command } from './command.ts'
-import { choiceFlag, id, required, textFlag, texts, wholeOr } from './flag.ts'
+import { choiceFlag, id, required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
@@ -22,6 +22,7 @@ export const signCommand = command({
     origin: texts('ORIGIN', 'An allowed origin, in addition to the rules of the parent.'),
     ip: texts('ADDRESS', 'An allowed IPv4 address or CIDR block, in addition to the rules of the parent.'),
     'tracking-id': textFlag('ID', 'Count the bytes of the viewer under this id.'),
+    'max-viewers': wholeFlag('N', 'The most concurrent viewers with that tracking id.', { min: 1, max: 1_000_000 }),
     jti: textFlag('JTI', 'An id by which `sluice token revoke` can refuse it.'),
     alg: choiceFlag(ALGORITHMS, 'HS256', 'The algorithm.'),
     key: textFlag('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
@@ -33,7 +34,7 @@ export const signCommand = command({
   run: async (call) => {
     const key = await keyFor(call, call.flags['parent-id'], call.flags.key)
     if (!key.ok) return key
-    const { 'tracking-id': trackingId, jti, origin, ip } = call.flags
+    const { 'tracking-id': trackingId, 'max-viewers': maxViewers, jti, origin, ip } = call.flags
     const signed = attempt(() =>
       signSubscribeToken({
         token: key.value,
@@ -44,6 +45,7 @@ export const signCommand = command({
         ...(origin.length === 0 ? {} : { allowedOrigins: origin }),
         ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
         ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
+        ...(maxViewers === undefined ? {} : { maxViewers }),
         ...(jti === undefined ? {} : { jti }),
       }),
     )

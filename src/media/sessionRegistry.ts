@@ -1,5 +1,6 @@
 import { Batches } from '../base/batches.ts'
 import { Rotation } from '../base/rotation.ts'
+import { SetIndex } from '../base/setIndex.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
@@ -37,7 +38,8 @@ export interface ActiveFeed extends FeedFacts {
 }
 
 /** A feed on the air at another node. */
-export interface RemoteFeedRef extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
+export interface RemoteFeedRef
+  extends Pick<FeedFacts, 'feedId' | 'accountId' | 'streamName' | 'sourceId' | 'secured' | 'tokenId'> {
   /** Of its publisher; null: the lowest. */
   readonly priority: number | null
   /** Where clients reach that node; null when it is not known. */
@@ -87,6 +89,10 @@ export interface ActiveSession {
   readonly noRestream: boolean
   /** Publishers: the rank among those of its source. */
   readonly standing: PublisherStanding | null
+  /** Who has the seats that it took: the session, over HLS its ticket. */
+  readonly viewer: string
+  /** The limits of viewers of which it took seats. */
+  readonly holders: Set<string>
   /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
@@ -117,7 +123,7 @@ export interface ClosingSession {
   readonly atMs: number
 }
 
-const NOTHING: ReadonlySet<ActiveSession> = new Set()
+const NO_TOKENS: readonly number[] = []
 /** The most ends in one transaction. The end of a publisher costs an event and more. */
 const PUBLISHERS_AT_ONCE = 50
 const VIEWERS_AT_ONCE = 500
@@ -155,7 +161,7 @@ export class SessionRegistry {
   readonly readingFeeds = new Batches<'feeds'>(1)
   readonly staleStreams = new StaleStreams()
   readonly #entries = new Map<string, ActiveSession>()
-  readonly #byToken = new Index<number>()
+  readonly #byToken = new SetIndex<number, ActiveSession>()
   /** Those with `endsAtMs`. */
   readonly #timed = new Set<ActiveSession>()
   /** None of them ends before: most looks pass over thousands of sessions by this alone. */
@@ -313,6 +319,20 @@ export class SessionRegistry {
     return { secured: [...(local?.values() ?? []), ...(remote ?? [])].some((feed) => feed.secured) }
   }
 
+  /** The tokens of the feeds of one stream at all nodes, as far as memory knows. */
+  tokensOnAir(accountId: string, streamName: string): readonly number[] {
+    const key = streamKey(accountId, streamName)
+    const [local, remote] = [this.#feeds.get(key), this.#remote.get(key)]
+    if (local === undefined && remote === undefined) return NO_TOKENS
+    return [...new Set([...(local?.values() ?? []), ...(remote ?? [])].map(({ tokenId }) => tokenId))]
+  }
+
+  /** The streams that a token has on the air at any node, as far as memory knows, by `streamKey`. */
+  streamsOf(tokenId: number): ReadonlySet<string> {
+    const feeds = [this.feeds(), ...this.#remote.values()].flat().filter((feed) => feed.tokenId === tokenId)
+    return new Set(feeds.map(({ accountId, streamName }) => streamKey(accountId, streamName)))
+  }
+
   /** The feed of one source at another node, chosen as in `feed`. */
   remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
     return chooseSource(this.remotesOf(accountId, streamName), sourceId)
@@ -365,24 +385,3 @@ export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: reado
 
 /** `accountId/streamName`. */
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
-
-/** Entries by a key that several of them share. */
-class Index<K> {
-  readonly #map = new Map<K, Set<ActiveSession>>()
-
-  get(key: K): ReadonlySet<ActiveSession> {
-    return this.#map.get(key) ?? NOTHING
-  }
-
-  add(key: K, entry: ActiveSession): void {
-    const entries = this.#map.get(key)
-    if (entries) entries.add(entry)
-    else this.#map.set(key, new Set([entry]))
-  }
-
-  remove(key: K, entry: ActiveSession): void {
-    const entries = this.#map.get(key)
-    entries?.delete(entry)
-    if (entries?.size === 0) this.#map.delete(key)
-  }
-}

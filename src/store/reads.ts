@@ -43,6 +43,7 @@ import { StreamNodeReadVerbs } from './tables/streamNodes.ts'
 import { TokenReadVerbs } from './tables/tokens.ts'
 import { UsageReadVerbs } from './tables/usageReads.ts'
 import { UserReadVerbs } from './tables/users.ts'
+import { ViewerSeatReadVerbs } from './tables/viewerSeats.ts'
 import { ViewerTraceReadVerbs } from './tables/viewerTraces.ts'
 import { ViewingReadVerbs } from './tables/viewing.ts'
 import { WebhookReadVerbs } from './tables/webhooks.ts'
@@ -93,6 +94,7 @@ export const readsOf = nounsOf<Reads>({
   tokens: TokenReadVerbs,
   usage: UsageReadVerbs,
   users: UserReadVerbs,
+  viewerSeats: ViewerSeatReadVerbs,
   viewerTraces: ViewerTraceReadVerbs,
   viewing: ViewingReadVerbs,
   webhooks: WebhookReadVerbs,

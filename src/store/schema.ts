@@ -18,6 +18,7 @@ import { PULL_TABLES } from './pullsSchema.ts'
 import { RESTREAM_TABLES } from './restreamSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
 import { USER_TABLES } from './usersSchema.ts'
+import { VIEWER_TABLES } from './viewersSchema.ts'
 
 /** What bytes count for. Unknown: 0 or empty. */
 const USAGE = {
@@ -42,6 +43,7 @@ const TABLES = {
   ...RESTREAM_TABLES,
   ...RUN_TABLES,
   ...USER_TABLES,
+  ...VIEWER_TABLES,
   accounts: {
     id: TEXT,
     name: TEXT,
@@ -95,6 +97,8 @@ const TABLES = {
     /** JSON: the targets of a publish token, without their keys. */
     restream: TEXT,
     tracking_id: TEXT_OR_NULL,
+    /** 0: no limit. */
+    max_viewers: NUMBER,
     added_at_ms: NUMBER,
     expires_at_ms: NUMBER_OR_NULL,
     version: NUMBER,
@@ -276,10 +280,6 @@ const TABLES = {
     video_codec: TEXT_OR_NULL,
     audio_codec: TEXT_OR_NULL,
   },
-  /** The viewers of a stream at a node that serves them. The row is deleted with its node. */
-  stream_nodes: { account_id: TEXT, stream_name: TEXT, node_id: TEXT, whep: NUMBER, hls: NUMBER, bitrate_out: NUMBER },
-  /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
-  viewing: { account_id: TEXT, stream_name: TEXT, attempt_at_ms: NUMBER, viewed: FLAG },
   /** By account, minute and node: the most viewers at once, and bytes. */
   account_minutes: {
     account_id: TEXT,

@@ -26,6 +26,7 @@ import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
 import type { PeopleReads, PeopleTx } from './users.ts'
 import type { TokenNounReads, TokenNounTx } from './tokens.ts'
+import type { ViewerSeatReads, ViewerSeatTx } from './viewerSeats.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type * from './webhooks.ts'
@@ -265,6 +266,7 @@ export interface Reads extends ChannelReads, RunReads, PeopleReads, TokenNounRea
   feeds: FeedReads
   feedHealth: FeedHealthReads
   streamNodes: StreamNodeReads
+  viewerSeats: ViewerSeatReads
   viewing: ViewingReads
   recordings: RecordingReads
   usage: UsageReads
@@ -355,6 +357,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   feeds: FeedTx
   feedHealth: FeedHealthTx
   streamNodes: StreamNodeTx
+  viewerSeats: ViewerSeatTx
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx

@@ -45,6 +45,7 @@ import { StreamNodeTxVerbs } from './tables/streamNodes.ts'
 import { TokenTxVerbs } from './tables/tokens.ts'
 import { UsageTxVerbs } from './tables/usageReads.ts'
 import { UserTxVerbs } from './tables/users.ts'
+import { ViewerSeatTxVerbs } from './tables/viewerSeats.ts'
 import { ViewerTraceTxVerbs } from './tables/viewerTraces.ts'
 import { ViewingTxVerbs } from './tables/viewing.ts'
 import { WebhookTxVerbs } from './tables/webhooks.ts'
@@ -97,6 +98,7 @@ export const txOf = nounsOf<Tx>({
   tokens: TokenTxVerbs,
   usage: UsageTxVerbs,
   users: UserTxVerbs,
+  viewerSeats: ViewerSeatTxVerbs,
   viewerTraces: ViewerTraceTxVerbs,
   viewing: ViewingTxVerbs,
   webhooks: WebhookTxVerbs,

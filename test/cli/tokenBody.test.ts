@@ -19,7 +19,9 @@ const update = (...flags: string[]) => bodyOf('token', 'update', '7', ...flags)
 describe('token create', () => {
   it('sets each field of the body that has a flag', async () => {
     const body = await bodyOf(
-      ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1'.split(' '),
+      ...'token create --label A --stream s --regex c.* --expires 60 --origin example.com --ip 192.0.2.1 --max-viewers 9'.split(
+        ' ',
+      ),
       ...'--bind 2 --country NL --rendition 480:1200000 --priority=-7 --hls-codecs source --record --no-multisource --end-at-expiry'.split(
         ' ',
       ),
@@ -31,6 +33,7 @@ describe('token create', () => {
       allowedOrigins: ['example.com'],
       allowedIpAddresses: ['192.0.2.1'],
       bindIpsOnUsage: 2,
+      maxViewers: 9,
       allowedCountries: ['NL'],
       hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
       priority: -7,

@@ -80,6 +80,7 @@ describe.each(testedStores())('feeds of other nodes on %s', (engine) => {
       feedId: streamName,
       sourceId: null,
       secured: false,
+      tokenId: 7,
       priority: null,
       url: null,
     })

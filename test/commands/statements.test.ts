@@ -14,7 +14,7 @@ import { PgExecutor } from '../../src/store/postgres/session.ts'
 import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { addWebhook, emit, SECRET } from '../support/delivery.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
-import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
+import { type Connection, makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
 
 /**
  * Statements of requests, with the check of the secret or credential, and without begin and commit. First those of publishers
@@ -27,7 +27,9 @@ const STATEMENTS = {
   // On PostgreSQL it locks its stream by a statement of its own.
   'a publisher by WHIP whose media begins': { SQLite: 11, PostgreSQL: 12 },
   'a viewer by WHEP': 4,
+  'a viewer by WHEP of a token with a limit': 10,
   'the end of five viewers': 2,
+  'the end of five viewers of a token with a limit': 8,
   'the bytes of five viewers': 4,
   'four deliveries to a webhook': { SQLite: 14, PostgreSQL: 11 },
   'the creation of a token': 4,
@@ -95,6 +97,14 @@ describe.each(testedStores())('on %s', (engine) => {
     distributions: Array.from({ length: 10 }, (_, n) => ({ name: `d${n}`, security: { keys: [KEY] } })),
   })
   const newChannel = async (): Promise<string> => (await answerOf('POST', '/v2/channels', wholeChannel())).id
+  /** The next viewer of a limited token, after `count` others. */
+  const limitedViewer = async (count: number): Promise<() => Promise<Connection>> => {
+    const { token } = await makeToken(at, 'publish')
+    const { token: presented } = await makeToken(at, 'subscribe', { maxViewers: 5 })
+    await publish(at, { presented: token, streamName: token })
+    for (let n = 0; n < count; n++) await view(at, { presented, streamName: token })
+    return () => view(at, { presented, streamName: token })
+  }
   /** Viewers of a stream on the air, who have received something. */
   const fiveViewers = async () => {
     const { token } = await makeToken(at, 'publish', { subscribeRequiresAuth: false })
@@ -120,6 +130,12 @@ describe.each(testedStores())('on %s', (engine) => {
       await publish(at, { presented: token, streamName: 'watched' })
       await view(at, { streamName: 'watched' })
       return () => view(at, { streamName: 'watched' })
+    },
+    'a viewer by WHEP of a token with a limit': () => limitedViewer(1),
+    'the end of five viewers of a token with a limit': async () => {
+      const next = await limitedViewer(0)
+      const ids = (await Promise.all(FIVE.map(next))).map(({ session }) => session.id)
+      return () => Promise.all(ids.map((id) => closeSession(at.ctx, id, 'left')))
     },
     'the end of five viewers': async () => {
       const ids = await fiveViewers()

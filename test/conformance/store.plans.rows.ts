@@ -21,7 +21,7 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     ...columns('allowed_countries denied_countries', `'[]'`),
     hls_codecs: `'h264'`,
     ...columns(
-      `has_patterns is_active bind_ips_on_usage end_sessions_on_update end_at_expiry subscribe_requires_auth record
+      `has_patterns is_active bind_ips_on_usage max_viewers end_sessions_on_update end_at_expiry subscribe_requires_auth record
       enable_thumbnails multisource display_srt_passphrase enable_utc_insertion`,
       '1',
     ),
@@ -124,6 +124,8 @@ export const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> 
     ...columns('tracking_id country', `''`),
     ...columns('bytes_in bytes_out', '1'),
   },
+  viewer_holders: { holder: `'token/' || i`, viewers: '1' },
+  viewer_seats: { holder: `'token/' || i`, viewer: `'s-' || i`, session_id: `'s-' || i`, node_id: `'n-' || i` },
   restream_events: {
     account_id: `'${accountId}'`,
     stream_name: `'show-' || i`,

@@ -51,6 +51,13 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['a page of sessions', ({ reads }) => reads.sessions.page({ ...page, after: 's-5' })],
   ['the sessions of a node that must end', ({ reads }) => reads.sessions.kicked('n-0', 100)],
   ['the sessions of a dead node', ({ tx }) => tx.sessions.endOfNode('n-0', { atMs: NOW, reason: 'lost', limit: 100 })],
+  [
+    'the seat of a viewer',
+    ({ tx }) =>
+      tx.viewerSeats.take({ viewer: 'v', sessionId: 'v', node: 'n-7' }, [{ holder: 'token/7', of: 'token', most: 2 }]),
+  ],
+  ['seats of viewers who leave', ({ tx }) => tx.viewerSeats.free(['s-7', 's-8'])],
+  ['seats of a dead node', ({ tx }) => tx.viewerSeats.freeOfNode('n-7', 100)],
   ['the usage of sessions', ({ tx }) => tx.sessions.count([{ id: 's-100', bytesIn: 1, bytesOut: 1 }])],
   ['the usage of a node', ({ tx }) => tx.usage.foldNode('n-7', 100)],
   ['the streams on the air', ({ reads }) => reads.feeds.onAir({ ...page, streamName: 'show-100' })],

@@ -43,6 +43,7 @@ export function newToken(over: Partial<NewToken> = {}): NewToken {
     hlsCodecs: 'h264',
     restream: [],
     trackingId: null,
+    maxViewers: 0,
     addedAtMs: 1_750_000_000_000,
     expiresAtMs: null,
     revokedBeforeMs: null,

@@ -21,6 +21,7 @@ import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
 import { transactionsSuite } from './store.transactions.ts'
 import { usersSuite } from './store.users.ts'
+import { viewerSeatsSuite } from './store.viewerSeats.ts'
 import { webhooksSuite } from './store.webhooks.ts'
 
 /** One database with any number of stores, as several nodes or processes would have. */
@@ -55,6 +56,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     tokensSuite(opened)
     tokenListSuite(opened)
     bindingsSuite(opened)
+    viewerSeatsSuite(opened)
     transactionsSuite(opened)
     changesSuite(opened)
     acmeSuite(opened)

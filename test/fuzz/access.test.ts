@@ -208,6 +208,7 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     accountVersion: 0,
     subscribeRequiresAuth: false,
     trackingId: parent.rules.trackingId,
+    maxViewers: 0,
     revokedBeforeMs: null,
     multisource: true,
     priority: null,

@@ -68,6 +68,7 @@ const common = {
   allowedOrigins: origins,
   allowedIpAddresses: addresses,
   bindIpsOnUsage: fc.nat(),
+  maxViewers: fc.nat(1_000_000),
   allowedCountries: countries,
   ...mapFlags(COMMON_FLAGS, () => fc.boolean()),
 }

@@ -60,6 +60,8 @@ function entryOf(ctx: Context, accountId: string, streamName: string, more: Part
     tokenVersion: null,
     accountVersion: null,
     endsAtMs: null,
+    viewer: session.id,
+    holders: new Set(),
     slot: { connected: () => undefined, release: () => undefined },
     admittedAtMs: ctx.clock.monotonic(),
     mediaAtMs: null,

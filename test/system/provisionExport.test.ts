@@ -42,6 +42,7 @@ const RULES = {
   allowedOrigins: ['https://example.com:8443'],
   allowedIpAddresses: ['198.51.100.0/24'],
   bindIpsOnUsage: 3,
+  maxViewers: 40,
   allowedCountries: ['BE', 'NL'],
   endSessionsOnUpdate: false,
   endAtExpiry: true,

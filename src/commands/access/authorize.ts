@@ -2,8 +2,14 @@ import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
 import type { LogSource } from '../../core/access/logQuery.ts'
 import type { Protocol } from '../../core/access/protocols.ts'
-import { REFUSALS, SESSION_LIMITS, type SessionLimitCode, TICKET_SHARED } from '../../core/access/refusals.ts'
-import type { AccessRequest, Action, Credential, Decision } from '../../core/access/types.ts'
+import {
+  type ReachedLimit,
+  REFUSALS,
+  SESSION_LIMITS,
+  type SessionLimitCode,
+  TICKET_SHARED,
+} from '../../core/access/refusals.ts'
+import type { AccessRequest, Action, Credential, Decision, TraceStep } from '../../core/access/types.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
 import type { AccessLogRow, Stream } from '../../store/store.ts'
@@ -12,6 +18,7 @@ import type { AccessContext } from '../context.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
 import { credentialFromMemory, resolveCredential } from './credential.ts'
 import { onAir, peekOnAir } from './onAir.ts'
+import { countViewers, hasViewerLimits } from './viewerLimits.ts'
 
 /** What an edge knows of a client that wants to publish or to view. */
 export interface AccessAttempt {
@@ -40,10 +47,16 @@ interface Authorized extends Evaluation {
   limit: SessionLimitCode | null
 }
 
+/** What a client would get now. */
+export interface DryRun extends Evaluation {
+  /** What the trace says, after the checks of the decision, of a limit of viewers that is reached; null: none is. */
+  readonly reached: TraceStep | null
+}
+
 /** What the caller of `authorize` does itself. */
 interface AuthorizeOptions {
-  /** Null: a slot was reserved for the session. */
-  readonly reserveSlot?: (evaluation: Evaluation) => SessionLimitCode | null
+  /** Null: a slot was reserved for the session, and no other limit is reached. */
+  readonly reserve?: (evaluation: Evaluation) => Promise<ReachedLimit | null>
   /** Finds what an earlier token proves. Called again if the token changes during the decision. */
   readonly prove?: () => Promise<Credential>
 }
@@ -58,14 +71,14 @@ const BIND_ATTEMPTS = 3
 export async function authorize(
   ctx: AccessContext,
   attempt: AccessAttempt,
-  { reserveSlot = () => null, prove }: AuthorizeOptions = {},
+  { reserve, prove }: AuthorizeOptions = {},
 ): Promise<Authorized> {
   for (let tries = 1; ; tries++) {
     const evaluation = await evaluate(ctx, attempt, ctx.clock.now(), prove)
-    const limit = evaluation.decision.allowed ? reserveSlot(evaluation) : null
-    if (limit !== null) {
-      record(ctx, 'admission', evaluation, limit)
-      return { ...evaluation, limit }
+    const reached = evaluation.decision.allowed && reserve ? await reserve(evaluation) : null
+    if (reached !== null) {
+      recordReached(ctx, evaluation, reached)
+      return { ...evaluation, limit: reached.code }
     }
     const settled = await carryOut(ctx, evaluation)
     if (!settled && tries < BIND_ATTEMPTS) continue
@@ -86,6 +99,10 @@ export async function preview(ctx: AccessContext, attempt: AccessAttempt): Promi
   if (!evaluation.decision.allowed) record(ctx, 'admission', evaluation)
   return evaluation
 }
+
+/** Records that a limit refuses a client whom the decision admits. */
+export const recordReached = (ctx: AccessContext, evaluation: Evaluation, reached: ReachedLimit): void =>
+  record(ctx, 'admission', evaluation, reached)
 
 /** Records that a limit was reached before the decision. Without an account in the path there is no record. */
 export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: SessionLimitCode): void {
@@ -137,18 +154,30 @@ export async function dryRun(
   attempt: AccessAttempt,
   atMs: number,
   prove?: () => Promise<Credential>,
-): Promise<Evaluation> {
+): Promise<DryRun> {
   const cached = prove ? null : evaluateFromMemory(ctx, attempt, atMs)
-  const evaluation = cached ?? (await evaluate(ctx, attempt, atMs, prove))
+  const evaluated = cached ?? (await evaluate(ctx, attempt, atMs, prove))
+  const step = await countViewers(ctx, evaluated)
+  if (step?.outcome === 'fail') {
+    record(ctx, 'check', evaluated, { code: 'viewers_reached', step })
+    return { ...evaluated, reached: step }
+  }
+  const evaluation = step === null ? evaluated : withStep(evaluated, step)
   record(ctx, 'check', evaluation)
-  return evaluation
+  return { ...evaluation, reached: null }
 }
 
+const withStep = ({ request, decision }: Evaluation, step: TraceStep): Evaluation => ({
+  request,
+  decision: { ...decision, trace: [...decision.trace, step] },
+})
+
 /** As `dryRun`, from memory alone. Null: it needs the store, and recorded nothing. */
-export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number): Evaluation | null {
+export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number): DryRun | null {
   const evaluation = evaluateFromMemory(ctx, attempt, atMs)
-  if (evaluation !== null) record(ctx, 'check', evaluation)
-  return evaluation
+  if (evaluation === null || hasViewerLimits(ctx, evaluation)) return null
+  record(ctx, 'check', evaluation)
+  return { ...evaluation, reached: null }
 }
 
 /** What `authorize` would decide, from memory alone. Null: it needs the store. Writes and records nothing. */
@@ -236,9 +265,9 @@ function record(
   ctx: AccessContext,
   source: LogSource,
   { request, decision }: Evaluation,
-  limit: SessionLimitCode | null = null,
+  reached: ReachedLimit | null = null,
 ): void {
-  const outcome = outcomeOf(decision, limit)
+  const outcome = outcomeOf(decision, reached?.code ?? null)
   if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
@@ -257,7 +286,7 @@ function record(
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
     ...outcome,
-    trace: decision.trace,
+    trace: reached?.step === undefined ? decision.trace : [...decision.trace, reached.step],
   }
   ctx.recorder.note(noted, holder !== undefined || source === 'check')
 }

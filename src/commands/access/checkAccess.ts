@@ -1,15 +1,16 @@
 import { readCheck } from '../../core/access/checkBody.ts'
-import type { Decision, RefusalCode, TraceStep } from '../../core/access/types.ts'
+import { SESSION_LIMITS } from '../../core/access/refusals.ts'
+import type { RefusalCode, TraceStep } from '../../core/access/types.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { AccessContext } from '../context.ts'
-import { type AccessAttempt, dryRun, dryRunFromMemory } from './authorize.ts'
+import { type AccessAttempt, type DryRun, dryRun, dryRunFromMemory } from './authorize.ts'
 import { credentialOfToken } from './credential.ts'
 import { onAir, peekOnAir } from './onAir.ts'
 
 export interface CheckAnswer {
   allowed: boolean
-  code: RefusalCode | 'allowed'
+  code: RefusalCode | 'viewers_reached' | 'allowed'
   message: string
   /** Whether the stream is published now. It does not change `allowed`. */
   live: boolean
@@ -28,9 +29,9 @@ export async function checkAccess(
   const proved = tokenId === undefined ? undefined : await credentialOfToken(ctx.cache, accountId, tokenId)
   if (proved === null) return err(notFound('tokenId', `No token with id: ${tokenId}`))
   const prove = proved && (() => Promise.resolve(proved))
-  const { decision } = await dryRun(ctx, attempt, atMs ?? ctx.clock.now(), prove)
+  const found = await dryRun(ctx, attempt, atMs ?? ctx.clock.now(), prove)
   const live = await onAir(ctx, accountId, attempt.streamName)
-  return ok(answerOf(decision, live !== undefined))
+  return ok(answerOf(found, live !== undefined))
 }
 
 /** As `checkAccess`, from memory alone. Null: it needs the store, and recorded nothing. */
@@ -45,7 +46,7 @@ export function checkFromMemory(
   if (tokenId !== undefined) return null
   const live = peekOnAir(ctx, accountId, attempt.streamName)
   const evaluation = live === 'unknown' ? null : dryRunFromMemory(ctx, attempt, atMs ?? ctx.clock.now())
-  return evaluation === null ? null : ok(answerOf(evaluation.decision, live !== undefined))
+  return evaluation === null ? null : ok(answerOf(evaluation, live !== undefined))
 }
 
 function readQuestion(
@@ -70,8 +71,15 @@ function readQuestion(
   return ok({ attempt, atMs: question.atMs, tokenId: question.tokenId })
 }
 
-function answerOf(decision: Decision, live: boolean): CheckAnswer {
+const VIEWERS_REACHED = {
+  allowed: false,
+  code: 'viewers_reached',
+  message: SESSION_LIMITS.viewers_reached.text,
+} as const
+
+function answerOf({ decision, reached }: DryRun, live: boolean): CheckAnswer {
   const { allowed, trace } = decision
+  if (reached !== null) return { ...VIEWERS_REACHED, live, trace: [...trace, reached] }
   if (allowed) return { allowed, code: 'allowed', message: 'Allowed', live, trace }
   return { allowed, code: decision.code, message: decision.message, live, trace }
 }

@@ -173,9 +173,11 @@ async function leave(ctx: SessionContext): Promise<void> {
     isOver = await ctx.store.transaction(async (tx) => {
       // Another node may give this one up, because nothing renews its lease any more.
       if (!(await tx.nodes.lockShared(node))) return true
+      const seats = await tx.viewerSeats.freeOfNode(node, AT_ONCE)
       const added = await tx.usage.foldNode(node, AT_ONCE)
-      if (added < AT_ONCE) await tx.nodes.delete(node)
-      return added < AT_ONCE
+      const isLast = Math.max(seats, added) < AT_ONCE
+      if (isLast) await tx.nodes.delete(node)
+      return isLast
     })
   }
 }
@@ -196,9 +198,10 @@ async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): P
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
       await emitEnds(tx, ...feeds)
       await noteFeeds(tx, feeds)
+      const seats = await tx.viewerSeats.freeOfNode(id, AT_ONCE)
       const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: AT_ONCE })
       const added = await tx.usage.foldNode(id, AT_ONCE)
-      const isOver = sessions < AT_ONCE && added < AT_ONCE
+      const isOver = Math.max(seats, sessions, added) < AT_ONCE
       if (isOver) await tx.nodes.delete(id)
       return { feeds: feeds.length, sessions, isOver }
     })

@@ -1,17 +1,22 @@
-import { timeOrderedId } from '../../base/ids.ts'
-import { familiesOf } from '../../core/audience/families.ts'
-import { SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
-import { sessionEndOf } from '../../core/access/rules/expiry.ts'
+import { type ReachedLimit, SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
 import type { TokenSnapshot } from '../../core/access/types.ts'
+import type { ViewerLimit } from '../../core/access/viewerLimits.ts'
 import type { PublishingParameters } from '../../core/sessions/publishing.ts'
-import type { SessionSlot } from '../../core/sessions/slots.ts'
-import type { Bytes } from '../../core/sessions/types.ts'
-import type { Cut, ActiveSession, ActiveFeed, PublisherStanding, Session } from '../../media/sessionRegistry.ts'
+import type { ActiveSession, ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { awaitSource } from '../pulls/demand.ts'
-import { authorize, type AccessAttempt, type Evaluation, preview, recordLimit } from '../access/authorize.ts'
+import {
+  authorize,
+  type AccessAttempt,
+  type Evaluation,
+  preview,
+  recordLimit,
+  recordReached,
+} from '../access/authorize.ts'
+import { reachedBy, reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession } from './close.ts'
+import { activeSessionOf, type SessionRequest, tokenOf } from './entry.ts'
 import {
   type AdmissionRefusal,
   feedFor,
@@ -24,28 +29,6 @@ import {
 } from './feedFor.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteViewer } from './viewing.ts'
-
-/** What an edge provides for the session that it requests. */
-export interface SessionRequest extends FeedChoice {
-  /** The rank of a publisher among those of its source; null or absent: as its token says. */
-  readonly priority?: number | null
-  /** How late the media of the publisher is, milliseconds; absent: the media engine reports silence. */
-  readonly lateMs?: (nowMs: number) => number
-  /** Offers a feed of the publisher to viewers of the media engine. Returns what takes it back. */
-  readonly show?: (feed: ActiveFeed) => () => void
-  /** Whether this broadcast is recorded; null or absent: as its token says. */
-  readonly record?: boolean | null
-  /** True: this broadcast is not sent on to the targets of its token. */
-  readonly noRestream?: boolean
-  /** The `User-Agent` of a viewer, of which only the families are kept. */
-  readonly userAgent?: string | undefined
-  /** Runs while the viewer waits for a source that is dialled on demand. */
-  readonly whileWaiting?: <T>(wait: () => Promise<T>) => Promise<T>
-  /** 22 characters that sort by time, if the edge has already chosen an id; else one is generated. */
-  readonly sessionId?: string
-  /** Ends the session at the edge. May be called at any time after the session was inserted. */
-  readonly cut: Cut
-}
 
 export type PublisherAdmission =
   | { readonly ok: true; readonly session: Session; readonly token: TokenSnapshot | null }
@@ -61,7 +44,6 @@ export type ViewerPreview = (FoundFeed & { readonly tokenId: number | null }) | 
 
 /** If a token changes this often during an admission, Sluice refuses. */
 const ATTEMPTS = 3
-const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
 
 /**
  * Decides, and writes the session before it answers. The feed is on the air from `goLive` on. Every admitted session
@@ -73,7 +55,7 @@ export async function admitPublisher(
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<PublisherAdmission> {
-  const admitted = await admit<never>(ctx, attempt, (evaluation, reservation) =>
+  const admitted = await admit<never>(ctx, attempt, sessionRequest, (evaluation, reservation) =>
     enter(ctx, evaluation, sessionRequest, reservation),
   )
   return 'entry' in admitted
@@ -127,10 +109,15 @@ const admitToFeed = (
   const { whileWaiting = (wait) => wait() } = sessionRequest
   // The viewer keeps its slot meanwhile, so the limits of slots hold for those who wait.
   const wait = once((stream) => whileWaiting(() => awaitSource(ctx, stream)))
-  return admit<AdmissionRefusal<409> | PublishedRemotely>(ctx, attempt, async (evaluation, reservation) => {
-    const found = await feedFor(ctx, evaluation, sessionRequest, wait)
-    return found !== 'waited' && found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
-  })
+  return admit<AdmissionRefusal<409> | PublishedRemotely>(
+    ctx,
+    attempt,
+    sessionRequest,
+    async (evaluation, reservation) => {
+      const found = await feedFor(ctx, evaluation, sessionRequest, wait)
+      return found !== 'waited' && found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
+    },
+  )
 }
 
 /**
@@ -169,18 +156,20 @@ async function mayViewNow(
   const { decision } = evaluation
   if (!decision.allowed) return refuseAdmission(ctx, 401, decision.code, decision.message)
   const found = await feedFor(ctx, evaluation, { ...sessionRequest, isAnywhere: true }, wait)
-  return found !== 'waited' && found.ok ? { ...found, tokenId: decision.tokenId } : found
+  if (found === 'waited' || !found.ok) return found
+  const reached = await reachedLimit(ctx, await viewerLimits(ctx, evaluation), null)
+  return reached === null ? { ...found, tokenId: decision.tokenId } : refuseReached(ctx, evaluation, reached)
 }
 
 /** Null: the token changed during the decision, which must be made again; `waited`: so it must, after a wait for a source. */
-type Entering<R> = (
-  evaluation: Evaluation,
-  reservation: SlotReservation,
-) => Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401> | 'waited' | null>
+type Entering<R> = (evaluation: Evaluation, reservation: SlotReservation) => Promise<Entered | R | 'waited'>
+
+type Entered = { entry: ActiveSession } | AdmissionRefusal<401 | 429 | 503> | null
 
 async function admit<R>(
   ctx: SessionContext,
   attempt: AccessAttempt,
+  { viewer = null }: { readonly viewer?: string | null },
   entering: Entering<R>,
 ): Promise<{ entry: ActiveSession } | R | AdmissionRefusal<401 | 429 | 503>> {
   for (let tries = 1; tries <= ATTEMPTS; tries++) {
@@ -189,7 +178,7 @@ async function admit<R>(
     const reservation = new SlotReservation(ctx)
     try {
       const { limit, ...evaluated } = await authorize(ctx, attempt, {
-        reserveSlot: (asking) => reservation.take(asking),
+        reserve: (asking) => reservation.reserve(asking, viewer),
       })
       const { decision } = evaluated
       if (limit !== null) return refuseOverLimit(ctx, limit)
@@ -210,20 +199,26 @@ async function enter(
   evaluation: Evaluation,
   sessionRequest: SessionRequest,
   reservation: SlotReservation,
-): Promise<{ entry: ActiveSession } | AdmissionRefusal<401> | null> {
-  const entry = entryOf(ctx, evaluation, sessionRequest, reservation.give())
+): Promise<Entered> {
+  const entry = activeSessionOf(ctx, evaluation, sessionRequest, reservation.give())
   const { session } = entry
-  // In memory first: a change of the token after our transaction then finds the session there.
+  // In memory first: a change of the token after our transaction then finds the session there. So does a change of a limit.
   ctx.sessions.add(entry)
   try {
     if (!(await isOfAccount(ctx, entry))) {
       ctx.sessions.remove(session.id)
       return null
     }
-    const written = await ctx.store.transaction((tx) => insert(ctx, tx, entry))
+    const limits = await viewerLimits(ctx, evaluation)
+    for (const { holder } of limits) entry.holders.add(holder)
+    const inserted = await ctx.store.transaction((tx) => insert(ctx, tx, entry, limits))
+    const written = inserted === 'written'
     // It may have been cut between the commit and this line.
     if (!written || !ctx.sessions.has(session.id)) {
       ctx.sessions.remove(session.id)
+      // A limit that is new may have counted it meanwhile.
+      if (!written && entry.holders.size > 0) await ctx.store.transaction((tx) => tx.viewerSeats.free([session.id]))
+      if (typeof inserted === 'object') return refuseReached(ctx, evaluation, reachedBy(inserted))
       // An id that the edge has chosen is used up with its row.
       return written && sessionRequest.sessionId !== undefined ? refuseAdmission(ctx, 401, 'invalid_token') : null
     }
@@ -243,83 +238,28 @@ async function isOfAccount({ cache }: SessionContext, { session, accountVersion 
   return (await cache.accountDefaults(session.accountId)).version === accountVersion
 }
 
-/** False: the token has changed since the decision. */
-async function insert(ctx: SessionContext, tx: Tx, entry: ActiveSession): Promise<boolean> {
-  const { session } = entry
+/** `changed`: the token has changed since the decision. A limit: it is reached. Then nothing is written. */
+async function insert(
+  ctx: SessionContext,
+  tx: Tx,
+  entry: ActiveSession,
+  limits: readonly ViewerLimit[],
+): Promise<'written' | 'changed' | ViewerLimit> {
+  const { session, viewer } = entry
   if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('other nodes have given this node up')
   if (session.tokenId !== null) {
     const token = await tx.tokens.lockShared(session.tokenId)
-    if (token?.version !== entry.tokenVersion) return false
+    if (token?.version !== entry.tokenVersion) return 'changed'
     entry.tokenHash = Buffer.from(token.valueHash).toString('hex')
+  }
+  if (limits.length > 0) {
+    const seat = { viewer, sessionId: session.id, node: ctx.sessions.node }
+    const reached = await tx.viewerSeats.take(seat, limits)
+    if (reached !== null) return reached
   }
   await tx.sessions.insert(session, ctx.sessions.node, entry.standing?.priority)
   if (session.action === 'view') await noteViewer(tx, session)
-  return true
-}
-
-function entryOf(
-  ctx: SessionContext,
-  { request, decision }: Evaluation,
-  sessionRequest: SessionRequest,
-  slot: SessionSlot,
-): ActiveSession {
-  if (!decision.allowed) throw new Error('a refused attempt has no session')
-  const token = tokenOf(request.credential)
-  const startedAtMs = ctx.clock.now()
-  const session: Session = {
-    id: sessionRequest.sessionId ?? timeOrderedId(startedAtMs, ctx.random),
-    action: request.action,
-    protocol: request.protocol,
-    accountId: decision.accountId,
-    streamName: request.streamName,
-    sourceId: token?.kind === 'publish' && !token.multisource ? null : sessionRequest.sourceId || null,
-    tokenId: decision.tokenId,
-    jti: request.credential.kind === 'selfSigned' ? request.credential.claims.jti : null,
-    trackingId: decision.trackingId,
-    address: request.address.text,
-    origin: request.origin?.slice(0, 255) ?? null,
-    country: request.country,
-    client: request.action === 'view' ? familiesOf(sessionRequest.userAgent) : null,
-    startedAtMs,
-  }
-  return {
-    session,
-    cut: sessionRequest.cut,
-    record: sessionRequest.record ?? null,
-    noRestream: sessionRequest.noRestream === true,
-    standing: request.action === 'publish' ? standingOf(sessionRequest, token) : null,
-    slot,
-    request,
-    tokenHash: null,
-    tokenVersion: token?.version ?? null,
-    accountVersion: token?.accountVersion ?? null,
-    endsAtMs: token && sessionEndOf(token, request.credential),
-    bytes: NOTHING,
-    admittedAtMs: ctx.clock.monotonic(),
-    mediaAtMs: null,
-    media: request.action === 'publish' ? { tracks: [], frames: 0, source: {}, countedAtMs: null } : null,
-    written: NOTHING,
-    ending: null,
-  }
-}
-
-const standingOf = (
-  { priority, lateMs = () => 0, show = () => () => undefined }: SessionRequest,
-  token: TokenSnapshot | null,
-): PublisherStanding => ({
-  priority: priority ?? token?.priority ?? null,
-  isStalled: false,
-  inTimeSinceMs: null,
-  lateMs,
-  isSilent: false,
-  media: null,
-  show,
-  hide: null,
-})
-
-/** The presented token, or the parent of a self-signed one. */
-export function tokenOf(credential: Evaluation['request']['credential']): TokenSnapshot | null {
-  return credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : null
+  return 'written'
 }
 
 /**
@@ -335,6 +275,15 @@ function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<4
   if (limit === null) return null
   recordLimit(ctx, attempt, limit)
   return refuseOverLimit(ctx, limit)
+}
+
+function refuseReached(
+  ctx: SessionContext,
+  evaluation: Evaluation,
+  reached: ReachedLimit,
+): AdmissionRefusal<429 | 503> {
+  recordReached(ctx, evaluation, reached)
+  return refuseOverLimit(ctx, reached.code)
 }
 
 function refuseOverLimit({ sessions }: SessionContext, code: SessionLimitCode): AdmissionRefusal<429 | 503> {

@@ -128,6 +128,8 @@ async function end(tx: Tx, batch: readonly ClosingSession[]): Promise<void> {
   const feeds = await tx.feeds.endOfSessions(batch.filter(isPublisher).map(toEnd))
   await emitEnds(tx, ...feeds)
   await noteFeeds(tx, feeds)
+  const holding = batch.filter(({ entry }) => entry.holders.size > 0)
+  if (holding.length > 0) await tx.viewerSeats.free(holding.map(({ entry }) => entry.session.id))
   await tx.sessions.end(batch.map(toEnd))
 }
 

@@ -6,7 +6,7 @@ import type { ActiveSession, ActiveFeed, PublisherStanding } from '../../media/s
 import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
-import { tokenOf } from './admit.ts'
+import { tokenOf } from './entry.ts'
 import { sessionDate, endedAtMs, endSession, feedData, emitEnds } from './close.ts'
 import { holdEnd, isSameSource } from './heldEnd.ts'
 

@@ -8,6 +8,7 @@ import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
+import { takeLateSeats } from './lateSeats.ts'
 
 /** Feeds of other nodes in memory. Beyond this number, Sluice queries single streams. */
 const FEEDS_MAX = 10_000
@@ -74,14 +75,16 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   }
 }
 
-/** Ends the sessions that a token no longer admits, by its own rules and those of its account. */
+/** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
 async function recheckToken(ctx: SessionContext, tokenId: number): Promise<void> {
   const entries = ctx.sessions.ofToken(tokenId)
-  if (entries.length === 0) return
+  const streams = ctx.sessions.streamsOf(tokenId)
+  if (entries.length === 0 && streams.size === 0) return
   try {
     const token = await ctx.cache.tokenById(tokenId)
-    ctx.sessions.unchecked.delete(tokenId)
+    const isRepeated = ctx.sessions.unchecked.delete(tokenId)
     endRefused(ctx, entries, token)
+    if (token) await takeLateSeats(ctx, token.snapshot, streams, isRepeated)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     ctx.sessions.unchecked.add(tokenId)

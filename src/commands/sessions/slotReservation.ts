@@ -1,8 +1,9 @@
 import { addressKey } from '../../core/access/address.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import type { SessionLimitCode } from '../../core/access/refusals.ts'
+import type { ReachedLimit, SessionLimitCode } from '../../core/access/refusals.ts'
 import type { SessionSlot, SlotRequest } from '../../core/sessions/slots.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
+import { reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
 import type { SessionContext } from '../context.ts'
 
 /**
@@ -15,6 +16,17 @@ export class SlotReservation {
 
   constructor(ctx: SessionContext) {
     this.#ctx = ctx
+  }
+
+  /**
+   * Null: a slot was free and is now taken, and the viewer would get a seat.
+   * @param viewer who may have a seat already; null: a new one
+   * @throws StoreUnavailable
+   */
+  async reserve(evaluation: Evaluation, viewer: string | null): Promise<ReachedLimit | null> {
+    const code = this.take(evaluation)
+    if (code !== null) return { code }
+    return reachedLimit(this.#ctx, await viewerLimits(this.#ctx, evaluation), viewer)
   }
 
   /** Null: a slot was free, and is now taken. A repeated decision keeps it. */

@@ -6,7 +6,7 @@ import { checkStreamName } from './streamName.ts'
 import type { SelfSignedClaims } from './types.ts'
 
 /** Bounds that the rules of a self-signed token share with those of its parent. */
-export const RULE_LIMITS = { originsMax: 256, addressesMax: 1000, trackingIdMax: 128 } as const
+export const RULE_LIMITS = { originsMax: 256, addressesMax: 1000, trackingIdMax: 128, viewersMax: 1_000_000 } as const
 
 const CUSTOM_VIEWER_DATA_MAX = 1_024
 const JTI_MAX = 128
@@ -25,6 +25,7 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
   'allowedOrigins',
   'allowedIpAddresses',
   'tracking',
+  'maxViewers',
   'customViewerData',
   'originCluster',
 ])
@@ -82,14 +83,17 @@ function readRules<T>(
   return ok(rules)
 }
 
-function readViewer({ tracking, customViewerData }: JsonObject): Part<'trackingId' | 'customViewerData'> {
+function readViewer(streaming: JsonObject): Part<'trackingId' | 'maxViewers' | 'customViewerData'> {
+  const { tracking, maxViewers, customViewerData } = streaming
   const trackingId = readTracking(tracking ?? null)
   if (!trackingId.ok) return trackingId
+  const most = readMaxViewers(maxViewers ?? null, trackingId.value)
+  if (!most.ok) return most
   const data = customViewerData ?? null
   if (data !== null && !isText(data, 0, CUSTOM_VIEWER_DATA_MAX)) {
     return err(`streaming.customViewerData must be a string of at most ${CUSTOM_VIEWER_DATA_MAX} characters`)
   }
-  return ok({ trackingId: trackingId.value, customViewerData: data })
+  return ok({ trackingId: trackingId.value, maxViewers: most.value, customViewerData: data })
 }
 
 function readTracking(tracking: unknown): Result<string | null, string> {
@@ -100,6 +104,15 @@ function readTracking(tracking: unknown): Result<string | null, string> {
   const { trackingId } = tracking
   if (isText(trackingId, 1, RULE_LIMITS.trackingIdMax)) return ok(trackingId)
   return err(`streaming.tracking.trackingId must have 1 to ${RULE_LIMITS.trackingIdMax} characters`)
+}
+
+/** 0: no limit. Without a tracking id of its own there would be nothing that it limits. */
+function readMaxViewers(most: unknown, trackingId: string | null): Result<number, string> {
+  if (most === null) return ok(0)
+  if (trackingId === null) return err('streaming.maxViewers needs streaming.tracking.trackingId')
+  const isInRange =
+    typeof most === 'number' && Number.isSafeInteger(most) && most >= 1 && most <= RULE_LIMITS.viewersMax
+  return isInRange ? ok(most) : err(`streaming.maxViewers must be an integer from 1 to ${RULE_LIMITS.viewersMax}`)
 }
 
 type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'

@@ -1,4 +1,4 @@
-import type { RefusalCode } from './types.ts'
+import type { RefusalCode, TraceStep } from './types.ts'
 
 export interface Refusal {
   /** HTTP status on WHIP, WHEP and HLS. */
@@ -24,7 +24,7 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
 
 /**
  * Why an authorized client gets no slot. 503: the node is full. 429: the address or the token has reached its number
- * of sessions. `text` reaches the client over every protocol.
+ * of sessions, or the viewers their limit at all nodes. `text` reaches the client over every protocol.
  */
 export const SESSION_LIMITS = {
   too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
@@ -48,9 +48,17 @@ export const SESSION_LIMITS = {
     text: 'Too many viewers without a token: try again later',
     retryAfterSeconds: 5,
   },
+  viewers_reached: { status: 429, text: 'The limit of viewers is reached: try again later', retryAfterSeconds: 5 },
 } as const
 
 export type SessionLimitCode = keyof typeof SESSION_LIMITS
+
+/** A limit that refuses a client who has access. */
+export interface ReachedLimit {
+  readonly code: SessionLimitCode
+  /** What the trace says of it, after the checks of the decision. */
+  readonly step?: TraceStep
+}
 
 /** Ends a session that was admitted: its ticket is in use by several players. */
 export const TICKET_SHARED = {

@@ -63,6 +63,8 @@ export interface TokenSnapshot {
   readonly endAtExpiry: boolean
   /** Subscribe tokens: the id under which bytes are counted. */
   readonly trackingId: string | null
+  /** Concurrent viewers with a subscribe token, or of each stream of a publish token. 0: no limit. */
+  readonly maxViewers: number
   /** Self-signed children issued before this time are refused; null when there was no such revocation. */
   readonly revokedBeforeMs: number | null
   /** `jti`s of individually revoked self-signed children. */
@@ -76,6 +78,8 @@ export interface SelfSignedClaims {
   readonly origins: readonly OriginRule[]
   readonly addresses: readonly AddressRule[]
   readonly trackingId: string | null
+  /** Concurrent viewers with its tracking id. 0: no limit. */
+  readonly maxViewers: number
   readonly customViewerData: string | null
   readonly jti: string | null
   readonly issuedAtMs: number | null
@@ -151,6 +155,7 @@ export type CheckName =
   | 'country'
   | 'rtmpIpFilters'
   | 'binding'
+  | 'viewers'
 
 export interface TraceStep {
   readonly check: CheckName

@@ -49,6 +49,7 @@ function readRules(kind: TokenKind, body: BodyReader<CreateBody>): Omit<TokenRul
     hlsRenditions: canonicalRenditions(body) ?? [],
     hlsCodecs: body.value('hlsCodecs') ?? 'h264',
     trackingId,
+    maxViewers: body.value('maxViewers') ?? 0,
   }
   checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)

@@ -46,6 +46,7 @@ export function rulesOf(token: TokenRules): TokenRules {
     hlsCodecs: token.hlsCodecs,
     restream: token.restream,
     trackingId: token.trackingId,
+    maxViewers: token.maxViewers,
   }
 }
 

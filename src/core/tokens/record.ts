@@ -81,6 +81,7 @@ function recordHead<T extends object>(token: Token, value: string, effective: T)
     allowedOrigins: token.allowedOrigins,
     allowedIpAddresses: token.allowedIpAddresses,
     ...(token.bindIpsOnUsage === 0 ? {} : { bindIpsOnUsage: token.bindIpsOnUsage }),
+    ...(token.maxViewers === 0 ? {} : { maxViewers: token.maxViewers }),
     allowedCountries,
     deniedCountries,
     originCluster: '' as const,

@@ -48,6 +48,7 @@ const countries = () =>
     maxItems: LIMITS.countriesMax,
     examples: [['NL', 'BE']],
   })
+const maxViewers = () => Type.Integer({ minimum: 0, maximum: LIMITS.viewersMax })
 const bindCount = () => Type.Integer({ minimum: 0, maximum: LIMITS.bindMax })
 
 const ORIGINS_TEXT =
@@ -55,6 +56,8 @@ const ORIGINS_TEXT =
 const ADDRESSES_TEXT = 'IPv4 addresses and CIDR blocks that may use the token. Empty: any.'
 const BIND_TEXT =
   'The number of addresses that the token is bound to: the first ones that use it. Others are refused. 0: off.'
+const VIEWERS_TEXT =
+  'The most concurrent viewers, over all nodes: with a subscribe token, or of each stream of a publish token. Further ones get `429`. 0: no limit.'
 const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empty: any.'
 const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
 
@@ -92,6 +95,7 @@ const createCommon = () => ({
   allowedOrigins: Type.Optional(orNull(origins(), ORIGINS_TEXT)),
   allowedIpAddresses: Type.Optional(orNull(addresses(), ADDRESSES_TEXT)),
   bindIpsOnUsage: Type.Optional(orNull(bindCount(), BIND_TEXT)),
+  maxViewers: Type.Optional(orNull(maxViewers(), VIEWERS_TEXT)),
   allowedCountries: Type.Optional(orNull(countries(), ALLOWED_TEXT)),
   deniedCountries: Type.Optional(orNull(countries(), DENIED_TEXT)),
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
@@ -239,6 +243,7 @@ const updateCommon = () => ({
   updateAllowedIpAddresses: Type.Optional(orNull(addresses(), 'The same as `allowedIpAddresses`.')),
   bindIpsOnUsage: Type.Optional(orNull(bindCount(), `${BIND_TEXT} Lowering it keeps the earliest bound.`)),
   updateBindIpsOnUsage: Type.Optional(orNull(bindCount(), 'The same as `bindIpsOnUsage`.')),
+  maxViewers: Type.Optional(orNull(maxViewers(), `${VIEWERS_TEXT} Lowering it ends no session.`)),
   ...countryUpdates(),
   ...mapFlags(COMMON_FLAGS, (_name, { about }) => flag(about)),
 })
@@ -301,6 +306,7 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   allowedOrigins: Type.Array(Type.String(), { description: ORIGINS_TEXT }),
   allowedIpAddresses: Type.Array(Type.String(), { description: ADDRESSES_TEXT }),
   bindIpsOnUsage: Type.Optional(Type.Integer({ minimum: 1, description: `${BIND_TEXT} Absent: off.` })),
+  maxViewers: Type.Optional(Type.Integer({ minimum: 1, description: `${VIEWERS_TEXT} Absent: no limit.` })),
   allowedCountries: Type.Array(Type.String(), { description: ALLOWED_TEXT }),
   deniedCountries: Type.Array(Type.String(), { description: DENIED_TEXT }),
   originCluster: always(''),

@@ -39,6 +39,7 @@ export function compileSnapshot(
     hlsRenditions: token.hlsRenditions,
     hlsCodecs: token.hlsCodecs,
     trackingId: token.trackingId,
+    maxViewers: token.maxViewers,
     revokedBeforeMs: token.revokedBeforeMs,
     revokedJtis: new Set(revokedJtis),
   }

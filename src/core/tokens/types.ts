@@ -42,6 +42,8 @@ export interface TokenRules extends Record<TokenFlag, boolean> {
   restream: readonly RestreamTarget[]
   /** Subscribe tokens only. */
   trackingId: string | null
+  /** Concurrent viewers, at all nodes: of a subscribe token, or of each stream of a publish token. 0: no limit. */
+  maxViewers: number
 }
 
 /** A stored token without its value. Times are epoch milliseconds. */

@@ -57,6 +57,7 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
   const renditions = canonicalRenditions(body)
   const hlsCodecs = body.value('hlsCodecs')
+  const maxViewers = body.value('maxViewers')
   const set: Changes = {
     ...(label === undefined ? {} : { label }),
     ...cleared,
@@ -64,6 +65,7 @@ function readSet(body: BodyReader<UpdateBody>, cleared: Changes): Changes {
     ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
     ...(renditions === undefined ? {} : { hlsRenditions: renditions }),
     ...(hlsCodecs === undefined ? {} : { hlsCodecs }),
+    ...(maxViewers === undefined ? {} : { maxViewers }),
   }
   for (const name of FLAGS) {
     const flag = body.value(name)

@@ -41,6 +41,8 @@ export function resetStatements(nowMs: number, backupMs: number): string[] {
         bytes_out = usage_hourly.bytes_out + excluded.bytes_out`,
     'delete from node_usage',
     'delete from stream_nodes',
+    'delete from viewer_seats',
+    'delete from viewer_holders',
     'delete from node_facts',
     'delete from serving_nodes',
     'delete from reload_requests',

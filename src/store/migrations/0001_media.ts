@@ -58,6 +58,11 @@ async function feeds(make: Maker): Promise<void> {
   const columns = 'account_id text, stream_name text, node_id node, whep big, hls big, bitrate_out big'
   await make.table('stream_nodes', columns, ['account_id', 'stream_name', 'node_id'])
   await make.index('stream_nodes_node', 'stream_nodes', ['node_id'])
+  await make.table('viewer_holders', 'holder text key, viewers big')
+  const seat = ['holder', 'viewer', 'session_id']
+  await make.table('viewer_seats', 'holder text, viewer text, session_id text, node_id text', seat)
+  await make.index('viewer_seats_node', 'viewer_seats', ['node_id'])
+  await make.index('viewer_seats_session', 'viewer_seats', ['session_id'])
 }
 
 /** Unknown values are empty or 0, because a key cannot contain null. */

@@ -83,8 +83,8 @@ async function tokens(make: Maker): Promise<void> {
     allowed_origins text, allowed_ip_addresses text, bind_ips_on_usage big,
     allowed_countries text, denied_countries text, end_sessions_on_update flag, end_at_expiry flag,
     subscribe_requires_auth flag, record flag, enable_thumbnails flag, multisource flag, display_srt_passphrase flag,
-    enable_utc_insertion flag, priority big null, renditions text, hls_codecs text, restream text, tracking_id text null, added_at_ms big,
-    expires_at_ms big null, version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
+    enable_utc_insertion flag, priority big null, renditions text, hls_codecs text, restream text, tracking_id text null, max_viewers big,
+    added_at_ms big, expires_at_ms big null, version big, revoked_before_ms big null, value_hash bytes, value_sealed bytes`,
   )
   await make.unique('tokens_value_hash', 'tokens', ['value_hash'])
   for (const [name, key] of Object.entries({ label: 'label', added: 'added_at_ms' }))

@@ -131,6 +131,7 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     accountVersion: 0,
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     trackingId: token.tracking?.trackingId ?? null,
+    maxViewers: 0,
     revokedBeforeMs: inSeconds(revoked.issuedBeforeInSeconds),
     multisource: true,
     priority: null,

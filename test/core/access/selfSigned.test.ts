@@ -26,6 +26,7 @@ describe('parseSelfSigned', () => {
       allowedOrigins: ['EXAMPLE.com'],
       allowedIpAddresses: ['10.1.2.3/8'],
       tracking: { trackingId: 't' },
+      maxViewers: 2,
       customViewerData: 'seat 5',
       originCluster: 'auto',
     }
@@ -40,6 +41,7 @@ describe('parseSelfSigned', () => {
           origins: [{ text: 'example.com' }],
           addresses: [{ text: '10.0.0.0/8' }],
           trackingId: 't',
+          maxViewers: 2,
           customViewerData: 'seat 5',
           jti: 'j',
           issuedAtMs: 1500,

@@ -33,6 +33,7 @@ describe('defaults', () => {
         hlsCodecs: 'h264',
         restream: [],
         trackingId: null,
+        maxViewers: 0,
       },
     })
   })

@@ -172,6 +172,7 @@ const FULL: TokenForm = {
   allowedOrigins: ['*.example.com'],
   allowedIpAddresses: ['203.0.113.0/24'],
   bindIpsOnUsage: '2',
+  maxViewers: '30',
   countries: ['DE'],
   countryRule: 'denied',
   endSessionsOnUpdate: false,
@@ -201,6 +202,7 @@ describe('the body', () => {
           label: 'Studio "1"',
           streams: FULL.streams,
           bindIpsOnUsage: 2,
+          maxViewers: 30,
           deniedCountries: ['DE'],
           endSessionsOnUpdate: false,
           endAtExpiry: true,
@@ -240,6 +242,7 @@ describe('the body', () => {
       allowedOrigins: [],
       allowedIpAddresses: [],
       bindIpsOnUsage: 2,
+      maxViewers: 30,
       allowedCountries: ['DE'],
       deniedCountries: [],
       endSessionsOnUpdate: true,
@@ -253,6 +256,7 @@ describe('the body', () => {
       ...before,
       streams: [name('a'), name('b')],
       bindIpsOnUsage: '',
+      maxViewers: '',
       countryRule: 'denied',
       priority: '',
       hlsRenditions: [],
@@ -263,6 +267,7 @@ describe('the body', () => {
       addTokenStreams: [name('b')],
       removeTokenStreams: ['b'],
       bindIpsOnUsage: 0,
+      maxViewers: 0,
       allowedCountries: [],
       deniedCountries: ['DE'],
       priority: null,
@@ -315,7 +320,7 @@ test('the sentence says who, what, from where and until when', () => {
   )
   expect(sentence(FULL, null)).toBe(
     'A client with this token may broadcast as studio-1, /cam-[0-9]+/, on pages of *.example.com and from 203.0.113.0/24 and ' +
-      'from the first 2 addresses that use it and outside of DE. Viewers need a subscribe token.',
+      'from the first 2 addresses that use it and outside of DE. Each stream has at most 30 viewers at once. Viewers need a subscribe token.',
   )
 })
 

@@ -58,7 +58,7 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
   )
 }
 
-const CODES = ['allowed', ...Object.keys(REFUSALS)]
+const CODES = ['allowed', ...Object.keys(REFUSALS), 'viewers_reached']
 
 const CheckBody = Type.Object(
   {

@@ -110,6 +110,7 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   const admitted = await admitViewerAnywhere(ctx, attempt, {
     sourceId: attempt.sourceId,
     userAgent: attempt.userAgent,
+    viewer: viewer.ticketId,
     sessionId,
     cut: async ({ accountId }, reason) => {
       viewers.end(viewer, whyEnded(reason))

@@ -809,6 +809,11 @@ export const de: Sentences = {
       notCountries: (list) => `außerhalb von ${list}`,
       and: 'und',
       until: 'bis',
+      viewers: {
+        publish: (count) =>
+          `Jeder Stream hat höchstens ${count === 1 ? 'einen Zuschauer' : `${count} Zuschauer`} zugleich.`,
+        subscribe: (count) => `Höchstens ${count === 1 ? 'ein Zuschauer' : `${count} Zuschauer`} zugleich.`,
+      },
       viewersNeedToken: 'Zuschauer brauchen einen Subscribe-Token.',
       viewersOpen: 'Jeder Zuschauer, der die Adresse kennt, darf zuschauen.',
     },
@@ -847,6 +852,12 @@ export const de: Sentences = {
       bind: 'An die ersten Adressen binden',
       bindUnit: 'Adressen',
       bindHint: 'Spätere Adressen werden abgewiesen. Leer: aus.',
+      maxViewers: 'Zuschauer zugleich',
+      maxViewersUnit: 'Zuschauer',
+      maxViewersHint: {
+        publish: 'Von jedem seiner Streams, an allen Knoten. Weitere Zuschauer werden abgewiesen. Leer: ohne Grenze.',
+        subscribe: 'Mit diesem Token, an allen Knoten. Weitere Zuschauer werden abgewiesen. Leer: ohne Grenze.',
+      },
       bound: (list) => `Gebunden: ${list}.`,
       noneBound: 'Noch keine Adresse ist gebunden.',
       forget: 'Vergessen',
@@ -1393,6 +1404,7 @@ export const de: Sentences = {
       too_many_connecting: 'Zu viele, die verbinden',
       too_many_with_token: 'Zu viele mit diesem Token',
       too_many_without_token: 'Zu viele ohne Token',
+      viewers_reached: 'Grenze der Zuschauer erreicht',
       ticket_shared: 'Von mehreren Playern benutzt',
     },
     title: 'Zugriff',
@@ -1447,6 +1459,7 @@ export const de: Sentences = {
       country: 'Land',
       rtmpIpFilters: 'Adressregeln über RTMP',
       binding: 'Gebundene Adressen',
+      viewers: 'Zuschauer zugleich',
     },
     ask: {
       title: 'Würde das zugelassen?',

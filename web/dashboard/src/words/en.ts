@@ -796,6 +796,11 @@ export const en = {
       notCountries: (list: string) => `outside of ${list}`,
       and: 'and',
       until: 'until',
+      viewers: {
+        publish: (count: number) =>
+          `Each stream has at most ${count === 1 ? 'one viewer' : `${count} viewers`} at once.`,
+        subscribe: (count: number) => `At most ${count === 1 ? 'one viewer' : `${count} viewers`} at once.`,
+      },
       viewersNeedToken: 'Viewers need a subscribe token.',
       viewersOpen: 'Every viewer who knows the address may watch.',
     },
@@ -832,6 +837,12 @@ export const en = {
       bind: 'Bind to the first addresses',
       bindUnit: 'addresses',
       bindHint: 'Later addresses are refused. Empty: off.',
+      maxViewers: 'Viewers at once',
+      maxViewersUnit: 'viewers',
+      maxViewersHint: {
+        publish: 'Of each of its streams, at all nodes. Further viewers are refused. Empty: no limit.',
+        subscribe: 'With this token, at all nodes. Further viewers are refused. Empty: no limit.',
+      },
       bound: (list: string) => `Bound: ${list}.`,
       noneBound: 'No address is bound yet.',
       forget: 'Forget them',
@@ -1371,6 +1382,7 @@ export const en = {
       too_many_connecting: 'Too many connecting',
       too_many_with_token: 'Too many with this token',
       too_many_without_token: 'Too many without a token',
+      viewers_reached: 'Limit of viewers reached',
       ticket_shared: 'Used by several players',
     } as Readonly<Record<string, string>>,
     title: 'Access',
@@ -1425,6 +1437,7 @@ export const en = {
       country: 'Country',
       rtmpIpFilters: 'Address rules over RTMP',
       binding: 'Bound addresses',
+      viewers: 'Viewers at once',
     } as Readonly<Record<string, string>>,
     ask: {
       title: 'Would this be admitted?',

@@ -31,6 +31,7 @@ const RULES: Readonly<Record<string, string>> = {
   country: 'countries',
   rtmpIpFilters: 'addresses',
   binding: 'bind',
+  viewers: 'viewers',
 }
 
 /** A recorded decision: its trace as it was then, and the way to the rule of the token that caused it. */

@@ -10,7 +10,7 @@ export interface Step {
   readonly detail: string
 }
 
-/** All checks in their order. The first that fails ends the decision. */
+/** The checks of every decision in their order. The first that fails ends it. That of limits of viewers comes after them, if there are any. */
 const CHECKS = ['token', 'active', 'expiry', 'streamName', 'origin', 'address', 'country', 'rtmpIpFilters', 'binding']
 
 const nameOf = (check: string): string => text.checks[check] ?? check
@@ -31,8 +31,8 @@ export function Verdict(props: { readonly isAllowed: boolean; readonly code: str
 
 /** Every check of a decision, and which were not reached. */
 export function Trace({ steps }: { readonly steps: readonly Step[] }) {
-  const hasFailed = steps.some(({ outcome }) => outcome === 'fail')
-  const left = hasFailed ? CHECKS.slice(CHECKS.indexOf(steps.at(-1)?.check ?? '') + 1) : []
+  const last = CHECKS.indexOf(steps.find(({ outcome }) => outcome === 'fail')?.check ?? '')
+  const left = last === -1 ? [] : CHECKS.slice(last + 1)
   return (
     <ol class="trace">
       {steps.map(({ check, outcome, detail }) => (

@@ -15,6 +15,7 @@ import { type CountryRule, errorOf, flagsOf, type FormFlag, type TokenForm, type
 
 const text = words.tokens.form
 const BIND_MOST = 2_147_483_647
+const VIEWERS_MOST = 1_000_000
 
 export interface FieldsProps {
   readonly kind: TokenKind
@@ -25,7 +26,7 @@ export interface FieldsProps {
 }
 
 /** The rules of a token, as links to one of them name it. */
-export type RuleName = 'active' | 'expiry' | 'streams' | 'sites' | 'addresses' | 'bind' | 'countries'
+export type RuleName = 'active' | 'expiry' | 'streams' | 'sites' | 'addresses' | 'bind' | 'countries' | 'viewers'
 
 /** A field that a link can lead to. */
 function Rule({ name, children }: { readonly name: RuleName; readonly children: ComponentChildren }) {
@@ -52,6 +53,7 @@ export function countWrong(form: TokenForm): number {
     form.countries.some((entry) => checkCountry(entry) !== null),
     form.hlsRenditions.some((entry) => checkRendition(entry) !== null),
     checkWhole(form.bindIpsOnUsage, 0, BIND_MOST) !== null,
+    checkWhole(form.maxViewers, 0, VIEWERS_MOST) !== null,
     checkPriority(form.priority) !== null,
   ]
   return checks.filter(Boolean).length
@@ -123,25 +125,50 @@ export function PlaceFields(props: FieldsProps & { readonly bound?: ComponentChi
       </Rule>
       <div class="pair">
         <Rule name="bind">
-          <BindField {...props} bound={bound} />
+          <CountField
+            {...props}
+            field="bindIpsOnUsage"
+            most={BIND_MOST}
+            label={text.bind}
+            unit={text.bindUnit}
+            hint={bound ?? text.bindHint}
+          />
         </Rule>
         <Rule name="countries">
           <CountriesField {...props} />
         </Rule>
       </div>
+      <Rule name="viewers">
+        <CountField
+          {...props}
+          field="maxViewers"
+          most={VIEWERS_MOST}
+          label={text.maxViewers}
+          unit={text.maxViewersUnit}
+          hint={text.maxViewersHint[kind]}
+        />
+      </Rule>
     </>
   )
 }
 
-function BindField(props: FieldsProps & { readonly bound?: ComponentChildren }) {
-  const { form, errors, bound } = props
+interface CountProps extends FieldsProps {
+  readonly field: 'bindIpsOnUsage' | 'maxViewers'
+  readonly most: number
+  readonly label: string
+  readonly unit: string
+  readonly hint: ComponentChildren
+}
+
+function CountField({ field, most, label, unit, hint, ...props }: CountProps) {
+  const value = props.form[field]
   return (
     <Field
-      label={text.bind}
+      label={label}
       isOptional
-      hint={bound ?? text.bindHint}
-      problem={checkWhole(form.bindIpsOnUsage, 0, BIND_MOST)}
-      error={errorOf(errors, 'bindIpsOnUsage')}
+      hint={hint}
+      problem={checkWhole(value, 0, most)}
+      error={errorOf(props.errors, field)}
     >
       {(attributes) => (
         <div class="with-unit">
@@ -149,10 +176,10 @@ function BindField(props: FieldsProps & { readonly bound?: ComponentChildren }) 
             class="input num"
             inputMode="numeric"
             {...attributes}
-            value={form.bindIpsOnUsage}
-            onInput={({ currentTarget }) => setter(props)('bindIpsOnUsage')(currentTarget.value)}
+            value={value}
+            onInput={({ currentTarget }) => setter(props)(field)(currentTarget.value)}
           />
-          <span>{text.bindUnit}</span>
+          <span>{unit}</span>
         </div>
       )}
     </Field>

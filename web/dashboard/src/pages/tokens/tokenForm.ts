@@ -49,6 +49,7 @@ export interface TokenForm extends Readonly<Record<FormFlag, boolean>> {
   readonly allowedOrigins: readonly string[]
   readonly allowedIpAddresses: readonly string[]
   readonly bindIpsOnUsage: string
+  readonly maxViewers: string
   readonly countries: readonly string[]
   readonly countryRule: CountryRule
   readonly priority: string
@@ -68,6 +69,7 @@ export interface StoredToken extends Readonly<Partial<Record<FormFlag, boolean |
   readonly allowedOrigins: readonly string[]
   readonly allowedIpAddresses: readonly string[]
   readonly bindIpsOnUsage?: number | undefined
+  readonly maxViewers?: number | undefined
   readonly allowedCountries: readonly string[]
   readonly deniedCountries: readonly string[]
   readonly priority?: number | undefined
@@ -82,6 +84,7 @@ export const emptyForm: TokenForm = {
   allowedOrigins: [],
   allowedIpAddresses: [],
   bindIpsOnUsage: '',
+  maxViewers: '',
   countries: [],
   countryRule: 'allowed',
   ...eachFlag((name) => FLAGS[name].byDefault),
@@ -103,6 +106,7 @@ export function formOf(token: StoredToken): TokenForm {
     allowedOrigins: token.allowedOrigins,
     allowedIpAddresses: token.allowedIpAddresses,
     bindIpsOnUsage: token.bindIpsOnUsage ? String(token.bindIpsOnUsage) : '',
+    maxViewers: token.maxViewers ? String(token.maxViewers) : '',
     countries: isDenied ? token.deniedCountries : token.allowedCountries,
     countryRule: isDenied ? 'denied' : 'allowed',
     ...eachFlag((name) => token[name] ?? FLAGS[name].byDefault),
@@ -134,6 +138,7 @@ export function newTokenBody(kind: TokenKind, form: TokenForm, nowMs: number): R
     allowedOrigins: filled(form.allowedOrigins),
     allowedIpAddresses: filled(form.allowedIpAddresses),
     bindIpsOnUsage: whole(form.bindIpsOnUsage),
+    maxViewers: whole(form.maxViewers),
     [`${form.countryRule}Countries`]: filled(form.countries),
     ...changedFlags(kind, emptyForm, form),
     ...(kind === 'publish' ? publishBody(form) : trackingBody(form)),
@@ -166,7 +171,8 @@ export function changesBody(kind: TokenKind, before: TokenForm, now: TokenForm):
     ...streamChanges(before.streams, now.streams),
     allowedOrigins: changed(before.allowedOrigins, now.allowedOrigins),
     allowedIpAddresses: changed(before.allowedIpAddresses, now.allowedIpAddresses),
-    bindIpsOnUsage: before.bindIpsOnUsage === now.bindIpsOnUsage ? undefined : (whole(now.bindIpsOnUsage) ?? 0),
+    bindIpsOnUsage: changed(whole(before.bindIpsOnUsage) ?? 0, whole(now.bindIpsOnUsage) ?? 0),
+    maxViewers: changed(whole(before.maxViewers) ?? 0, whole(now.maxViewers) ?? 0),
     ...countryChanges(before, now),
     ...changedFlags(kind, before, now),
     ...(kind === 'publish'
@@ -234,6 +240,7 @@ const FIELDS = [
   'allowedOrigins',
   'allowedIpAddresses',
   'bindIpsOnUsage',
+  'maxViewers',
   'allowedCountries',
   'deniedCountries',
   'priority',

@@ -22,6 +22,7 @@ export function inWords(kind: TokenKind, form: TokenForm, until: string | null):
     bold(streams),
     plain(`, ${placesOf(form)}`),
     ...(until === null ? [plain('.')] : [plain(`, ${text.until} `), bold(until), plain('.')]),
+    ...(isSet(form.maxViewers) ? [plain(` ${text.viewers[kind](Number(form.maxViewers))}`)] : []),
     ...(kind === 'publish' ? [plain(` ${form.subscribeRequiresAuth ? text.viewersNeedToken : text.viewersOpen}`)] : []),
   ]
 }
@@ -31,11 +32,13 @@ export function placesOf(form: TokenForm): string {
   const places = [
     ...(form.allowedOrigins.length > 0 ? [text.sites(form.allowedOrigins.join(', '))] : []),
     ...(form.allowedIpAddresses.length > 0 ? [text.addresses(form.allowedIpAddresses.join(', '))] : []),
-    ...(form.bindIpsOnUsage !== '' && form.bindIpsOnUsage !== '0' ? [text.bound(Number(form.bindIpsOnUsage))] : []),
+    ...(isSet(form.bindIpsOnUsage) ? [text.bound(Number(form.bindIpsOnUsage))] : []),
     ...(form.countries.length > 0 ? [countriesOf(form)] : []),
   ]
   return places.length === 0 ? text.anywhere : places.join(` ${text.and} `)
 }
+
+const isSet = (count: string): boolean => count !== '' && count !== '0'
 
 const countriesOf = ({ countryRule, countries }: TokenForm): string =>
   countryRule === 'allowed' ? text.countries(countries.join(', ')) : text.notCountries(countries.join(', '))
@@ -59,6 +62,7 @@ export function createCommand(kind: TokenKind, form: TokenForm, nowMs: number): 
     ...form.allowedOrigins.map((origin) => flag('origin', origin)),
     ...form.allowedIpAddresses.map((address) => flag('ip', address)),
     ...(form.bindIpsOnUsage === '' ? [] : [flag('bind', form.bindIpsOnUsage)]),
+    ...(form.maxViewers === '' ? [] : [flag('max-viewers', form.maxViewers)]),
     ...form.countries.map((country) => flag(countryFlag, country)),
     ...flagsOf(kind).flatMap((name) => optionOf(name, form)),
     ...(kind === 'publish' && form.priority !== '' ? [`--priority=${form.priority}`] : []),
