@@ -3,6 +3,7 @@ import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import type { Clock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { isOddPort } from '../core/restream/targets.ts'
+import { isPublicAddress } from '../core/validation/publicAddress.ts'
 import { hasOddCharacters } from '../core/webhooks/target.ts'
 import type { OpenedSession } from '../media/relay/client/session.ts'
 import { withoutKey } from '../media/rtmp/status.ts'
@@ -80,12 +81,13 @@ export async function openRemoteSession(
 ): Promise<Result<OpenedSession, SessionProblem>> {
   let [url, connection] = [endpoint.url, socket]
   for (let redirects = 0; ; redirects++) {
+    const from = connection.remoteAddress ?? ''
     const answer = await exchange(endpoint, connection, url, { method: 'POST', body: offer })
     if (!answer.ok) return answer
-    if (!REDIRECTS.has(answer.value.status)) return sessionOf(endpoint, answer.value)
+    if (!REDIRECTS.has(answer.value.status)) return sessionOf(endpoint, answer.value, from)
     const next = redirects === REDIRECTS_MAX ? null : redirectOf(answer.value)
     if (next === null) return lost(`The ${endpoint.name} redirects to an address that is not followed`)
-    const dialled = await dialTo(endpoint, next)
+    const dialled = await dialTo(endpoint, next, from)
     if (!dialled.ok) return dialled
     ;[url, connection] = [next, dialled.value]
   }
@@ -120,15 +122,20 @@ async function exchange(
   }
 }
 
+/** @param from the server that leads there: one on the internet leads to no private network */
 async function dialTo(
   { how, signal, name }: Pick<RemoteEndpoint, 'how' | 'signal' | 'name'>,
   url: URL,
+  from: string,
 ): Promise<Result<Socket, SessionProblem>> {
   const port = portOf(url)
+  const dialling = how(port, 'tcp')
+  const allows = (address: string): boolean =>
+    dialling.allows(address) && (isPublicAddress(address) || !isPublicAddress(from))
   let stage: Stage = 'resolve'
   try {
     const to = dialledUrl(url, port, url.protocol === 'https:')
-    return ok(await dial(to, how(port, 'tcp'), signal, (next) => (stage = next)))
+    return ok(await dial(to, { ...dialling, allows }, signal, (next) => (stage = next)))
   } catch (error) {
     return lost(dialProblem(stage, error, name))
   }
@@ -144,12 +151,12 @@ function redirectOf({ url, location }: Pick<Answer, 'url' | 'location'>): URL | 
   return isHttp && !isOddPort(portOf(next)) ? next : null
 }
 
-function sessionOf(endpoint: RemoteEndpoint, answer: Answer): Result<OpenedSession, SessionProblem> {
+function sessionOf(endpoint: RemoteEndpoint, answer: Answer, from: string): Result<OpenedSession, SessionProblem> {
   const { name } = endpoint
   if (answer.status !== 201 && answer.status !== 200) return err(refusalOf(endpoint, answer))
   const isSdp = answer.isWhole && /^application\/sdp\b/i.test(answer.type)
   if (!isSdp) return lost(`The ${name} did not answer with SDP`)
-  return ok({ answer: answer.text, leave: () => void leave(endpoint, answer) })
+  return ok({ answer: answer.text, leave: () => void leave(endpoint, answer, from) })
 }
 
 function refusalOf({ name, secret, means }: RemoteEndpoint, { status, text }: Answer): SessionProblem {
@@ -165,12 +172,15 @@ function quoted(text: string, secret: string): string {
   return said === '' ? '' : `: ${said}`
 }
 
-/** Deletes the session there. A server that does not hear of it notices that the connection is gone. */
-async function leave(endpoint: RemoteEndpoint, answer: Answer): Promise<void> {
+/**
+ * Deletes the session there. A server that does not hear of it notices that the connection is gone. No answer makes us send a
+ * DELETE to another server.
+ */
+async function leave(endpoint: RemoteEndpoint, answer: Answer, from: string): Promise<void> {
   const resource = redirectOf(answer)
-  if (resource === null) return
+  if (resource?.origin !== answer.url.origin) return
   // What the session was for has ended, and its signal with it.
   const going = { ...endpoint, signal: new AbortController().signal }
-  const dialled = await dialTo(going, resource)
+  const dialled = await dialTo(going, resource, from)
   if (dialled.ok) await exchange(going, dialled.value, resource, { method: 'DELETE', body: '' })
 }

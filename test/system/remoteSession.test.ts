@@ -44,10 +44,11 @@ async function server(answer: (seen: Seen, response: ServerResponse) => void, ad
 const opened = (response: ServerResponse): void =>
   void response.writeHead(201, { 'content-type': 'application/sdp', location: '/sessions/1?key=9' }).end(SDP)
 
-async function open(text: string, over: Partial<RemoteEndpoint> = {}) {
+async function open(text: string, { from, ...over }: Partial<RemoteEndpoint> & { from?: string } = {}) {
   const url = new URL(text)
   const socket = connect(Number(url.port), url.hostname)
   await once(socket, 'connect')
+  if (from !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: from })
   const asked: string[] = []
   const endpoint: RemoteEndpoint = {
     url,
@@ -81,6 +82,20 @@ test('a session is opened with the token, and left', async () => {
   expect(seen[1]).toEqual({ line: 'DELETE /sessions/1?key=9', authorization: `Bearer ${TOKEN}`, body: '' })
 })
 
+test('a session at another origin than that of the answer is not deleted', async () => {
+  const inside = await server((_, response) => opened(response))
+  let location = `${inside.url}/sessions/1`
+  const { seen, url } = await server(
+    (_, response) => void response.writeHead(201, { 'content-type': 'application/sdp', location }).end(SDP),
+  )
+  const other = await open(`${url}/whep/show`)
+  location = '/sessions/2'
+  const here = await open(`${url}/whep/show`)
+  for (const { answer } of [other, here]) if (answer.ok) answer.value.leave()
+  await until(() => seen.some(({ line }) => line === 'DELETE /sessions/2'))
+  expect(inside.seen).toEqual([])
+})
+
 describe('a redirect', () => {
   const to =
     (location: string, status = 307) =>
@@ -110,6 +125,14 @@ describe('a redirect', () => {
     const { answer } = await open(`${url}/whep/show`)
     expect(answer).toMatchObject({ ok: false, error: { kind: 'lost' } })
     expect(JSON.stringify(answer)).toContain('an address that no source may have')
+    expect(inside.seen).toEqual([])
+  })
+
+  test('of a server on the internet leads to no private network, though it is allowed', async () => {
+    const inside = await server((_, response) => opened(response))
+    const { url } = await server(to(`${inside.url}/whep/show`))
+    const { answer } = await open(`${url}/whep/show`, { from: '93.184.216.34' })
+    expect(answer).toMatchObject({ ok: false, error: { kind: 'lost' } })
     expect(inside.seen).toEqual([])
   })
 
