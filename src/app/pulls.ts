@@ -207,11 +207,14 @@ class Attempt implements PullAttempt {
       return new SrtPull({ ...options, ...parameters.value, socket: dialled.socket, maxFrameBytes })
     }
     const { socket } = dialled
-    const { way } = pullScheme(options.url)
-    if (way === 'whep') return this.#whepSource(socket, options)
-    return way === 'rtmp'
-      ? new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes })
-      : new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg: this.#parts.ffmpeg, name: `pull ${this.#pull.id}` })
+    const { ffmpeg } = this.#parts
+    const open = {
+      rtsp: () => new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg, name: `pull ${this.#pull.id}` }),
+      rtmp: () => new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes }),
+      whep: () => this.#whepSource(socket, options),
+      srt: () => Promise.reject(new Error('SRT is dialled over UDP')),
+    }
+    return open[pullScheme(options.url).way]()
   }
 
   #whepSource(socket: Socket, options: SourceOptions): Promise<PulledSource> {

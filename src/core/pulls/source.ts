@@ -11,20 +11,22 @@ interface PullScheme {
   /** What is dialled. */
   readonly carrier: 'tcp' | 'udp'
   readonly way: 'rtsp' | 'rtmp' | 'srt' | 'whep'
+  /** The last part of the path is a key, which no record shows. */
+  readonly hasKeyInPath: boolean
   /** Why a URL cannot be one of this protocol; null: it can. */
   readonly refuse: (url: URL) => string | null
 }
 
 /** The protocols that media can be pulled with, by their names in a URL. */
 const SCHEMES: Readonly<Record<string, PullScheme>> = {
-  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', way: 'rtsp', refuse: () => null },
-  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', way: 'rtsp', refuse: () => null },
-  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', way: 'rtmp', refuse: refuseRtmp },
-  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'rtmp', refuse: refuseRtmp },
+  'rtsp:': { port: 554, isEncrypted: false, carrier: 'tcp', way: 'rtsp', hasKeyInPath: false, refuse: () => null },
+  'rtsps:': { port: 322, isEncrypted: true, carrier: 'tcp', way: 'rtsp', hasKeyInPath: false, refuse: () => null },
+  'rtmp:': { port: 1935, isEncrypted: false, carrier: 'tcp', way: 'rtmp', hasKeyInPath: true, refuse: refuseRtmp },
+  'rtmps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'rtmp', hasKeyInPath: true, refuse: refuseRtmp },
   // Its addresses have a port.
-  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', way: 'srt', refuse: refuseSrt },
-  'whep:': { port: 80, isEncrypted: false, carrier: 'tcp', way: 'whep', refuse: refuseWhep },
-  'wheps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'whep', refuse: refuseWhep },
+  'srt:': { port: 0, isEncrypted: false, carrier: 'udp', way: 'srt', hasKeyInPath: false, refuse: refuseSrt },
+  'whep:': { port: 80, isEncrypted: false, carrier: 'tcp', way: 'whep', hasKeyInPath: false, refuse: refuseWhep },
+  'wheps:': { port: 443, isEncrypted: true, carrier: 'tcp', way: 'whep', hasKeyInPath: false, refuse: refuseWhep },
 }
 /** As other programs write the addresses of WHEP. */
 const MEANT: Readonly<Record<string, string>> = { 'http:': 'whep', 'https:': 'wheps' }
@@ -97,8 +99,9 @@ export function shownPullUrl(url: URL): string {
   const { protocol, username, password, host, pathname, search } = url
   const login = `${username}${password === '' ? '' : `:${MASK}`}`
   const user = login === '' ? '' : `${login}@`
-  const path =
-    pullScheme(url).way === 'rtmp' ? pathname.replace(/[^/]+$/, MASK) : pathname.replaceAll(IN_PATH, `$1${MASK}`)
+  const path = pullScheme(url).hasKeyInPath
+    ? pathname.replace(/[^/]+$/, MASK)
+    : pathname.replaceAll(IN_PATH, `$1${MASK}`)
   return `${protocol}//${user}${host}${path}${search === '' ? '' : `?${MASK}`}`
 }
 
