@@ -14,8 +14,13 @@ import { median, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '30' }, times: { type: 'string', default: '1' } },
+  options: {
+    minutes: { type: 'string', default: '30' },
+    times: { type: 'string', default: '1' },
+    encoder: { type: 'string', default: 'rtmp' },
+  },
 })
+const isSrt = values.encoder === 'srt'
 const TIMES = Number(values.times)
 const SOAK_MS = Number(values.minutes) * 60_000
 /** Until heaps have reached their size and rings are full. */
@@ -36,12 +41,13 @@ interface Sample {
 
 const server = await startServer()
 const audience = await startAudience()
-const streams = [{ streamName: 'bench' }, { streamName: 'guest' }, { streamName: 'studio' }]
-const { token: publish } = await server.api('POST', '/api/publish_token', { label: 'b', streams })
+const streams = ['bench', 'guest', 'studio', 'steady'].map((streamName) => ({ streamName }))
+const published = await server.api('POST', '/api/publish_token', { label: 'b', streams, displaySrtPassphrase: true })
+const publish = published.token
 const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
 await audience.publish(server.whip('bench'), publish, BITRATE)
 
-const done = { joins: 0, overWhip: 1, overRtmp: 0, segments: 0 }
+const done = { joins: 0, overWhip: 1, byEncoder: 0, segments: 0 }
 
 async function join(audience: Audience, stream: string, count: number, atOnce: number): Promise<void> {
   await audience.join({ url: server.whep(stream), token, count, atOnce })
@@ -65,13 +71,16 @@ async function guests(): Promise<void> {
   await guest.vanish()
 }
 
-/** A publisher over RTMP, watched over HLS and over WHEP. */
+/** Where an encoder sends a stream. */
+const encoderUrl = (stream: string): string => (isSrt ? server.srt(stream, published) : server.rtmp(stream, publish))
+
+/** An encoder, watched over HLS and over WHEP. */
 async function broadcast(): Promise<void> {
-  const encoding = ffmpegPublisher(server.rtmp('studio', publish))
+  const encoding = ffmpegPublisher(encoderUrl('studio'))
   try {
     done.segments += await watchHls(server.hls('studio', token))
     await join(audience, 'studio', 4, 2)
-    done.overRtmp += 1
+    done.byEncoder += 1
   } finally {
     await encoding.stop()
   }
@@ -141,11 +150,14 @@ function judge(what: string, sizes: readonly number[]): void {
   })
 }
 
+const steady = isSrt ? ffmpegPublisher(encoderUrl('steady')) : null
 const beganMs = performance.now()
 const endsMs = beganMs + SOAK_MS
 const [samples] = await Promise.all([watch(endsMs), churn(endsMs)])
-const { joins, overWhip, overRtmp, segments } = done
-console.log(`${joins} joins, ${overWhip} publishers over WHIP, ${overRtmp} over RTMP, ${segments} HLS segments`)
+const { joins, overWhip, byEncoder, segments } = done
+console.log(
+  `${joins} joins, ${overWhip} publishers over WHIP, ${byEncoder} encoders over ${isSrt ? 'SRT' : 'RTMP'}, ${segments} HLS segments`,
+)
 judge(
   'the server',
   samples.map((sample) => sample.server),
@@ -154,6 +166,7 @@ judge(
   'its relay processes',
   samples.map((sample) => sample.relays),
 )
+await steady?.stop()
 await audience.stop()
 await server.stop()
 process.exit()

@@ -6,12 +6,21 @@ import { family, ownAddress } from '../relay/contender.ts'
 /** The program that `npm start` runs. */
 const ENTRY = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
 
+/** A token of the API, with what its encoders need. */
+export interface PublishToken {
+  readonly id: number
+  readonly token: string
+  /** Of tokens made with `displaySrtPassphrase`. */
+  readonly srtPassphrase?: string
+}
+
 export interface BenchServer {
   whip(stream: string): string
   whep(stream: string): string
   rtmp(stream: string, token: string): string
+  srt(stream: string, published: PublishToken): string
   hls(stream: string, token: string): string
-  api(method: string, path: string, body?: unknown): Promise<{ id: number; token: string }>
+  api(method: string, path: string, body?: unknown): Promise<PublishToken>
   /** Resident memory of the server and of each of its relay processes, in MiB. */
   memory(): number[]
   stop(): Promise<void>
@@ -32,6 +41,9 @@ export async function startServer(settings: Record<string, string> = {}): Promis
     whep: (stream) => `${server.url}/api/whep/${account}/${stream}`,
     rtmp: (stream, token) =>
       `rtmp://127.0.0.1:${logged(server.log(), 'taking RTMP').port}/v2/pub/${stream}?token=${token}`,
+    srt: (stream, { token, srtPassphrase }) =>
+      `srt://127.0.0.1:${logged(server.log(), 'taking SRT').port}?streamid=${stream}%3Ft%3D${token}` +
+      (srtPassphrase === undefined ? '' : `&passphrase=${srtPassphrase}&pbkeylen=16`),
     hls: (stream, token) => `${server.url}/hls/${account}/${stream}/index.m3u8?auth=${token}`,
     async api(method, path, body) {
       const headers = { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) }
@@ -42,7 +54,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
       })
       const text = await response.text()
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-      return (JSON.parse(text) as { data: { id: number; token: string } }).data
+      return (JSON.parse(text) as { data: PublishToken }).data
     },
     memory: () => memoryOf(logged(server.log(), 'ready').pid),
     async stop() {
