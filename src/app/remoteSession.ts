@@ -168,7 +168,7 @@ function refusalOf({ name, secret, means }: RemoteEndpoint, { status, text }: An
 
 /** Texts of other servers may be pages. */
 function quoted(text: string, secret: string): string {
-  const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, secret).trim()
+  const said = text.trimStart().startsWith('<') ? '' : withoutKey(text, secret)
   return said === '' ? '' : `: ${said}`
 }
 

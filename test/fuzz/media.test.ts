@@ -182,7 +182,8 @@ describe('no text makes it throw:', () => {
         const mids = [...buildAnswer(offer.value, transport, answers).matchAll(/^a=mid:(.*)\r$/gm)].map(
           (match) => match[1],
         )
-        expect(mids).toEqual(offer.value.media.map(({ mid }) => mid))
+        // An m-line alone needs none.
+        expect(mids).toEqual(offer.value.media.map(({ mid }) => mid).filter((mid) => mid !== ''))
       }),
       RUNS,
     )

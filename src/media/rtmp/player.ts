@@ -16,7 +16,7 @@ import { commandMessage, EVENT, type Message, MESSAGE, splitAggregate, userContr
 import { readBitrates } from './metadata.ts'
 import { Outgoing } from './outgoing.ts'
 import { ENHANCED } from './replies.ts'
-import { readStatus, withoutKey } from './status.ts'
+import { readStatus, reasonOf } from './status.ts'
 
 /** Answers are short. */
 const MAX_ANSWER_BYTES = 65_536
@@ -218,10 +218,10 @@ export class RtmpPlayer implements PulledSource {
   }
 
   #refused(info: AmfValue): void {
-    const { code, description, isRedirect } = readStatus(info)
-    if (isRedirect) return this.#over(REDIRECTED)
-    const said = withoutKey(description || code || 'an error without a reason', this.#address.stream)
-    this.#over({ kind: REFUSALS.has(code) ? 'refused' : 'lost', message: `The source says: ${said}` })
+    const status = readStatus(info)
+    if (status.isRedirect) return this.#over(REDIRECTED)
+    const message = `The source says: ${reasonOf(status, this.#address.stream)}`
+    this.#over({ kind: REFUSALS.has(status.code) ? 'refused' : 'lost', message })
   }
 
   #send(message: Message): void {

@@ -11,7 +11,7 @@ import { type RtmpCommand, readCommand } from './commands.ts'
 import { describeTracks, frameMessage, isTaken, readFourccs, refuseTracks, SENT_FOURCCS } from './flvWriter.ts'
 import { ClientHandshake } from './handshake.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
-import { readStatus, withoutKey } from './status.ts'
+import { readStatus, reasonOf } from './status.ts'
 
 /** From the connection to the permission to publish. */
 const OPENING_MS = 10_000
@@ -288,12 +288,12 @@ export class RtmpSender implements FrameSink {
   }
 
   #status(info: AmfValue): void {
-    const { level, code, description } = readStatus(info)
+    const status = readStatus(info)
+    const { level, code } = status
     if (code === 'NetStream.Publish.Start') return this.#begin()
     if (level !== 'error' && !REFUSALS.has(code)) return
     // Targets repeat the key in their answers.
-    const said = withoutKey(description || code || 'an error without a reason', this.#options.key)
-    const message = `The target says: ${said}`
+    const message = `The target says: ${reasonOf(status, this.#options.key)}`
     if (REFUSALS.has(code)) this.#over({ kind: 'refused', message, isInUse: code === BAD_NAME })
     else this.#lose(message)
   }

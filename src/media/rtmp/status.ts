@@ -25,12 +25,24 @@ const REASON_MAX = 200
 /** A shorter text is no secret, and may be part of any word. */
 const SECRET_MIN = 4
 
-/** A text of another server for people. Servers repeat keys in their answers. @param key with its query, if it has one */
+/** What another server gave as its reason: for the end of a sentence. @param key see `withoutKey` */
+export function reasonOf({ description, code }: RtmpStatus, key: string): string {
+  return withoutKey(description, key) || withoutKey(code, key) || 'an error without a reason'
+}
+
+/**
+ * A text of another server for people, as the end of a sentence. Servers repeat keys in their answers.
+ * @param key with its query, if it has one
+ */
 export function withoutKey(text: string, key: string): string {
   const mark = key.includes('?') ? key.indexOf('?') : key.length
   const query = key.slice(mark + 1)
   const spellings = [key, encodeURIComponent(key), key.slice(0, mark), query, ...new URLSearchParams(query).values()]
   const secrets = spellings.filter(({ length }) => length >= SECRET_MIN)
   const bare = secrets.reduce((left, secret) => left.replaceAll(secret, '••••'), text)
-  return bare.replaceAll(/\p{C}/gu, ' ').slice(0, REASON_MAX)
+  return bare
+    .replaceAll(/\p{C}/gu, ' ')
+    .slice(0, REASON_MAX)
+    .trim()
+    .replace(/[\s.]+$/, '')
 }

@@ -175,7 +175,7 @@ describe('a source that gives no media', () => {
     ],
     [
       'denies it',
-      statusOf('NetStream.Play.Denied', { description: 'pay \x07first' }),
+      statusOf('NetStream.Play.Denied', { description: ' pay \x07first. ' }),
       { kind: 'refused', message: 'The source says: pay  first' },
     ],
     [
