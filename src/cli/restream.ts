@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../base/result.ts'
+import { latestTargetEvents, type TargetEventEntry } from '../commands/restream/targetEvents.ts'
 import { readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { readToken } from '../commands/tokens/readTokens.ts'
 import { syncRestream } from '../commands/tokens/syncRestream.ts'
@@ -9,7 +10,7 @@ import type { TargetOnAir } from '../core/streams/streamOnAir.ts'
 import type { TokenRecord } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
-import { id, required, textFlag, toggleFlag } from './flag.ts'
+import { id, required, textFlag, toggleFlag, wholeOr } from './flag.ts'
 import { CSV_FLAG, type Columns, type Listing, listing, WATCH_FLAGS } from './listing.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 import { type AccountScope, withAccount } from './session.ts'
@@ -83,14 +84,30 @@ const remove = command({
   args: { id: TOKEN_ID, n: NUMBER },
   examples: ['sluice restream remove 7 1', 'sluice restream remove 7 2 --json'],
   run: (call) =>
-    withAccount(call, (scope) =>
-      change(scope, call.args.id, (targets) => {
-        const { n } = call.args
-        if (n > targets.length) return err(failure('not_found', `The token has no target ${n}`))
-        return ok(targets.filter((_, at) => at !== n - 1))
-      }),
-    ),
+    withAccount(call, (scope) => changeOne(scope, call.args, (targets, at) => targets.filter((_, one) => one !== at))),
 })
+
+const enable = command({
+  path: ['restream', 'enable'],
+  summary: 'Send to a target of a publish token again',
+  args: { id: TOKEN_ID, n: NUMBER },
+  examples: ['sluice restream enable 7 1', 'sluice restream enable 7 2 --json'],
+  run: (call) => withAccount(call, (scope) => changeOne(scope, call.args, switched(true))),
+})
+
+const disable = command({
+  path: ['restream', 'disable'],
+  summary: 'Send nothing to a target of a publish token, and keep it',
+  detail: 'Only this target ends; the broadcast and the other targets go on.',
+  args: { id: TOKEN_ID, n: NUMBER },
+  examples: ['sluice restream disable 7 1', 'sluice restream disable 7 2 --json'],
+  run: (call) => withAccount(call, (scope) => changeOne(scope, call.args, switched(false))),
+})
+
+const switched =
+  (enabled: boolean) =>
+  (targets: Targets, at: number): Targets =>
+    targets.map((target, one) => (one === at ? { ...target, enabled } : target))
 
 const sync = command({
   path: ['restream', 'sync'],
@@ -125,6 +142,16 @@ async function change(
   const targets = restreamOf(updated.value)
   return ok({ json: targets, text: targetTable(targets) })
 }
+
+/** The same for the target with a number, as lists show it. */
+const changeOne = (
+  scope: AccountScope,
+  { id: tokenId, n }: { id: number; n: number },
+  to: (targets: Targets, at: number) => Targets,
+) =>
+  change(scope, tokenId, (targets) =>
+    n > targets.length ? err(failure('not_found', `The token has no target ${n}`)) : ok(to(targets, n - 1)),
+  )
 
 const restreamOf = (record: TokenRecord): Targets => ('restream' in record ? record.restream : [])
 
@@ -177,4 +204,26 @@ const show = command({
     }),
 })
 
-export const restreamCommands = [list, add, remove, sync, show]
+const EVENTS: Columns<TargetEventEntry> = {
+  time: ['text', ({ at }) => at],
+  n: ['key', ({ index }) => index + 1],
+  target: ['text', ({ label, url }) => label || new URL(url).host],
+  state: ['text', ({ status }) => status],
+  problem: ['text', ({ problem }) => problem],
+}
+
+const events = command({
+  path: ['restream', 'events'],
+  summary: 'List what became of the targets of a stream, newest first',
+  detail: 'Also of broadcasts that are over, for `sessions.retentionDays`.',
+  args: { stream: required('NAME', 'The name of the stream.') },
+  flags: { limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }), ...WATCH_FLAGS },
+  examples: ['sluice restream events studio-1 --watch', 'sluice restream events studio-1 --limit 1000 --csv'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await latestTargetEvents(ctx, accountId, call.args.stream, call.flags.limit)
+      return ok({ json: found, text: listing(EVENTS, found) })
+    }),
+})
+
+export const restreamCommands = [list, add, remove, enable, disable, sync, show, events]

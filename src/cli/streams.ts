@@ -1,13 +1,15 @@
-import { ok } from '../base/result.ts'
-import { stopStream } from '../commands/sessions/sessions.ts'
+import { err, ok } from '../base/result.ts'
+import { reprioritize, stopStream } from '../commands/sessions/sessions.ts'
 import { firstStreamsOnAir, readStreamHealth, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS_OF } from '../core/access/protocols.ts'
 import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
-import { required, wholeOr } from './flag.ts'
+import { id, required, wholeOr } from './flag.ts'
 import { type Columns, listing, record, WATCH_FLAGS } from './listing.ts'
 import { fields } from './print.ts'
+import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
+import { PRIORITY_FLAG } from './tokenBody.ts'
 
 const STREAM = required('NAME', 'The name of the stream.')
 
@@ -127,4 +129,23 @@ function healthText({ sourceId, protocol, health: state, bitrateIn, frameRate, f
   return [fields(facts), ...sentences].join('\n')
 }
 
-export const streamCommands = [list, show, health, stop]
+const rank = command({
+  path: ['stream', 'reprioritize'],
+  summary: 'Give the publishers of a token another priority; they are disconnected and come back with it',
+  args: { id: id('ID', 'The id of the publish token, as `sluice token list` shows it.') },
+  flags: { priority: PRIORITY_FLAG },
+  examples: ['sluice stream reprioritize 7 --priority 10', 'sluice stream reprioritize 7 --priority none'],
+  run: async (call) => {
+    const { priority: updatePriority } = call.flags
+    if (updatePriority === undefined) return err(usage('--priority is required'))
+    return withAccount(call, async ({ ctx, actor }) => {
+      const done = await reprioritize(ctx, actor, { tokenId: call.args.id, updatePriority })
+      if (!done.ok) return done
+      const wasIdle = done.value.stoppingLevel === 'None'
+      const hint = wasIdle ? 'Nothing is published with this token.' : 'Its publishers are being disconnected.'
+      return ok({ json: done.value, text: '', hint })
+    })
+  },
+})
+
+export const streamCommands = [list, show, health, stop, rank]

@@ -36,7 +36,8 @@ function renditionOf(text: string): Rendition {
 
 const INT32_MAX = 2_147_483_647
 
-const priority: CliFlag<number | null | undefined> = {
+/** Null: none. Undefined: it is not given. */
+export const PRIORITY_FLAG: CliFlag<number | null | undefined> = {
   placeholder: 'N|none',
   about:
     'The rank of its publishers among those of one source: the highest is shown, none is the lowest (publish tokens).',
@@ -80,7 +81,7 @@ const FIELDS: Readonly<Record<string, BodyField>> = {
   },
   allowedCountries: { name: 'country', flag: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).') },
   deniedCountries: { name: 'deny-country', flag: texts('CODE', 'A country that may not use it.') },
-  priority: { name: 'priority', flag: priority },
+  priority: { name: 'priority', flag: PRIORITY_FLAG },
   hlsRenditions: { name: 'rendition', flag: renditions },
   hlsCodecs: {
     name: 'hls-codecs',

@@ -177,6 +177,7 @@ describe('--watch', () => {
     const names = COMMANDS.filter(({ flags }) => flags['watch'] !== undefined).map(({ path }) => path.join(' '))
     expect(names).toEqual([
       'restream show',
+      'restream events',
       'access log',
       'session list',
       'stream list',

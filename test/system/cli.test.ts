@@ -109,6 +109,20 @@ describe('a store of its own', () => {
     const masked = 'srt://live.example.com:9000?latency=500&streamid=••••am&passphrase=••••rse'
     expect(parsed(studio.stdout)).toMatchObject([...shown, { url: masked, key: '' }])
     await within(['restream', 'remove', '1', '3'])
+    const switches = async (verb: string, n: string) => {
+      const answer = await within(['restream', verb, '1', n, '--json'])
+      return answer.status === 0
+        ? (parsed(answer.stdout) as { enabled: boolean }[]).map((one) => one.enabled)
+        : answer.stderr
+    }
+    expect(await switches('disable', '2')).toEqual([true, false])
+    expect(await switches('enable', '2')).toEqual([true, true])
+    expect(await switches('disable', '3')).toContain('has no target 3')
+    expect(parsed((await within(['restream', 'events', 'studio', '--json'])).stdout)).toEqual([])
+    const ranked = await within(['stream', 'reprioritize', '1', '--priority', '10', '--json'])
+    expect(parsed(ranked.stdout)).toEqual({ stoppingLevel: 'None' })
+    expect(parsed((await within(['token', 'show', '1', '--json'])).stdout)).toMatchObject({ priority: 10 })
+    expect(await within(['stream', 'reprioritize', '1'])).toMatchObject({ status: 2 })
     expect(await within(['restream', 'sync', '1'])).toMatchObject({ status: 0, stdout: '' })
     expect(parsed((await within(['restream', 'remove', '1', '1', '--json'])).stdout)).toEqual(shown.slice(1))
     expect((await within(['restream', 'list', '1'])).stdout).toContain('••••789')

@@ -36,6 +36,16 @@ export async function listTargetEvents(
   return mapPage(page, toEntry)
 }
 
+/** The latest of them. */
+export async function latestTargetEvents(
+  { store }: Pick<CommandContext, 'store'>,
+  accountId: string,
+  streamName: string,
+  limit: number,
+): Promise<TargetEventEntry[]> {
+  return (await store.read.restreamEvents.page({ accountId, streamName, limit })).map(toEntry)
+}
+
 const toEntry = ({ id, feedId, index, label, url, status, problem, atMs }: RestreamEvent) => ({
   id,
   feedId,
