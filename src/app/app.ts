@@ -16,6 +16,7 @@ import { AudienceNow } from '../services/audienceNow.ts'
 import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
+import { NodeLoad } from '../services/nodeLoad.ts'
 import { ViewerFeedback } from '../services/viewerFeedback.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { RestreamUsage } from '../services/restreamUsage.ts'
@@ -132,7 +133,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     recorder,
     deliveries: new Tally(),
     reloads: new Tally(),
-    ...settingsOf(now),
+    ...settingsOf(now, clock, sessions),
     probeSlate: slateProbeOf(config, clock, log),
     ...factsOfCountries(countries),
     sessions,
@@ -224,12 +225,14 @@ const cacheOptions = (now: () => Config, sealer: Sealer) => ({
 /** What commands need of the configuration, as it is at each use. */
 function settingsOf(
   now: () => Config,
-): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'checkTarget' | 'channelSettings'> {
+  clock: Clock,
+  sessions: SessionRegistry,
+): Pick<Context, 'policy' | 'targetPolicy' | 'isProxy' | 'slots' | 'nodeLoad' | 'checkTarget' | 'channelSettings'> {
   return {
+    ...loadLimitsOf(now, clock, sessions),
     policy: liveView(() => ({ rtmpIpFilters: now().rtmp.ipFilters })),
     targetPolicy: liveView(() => targetPolicyOf(now())),
     isProxy: liveAddressList(() => now().server.trustedProxies),
-    slots: new SessionSlots(liveView(() => now().sessions)),
     checkTarget: (url) => checkTarget(url, now().webhooks.allowPrivateTargets),
     channelSettings: liveView(() => ({
       ...now().channels,
@@ -238,6 +241,22 @@ function settingsOf(
       refuseKey: refuseViewerKey,
     })),
   }
+}
+
+/** How much this node takes. */
+function loadLimitsOf(
+  now: () => Config,
+  clock: Clock,
+  { leaving, counts }: SessionRegistry,
+): Pick<Context, 'slots' | 'nodeLoad'> {
+  const slots = new SessionSlots(liveView(() => now().sessions))
+  const nodeLoad = new NodeLoad({
+    clock,
+    hasNoSlot: () => slots.isFullForViewers(leaving.size),
+    bytesOut: () => counts.bytesOut + counts.otherBytesOut,
+    maxEgress: () => now().server.maxEgressMegabits * 1_000_000,
+  })
+  return { slots, nodeLoad }
 }
 
 /** Runs `work` at the first call; later calls get the same promise. */

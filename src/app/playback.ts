@@ -23,7 +23,7 @@ export async function startPlayback(
   const { ctx, bus, channelStreams } = app
   const here = { processName: measured.node, runs: (engineId: string) => channelStreams.find(engineId) !== undefined }
   const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, here, id) })
-  const served = new ServedBytesCounter(ctx, measured.viewers)
+  const served = new ServedBytesCounter(ctx, measured.viewers, ctx.sessions.counts)
   const unfollow = bus.on('channelChanged', (change) => playbacks.forget(change))
   const jobs = startJobs(ctx, [{ name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() }])
   return {

@@ -43,7 +43,10 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
     open: (target, { feedId }, report) => openAttempt(app, target, { media: media.get(feedId), report, how }),
-    used: (feed, use) => ctx.restreamUsage.add(feed, use),
+    used: (feed, use) => {
+      ctx.restreamUsage.add(feed, use)
+      ctx.sessions.counts.otherBytesOut += use.bytesOut
+    },
     changed: (feed, target, news) => {
       logTarget(app, feed, target)
       record(feed, target, news)

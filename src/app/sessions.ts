@@ -4,6 +4,7 @@ import { ProcessorLoad } from '../base/processors.ts'
 import { VERSION } from '../base/version.ts'
 import { startNode } from '../commands/nodes/servingNode.ts'
 import { writeLastReadings } from '../commands/streams/lastReadings.ts'
+import type { NodeLoadReading } from '../core/nodes/load.ts'
 import { hostKeyOf } from '../config/paths.ts'
 import { sessionJobs } from '../jobs/sessions.ts'
 import { startJobs } from '../jobs/timers.ts'
@@ -22,7 +23,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
     leases,
-    facts: () => factsOf(load),
+    facts: () => factsOf(load, ctx.nodeLoad.reading()),
   })
   const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = () => app.config.sessions.noViewersSeconds * 1000
@@ -37,7 +38,7 @@ export async function startSessions(app: App, leases: Leases): Promise<{ stop():
   }
 }
 
-function factsOf(load: ProcessorLoad): NodeFacts {
+function factsOf(load: ProcessorLoad, reading: NodeLoadReading): NodeFacts {
   load.look()
-  return { version: VERSION, cores: load.processors, cpuPercent: load.busyPercent }
+  return { version: VERSION, cores: load.processors, cpuPercent: load.busyPercent, ...reading }
 }

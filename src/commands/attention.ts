@@ -1,6 +1,7 @@
 import { type AttentionFacts, type AttentionItem, attentionOf, EXPIRES_SOON_MS } from '../core/attention.ts'
 import { namesCountries } from '../core/tokens/accountDefaults.ts'
 import type { SessionContext } from './context.ts'
+import { nodeFactsNow } from './nodes/listNodes.ts'
 import { firstStreamsOnAir } from './streams/streamsOnAir.ts'
 
 /** Free and total space of a disk. */
@@ -47,7 +48,17 @@ export async function readAttention(
     ],
     certificate,
     addonProblem,
+    fullNodes: await fullNodes(ctx),
     mediaProcessEnd: ctx.mediaProcesses.latestEnd,
     unknownMigrations: await read.attention.unknownMigrations(),
+  })
+}
+
+async function fullNodes(ctx: SessionContext): Promise<AttentionFacts['fullNodes']> {
+  const nodes = (await ctx.store.read.nodes.list()).filter(({ isExpired }) => !isExpired)
+  const facts = await nodeFactsNow(ctx)
+  return nodes.flatMap(({ id, url }) => {
+    const { full = [] } = facts.get(id) ?? {}
+    return full.length === 0 ? [] : [{ name: nodes.length === 1 ? null : (url ?? id), full }]
   })
 }

@@ -22,6 +22,7 @@ import type { AudienceNow } from '../services/audienceNow.ts'
 import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
+import type { NodeLoad } from '../services/nodeLoad.ts'
 import type { ViewerFeedback } from '../services/viewerFeedback.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
@@ -79,6 +80,8 @@ export interface AccessContext extends CommandContext {
   readonly streamsOnAir: StreamsOnAir
   readonly recorder: AccessRecorder
   readonly lastUses: LastUses
+  /** Whether this node takes newcomers. */
+  readonly nodeLoad: NodeLoad
 }
 
 /** What sessions, their media and their node work with. */

@@ -88,6 +88,14 @@ const schema = {
       about:
         'The most open HTTP connections of one IPv4 address or IPv6 /64, except trusted proxies; 0 means no limit.',
     }),
+    maxEgressMegabits: integer({
+      live: true,
+      default: 0,
+      min: 0,
+      max: 1_000_000,
+      about:
+        'The most media that a node sends, in megabits per second; above it, new viewers get 503, and 0 means no limit.',
+    }),
     splice: toggle({
       default: true,
       about:

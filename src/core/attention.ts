@@ -1,4 +1,5 @@
 import { daysLeft, expiresSoon, type Validity } from './certificates/renewal.ts'
+import type { FullReason } from './nodes/load.ts'
 import type { SourceFinding } from './streams/findings.ts'
 import type { StreamHealth } from './streams/health.ts'
 
@@ -9,6 +10,7 @@ import type { StreamHealth } from './streams/health.ts'
 export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 
 export const ATTENTION_KINDS = [
+  'node_full',
   'engine_error',
   'media_process_ended',
   'disk_low',
@@ -68,6 +70,8 @@ export interface AttentionFacts {
   readonly addonProblem: string | null
   /** Migrations in the database that this version does not know. */
   readonly unknownMigrations: readonly string[]
+  /** Nodes that take no new viewers, and why; the name is null if there is only one node. */
+  readonly fullNodes: readonly { readonly name: string | null; readonly full: readonly FullReason[] }[]
   /** The latest media process that ended by itself or hung; null: none did. */
   readonly mediaProcessEnd: { readonly atMs: number; readonly isHung: boolean; readonly sessions: number } | null
   /** Of TLS; null: Sluice speaks none. `problem`: why it could not be replaced. */
@@ -84,6 +88,7 @@ const DISK_LOW_SHARE = 0.05
 /** Errors first; then in the order of `ATTENTION_KINDS`. */
 export function attentionOf(facts: AttentionFacts): AttentionItem[] {
   const items = [
+    ...fullNodesOf(facts),
     ...enginesOf(facts),
     ...mediaProcessesOf(facts),
     ...disksOf(facts),
@@ -111,6 +116,20 @@ function enginesOf({ engines }: AttentionFacts): AttentionItem[] {
     return [{ kind: 'engine_notice', severity: 'warning', subject, text: `Engine ${name}: ${message}` }]
   })
 }
+
+const WHY_FULL: Readonly<Record<FullReason, string>> = {
+  sessions: 'all sessions for viewers are taken (sessions.max)',
+  media: 'its media processes are busy',
+  egress: 'it sends as much as server.maxEgressMegabits says',
+}
+
+const fullNodesOf = ({ fullNodes }: AttentionFacts): AttentionItem[] =>
+  fullNodes.map(({ name, full }) => {
+    const why = full.map((reason) => WHY_FULL[reason]).join(', and ')
+    const node = name === null ? 'The server' : `The node ${name}`
+    const text = `${node} takes no new viewers: ${why}. Those who watch go on. Add a node, or raise the limit`
+    return { kind: 'node_full', severity: 'error', text }
+  })
 
 function mediaProcessesOf({ mediaProcessEnd: end, nowMs }: AttentionFacts): AttentionItem[] {
   if (end === null || nowMs - end.atMs >= ENDED_SHOWN_MS) return []

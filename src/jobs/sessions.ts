@@ -13,6 +13,8 @@ const CHECK_MS = 60_000
 const EXPIRY_MS = 250
 const PREVIEWS_MS = 3_000
 const MEASURE_MS = 2_000
+/** `core/nodes/load.ts` takes a gap of two seconds for a pause of this process. */
+const SENT_MS = 1_000
 const REPORT_MS = 5_000
 const MINUTES_MS = 10_000
 const FACTS_MS = 10_000
@@ -37,6 +39,7 @@ export const sessionJobs = (
   { name: 'end sessions of expired tokens', everyMs: EXPIRY_MS, run: async () => endExpired(ctx) },
   { name: 'watch publishers with spares', everyMs: SPARES_LOOK_MS, run: () => spares.look() },
   { name: 'end previews of users who signed out', everyMs: PREVIEWS_MS, run: () => endStalePreviews(ctx) },
+  { name: 'measure what is sent', everyMs: SENT_MS, run: async () => ctx.nodeLoad.sample() },
   { name: 'measure streams', everyMs: MEASURE_MS, run: async () => sampleStreams(ctx) },
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },

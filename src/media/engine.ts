@@ -11,6 +11,10 @@ export interface MediaEngine {
   start(): Promise<void>
   /** Ends every session, then its processes. Idempotent. */
   stop(): Promise<void>
+  /** The most processes that serve at a time. */
+  readonly processes: number
+  /** Which process a newcomer in this room would get, from 0 on, and whether the room is there already. */
+  processFor(room: string, part: PartInRoom): { readonly process: number; readonly hasRoom: boolean }
   /** Answers a publisher's SDP offer (RFC 9725 section 4.2). The engine accepts no media before this resolves. */
   publish(request: PublishOffer): Promise<Negotiated>
   /** Answers a viewer's SDP offer. The viewer gets the room's source, and its replacement when there is one. */
@@ -43,6 +47,9 @@ export interface MediaEngine {
   /** Calls `listener` with every event. Returns the function that unsubscribes. */
   watch(listener: (event: MediaEngineEvent) => void): () => void
 }
+
+/** What a session is to its room. */
+export type PartInRoom = 'source' | 'viewer'
 
 export interface PublishOffer {
   /** Unique; the caller creates it. */
@@ -143,4 +150,10 @@ export type MediaEngineEvent =
   /**
    * A process of the engine ended by itself, or hung and was killed. The engine has reported its `sessions` as `ended` before.
    */
-  | { readonly kind: 'died'; readonly detail: string; readonly isHung: boolean; readonly sessions: number }
+  | {
+      readonly kind: 'died'
+      readonly process: number
+      readonly detail: string
+      readonly isHung: boolean
+      readonly sessions: number
+    }

@@ -10,6 +10,8 @@ export class SessionCounts {
   readonly ended = new Tally()
   bytesIn = 0
   bytesOut = 0
+  /** To viewers of channels and to targets of restreams; not in `bytesOut`. */
+  otherBytesOut = 0
   /** Reported by caches from their logs; not in `bytesOut`. */
   bytesFromCaches = 0
   /** Tickets in reports of caches that counted for no session, by reason. */

@@ -23,16 +23,20 @@ export interface ServedBytesOptions {
 export class ServedBytesCounter {
   readonly #options: ServedBytesOptions
   readonly #viewers: Pick<Viewers, 'took'>
+  readonly #sent: { otherBytesOut: number }
   #waiting = new Map<string, Row>()
   #flushing: Promise<void> | null = null
 
-  constructor(options: ServedBytesOptions, viewers: Pick<Viewers, 'took'>) {
+  /** @param sent what this node has sent besides the media of sessions */
+  constructor(options: ServedBytesOptions, viewers: Pick<Viewers, 'took'>, sent = { otherBytesOut: 0 }) {
     this.#options = options
     this.#viewers = viewers
+    this.#sent = sent
   }
 
   add(served: Served): void {
     this.#viewers.took(served.distributionId, served.viewedMs)
+    this.#sent.otherBytesOut += served.bytesOut
     const slotMs = Math.floor(this.#options.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
     const waiting = this.#waiting.get(key)

@@ -14,6 +14,7 @@ import {
   TEXT_OR_NULL,
   XID,
 } from './columns.ts'
+import { NODE_TABLES } from './nodesSchema.ts'
 import { PULL_TABLES } from './pullsSchema.ts'
 import { RESTREAM_TABLES } from './restreamSchema.ts'
 import { RUN_TABLES } from './runsSchema.ts'
@@ -43,6 +44,7 @@ const TABLES = {
   ...RESTREAM_TABLES,
   ...RUN_TABLES,
   ...USER_TABLES,
+  ...NODE_TABLES,
   ...VIEWER_TABLES,
   accounts: {
     id: TEXT,
@@ -186,21 +188,6 @@ const TABLES = {
   delivery_payloads: { id: TEXT, data: TEXT, body: BYTES_OR_NULL, content_type: TEXT_OR_NULL, headers: TEXT_OR_NULL },
   /** Nodes that send deliveries; `alive_until_ms` is the end of the lease. */
   delivery_nodes: { id: TEXT, alive_until_ms: NUMBER },
-  /** Processes that serve. */
-  serving_nodes: {
-    id: TEXT,
-    host_key: TEXT,
-    pid: NUMBER,
-    seen_at_ms: NUMBER,
-    alive_until_ms: NUMBER,
-    url: TEXT_OR_NULL,
-    /** The id of the key that it seals with. */
-    key_id: TEXT_OR_NULL,
-  },
-  /** `cpu_percent` is null until it is measured. */
-  node_facts: { node_id: TEXT, version: TEXT, cores: NUMBER, cpu_percent: NUMBER_OR_NULL },
-  /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
-  reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },
   /** What a name in the files of `provision/` made. */
   provisioned: { account_id: TEXT, kind: TEXT, name: TEXT, resource_id: TEXT },
   /** Accounts, certificates and answers to challenges of ACME. */

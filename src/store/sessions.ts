@@ -1,3 +1,4 @@
+import type { NodeLoadReading } from '../core/nodes/load.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { Bytes, FeedFacts, Session, SessionScope } from '../core/sessions/types.ts'
 import type { RecentFeed } from '../core/streams/monitoring.ts'
@@ -140,11 +141,15 @@ export interface NewNode {
 }
 
 /** What a serving process says of itself. */
-export interface NodeFacts {
+export interface NodeFacts extends NodeLoadFacts {
   readonly version: string
   /** Processor cores of its machine. */
   readonly cores: number
-  /** How busy they are, 0 to 100. Null: not measured yet. */
+}
+
+/** How busy a node is. */
+export interface NodeLoadFacts extends NodeLoadReading {
+  /** How busy the cores of its machine are, 0 to 100. Null: not measured yet. */
   readonly cpuPercent: number | null
 }
 
@@ -254,9 +259,9 @@ export interface NodeTx {
   nextStart(least: number, step: number): Promise<number>
   /** Records the id of the key that a new node seals with. */
   setKey(id: string, keyId: string): Promise<void>
-  /** Records what a new node says of itself, and later how busy its machine is; nothing then if the node is gone. */
+  /** Records what a new node says of itself, and later how busy it is; nothing then if the node is gone. */
   insertFacts(id: string, facts: NodeFacts): Promise<void>
-  setLoad(id: string, cpuPercent: NodeFacts['cpuPercent']): Promise<void>
+  setLoad(id: string, load: NodeLoadFacts): Promise<void>
   /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
   /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */

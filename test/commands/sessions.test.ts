@@ -318,7 +318,7 @@ describe.each(testedStores('SQLite'))('nodes on one %s file', (engine) => {
       leaseMs: 15_000,
       leases: unrenewed,
       url: null,
-      facts: () => ({ version: '1', cores: 1, cpuPercent: null }),
+      facts: () => ({ version: '1', cores: 1, cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }),
     }
     let isEven = false
     const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }

@@ -193,10 +193,17 @@ describe.skipIf(!findBinaries())('with a server', () => {
       ]
       await store.transaction(async (tx) => {
         await tx.nodes.insert({ id: 'n', hostKey: 'h', pid: 1, url: null }, 60_000)
-        await tx.nodes.insertFacts('n', { version: '1', cores: 1, cpuPercent: null })
+        await tx.nodes.insertFacts('n', {
+          version: '1',
+          cores: 1,
+          cpuPercent: null,
+          mediaPercent: null,
+          egressBitrate: null,
+          full: [],
+        })
       })
       await store.transaction(async (tx) => {
-        await tx.nodes.setLoad('n', 50)
+        await tx.nodes.setLoad('n', { cpuPercent: 50, mediaPercent: null, egressBitrate: null, full: [] })
         expect(await leases.transaction((other) => other.nodes.renew('n', 60_000))).toBe(true)
       })
       await store.close()

@@ -317,16 +317,23 @@ export function sessionsSuite(stores: Stores): void {
       expect(await write((tx) => tx.nodes.nextStart(0, 7))).toBe(last + 1007)
     })
 
-    test('say their version and how busy their machine is, until they are gone', async () => {
+    test('say their version and how busy they are, and why they are full, until they are gone', async () => {
       const [made, left] = [node(), node()]
-      const about = { version: '1.2.3', cores: 8, cpuPercent: null }
+      const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }
+      const about = { version: '1.2.3', cores: 8, ...idle }
+      const load = {
+        cpuPercent: 37,
+        mediaPercent: 88,
+        egressBitrate: 5_000_000_000,
+        full: ['media', 'egress'],
+      } as const
       for (const one of [made, left]) {
         await write((tx) => tx.nodes.insert(one, 60_000))
         await write((tx) => tx.nodes.insertFacts(one.id, about))
       }
-      await write((tx) => tx.nodes.setLoad(made.id, 37))
+      await write((tx) => tx.nodes.setLoad(made.id, load))
       const facts = () => stores.other.read.nodes.facts()
-      expect((await facts()).get(made.id)).toEqual({ ...about, cpuPercent: 37 })
+      expect((await facts()).get(made.id)).toEqual({ ...about, ...load })
       expect((await facts()).get(left.id)).toEqual(about)
       await write((tx) => tx.nodes.delete(left.id))
       expect([...(await facts()).keys()]).not.toContain(left.id)

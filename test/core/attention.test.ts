@@ -15,6 +15,7 @@ const NOTHING: AttentionFacts = {
   unknownMigrations: [],
   addonProblem: null,
   certificate: null,
+  fullNodes: [],
   mediaProcessEnd: null,
 }
 const of = (facts: Partial<AttentionFacts>) => attentionOf({ ...NOTHING, ...facts })

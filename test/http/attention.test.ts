@@ -38,7 +38,7 @@ it('GET /api/attention answers what needs attention, the same behind the session
 })
 
 it('names a media process that hung, and counts it', async () => {
-  engine.emit({ kind: 'died', detail: 'SIGKILL', isHung: true, sessions: 2 })
+  engine.emit({ kind: 'died', process: 1, detail: 'SIGKILL', isHung: true, sessions: 2 })
   expect(await read()).toContainEqual({
     kind: 'media_process_ended',
     severity: 'warning',

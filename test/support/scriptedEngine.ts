@@ -18,6 +18,14 @@ export class ScriptedEngine implements MediaEngine {
   patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
 
+  readonly processes = 1
+  /** Rooms that are there. */
+  readonly rooms = new Set<string>()
+
+  processFor(room: string): { readonly process: number; readonly hasRoom: boolean } {
+    return { process: 0, hasRoom: this.rooms.has(room) }
+  }
+
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
 

@@ -69,7 +69,7 @@ export interface NodeSettings {
   renewed?: boolean
 }
 
-const FACTS = { version: '9.8.7', cores: 4, cpuPercent: 12 }
+const FACTS = { version: '9.8.7', cores: 4, cpuPercent: 12, mediaPercent: null, egressBitrate: null, full: [] }
 
 export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings

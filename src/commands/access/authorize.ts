@@ -18,6 +18,7 @@ import type { AccessContext } from '../context.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
 import { credentialFromMemory, resolveCredential } from './credential.ts'
 import { onAir, peekOnAir } from './onAir.ts'
+import { loadReached } from './loadReached.ts'
 import { countViewers, hasViewerLimits } from './viewerLimits.ts'
 
 /** What an edge knows of a client that wants to publish or to view. */
@@ -49,8 +50,8 @@ interface Authorized extends Evaluation {
 
 /** What a client would get now. */
 export interface DryRun extends Evaluation {
-  /** What the trace says, after the checks of the decision, of a limit of viewers that is reached; null: none is. */
-  readonly reached: TraceStep | null
+  /** A limit that is reached, with what the trace says of it after the checks of the decision; null: none is. */
+  readonly reached: Required<ReachedLimit> | null
 }
 
 /** What the caller of `authorize` does itself. */
@@ -105,9 +106,9 @@ export const recordReached = (ctx: AccessContext, evaluation: Evaluation, reache
   record(ctx, 'admission', evaluation, reached)
 
 /** Records that a limit was reached before the decision. Without an account in the path there is no record. */
-export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, limit: SessionLimitCode): void {
+export function recordLimit(ctx: AccessContext, attempt: AccessAttempt, { code, step }: ReachedLimit): void {
   const { accountId } = attempt
-  const why = { code: limit, message: SESSION_LIMITS[limit].text }
+  const why = { code, message: SESSION_LIMITS[code].text, trace: step === undefined ? null : [step] }
   if (accountId !== null) noteRefusal(ctx, { ...attempt, accountId, tokenId: null, jti: null }, why)
 }
 
@@ -117,13 +118,13 @@ export function recordShared(
   session: Session,
   from: Pick<AccessAttempt, 'address' | 'origin'>,
 ): void {
-  noteRefusal(ctx, { ...session, ...from }, { code: TICKET_SHARED.code, message: TICKET_SHARED.text })
+  noteRefusal(ctx, { ...session, ...from }, { code: TICKET_SHARED.code, message: TICKET_SHARED.text, trace: null })
 }
 
 type Refused = Omit<AccessAttempt, 'presented' | 'accountId' | 'country'> & Pick<Noted, 'accountId' | 'tokenId' | 'jti'>
 
 /** Records a refusal without a decision. */
-function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'code' | 'message'>): void {
+function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'code' | 'message' | 'trace'>): void {
   if (!ctx.recorder.wants(false)) return
   const { accountId, action, protocol, streamName, tokenId, jti, address, origin } = refused
   const noted: Noted = {
@@ -139,7 +140,6 @@ function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'cod
     country: null,
     allowed: false,
     ...why,
-    trace: null,
   }
   ctx.recorder.note(noted, false)
 }
@@ -147,24 +147,33 @@ function noteRefusal(ctx: AccessContext, refused: Refused, why: Pick<Noted, 'cod
 /**
  * What `authorize` would answer at `atMs`. Writes and binds nothing; and records a check.
  *
+ * @param atMs null: now, with the load of this node
  * @param prove finds what the client would prove, instead of what it presents
  */
 export async function dryRun(
   ctx: AccessContext,
   attempt: AccessAttempt,
-  atMs: number,
+  atMs: number | null,
   prove?: () => Promise<Credential>,
 ): Promise<DryRun> {
-  const cached = prove ? null : evaluateFromMemory(ctx, attempt, atMs)
-  const evaluated = cached ?? (await evaluate(ctx, attempt, atMs, prove))
+  const timeMs = atMs ?? ctx.clock.now()
+  const cached = prove ? null : evaluateFromMemory(ctx, attempt, timeMs)
+  const evaluated = cached ?? (await evaluate(ctx, attempt, timeMs, prove))
+  const load = atMs === null ? loadOf(ctx, evaluated) : null
+  if (load !== null) return checkedReached(ctx, evaluated, load)
   const step = await countViewers(ctx, evaluated)
-  if (step?.outcome === 'fail') {
-    record(ctx, 'check', evaluated, { code: 'viewers_reached', step })
-    return { ...evaluated, reached: step }
-  }
+  if (step?.outcome === 'fail') return checkedReached(ctx, evaluated, { code: 'viewers_reached', step })
   const evaluation = step === null ? evaluated : withStep(evaluated, step)
   record(ctx, 'check', evaluation)
   return { ...evaluation, reached: null }
+}
+
+const loadOf = (ctx: AccessContext, { request, decision }: Evaluation): DryRun['reached'] =>
+  decision.allowed ? loadReached(ctx, { ...request, accountId: decision.accountId }) : null
+
+function checkedReached(ctx: AccessContext, evaluated: Evaluation, reached: DryRun['reached']): DryRun {
+  record(ctx, 'check', evaluated, reached)
+  return { ...evaluated, reached }
 }
 
 const withStep = ({ request, decision }: Evaluation, step: TraceStep): Evaluation => ({
@@ -173,9 +182,11 @@ const withStep = ({ request, decision }: Evaluation, step: TraceStep): Evaluatio
 })
 
 /** As `dryRun`, from memory alone. Null: it needs the store, and recorded nothing. */
-export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number): DryRun | null {
-  const evaluation = evaluateFromMemory(ctx, attempt, atMs)
+export function dryRunFromMemory(ctx: AccessContext, attempt: AccessAttempt, atMs: number | null): DryRun | null {
+  const evaluation = evaluateFromMemory(ctx, attempt, atMs ?? ctx.clock.now())
   if (evaluation === null || hasViewerLimits(ctx, evaluation)) return null
+  const load = atMs === null ? loadOf(ctx, evaluation) : null
+  if (load !== null) return checkedReached(ctx, evaluation, load)
   record(ctx, 'check', evaluation)
   return { ...evaluation, reached: null }
 }

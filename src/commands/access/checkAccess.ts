@@ -1,5 +1,5 @@
 import { readCheck } from '../../core/access/checkBody.ts'
-import { SESSION_LIMITS } from '../../core/access/refusals.ts'
+import { SESSION_LIMITS, type SessionLimitCode } from '../../core/access/refusals.ts'
 import type { RefusalCode, TraceStep } from '../../core/access/types.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -10,7 +10,7 @@ import { onAir, peekOnAir } from './onAir.ts'
 
 export interface CheckAnswer {
   allowed: boolean
-  code: RefusalCode | 'viewers_reached' | 'allowed'
+  code: RefusalCode | SessionLimitCode | 'allowed'
   message: string
   /** Whether the stream is published now. It does not change `allowed`. */
   live: boolean
@@ -29,7 +29,7 @@ export async function checkAccess(
   const proved = tokenId === undefined ? undefined : await credentialOfToken(ctx.cache, accountId, tokenId)
   if (proved === null) return err(notFound('tokenId', `No token with id: ${tokenId}`))
   const prove = proved && (() => Promise.resolve(proved))
-  const found = await dryRun(ctx, attempt, atMs ?? ctx.clock.now(), prove)
+  const found = await dryRun(ctx, attempt, atMs ?? null, prove)
   const live = await onAir(ctx, accountId, attempt.streamName)
   return ok(answerOf(found, live !== undefined))
 }
@@ -45,7 +45,7 @@ export function checkFromMemory(
   const { attempt, atMs, tokenId } = read.value
   if (tokenId !== undefined) return null
   const live = peekOnAir(ctx, accountId, attempt.streamName)
-  const evaluation = live === 'unknown' ? null : dryRunFromMemory(ctx, attempt, atMs ?? ctx.clock.now())
+  const evaluation = live === 'unknown' ? null : dryRunFromMemory(ctx, attempt, atMs ?? null)
   return evaluation === null ? null : ok(answerOf(evaluation, live !== undefined))
 }
 
@@ -71,15 +71,12 @@ function readQuestion(
   return ok({ attempt, atMs: question.atMs, tokenId: question.tokenId })
 }
 
-const VIEWERS_REACHED = {
-  allowed: false,
-  code: 'viewers_reached',
-  message: SESSION_LIMITS.viewers_reached.text,
-} as const
-
 function answerOf({ decision, reached }: DryRun, live: boolean): CheckAnswer {
   const { allowed, trace } = decision
-  if (reached !== null) return { ...VIEWERS_REACHED, live, trace: [...trace, reached] }
+  if (reached !== null) {
+    const { code, step } = reached
+    return { allowed: false, code, message: SESSION_LIMITS[code].text, live, trace: [...trace, step] }
+  }
   if (allowed) return { allowed, code: 'allowed', message: 'Allowed', live, trace }
   return { allowed, code: decision.code, message: decision.message, live, trace }
 }

@@ -29,7 +29,7 @@ export async function listNodes(ctx: SessionContext, accountId: string): Promise
   const untilMs = Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS
   const [nodes, facts, activity] = await Promise.all([
     store.read.nodes.list(),
-    store.read.nodes.facts(),
+    nodeFactsNow(ctx),
     store.read.nodes.activity({ accountId, fromMs: untilMs - MINUTE_MS, untilMs }),
   ])
   const byNode = new Map(activity.map((one) => [one.node, one]))
@@ -37,6 +37,17 @@ export async function listNodes(ctx: SessionContext, accountId: string): Promise
     ...listed(node, byNode.get(node.id), sessions.node),
     facts: facts.get(node.id) ?? null,
   }))
+}
+
+/** What the nodes say of themselves, by id. What others say is some seconds old. */
+export async function nodeFactsNow({
+  store,
+  sessions,
+  nodeLoad,
+}: SessionContext): Promise<ReadonlyMap<string, NodeFacts>> {
+  const facts = await store.read.nodes.facts()
+  const own = facts.get(sessions.node)
+  return own === undefined ? facts : new Map([...facts, [sessions.node, { ...own, ...nodeLoad.reading() }]])
 }
 
 const SECONDS = MINUTE_MS / 1000

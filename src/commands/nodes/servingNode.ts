@@ -104,7 +104,7 @@ class HoldingNode implements ServingNode {
   async report(): Promise<void> {
     const { node } = this.#ctx.sessions
     if (this.#isLost || node === '') return
-    await this.#ctx.store.transaction((tx) => tx.nodes.setLoad(node, this.#options.facts().cpuPercent))
+    await this.#ctx.store.transaction((tx) => tx.nodes.setLoad(node, this.#options.facts()))
   }
 
   async sweep(): Promise<void> {

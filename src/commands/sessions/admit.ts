@@ -274,7 +274,7 @@ function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<4
   const limit = attempt.action === 'view' ? limitBeforeDecision(ctx, attempt) : null
   if (limit === null) return null
   recordLimit(ctx, attempt, limit)
-  return refuseOverLimit(ctx, limit)
+  return refuseOverLimit(ctx, limit.code)
 }
 
 function refuseReached(

@@ -10,6 +10,7 @@ import { goLive } from './goLive.ts'
  */
 export function followEngine(ctx: SessionContext, engine: MediaEngine): () => void {
   const inOrder = perSession(ctx)
+  ctx.nodeLoad.engine = engine
   return engine.watch((event) => {
     switch (event.kind) {
       case 'connected':
@@ -22,7 +23,7 @@ export function followEngine(ctx: SessionContext, engine: MediaEngine): () => vo
       case 'silent':
         return heard(ctx, event)
       case 'waits':
-        return ctx.mediaProcesses.waited(event)
+        return waited(ctx, event)
       case 'feedback':
         return ctx.viewerFeedback.heard(event.rooms)
       case 'died':
@@ -38,9 +39,18 @@ function heard({ sessions }: SessionContext, { sessionId, isSilent }: { sessionI
   if (standing) standing.isSilent = isSilent
 }
 
+function waited(
+  { mediaProcesses, nodeLoad }: SessionContext,
+  event: Extract<MediaEngineEvent, { kind: 'waits' }>,
+): void {
+  mediaProcesses.waited(event)
+  nodeLoad.heard(event)
+}
+
 function died(ctx: SessionContext, event: Extract<MediaEngineEvent, { kind: 'died' }>): void {
   const { detail, sessions, isHung } = event
   ctx.mediaProcesses.ended(event)
+  ctx.nodeLoad.forget(event.process)
   ctx.log.warn({ detail, sessions }, `a media process ${isHung ? 'hung' : 'died'} and its sessions ended`)
 }
 

@@ -1,8 +1,9 @@
 import { addressKey } from '../../core/access/address.ts'
 import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
-import type { ReachedLimit, SessionLimitCode } from '../../core/access/refusals.ts'
+import type { ReachedLimit } from '../../core/access/refusals.ts'
 import type { SessionSlot, SlotRequest } from '../../core/sessions/slots.ts'
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
+import { loadReached } from '../access/loadReached.ts'
 import { reachedLimit, viewerLimits } from '../access/viewerLimits.ts'
 import type { SessionContext } from '../context.ts'
 
@@ -24,19 +25,22 @@ export class SlotReservation {
    * @throws StoreUnavailable
    */
   async reserve(evaluation: Evaluation, viewer: string | null): Promise<ReachedLimit | null> {
-    const code = this.take(evaluation)
-    if (code !== null) return { code }
+    const reached = this.take(evaluation)
+    if (reached !== null) return reached
     return reachedLimit(this.#ctx, await viewerLimits(this.#ctx, evaluation), viewer)
   }
 
   /** Null: a slot was free, and is now taken. A repeated decision keeps it. */
-  take(evaluation: Evaluation): SessionLimitCode | null {
+  take(evaluation: Evaluation): ReachedLimit | null {
     if (this.#slot !== null) return null
     const { slots, sessions } = this.#ctx
     const request = requestOf(this.#ctx, evaluation)
-    const limit = slots.refusal(request, sessions.leaving.size)
-    if (limit === null) this.#slot = slots.take(request)
-    return limit
+    const code = slots.refusal(request, sessions.leaving.size)
+    if (code !== null) return { code }
+    const { request: attempt, decision } = evaluation
+    const load = decision.allowed ? loadReached(this.#ctx, { ...attempt, accountId: decision.accountId }) : null
+    if (load === null) this.#slot = slots.take(request)
+    return load
   }
 
   /** Hands the slot to the session. */
@@ -54,8 +58,10 @@ export class SlotReservation {
 }
 
 /** Checks the limits before the decision on a viewer, so that a full node costs little. */
-export const limitBeforeDecision = (ctx: SessionContext, attempt: AccessAttempt): SessionLimitCode | null =>
-  ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
+export function limitBeforeDecision(ctx: SessionContext, attempt: AccessAttempt): ReachedLimit | null {
+  const code = ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
+  return code === null ? loadReached(ctx, attempt) : { code }
+}
 
 function requestOf(ctx: SessionContext, { request, decision }: Evaluation): SlotRequest {
   const { tokenId } = decision

@@ -10,6 +10,8 @@ interface ProtocolFacts {
   readonly ipFilters: 'checked' | 'configured'
   /** The media connection comes up after admission. */
   readonly connectsLater: boolean
+  /** A media process serves its sessions. */
+  readonly usesMediaProcess: boolean
   /** Its publishers send a keyframe when one is needed, and pictures when there are new ones. */
   readonly keyframesOnRequest: boolean
   /** Sluice dials, in the name of a token: any change of the token that would refuse it now ends it. */
@@ -24,6 +26,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: true,
     ipFilters: 'checked',
     connectsLater: true,
+    usesMediaProcess: true,
     keyframesOnRequest: true,
     isDialled: false,
   },
@@ -33,6 +36,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: false,
     ipFilters: 'configured',
     connectsLater: false,
+    usesMediaProcess: false,
     keyframesOnRequest: false,
     isDialled: false,
   },
@@ -42,6 +46,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: false,
     ipFilters: 'checked',
     connectsLater: false,
+    usesMediaProcess: false,
     keyframesOnRequest: false,
     isDialled: false,
   },
@@ -51,6 +56,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: false,
     ipFilters: 'checked',
     connectsLater: false,
+    usesMediaProcess: false,
     keyframesOnRequest: false,
     isDialled: true,
   },
@@ -60,6 +66,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: true,
     ipFilters: 'checked',
     connectsLater: true,
+    usesMediaProcess: true,
     keyframesOnRequest: false,
     isDialled: false,
   },
@@ -69,6 +76,7 @@ export const PROTOCOL_FACTS = {
     hasOrigin: true,
     ipFilters: 'checked',
     connectsLater: false,
+    usesMediaProcess: false,
     keyframesOnRequest: false,
     isDialled: false,
   },

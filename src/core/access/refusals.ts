@@ -23,11 +23,12 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
 }
 
 /**
- * Why an authorized client gets no slot. 503: the node is full. 429: the address or the token has reached its number
+ * Why an authorized client gets no session. 503: the node is full. 429: the address or the token has reached its number
  * of sessions, or the viewers their limit at all nodes. `text` reaches the client over every protocol.
  */
 export const SESSION_LIMITS = {
   too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
+  node_full: { status: 503, text: 'The server is busy and takes no more: try again later', retryAfterSeconds: 10 },
   too_many_from_address: {
     status: 429,
     text: 'Too many sessions from this address: try again later',

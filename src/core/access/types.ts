@@ -156,6 +156,7 @@ export type CheckName =
   | 'rtmpIpFilters'
   | 'binding'
   | 'viewers'
+  | 'node'
 
 export interface TraceStep {
   readonly check: CheckName

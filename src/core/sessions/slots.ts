@@ -77,6 +77,11 @@ export class SessionSlots {
     return 'tokenId' in holder ? 'too_many_with_token' : 'too_many_without_token'
   }
 
+  /** Whether viewers get no slot any more. @param ending as in `refusal` */
+  isFullForViewers(ending = 0): boolean {
+    return this.#isFull('view', ending)
+  }
+
   /** Takes a slot. Call `refusal` first, in the same turn of the event loop. */
   take({ action, addressKey, holder, connects }: SlotRequest): SessionSlot {
     const address = addressKey === null ? null : `${action} ${addressKey}`

@@ -52,6 +52,15 @@ export class Maker {
     await table.execute()
   }
 
+  /** Adds columns that may be null, so that versions from before them still write the table. */
+  async addColumns(name: string, columns: string): Promise<void> {
+    for (const column of columns.split(',')) {
+      const [columnName = '', type = ''] = column.trim().split(' ')
+      const words = sql.raw(TYPES[this.engine][type as ColumnType])
+      await this.#db.schema.alterTable(name).addColumn(columnName, words).execute()
+    }
+  }
+
   #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
     const [name = '', type = '', extra] = column.trim().split(' ')
     const parent = PARENTS[type]

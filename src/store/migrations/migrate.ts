@@ -2,11 +2,15 @@ import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { DialectName } from '../executor.ts'
 import * as schema from './0001_schema.ts'
+import * as nodeLoad from './0002_nodeLoad.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
 /** Every migration by its name, in order. They only go forward; a released one is never edited. */
-export const MIGRATIONS = new Map<string, Up>([['0001_schema', schema.up]])
+export const MIGRATIONS = new Map<string, Up>([
+  ['0001_schema', schema.up],
+  ['0002_nodeLoad', nodeLoad.up],
+])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */
 const BEFORE_RELEASE = '0001_init'

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import { FULL_REASONS } from '../../core/nodes/load.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
-import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts } from '../store.ts'
+import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts, NodeLoadFacts } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 import { nodeActivity } from './nodeActivity.ts'
@@ -60,12 +61,24 @@ const setKey = statement((db, p: { id: string; keyId: string }) =>
   db.updateTable('serving_nodes').set({ key_id: p.keyId }).where('id', '=', p.id),
 )
 
-const insertFacts = statement((db, p: NodeFacts & { id: string }) =>
-  db.insertInto('node_facts').values({ node_id: p.id, version: p.version, cores: p.cores, cpu_percent: p.cpuPercent }),
+/** What a node says of its load, as values of columns. */
+type LoadValues = Omit<NodeLoadFacts, 'full'> & { readonly fullReasons: string }
+
+const valuesOf = ({ full, ...load }: NodeLoadFacts): LoadValues => ({ ...load, fullReasons: full.join(',') })
+
+const loadRow = ({ cpuPercent, mediaPercent, egressBitrate, fullReasons }: LoadValues) => ({
+  cpu_percent: cpuPercent,
+  media_percent: mediaPercent,
+  egress_bitrate: egressBitrate,
+  full_reasons: fullReasons,
+})
+
+const insertFacts = statement((db, p: LoadValues & Pick<NodeFacts, 'version' | 'cores'> & { id: string }) =>
+  db.insertInto('node_facts').values({ node_id: p.id, version: p.version, cores: p.cores, ...loadRow(p) }),
 )
 
-const setLoad = statement((db, p: Pick<NodeFacts, 'cpuPercent'> & { id: string }) =>
-  db.updateTable('node_facts').set({ cpu_percent: p.cpuPercent }).where('node_id', '=', p.id),
+const setLoad = statement((db, p: LoadValues & { id: string }) =>
+  db.updateTable('node_facts').set(loadRow(p)).where('node_id', '=', p.id),
 )
 
 const facts = statement((db, _none: object) => db.selectFrom('node_facts').select(columnsOf('node_facts')))
@@ -102,7 +115,7 @@ export class NodeReadVerbs extends Verbs {
 
   async facts(): Promise<ReadonlyMap<string, NodeFacts>> {
     const rows = await this.executor.all(facts, {})
-    return new Map(rows.map(({ node_id: id, cpu_percent: cpuPercent, ...rest }) => [id, { ...rest, cpuPercent }]))
+    return new Map(rows.map((row) => [row.node_id, factsFrom(row)]))
   }
 
   activity(query: ActivityQuery): Promise<NodeActivity[]> {
@@ -125,11 +138,12 @@ export class NodeTxVerbs extends NodeReadVerbs {
   }
 
   async insertFacts(id: string, about: NodeFacts): Promise<void> {
-    await this.executor.run(insertFacts, { id, ...about })
+    const { version, cores, ...load } = about
+    await this.executor.run(insertFacts, { id, version, cores, ...valuesOf(load) })
   }
 
-  async setLoad(id: string, cpuPercent: NodeFacts['cpuPercent']): Promise<void> {
-    await this.executor.run(setLoad, { id, cpuPercent })
+  async setLoad(id: string, load: NodeLoadFacts): Promise<void> {
+    await this.executor.run(setLoad, { id, ...valuesOf(load) })
   }
 
   async renew(id: string, leaseMs: number): Promise<boolean> {
@@ -151,6 +165,16 @@ export class NodeTxVerbs extends NodeReadVerbs {
     await this.executor.run(remove, { id })
   }
 }
+
+const factsFrom = (row: RowOf<'node_facts'>): NodeFacts => ({
+  version: row.version,
+  cores: row.cores,
+  cpuPercent: row.cpu_percent,
+  mediaPercent: row.media_percent,
+  egressBitrate: row.egress_bitrate,
+  // A later version may have more reasons.
+  full: FULL_REASONS.filter((reason) => row.full_reasons?.split(',').includes(reason)),
+})
 
 const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({
   id: row.id,

@@ -168,7 +168,7 @@ test('a process that dies takes its sessions with it, and another one is started
   expect(events).toEqual([
     { kind: 'ended', sessionId: 'a1', reason: 'engine_died' },
     { kind: 'waits', process: 0, meanMs: 0, mostMs: 0, late: 0, load: 0 },
-    { kind: 'died', detail: 'exit 1', isHung: false, sessions: 1 },
+    { kind: 'died', process: 0, detail: 'exit 1', isHung: false, sessions: 1 },
   ])
   // A feed does not wait.
   const { source } = restingSource()
@@ -182,20 +182,18 @@ test('a process that dies takes its sessions with it, and another one is started
   expect(started.map(({ calls }) => calls)).toEqual([['publish a1'], ['publish b1'], ['publish a2']])
 })
 
-test('a process that is behind for three beats takes no new viewers until it is in time again', async () => {
-  const { engine, started, publish, events } = engineWith({ processes: 1 })
+test('the engine says which process a newcomer would get, and what each process reports', async () => {
+  const { engine, started, publish, events, ended } = engineWith()
+  expect(engine.processes).toBe(2)
+  expect(engine.processFor('a', 'viewer')).toEqual({ process: 0, hasRoom: false })
   await publish('a1', 'a')
-  const view = (sessionId: string) => engine.view({ sessionId, room: 'a', sourceId: null, offer: '' })
-  const beat = (meanMs: number) =>
-    started[0]?.options.received({ kind: 'beat', waits: { meanMs, mostMs: 900, late: 2 }, load: 0.5, feedback: [] })
-  for (const meanMs of [200, 200, 100, 200, 200]) beat(meanMs)
-  expect(await view('v1')).toMatchObject({ ok: true })
-  beat(200)
-  expect(await view('v2')).toMatchObject({ ok: false, status: 503, problem: expect.stringContaining('behind') })
-  expect(await publish('a2', 'a')).toMatchObject({ ok: true })
-  beat(149)
-  expect(await view('v3')).toMatchObject({ ok: true })
-  expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, meanMs: 149, mostMs: 900, late: 2, load: 0.5 })
+  expect(engine.processFor('a', 'source')).toEqual({ process: 0, hasRoom: true })
+  expect(engine.processFor('b', 'source')).toEqual({ process: 1, hasRoom: false })
+  const waits = { meanMs: 149, mostMs: 900, late: 2 }
+  started[0]?.options.received({ kind: 'beat', waits, load: 0.5, feedback: [] })
+  expect(events.at(-1)).toEqual({ kind: 'waits', process: 0, ...waits, load: 0.5 })
+  ended(0, 'a1')
+  expect(engine.processFor('a', 'viewer')).toEqual({ process: 0, hasRoom: false })
 })
 
 test('the wait for another process is short, and ends with a refusal while that may not be started', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type PartInRoom, Placement } from '../../../src/media/relay/processes/placement.ts'
+import type { PartInRoom } from '../../../src/media/engine.ts'
+import { Placement } from '../../../src/media/relay/processes/placement.ts'
 import { cases } from '../../support/randomCases.ts'
 
 const PROCESSES = 3

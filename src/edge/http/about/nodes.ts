@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import { listNodes, type ListedNode } from '../../../commands/nodes/listNodes.ts'
 import type { Context } from '../../../commands/context.ts'
+import { FULL_REASONS } from '../../../core/nodes/load.ts'
 import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
@@ -27,9 +28,16 @@ const toRecord = ({ url, startedAtMs, seenAtMs, facts, ...node }: ListedNode) =>
   ...node,
   ...(url === null ? {} : { url }),
   ...(facts === null ? {} : { version: facts.version, cores: facts.cores }),
-  ...(facts === null || facts.cpuPercent === null ? {} : { cpuPercent: facts.cpuPercent }),
+  ...(facts === null ? {} : loadOf(facts)),
   startedOn: new Date(startedAtMs).toISOString(),
   lastSeenOn: new Date(seenAtMs).toISOString(),
+})
+
+const loadOf = ({ cpuPercent, mediaPercent, egressBitrate, full }: NonNullable<ListedNode['facts']>) => ({
+  ...(cpuPercent === null ? {} : { cpuPercent }),
+  ...(mediaPercent === null ? {} : { mediaPercent }),
+  ...(egressBitrate === null ? {} : { egressBitrate }),
+  full,
 })
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -45,6 +53,26 @@ const NodeRecord = Type.Object({
   cores: Type.Optional(Type.Integer({ minimum: 1, description: 'Processor cores of its machine.' })),
   cpuPercent: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'How busy the cores of its machine were, over 10 seconds.' }),
+  ),
+  mediaPercent: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: 'How busy its media processes were in the last second, on the average.',
+    }),
+  ),
+  egressBitrate: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Bits per second of media that it sends for all accounts, over five seconds.',
+    }),
+  ),
+  full: Type.Optional(
+    Type.Array(Type.Enum([...FULL_REASONS]), {
+      description:
+        'Why it takes no new viewers: `sessions`, all slots for viewers are taken; `media`, every media process is busy; ' +
+        '`egress`, it sends `server.maxEgressMegabits`. Empty: it takes viewers. Up to 10 seconds old at other nodes.',
+    }),
   ),
   state: Type.Enum(['serving', 'silent'], {
     description: '`silent`: its lease has expired, so the other nodes end its sessions.',

@@ -8,7 +8,7 @@ import { REFUSALS, TICKET_SHARED } from '../../../core/access/refusals.ts'
 import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import type { SessionEndReason } from '../../../core/sessions/endReason.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
-import type { HttpRefusal } from '../media/refusal.ts'
+import { type HttpRefusal, notAdmitted } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { HlsParts } from './parts.ts'
 import { LEAVING, NOT_THERE } from './sending.ts'
@@ -119,9 +119,7 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
   })
   if (!admitted.ok) {
     // The feed has moved to a node without a public URL.
-    if ('url' in admitted) return NOT_THERE
-    const { status, message: text, retryAfterSeconds } = admitted
-    return { status, text, retryAfterSeconds }
+    return 'url' in admitted ? NOT_THERE : notAdmitted(admitted)
   }
   if (viewer.isCut) {
     await closeSession(ctx, sessionId, 'left')

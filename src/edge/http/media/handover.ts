@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { constantTimeEqual, hmacSha256, sha256Hex } from '../../../base/crypto.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { ViewerAdmission } from '../../../commands/sessions/admit.ts'
-import type { HttpRefusal } from './refusal.ts'
+import { type HttpRefusal, notAdmitted } from './refusal.ts'
 
 type NotAdmitted = Extract<ViewerAdmission, { ok: false }>
 
@@ -29,10 +29,9 @@ export class Handover {
 
   /** The answer to a viewer whom this node did not admit. */
   refusalOf(refused: NotAdmitted, request: FastifyRequest, attempt: AccessAttempt): HttpRefusal {
-    const { status, message: text } = refused
-    return 'url' in refused
-      ? { status, text, location: this.#location(refused.url, request, attempt) }
-      : { status, text, retryAfterSeconds: refused.retryAfterSeconds }
+    if (!('url' in refused)) return notAdmitted(refused)
+    const { status, message: text, url } = refused
+    return { status, text, location: this.#location(url, request, attempt) }
   }
 
   #location(nodeUrl: string, request: FastifyRequest, attempt: AccessAttempt): string {

@@ -2,12 +2,13 @@ import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 import { FINDING_CODES } from '../../../core/streams/findings.ts'
+import { registerLoadMetrics } from './loadMetrics.ts'
 import { counter, gauge, type LabelledValue, tallied } from './samples.ts'
 import { registerStreamMetrics } from './streamMetrics.ts'
 
 /** Open sessions, bytes, and delivery results, read at each scrape. */
 export function registerSessionMetrics(registry: Registry, ctx: Context): void {
-  const { sessions, deliveries, sampled, recorder, mediaProcesses } = ctx
+  const { sessions, deliveries, sampled, recorder } = ctx
   registry.registerMetric(
     new Gauge({
       name: 'sluice_sessions',
@@ -39,7 +40,7 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
     ]),
   )
   registerCacheMetrics(registry, counts)
-  registerMediaProcesses(registry, mediaProcesses)
+  registerLoadMetrics(registry, ctx)
   registerStreamMetrics(registry, ctx)
   registry.registerMetric(
     counter('sluice_admissions_total', 'Sessions that were let in.', ['action', 'protocol'], () =>
@@ -90,24 +91,6 @@ const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
         for (const { code } of streamMeter.reading(feedId)?.findings ?? []) this.inc({ code })
     },
   })
-
-function registerMediaProcesses(registry: Registry, processes: Context['mediaProcesses']): void {
-  const { ends, waits, loads } = processes
-  const waited = 'The longest that a datagram waited before a WebRTC process read it, in the last second.'
-  const byProcess = (values: ReadonlyMap<number, number>, divisor = 1): LabelledValue[] =>
-    [...values].map(([process, value]): LabelledValue => [[String(process)], value / divisor])
-  registry.registerMetric(gauge('sluice_media_wait_seconds', waited, ['process'], () => byProcess(waits, 1000)))
-  const busy = 'Share of the last second in which a WebRTC process had work.'
-  registry.registerMetric(gauge('sluice_media_load_ratio', busy, ['process'], () => byProcess(loads)))
-  const late = 'Media packets that viewers did not get, because they waited for more than 300 ms before they were read.'
-  registry.registerMetric(counter('sluice_media_late_packets_total', late, [], () => [[[], processes.latePackets]]))
-  const help = 'WebRTC processes that ended by themselves (died), or sent nothing any more and were killed (hung).'
-  registry.registerMetric(
-    counter('sluice_media_processes_ended_total', help, ['cause'], () =>
-      ['died', 'hung'].map((cause): LabelledValue => [[cause], ends.get(cause)]),
-    ),
-  )
-}
 
 /** Seconds in which an edge cuts a session; it has five at most. */
 const CUT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]

@@ -1,4 +1,5 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
+import { notAdmitted } from '../media/refusal.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
@@ -27,8 +28,7 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
       })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted
-      const { status, message: text, retryAfterSeconds } = admitted
-      return { ok: false, status, text, retryAfterSeconds }
+      return { ok: false, ...notAdmitted(admitted) }
     },
     negotiate({ id, accountId, streamName, sourceId }, { sdp, codec, parameters: { without } }) {
       const room = `${accountId}/${streamName}`

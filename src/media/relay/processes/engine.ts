@@ -1,13 +1,21 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../base/log.ts'
-import type { MediaEngine, MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
+import type {
+  MediaEngine,
+  MediaEngineEvent,
+  Negotiated,
+  PartInRoom,
+  Patched,
+  PublishOffer,
+  ViewOffer,
+} from '../../engine.ts'
 import type { FrameSource } from '../../frame.ts'
 import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
-import { type PartInRoom, Placement } from './placement.ts'
+import { Placement } from './placement.ts'
 import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
@@ -48,24 +56,11 @@ const PAUSE_MS = 1000
 /** How often the addresses of this machine are looked at. */
 const LOOK_MS = 3000
 
-const BEHIND: Negotiated = {
-  ok: false,
-  status: 503,
-  problem: 'The media server is behind with its media and takes no new viewers; come back in a moment.',
-}
-/**
- * A process that keeps up reads a datagram within 20 ms, also at half of a core with 440 viewers. One that does not is seconds
- * behind: so the mark between them need not be exact.
- */
-const BEHIND_MS = 150
-const BEHIND_BEATS = 3
 /** Media does not go from one process to another, so a room has one. */
 const MAX_PROCESSES_A_ROOM = 1
 
 interface Slot {
   readonly index: number
-  /** Beats in a row with datagrams that waited for longer than `BEHIND_MS` on the average. */
-  behind: number
   worker: RelayProcess | null
   /** The sessions that this turn ends. */
   ending: { readonly sessionIds: string[]; readonly done: Promise<unknown> } | null
@@ -133,7 +128,6 @@ class RelayEngine implements MediaEngine {
       worker: null,
       ending: null,
       notBeforeMs: 0,
-      behind: 0,
     }))
     this.#placement = new Placement({ processes: count, maxProcessesARoom: MAX_PROCESSES_A_ROOM })
   }
@@ -168,9 +162,16 @@ class RelayEngine implements MediaEngine {
     return this.#negotiate(offer, 'source', (worker) => worker.call('publish', offer))
   }
 
-  async view(offer: ViewOffer): Promise<Negotiated> {
-    // Those who watch go on: more viewers would make all of it late.
-    if (this.#slotFor(offer.room, 'viewer').behind >= BEHIND_BEATS) return BEHIND
+  get processes(): number {
+    return this.#slots.length
+  }
+
+  processFor(room: string, part: PartInRoom): { readonly process: number; readonly hasRoom: boolean } {
+    const process = this.#placement.processFor(room, part)
+    return { process, hasRoom: this.#placement.hasRoom(room, process) }
+  }
+
+  view(offer: ViewOffer): Promise<Negotiated> {
     return this.#negotiate(offer, 'viewer', (worker) => worker.call('view', offer))
   }
 
@@ -329,7 +330,6 @@ class RelayEngine implements MediaEngine {
 
   #beat(slot: Slot, { waits, load, feedback }: Extract<FromRelay, { kind: 'beat' }>): void {
     this.#placement.report(slot.index, load)
-    slot.behind = waits.meanMs > BEHIND_MS ? slot.behind + 1 : 0
     this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
     if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }
@@ -349,7 +349,6 @@ class RelayEngine implements MediaEngine {
   /** Reports the end of each session of the process, then its death. The next session starts it again. */
   #died(slot: Slot, death: ProcessDeath): void {
     slot.worker = null
-    slot.behind = 0
     slot.notBeforeMs = this.#now() + PAUSE_MS
     const lost = [...this.#sessions].filter(([, held]) => held.slot === slot)
     // A feed has its session in the main process, where it goes on.
@@ -358,7 +357,7 @@ class RelayEngine implements MediaEngine {
     this.#placement.forget(slot.index)
     if (this.#isStopped) return
     this.#notify({ kind: 'waits', process: slot.index, meanMs: 0, mostMs: 0, late: 0, load: 0 })
-    this.#notify({ kind: 'died', sessions, ...death })
+    this.#notify({ kind: 'died', process: slot.index, sessions, ...death })
   }
 
   #tapOf(sessionId: string): Tapped {

@@ -1,3 +1,5 @@
+import type { PartInRoom } from '../../engine.ts'
+
 /** A process whose thread is busy for this share of the time takes no viewers of a room that can have another process. */
 const MARK = 0.6
 /** How many reports in a row have to be over the mark. There is one each `BEAT_MS`. */
@@ -18,9 +20,6 @@ interface ProcessState {
 
 /** The sessions of a room by process, its home first. */
 type Room = Map<number, number>
-
-/** What a session is to its room. */
-export type PartInRoom = 'source' | 'viewer'
 
 /**
  * Says which media process a session goes to. The first process of a room is its home: its sources go there, and its viewers
@@ -53,6 +52,11 @@ export class Placement {
     if (home === undefined) return fewestSessions(this.#processes).index
     if (part === 'source' || this.#maxProcessesARoom === 1) return home
     return this.#forViewer(members.flatMap((index) => this.#processes[index] ?? [])) ?? home
+  }
+
+  /** Whether a process has sessions of this room. */
+  hasRoom(room: string, index: number): boolean {
+    return this.#rooms.get(room)?.has(index) ?? false
   }
 
   /** The first process of the room with room for a viewer, else one more, else the least loaded of the room. */

@@ -262,6 +262,7 @@ export const de: Sentences = {
       nothing: 'Nichts',
       nothingNote: 'Sluice prüft Webhooks, Tokens und Streams ständig.',
       titles: {
+        node_full: 'Ein Knoten nimmt keine neuen Zuschauer',
         engine_error: 'Eine Engine hat einen Fehler',
         media_process_ended: 'Ein Medienprozess wurde ersetzt',
         disk_low: 'Die Festplatte ist fast voll',
@@ -1405,6 +1406,7 @@ export const de: Sentences = {
       too_many_with_token: 'Zu viele mit diesem Token',
       too_many_without_token: 'Zu viele ohne Token',
       viewers_reached: 'Grenze der Zuschauer erreicht',
+      node_full: 'Knoten voll',
       ticket_shared: 'Von mehreren Playern benutzt',
     },
     title: 'Zugriff',
@@ -1460,6 +1462,7 @@ export const de: Sentences = {
       rtmpIpFilters: 'Adressregeln über RTMP',
       binding: 'Gebundene Adressen',
       viewers: 'Zuschauer zugleich',
+      node: 'Last des Knotens',
     },
     ask: {
       title: 'Würde das zugelassen?',
@@ -1759,6 +1762,14 @@ export const de: Sentences = {
     node: 'Knoten',
     state: 'Zustand',
     states: { serving: 'In Betrieb', silent: 'Länger nicht gesehen' },
+    full: 'Keine neuen Zuschauer',
+    whyFull: {
+      sessions: 'alle Sitzungen für Zuschauer sind belegt',
+      media: 'die Medienprozesse sind ausgelastet',
+      egress: 'sendet so viel, wie er darf',
+    },
+    mediaName: 'Medienprozesse',
+    media: (percent) => `zu ${percent} % ausgelastet`,
     thisOne: 'dieser',
     version: 'Version',
     since: 'Seit',

@@ -257,6 +257,7 @@ export const en = {
       nothing: 'Nothing',
       nothingNote: 'Sluice checks webhooks, tokens and streams all the time.',
       titles: {
+        node_full: 'A node takes no new viewers',
         engine_error: 'An engine has an error',
         media_process_ended: 'A media process was replaced',
         disk_low: 'The disk is nearly full',
@@ -1383,6 +1384,7 @@ export const en = {
       too_many_with_token: 'Too many with this token',
       too_many_without_token: 'Too many without a token',
       viewers_reached: 'Limit of viewers reached',
+      node_full: 'Node full',
       ticket_shared: 'Used by several players',
     } as Readonly<Record<string, string>>,
     title: 'Access',
@@ -1438,6 +1440,7 @@ export const en = {
       rtmpIpFilters: 'Address rules over RTMP',
       binding: 'Bound addresses',
       viewers: 'Viewers at once',
+      node: 'Load of the node',
     } as Readonly<Record<string, string>>,
     ask: {
       title: 'Would this be admitted?',
@@ -1725,6 +1728,14 @@ export const en = {
     node: 'Node',
     state: 'State',
     states: { serving: 'Serving', silent: 'Not seen lately' },
+    full: 'No new viewers',
+    whyFull: {
+      sessions: 'all sessions for viewers are taken',
+      media: 'media processes are busy',
+      egress: 'sends as much as it may',
+    },
+    mediaName: 'Media processes',
+    media: (percent: number) => `${percent} % busy`,
     thisOne: 'this one',
     version: 'Version',
     since: 'Since',

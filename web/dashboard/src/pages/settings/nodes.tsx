@@ -46,9 +46,19 @@ function Nodes({ database, nodes }: Listed) {
 
 const isThis = (node: Node): boolean => node.isThis
 
-const NodeState = ({ state }: Pick<Node, 'state'>) => (
-  <State kind={state === 'serving' ? 'ok' : 'error'}>{text.states[state]}</State>
-)
+/** A node that is full serves those who watch, and refuses new viewers. */
+function NodeState({ state, full = [] }: Pick<Node, 'state' | 'full'>) {
+  if (state !== 'serving') return <State kind="error">{text.states[state]}</State>
+  if (full.length === 0) return <State kind="ok">{text.states.serving}</State>
+  return (
+    <>
+      <State kind="warn">{text.full}</State>
+      <span class="sub">{full.map((reason) => text.whyFull[reason]).join(', ')}</span>
+    </>
+  )
+}
+
+const media = ({ mediaPercent }: Node): string => (mediaPercent === undefined ? '–' : text.media(mediaPercent))
 
 const load = ({ bitrateIn, bitrateOut }: Node): string => text.load(bitrate(bitrateIn), bitrate(bitrateOut))
 
@@ -60,7 +70,7 @@ const sessions = ({ publishers, viewers }: Node): string => text.sessionsOf(coun
 /** The whole server is one node. `database` decides whether more are possible. */
 function OnlyNode({ node, database }: { readonly node: Node; readonly database: Listed['database'] }) {
   return (
-    <Card title={text.one} aside={<NodeState state={node.state} />}>
+    <Card title={text.one} aside={<NodeState {...node} />}>
       <p class="note">{text.oneText[database]}</p>
       <Pairs
         rows={[
@@ -69,6 +79,7 @@ function OnlyNode({ node, database }: { readonly node: Node; readonly database: 
           [text.sessions, sessions(node)],
           [text.loadName, load(node)],
           [text.cpuName, cpu(node)],
+          [text.mediaName, media(node)],
           [text.seen, <Time key="seen" at={node.lastSeenOn} isWhole />],
           [text.node, <code key="id">{node.id}</code>],
         ]}
@@ -100,5 +111,6 @@ const COLUMNS: readonly Column<Node>[] = [
   { id: 'sessions', title: text.sessions, priority: 2, cell: sessions },
   { id: 'load', title: text.loadName, priority: 2, cell: load },
   { id: 'cpu', title: text.cpuName, priority: 2, cell: cpu },
+  { id: 'media', title: text.mediaName, priority: 3, cell: media },
   { id: 'seen', title: text.seen, priority: 2, cell: ({ lastSeenOn }) => <Time at={lastSeenOn} isWhole /> },
 ]

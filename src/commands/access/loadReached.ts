@@ -1,0 +1,23 @@
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
+import type { ReachedLimit } from '../../core/access/refusals.ts'
+import type { AccessRequest } from '../../core/access/types.ts'
+import type { AccessContext } from '../context.ts'
+
+/** `accountId` is that of the stream; null while it is not known. */
+type Newcomer = Pick<AccessRequest, 'action' | 'protocol' | 'accountId' | 'streamName'>
+
+/** The refusal of a newcomer by the load of this node; null: it takes one. */
+export function loadReached(ctx: AccessContext, newcomer: Newcomer): Required<ReachedLimit> | null {
+  const { action, protocol, accountId, streamName } = newcomer
+  if (isRedirected(ctx, newcomer)) return null
+  const room = accountId === null ? null : `${accountId}/${streamName}`
+  const step = ctx.nodeLoad.refusalOf({ action: action === 'publish' ? 'publish' : 'view', protocol, room })
+  return step === null ? null : { code: 'node_full', step }
+}
+
+/** To send a viewer on to the node of the feed costs nothing. Over HLS this node would serve it. */
+function isRedirected({ sessions }: AccessContext, { action, protocol, accountId, streamName }: Newcomer): boolean {
+  if (action === 'publish' || accountId === null || !PROTOCOL_FACTS[protocol].usesMediaProcess) return false
+  const isHere = sessions.feed(accountId, streamName, null) !== undefined
+  return !isHere && sessions.remotesOf(accountId, streamName).length > 0
+}

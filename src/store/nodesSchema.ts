@@ -1,0 +1,28 @@
+import { FLAG, NUMBER, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL } from './columns.ts'
+
+/** Processes that serve, as both SQL dialects see them. */
+export const NODE_TABLES = {
+  /** Processes that serve. */
+  serving_nodes: {
+    id: TEXT,
+    host_key: TEXT,
+    pid: NUMBER,
+    seen_at_ms: NUMBER,
+    alive_until_ms: NUMBER,
+    url: TEXT_OR_NULL,
+    /** The id of the key that it seals with. */
+    key_id: TEXT_OR_NULL,
+  },
+  /** The load is null until it is measured. `full_reasons`: words with commas between; empty: none. */
+  node_facts: {
+    node_id: TEXT,
+    version: TEXT,
+    cores: NUMBER,
+    cpu_percent: NUMBER_OR_NULL,
+    media_percent: NUMBER_OR_NULL,
+    egress_bitrate: NUMBER_OR_NULL,
+    full_reasons: TEXT_OR_NULL,
+  },
+  /** Requests to a serving node to read its configuration again. `answer` is JSON; null until the node answered. */
+  reload_requests: { id: TEXT, node_id: TEXT, is_check: FLAG, asked_at_ms: NUMBER, answer: TEXT_OR_NULL },
+}
