@@ -53,7 +53,8 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, en
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
   const records = engineRecords(ctx, at)
-  const supervisor = new EngineSupervisor({ ...at, records, transcoder, load, leases, log: ctx.log })
+  const takes = () => ctx.sessions.drain === null
+  const supervisor = new EngineSupervisor({ ...at, records, transcoder, load, leases, takes, log: ctx.log })
   const unfollow = bus.on('channelChanged', (change) => {
     if (change.kind === 'ingest' && change.what !== 'updated')
       void sources.cut(change.id, 'This stream key is no longer valid')

@@ -6,6 +6,7 @@ import type { HlsRouteOptions } from '../edge/http/hls/parts.ts'
 import { nodeFetch } from '../net/nodeFetch.ts'
 import { type App, CannotStart, derivedKey, doctorKey, macWith } from './app.ts'
 import { startChannels } from './channels.ts'
+import { startDrain } from './drain.ts'
 import { openEncoders } from './encoders.ts'
 import { offlineFfmpeg } from './offline.ts'
 import { openVideoEncoder } from './videoEncoder.ts'
@@ -82,6 +83,7 @@ interface LocalChannels {
  */
 const STOP_ORDER = [
   'reloads',
+  'drain',
   ...([
     'pulls',
     'sessions',
@@ -162,12 +164,16 @@ export async function startServing(
     if (tls) prepared.push(...(await beginTls(app, tls, port, parts)))
     const reload = createReload(app, reloading, prepared)
     parts.add('reloads', reloadOnRequest(app, reload))
+    const drain = startDrain(app)
+    parts.add('drain', () => drain.stop())
     return {
       port,
       rtmpPort: rtmp?.port ?? null,
       rtmpsPort: rtmp?.tlsPort ?? null,
       srtPort: srt?.port ?? null,
       reload: () => reload({ isCheck: false }),
+      drain: () => drain.request(),
+      drained: drain.over,
       stop: () => parts.stop(),
     }
   } catch (error) {

@@ -14,6 +14,7 @@ import { forgetCommand } from './forget.ts'
 import { ingestCommands } from './ingest.ts'
 import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
+import { clusterCommands } from './cluster.ts'
 import { provisionCommands } from './provision.ts'
 import { reloadCommand } from './reload.ts'
 import { pullCommands } from './pull.ts'
@@ -30,6 +31,7 @@ import { webhookCommands } from './webhook.ts'
 export const COMMANDS: readonly CliCommand[] = [
   serveCommand,
   reloadCommand,
+  ...clusterCommands,
   ...provisionCommands,
   ...accountCommands,
   ...secretCommands,

@@ -4,6 +4,8 @@ import { GLOBAL_FLAGS } from './globals.ts'
 
 /** The purpose of each group. */
 export const GROUPS: Readonly<Record<string, string>> = {
+  cluster: 'The servers of the database, which are nodes of one cluster',
+  node: 'One server',
   provision: 'Tokens, webhooks and channels from files, and into a file',
   key: 'The key that seals token values and other secrets',
   backup: 'Backups of the database; `sluice backup FILE` is short for `sluice backup create FILE`',

@@ -98,7 +98,19 @@ export interface Serving {
   readonly port: number
   /** Reads the configuration again. Never rejects; the answer says what was wrong. */
   reload(): Promise<ReloadAnswer>
+  /** Takes nothing new, and moves its sessions to other nodes. Never rejects. */
+  drain(): Promise<void>
+  /** Resolves when it has drained, and has to stop. Never rejects. */
+  readonly drained: Promise<void>
   stop(): Promise<void>
+}
+
+/** What signals do that request no stop. */
+export interface ServingSignals {
+  /** Called at each SIGHUP that is no closed terminal. */
+  readonly onReload: () => void
+  /** Called at each SIGUSR2. */
+  readonly onDrain: () => void
 }
 
 /** The size of a terminal, in characters; infinite where it is not known. */
@@ -126,9 +138,9 @@ export interface Host {
   readStdin(maxBytes: number): Promise<Result<string, string>>
   /**
    * Resolves at the first request to stop. A second one ends the process at once.
-   * @param onReload called at each SIGHUP that is no closed terminal; null: SIGHUP requests a stop
+   * @param serving what further signals do; null: SIGHUP requests a stop
    */
-  stopRequested(onReload: (() => void) | null): Promise<string>
+  stopRequested(serving: ServingSignals | null): Promise<string>
   loadConfig(sources: {
     file: string | undefined
     env: Host['env']

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { systemClock } from '../base/clock.ts'
 import { err, ok } from '../base/result.ts'
-import type { Host, Terminal } from './host.ts'
+import type { Host, ServingSignals, Terminal } from './host.ts'
 
 type OfProcess = 'env' | 'clock' | 'stdout' | 'stderr' | 'stdoutDrained' | 'terminal' | 'stderrIsTerminal'
 type World = Pick<Host, OfProcess | 'readStdin' | 'stopRequested'>
@@ -64,7 +64,7 @@ const INTERRUPTED = 130
 const ONE_REQUEST_MS = 1000
 
 /** A terminal that closes sends SIGHUP, and so does an operator who wants a reload. */
-function stopRequested(onReload: (() => void) | null): Promise<string> {
+function stopRequested(serving: ServingSignals | null): Promise<string> {
   const terminals = STANDARD_STREAMS.filter((descriptor) => isatty(descriptor))
   const isTerminalClosed = (): boolean => terminals.some((descriptor) => !isatty(descriptor))
   return new Promise((resolve) => {
@@ -76,6 +76,7 @@ function stopRequested(onReload: (() => void) | null): Promise<string> {
       resolve(signal)
     }
     for (const signal of SIGNALS) process.on(signal, stop)
-    process.on('SIGHUP', () => (onReload === null || isTerminalClosed() ? stop('SIGHUP') : onReload()))
+    process.on('SIGHUP', () => (serving === null || isTerminalClosed() ? stop('SIGHUP') : serving.onReload()))
+    if (serving !== null) process.on('SIGUSR2', () => serving.onDrain())
   })
 }

@@ -22,7 +22,8 @@ export const serveCommand = command({
   detail: [
     'It logs to standard output, and logs `ready` with its address once it listens. On a signal it stops accepting, lets',
     'requests in progress end (server.shutdownGraceSeconds) and closes the store; another signal, a second or more later,',
-    'ends it at once. On SIGHUP it reads its configuration again; see `sluice reload`.',
+    'ends it at once. On SIGHUP it reads its configuration again; see `sluice reload`. On SIGUSR2 it drains; see',
+    '`sluice node drain`.',
   ].join('\n'),
   flags: {
     port: wholeFlag('N', 'The TCP port; overrides `server.port`. 0 takes any free one.', { max: 65_535 }),
@@ -55,7 +56,10 @@ async function serve(
   readAgain: Reloading['readConfig'],
 ): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
   let serving: Serving | null = null
-  const stopRequested = host.stopRequested(() => void serving?.reload())
+  const stopRequested = host.stopRequested({
+    onReload: () => void serving?.reload(),
+    onDrain: () => void serving?.drain(),
+  })
   const { level, format } = config.log
   const log = createLogger({ level: globals.verbose ? 'debug' : level, format })
   const app = await host.openApp({ config, log })
@@ -64,7 +68,8 @@ async function serve(
     serving = await host.startServing(app, { readConfig: readAgain, setLogLevel })
     await logReady(app, log, host, serving.port)
     void freeStartMemory()
-    log.info({ signal: await stopRequested }, 'stopping')
+    const drained = serving.drained.then(() => 'drained')
+    log.info({ reason: await Promise.race([stopRequested, drained]) }, 'stopping')
     await serving.stop()
   } finally {
     await app.close()

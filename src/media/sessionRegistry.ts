@@ -3,6 +3,7 @@ import { Rotation } from '../base/rotation.ts'
 import { SetIndex } from '../base/setIndex.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { FeedRendition, HlsCodecs } from '../core/hls/feedRungs.ts'
+import type { Drain } from '../core/nodes/drain.ts'
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { SourceReading } from '../core/streams/source.ts'
@@ -132,6 +133,8 @@ const VIEWERS_AT_ONCE = 500
 export class SessionRegistry {
   /** This node's id; empty while the process does not serve sessions. */
   node = ''
+  /** Set while this node drains: it takes no sessions. */
+  drain: Drain | null = null
   /** Sessions that ended here and whose end is not in the store yet, by session id. */
   readonly leaving = new Map<string, ClosingSession>()
   /** Publishers whose media has begun, and that are not on the air. */

@@ -34,6 +34,8 @@ export interface SupervisorOptions {
   readonly node: string
   /** How long after a renewal other nodes consider this node's lease valid. */
   readonly leaseMs: number
+  /** Whether this node takes further engines. */
+  readonly takes: () => boolean
   /** Renews the lease of this node's engines, independently of the work here. */
   readonly leases: Leases
   readonly log: Logger
@@ -149,7 +151,7 @@ export class EngineSupervisor {
     if (state.node !== node) {
       // Another node took it while this node seemed dead.
       if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
-      if (isForAnother || !(await this.#records.adopt(state))) return
+      if (isForAnother || !this.#options.takes() || !(await this.#records.adopt(state))) return
       this.#keepLease()
       void this.reconcile()
     } else if (!engine || !state.wanted) await this.#shutDown(state, engine)

@@ -31,6 +31,8 @@ export interface DueKinds {
   readonly schedulers: boolean
   /** Requests to this node to read its configuration again. */
   readonly reloads: boolean
+  /** This node was asked to drain, and still serves. */
+  readonly drain: boolean
   /** Pulls that are enabled. */
   readonly pulls: boolean
   /** Engines that run, or that should. */

@@ -12,6 +12,8 @@ export const NODE_TABLES = {
     url: TEXT_OR_NULL,
     /** The id of the key that it seals with. */
     key_id: TEXT_OR_NULL,
+    /** When it was asked to drain; null: it was not. */
+    draining_since_ms: NUMBER_OR_NULL,
   },
   /** The load is null until it is measured. `full_reasons`: words with commas between; empty: none. */
   node_facts: {

@@ -159,6 +159,8 @@ export interface Node extends NewNode {
   readonly seenAtMs: number
   /** Its lease has expired. */
   readonly isExpired: boolean
+  /** When it was asked to drain; null: it was not. */
+  readonly drainingSinceMs: number | null
 }
 
 /** The end of a session: its last totals, the time and the reason. */
@@ -229,6 +231,8 @@ export interface NodeReads {
   keys(): Promise<ReadonlyMap<string, string>>
   /** What each node does for an account; nodes that do nothing are left out. */
   activity(query: ActivityQuery): Promise<NodeActivity[]>
+  /** What each node has open, of all accounts; nodes without anything are left out. Reads all open sessions. */
+  open(): Promise<OpenAtNode[]>
   /** By the id of the node. */
   facts(): Promise<ReadonlyMap<string, NodeFacts>>
 }
@@ -245,6 +249,14 @@ export interface NodeActivity extends Bytes {
   readonly node: string
   readonly publishers: number
   readonly viewers: number
+}
+
+/** Open sessions and feeds. */
+export interface OpenAtNode {
+  readonly node: string
+  readonly publishers: number
+  readonly viewers: number
+  readonly feeds: number
 }
 
 export interface ViewingReads {
@@ -271,6 +283,8 @@ export interface NodeTx {
    * Returns the last renewal. Undefined: the node is alive or deleted, or another node is giving it up.
    */
   giveUp(id: string, isKnownDead: boolean): Promise<number | undefined>
+  /** Asks the node to drain; a later request changes nothing. False: there is no such node, or it was given up. */
+  drain(id: string): Promise<boolean>
   delete(id: string): Promise<void>
 }
 

@@ -176,6 +176,7 @@ describe('--watch', () => {
   it('is a flag of what changes by itself', () => {
     const names = COMMANDS.filter(({ flags }) => flags['watch'] !== undefined).map(({ path }) => path.join(' '))
     expect(names).toEqual([
+      'cluster status',
       'restream show',
       'restream events',
       'access log',

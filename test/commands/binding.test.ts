@@ -127,6 +127,7 @@ describe.each(testedStores('PostgreSQL'))('two nodes on one %s', (engine) => {
       deliveries: false,
       schedulers: false,
       reloads: false,
+      drain: false,
       pulls: false,
       engines: false,
     }

@@ -27,6 +27,13 @@ export async function expectDue(url: string): Promise<void> {
   expect([await dueAt(AT), await dueAt(AT, 'node 2')]).toEqual([{ ...NOTHING, reloads: true }, NOTHING])
   await other.transaction((tx) => tx.reloads.answer('r', '{}'))
 
+  await other.transaction(async (tx) => {
+    await tx.nodes.insert({ id: NODE, hostKey: 'here', pid: 1, url: null }, 60_000)
+    await tx.nodes.drain(NODE)
+  })
+  expect([await dueAt(AT), await dueAt(AT, 'node 2')]).toEqual([{ ...NOTHING, drain: true }, NOTHING])
+  await other.transaction((tx) => tx.nodes.delete(NODE))
+
   const pull = await addPull(other)
   expect(await dueAt(AT)).toEqual({ ...NOTHING, pulls: true })
   await other.transaction((tx) => tx.pulls.replace({ ...pull, enabled: false }))

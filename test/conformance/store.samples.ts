@@ -229,6 +229,7 @@ export const NOTHING_DUE: DueKinds = {
   deliveries: false,
   schedulers: false,
   reloads: false,
+  drain: false,
   pulls: false,
   engines: false,
 }

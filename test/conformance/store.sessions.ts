@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/core/sessions/types.ts'
-import { Conflict, type NewNode, type SessionEnd, type StoredFeed } from '../../src/store/store.ts'
-import { ending, insert, newAccount, openFeed } from './store.samples.ts'
+import { Conflict, type SessionEnd, type StoredFeed } from '../../src/store/store.ts'
+import { ending, insert, newAccount, newSession, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
@@ -10,21 +10,7 @@ const HOUR_MS = 3_600_000
 export function sessionsSuite(stores: Stores): void {
   const accountId = newAccount()
   const stream = (streamName = randomBytes(4).toString('hex')) => ({ accountId, streamName })
-  const session = (over: Partial<Session> = {}): Session => ({
-    id: randomBytes(11).toString('hex'),
-    action: 'view',
-    protocol: 'whep',
-    ...stream(),
-    sourceId: null,
-    tokenId: null,
-    jti: null,
-    trackingId: null,
-    address: '192.0.2.1',
-    origin: null,
-    country: null,
-    startedAtMs: 1000,
-    ...over,
-  })
+  const session = (over: Partial<Session> = {}): Session => newSession({ ...stream(), ...over })
   const feed = (over: Partial<StoredFeed> = {}): StoredFeed => openFeed({ ...stream(), ...over })
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
   const get = (id: string) => stores.other.read.sessions.get(id)
@@ -261,116 +247,6 @@ export function sessionsSuite(stores: Stores): void {
       expect(await attempt(1100)).toBe(true)
       expect(await write((tx) => tx.viewing.prune(1101))).toBeGreaterThan(0)
       expect(await attempt(1101)).toBe(true)
-    })
-  })
-
-  describe('nodes', () => {
-    const node = (): NewNode => ({
-      id: randomBytes(4).toString('hex'),
-      hostKey: 'p',
-      pid: 1,
-      url: 'https://one.example',
-    })
-    const find = async (id: string) => (await stores.other.read.nodes.list()).find((one) => one.id === id)
-    const renew = (id: string, leaseMs: number) => write((tx) => tx.nodes.renew(id, leaseMs))
-    const giveUp = (id: string, isKnownDead = false) => write((tx) => tx.nodes.giveUp(id, isKnownDead))
-
-    test('have a lease by the time of the database, and are given up when it has expired', async () => {
-      const made = node()
-      const beforeMs = await stores.store.time()
-      await write((tx) => tx.nodes.insert(made, 60_000))
-      const seen = await find(made.id)
-      expect(seen).toEqual({ ...made, isExpired: false, seenAtMs: expect.any(Number) as number })
-      expect(seen?.seenAtMs).toBeGreaterThanOrEqual(beforeMs)
-      expect(seen?.seenAtMs).toBeLessThanOrEqual(await stores.store.time())
-      expect(await write((tx) => tx.nodes.lockShared(made.id))).toBe(true)
-      expect(await giveUp(made.id)).toBeUndefined()
-      expect(await renew(made.id, -1)).toBe(true)
-      expect(await find(made.id)).toMatchObject({ isExpired: true })
-      // Late, but before another node gave it up.
-      expect(await renew(made.id, 60_000)).toBe(true)
-      expect(await giveUp(made.id)).toBeUndefined()
-      expect(await renew(made.id, -1)).toBe(true)
-      expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
-    })
-
-    test('are in doubt when their lease has expired, or when they are of the same host', async () => {
-      const [alive, neighbor, silent] = [
-        { ...node(), hostKey: 'far' },
-        { ...node(), hostKey: 'here' },
-        { ...node(), hostKey: 'far' },
-      ]
-      for (const one of [alive, neighbor, silent])
-        await write((tx) => tx.nodes.insert(one, one === silent ? -1 : 60_000))
-      const ids = (await stores.other.read.nodes.doubtful('here')).map(({ id }) => id)
-      expect([alive, neighbor, silent].map(({ id }) => ids.includes(id))).toEqual([false, true, true])
-    })
-
-    test('number their starts upwards, however many start at a time and whatever is the least', async () => {
-      const starts = [stores.store, stores.other].flatMap((store) =>
-        Array.from({ length: 5 }, () => store.transaction((tx) => tx.nodes.nextStart(3, 7))),
-      )
-      const numbers = (await Promise.all(starts)).toSorted((a, b) => a - b)
-      const last = numbers.at(-1) ?? 0
-      expect(numbers.map((number) => last - number)).toEqual(Array.from({ length: 10 }, (_, at) => (9 - at) * 7))
-      expect(await write((tx) => tx.nodes.nextStart(last + 1000, 7))).toBe(last + 1000)
-      expect(await write((tx) => tx.nodes.nextStart(0, 7))).toBe(last + 1007)
-    })
-
-    test('say their version and how busy they are, and why they are full, until they are gone', async () => {
-      const [made, left] = [node(), node()]
-      const idle = { cpuPercent: null, mediaPercent: null, egressBitrate: null, full: [] }
-      const about = { version: '1.2.3', cores: 8, ...idle }
-      const load = {
-        cpuPercent: 37,
-        mediaPercent: 88,
-        egressBitrate: 5_000_000_000,
-        full: ['media', 'egress'],
-      } as const
-      for (const one of [made, left]) {
-        await write((tx) => tx.nodes.insert(one, 60_000))
-        await write((tx) => tx.nodes.insertFacts(one.id, about))
-      }
-      await write((tx) => tx.nodes.setLoad(made.id, load))
-      const facts = () => stores.other.read.nodes.facts()
-      expect((await facts()).get(made.id)).toEqual({ ...about, ...load })
-      expect((await facts()).get(left.id)).toEqual(about)
-      await write((tx) => tx.nodes.delete(left.id))
-      expect([...(await facts()).keys()]).not.toContain(left.id)
-    })
-
-    test('count the open sessions and the bytes of an account, at each of them', async () => {
-      const other = newAccount()
-      const minute = { minuteMs: 60_000, viewers: 1, bytesIn: 100, bytesOut: 900 }
-      await write(async (tx) => {
-        await tx.sessions.insert(session({ accountId: other, action: 'publish' }), 'one')
-        for (const node of ['one', 'two', 'two']) await tx.sessions.insert(session({ accountId: other }), node)
-        const over = session({ accountId: other })
-        await tx.sessions.insert(over, 'one')
-        await tx.sessions.end([ending(over.id, 2000, 'left')])
-        await tx.minutes.put([
-          { ...minute, accountId: other, node: 'two' },
-          { ...minute, accountId: other, node: 'two', minuteMs: 120_000 },
-          { ...minute, accountId, node: 'two' },
-        ])
-      })
-      const found = await stores.other.read.nodes.activity({ accountId: other, fromMs: 60_000, untilMs: 120_000 })
-      expect(found.toSorted((a, b) => (a.node < b.node ? -1 : 1))).toEqual([
-        { node: 'one', publishers: 1, viewers: 1, bytesIn: 0, bytesOut: 0 },
-        { node: 'two', publishers: 0, viewers: 2, bytesIn: 100, bytesOut: 900 },
-      ])
-    })
-
-    test('that are given up never come back, even while their sessions are still being ended', async () => {
-      const made = node()
-      await write((tx) => tx.nodes.insert(made, 60_000))
-      expect(await giveUp(made.id, true)).toEqual(expect.any(Number))
-      expect(await renew(made.id, 60_000)).toBe(false)
-      expect(await write((tx) => tx.nodes.lockShared(made.id))).toBe(false)
-      expect(await giveUp(made.id)).toEqual(expect.any(Number))
-      await write((tx) => tx.nodes.delete(made.id))
-      expect(await renew(made.id, 60_000)).toBe(false)
-      expect(await giveUp(made.id, true)).toBeUndefined()
     })
   })
 

@@ -11,6 +11,7 @@ import { channelSuite } from './store.channels.ts'
 import { runsSuite } from './store.runs.ts'
 import { operationsSuite } from './store.operations.ts'
 import { peopleSuite } from './store.people.ts'
+import { nodesSuite } from './store.nodes.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { feedHealthSuite } from './store.feedHealth.ts'
 import { streamsSuite } from './store.streams.ts'
@@ -63,6 +64,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     accessLogSuite(opened)
     webhooksSuite(opened)
     deletedSuite(opened)
+    nodesSuite(opened)
     sessionsSuite(opened)
     cacheLogsSuite(opened)
     streamsSuite(opened)

@@ -153,6 +153,7 @@ describe('a scheduler', () => {
       transcoder: { launch: () => undefined, kill: async () => undefined, isRunning: () => true },
       load: { warningFor: () => null },
       leases: unrenewed,
+      takes: () => true,
       log: ctx.log,
     })
     await keeper.reconcile()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { timeOfId } from '../../src/base/ids.ts'
+import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { makeToken, publish, startTestNode, type TestNode, view } from '../support/testNode.ts'
@@ -71,4 +72,26 @@ test('the nodes are listed with their start, last renewal, sessions and bitrates
   // Host and data directory are nothing for a client.
   expect(JSON.stringify(json)).not.toMatch(/hostKey|other|pid/)
   await silent.close()
+})
+
+test('a node drains at a request to any node, once for all accounts, and only where there is one account', async () => {
+  const two = await startTestNode({ url: place.url, clock, hostKey: 'two' })
+  const { node } = two.ctx.sessions
+  const drain = (id: string) => at.call('POST', `/api/nodes/${id}/drain`)
+  const stateOf = async (id: string) => {
+    const { json } = await at.call('GET', '/api/nodes')
+    return json.data.nodes.find((one: { id: string }) => one.id === id).state as string
+  }
+  expect((await drain('no-node')).status).toBe(404)
+  expect(await stateOf(node)).toBe('serving')
+  expect(await drain(node)).toMatchObject({ status: 200, json: { data: true } })
+  expect([await stateOf(node), await stateOf(at.ctx.sessions.node)]).toEqual(['draining', 'serving'])
+  const audited = await at.ctx.store.read.audit.page({ accountId: at.accountId, action: 'node.drain', limit: 10 })
+  expect(audited).toMatchObject([{ actor: { kind: 'secret' }, subject: node }])
+
+  await createAccount(at.ctx, 'other account')
+  const refused = await drain(at.ctx.sessions.node)
+  expect([refused.status, refused.json.data.message]).toEqual([403, expect.stringContaining('sluice node drain')])
+  expect(await stateOf(at.ctx.sessions.node)).toBe('serving')
+  await two.close()
 })

@@ -19,6 +19,16 @@ describe('operations', () => {
     expect(await (await bare('/readyz')).text()).toBe('ready\n')
   })
 
+  it('reports alive and not ready while it drains, with the reason', async () => {
+    const { sessions } = sluice.app.ctx
+    sessions.drain = { beganAtMs: 0, drainMs: 1 }
+    const answer = await bare('/readyz')
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await answer.text()).toBe('not ready: this node drains\n')
+    expect((await bare('/healthz')).status).toBe(200)
+    sessions.drain = null
+  })
+
   it('shows metrics to this machine and to clients with the secret, and not through a proxy without it', async () => {
     const metrics = await (await bare('/metrics')).text()
     expect(metrics).toContain('sluice_http_requests_total{method="GET",route="/healthz",status="200"}')

@@ -69,7 +69,7 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
   const load = { warningFor: () => null }
   const kept = new Set<string>()
   const leases: Leases = { keep: ({ id }) => void kept.add(id), release: async (id) => void kept.delete(id) }
-  const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases, log: silentLog })
+  const keeper = new EngineSupervisor({ ...at, records, transcoder, load, leases, takes: () => true, log: silentLog })
   /** Reconciles until nothing changes. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()

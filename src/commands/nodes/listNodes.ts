@@ -1,7 +1,7 @@
 import { timeOfId } from '../../base/ids.ts'
 import { MINUTE_MS } from '../../core/streams/seriesQuery.ts'
 import type { Node, NodeActivity, NodeFacts } from '../../store/store.ts'
-import type { SessionContext } from '../context.ts'
+import type { CommandContext, SessionContext } from '../context.ts'
 
 /** A node, and what it does for one account. */
 export interface ListedNode {
@@ -11,8 +11,8 @@ export interface ListedNode {
   readonly url: string | null
   /** Null: it has not said them yet. */
   readonly facts: NodeFacts | null
-  /** `silent`: its lease has expired. The others end its sessions. */
-  readonly state: 'serving' | 'silent'
+  /** `draining`: it takes nothing new, and ends soon. `silent`: its lease has expired. The others end its sessions. */
+  readonly state: 'serving' | 'draining' | 'silent'
   readonly startedAtMs: number
   /** The last renewal of its lease. */
   readonly seenAtMs: number
@@ -50,19 +50,47 @@ export async function nodeFactsNow({
   return own === undefined ? facts : new Map([...facts, [sessions.node, { ...own, ...nodeLoad.reading() }]])
 }
 
+/** A node, and what it does for all accounts, as operators see it. */
+export interface ClusterNode extends Pick<Node, 'id' | 'hostKey' | 'pid' | 'url'> {
+  readonly state: ListedNode['state']
+  readonly version: string | null
+  readonly cpuPercent: number | null
+  readonly startedAtMs: number
+  /** Since the last renewal of its lease, milliseconds, by the clock of the database. */
+  readonly leaseAgeMs: number
+  readonly publishers: number
+  readonly viewers: number
+  readonly feeds: number
+}
+
+/** The processes that serve, the oldest first, with what each has open. */
+export async function clusterNodes({ store }: Pick<CommandContext, 'store'>): Promise<ClusterNode[]> {
+  const { nodes: read } = store.read
+  const [nodes, facts, open, nowMs] = await Promise.all([read.list(), read.facts(), read.open(), store.time()])
+  return nodes.map((node) => {
+    const { id, hostKey, pid, url, seenAtMs } = node
+    const { publishers = 0, viewers = 0, feeds = 0 } = open.find((one) => one.node === id) ?? {}
+    const { version = null, cpuPercent = null } = facts.get(id) ?? {}
+    const [state, startedAtMs, leaseAgeMs] = [stateOf(node), timeOfId(id), Math.max(0, nowMs - seenAtMs)]
+    return { id, hostKey, pid, url, state, version, cpuPercent, startedAtMs, leaseAgeMs, publishers, viewers, feeds }
+  })
+}
+
+function stateOf({ isExpired, drainingSinceMs }: Node): ListedNode['state'] {
+  if (isExpired) return 'silent'
+  return drainingSinceMs === null ? 'serving' : 'draining'
+}
+
 const SECONDS = MINUTE_MS / 1000
 
-function listed(
-  { id, url, isExpired, seenAtMs }: Node,
-  does: NodeActivity | undefined,
-  own: string,
-): Omit<ListedNode, 'facts'> {
+function listed(node: Node, does: NodeActivity | undefined, own: string): Omit<ListedNode, 'facts'> {
+  const { id, url, seenAtMs } = node
   const { publishers = 0, viewers = 0, bytesIn = 0, bytesOut = 0 } = does ?? {}
   return {
     id,
     isThis: id === own,
     url,
-    state: isExpired ? 'silent' : 'serving',
+    state: stateOf(node),
     startedAtMs: timeOfId(id),
     seenAtMs,
     publishers,

@@ -73,6 +73,7 @@ class HoldingNode implements ServingNode {
       await tx.nodes.insert(node, leaseMs)
       await tx.nodes.setKey(id, this.#ctx.sealer.keyId)
       await tx.nodes.insertFacts(id, facts())
+      if (this.#ctx.sessions.drain !== null) await tx.nodes.drain(id)
     })
     this.#ctx.sessions.node = id
     this.#ctx.sessions.usage.restart()

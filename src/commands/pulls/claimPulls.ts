@@ -18,6 +18,7 @@ export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 
   const onDemand = enabled.filter(({ when }) => when === 'onDemand')
   sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamKey(pull.accountId, pull.streamName) })))
   await keepWanted(ctx, onDemand)
+  if (sessions.drain !== null) return enabled.filter((pull) => pull.node === sessions.node)
   return claimPulls(ctx, sessions.node, enabled)
 }
 
@@ -31,13 +32,15 @@ export async function claimPulls(
   enabled: readonly StoredPull[],
 ): Promise<StoredPull[]> {
   const others = enabled.filter((pull) => pull.node !== node)
-  const nodes = others.length === 0 ? [] : (await store.read.nodes.list()).map(({ id }) => id)
+  const listed = others.length === 0 ? [] : await store.read.nodes.list()
+  const nodes = listed.map(({ id }) => id)
   const nowMs = clock.now()
   const free = others.filter((pull) => (pull.node === null ? isWanted(pull, nowMs) : !nodes.includes(pull.node)))
   // This node was given up: it ends what it has.
   if (others.length > 0 && !nodes.includes(node)) return []
   if (free.length === 0) return enabled.filter((pull) => pull.node === node)
-  const share = free.slice(0, Math.ceil(free.length / nodes.length))
+  const taking = listed.filter(({ drainingSinceMs }) => drainingSinceMs === null).length
+  const share = free.slice(0, Math.ceil(free.length / Math.max(1, taking)))
   await store.transaction(async (tx) => {
     for (const { id } of share) await tx.pulls.claim(id, node)
   })

@@ -25,6 +25,7 @@ import {
   once,
   type PublishedRemotely,
   refuseAdmission,
+  refuseDraining,
   type SourceWait,
 } from './feedFor.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
@@ -109,7 +110,7 @@ const admitToFeed = (
   const { whileWaiting = (wait) => wait() } = sessionRequest
   // The viewer keeps its slot meanwhile, so the limits of slots hold for those who wait.
   const wait = once((stream) => whileWaiting(() => awaitSource(ctx, stream)))
-  return admit<AdmissionRefusal<409> | PublishedRemotely>(
+  return admit<AdmissionRefusal<409 | 503> | PublishedRemotely>(
     ctx,
     attempt,
     sessionRequest,
@@ -271,6 +272,8 @@ function notNow(ctx: SessionContext, attempt: AccessAttempt): AdmissionRefusal<4
     ctx.sessions.counts.refused.add('not_serving')
     return { ok: false, status: 503, code: 'not_serving', message: NOT_SERVING }
   }
+  // A viewer may be redirected.
+  if (ctx.sessions.drain !== null && attempt.action === 'publish') return refuseDraining(ctx)
   const limit = attempt.action === 'view' ? limitBeforeDecision(ctx, attempt) : null
   if (limit === null) return null
   recordLimit(ctx, attempt, limit)

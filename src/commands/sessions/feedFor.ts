@@ -24,7 +24,7 @@ export interface FeedChoice {
 export interface AdmissionRefusal<S extends number> {
   readonly ok: false
   readonly status: S
-  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'at_another_node'
+  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'draining' | 'at_another_node'
   readonly message: string
   readonly retryAfterSeconds?: number
 }
@@ -62,15 +62,19 @@ export async function feedFor(
   evaluation: Evaluation,
   { sourceId, isHandedOver, isAnywhere }: FeedChoice,
   wait: SourceWait,
-): Promise<FoundFeed | AdmissionRefusal<409> | PublishedRemotely | 'waited'> {
+): Promise<FoundFeed | AdmissionRefusal<409 | 503> | PublishedRemotely | 'waited'> {
   const { request, decision } = evaluation
   const { streamName, action } = request
   const accountId = decision.allowed ? decision.accountId : ''
   const feed = ctx.sessions.feed(accountId, streamName, sourceId)
+  const isDraining = ctx.sessions.drain !== null
+  if (feed && isDraining) return refuseDraining(ctx)
   if (feed) return { ok: true, feed, url: null }
   const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
+  if (there && isAnywhere && isDraining) return refuseDraining(ctx)
   if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
   if (there && !isHandedOver) return sendTo(ctx, there)
+  if (isDraining) return refuseDraining(ctx)
   if (action === 'view') {
     // What is pulled is a source without a name.
     if (sourceId === null && (await wait({ accountId, streamName }, evaluation))) return 'waited'
@@ -89,6 +93,14 @@ export function refuseAdmission<S extends 401 | 409>(
   ctx.sessions.counts.refused.add(code)
   return { ok: false, status, code, message }
 }
+
+/** This node takes nothing new. A load balancer sends the next attempt to another one. */
+export function refuseDraining({ sessions }: SessionContext): AdmissionRefusal<503> {
+  sessions.counts.refused.add('draining')
+  return { ok: false, status: 503, code: 'draining', message: DRAINING, retryAfterSeconds: 1 }
+}
+
+export const DRAINING = 'This server is about to stop: try again in a moment'
 
 export const AT_ANOTHER_NODE = 'Stream is published at another node'
 

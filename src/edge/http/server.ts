@@ -233,7 +233,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   accountRoutes(api, ctx, peerOf)
   attentionRoutes(api, ctx, { ...recordings, https: options.https })
   storageRoutes(api, ctx, recordings.diskSpace)
-  nodeRoutes(api, ctx, options.facts())
+  nodeRoutes(api, ctx, peerOf, options.facts())
   webhookRoutes(api, ctx, peerOf, sign)
   pullRoutes(api, ctx, peerOf)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign, facts: options.facts })

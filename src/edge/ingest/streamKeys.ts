@@ -1,5 +1,6 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
+import { DRAINING } from '../../commands/sessions/feedFor.ts'
 import { findByStreamKey } from '../../commands/channels/ingests.ts'
 import { isUsed } from '../../commands/channels/measurements.ts'
 import type { PushedKeys } from '../../services/pushedKeys.ts'
@@ -30,6 +31,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       return { ok: false, status: 'Unauthorized: Invalid stream key', reason: 'unauthorized' }
     }
     const { id } = ingest
+    if (ctx.sessions.drain !== null) return { ok: false, status: DRAINING, reason: 'unavailable' }
     const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
     ctx.log.info({ ingest: id, peer: connection.peer }, `a publisher pushes to an ingest${use}`)
     const forget = pushed.add({

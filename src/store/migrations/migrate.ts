@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { DialectName } from '../executor.ts'
 import * as schema from './0001_schema.ts'
 import * as nodeLoad from './0002_nodeLoad.ts'
+import * as nodeDrains from './0003_nodeDrains.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -10,6 +11,7 @@ type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 export const MIGRATIONS = new Map<string, Up>([
   ['0001_schema', schema.up],
   ['0002_nodeLoad', nodeLoad.up],
+  ['0003_nodeDrains', nodeDrains.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

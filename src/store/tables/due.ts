@@ -41,6 +41,9 @@ const due = statement((db, p: DueParameters, engine) =>
         'schedulers',
       ),
       sql<SqlBool>`exists (select 1 from reload_requests where node_id = ${p.node} and answer is null)`.as('reloads'),
+      sql<SqlBool>`exists (select 1 from serving_nodes where id = ${p.node} and draining_since_ms is not null)`.as(
+        'drain',
+      ),
       sql<SqlBool>`(select min(id) from pulls where enabled = 1) is not null`.as('pulls'),
       sql<SqlBool>`(select min(wanted) from engine_states where wanted = 1) is not null
         or (select max(node) from engine_states) is not null`.as('engines'),
@@ -59,6 +62,7 @@ export async function readDue(executor: Executor, { nowMs, node, cursor }: DueQu
     deliveries: [row.events, row.pending, row.retries, row.probes].some(Boolean),
     schedulers: Boolean(row.schedulers),
     reloads: Boolean(row.reloads),
+    drain: Boolean(row.drain),
     pulls: Boolean(row.pulls),
     engines: Boolean(row.engines),
   }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
-import type { ActivityQuery, NodeActivity } from '../store.ts'
+import type { ActivityQuery, NodeActivity, OpenAtNode } from '../store.ts'
 
 const openSessions = statement((db, p: { accountId: string }) =>
   db
@@ -25,6 +25,35 @@ const bytes = statement((db, p: ActivityQuery) =>
     .where('minute_ms', '<', p.untilMs)
     .groupBy('node'),
 )
+
+const sessionsOfAll = statement((db, _none: object) =>
+  db
+    .selectFrom('sessions')
+    .select(['node', 'action'])
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('ended_at_ms', 'is', null)
+    .groupBy(['node', 'action']),
+)
+
+const feedsOfAll = statement((db, _none: object) =>
+  db
+    .selectFrom('feeds')
+    .select('node')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('ended_at_ms', 'is', null)
+    .groupBy('node'),
+)
+
+/** What each node has open, of all accounts. Nodes without anything are left out. */
+export async function openAtNodes(executor: Executor): Promise<OpenAtNode[]> {
+  const [sessions, feeds] = await Promise.all([executor.all(sessionsOfAll, {}), executor.all(feedsOfAll, {})])
+  const names = new Set([...sessions, ...feeds].map(({ node }) => node))
+  return [...names].map((node) => {
+    const count = (action: string): number => sessions.find((row) => row.node === node && row.action === action)?.n ?? 0
+    const onAir = feeds.find((row) => row.node === node)?.n ?? 0
+    return { node, publishers: count('publish'), viewers: count('view'), feeds: onAir }
+  })
+}
 
 /** What each node does for an account. Nodes that do nothing are left out. */
 export async function nodeActivity(executor: Executor, query: ActivityQuery): Promise<NodeActivity[]> {

@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { FULL_REASONS } from '../../core/nodes/load.ts'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import { columnsOf, type DB, type RowOf } from '../schema.ts'
-import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts, NodeLoadFacts } from '../store.ts'
+import type { ActivityQuery, NewNode, Node, NodeActivity, NodeFacts, NodeLoadFacts, OpenAtNode } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
-import { nodeActivity } from './nodeActivity.ts'
+import { nodeActivity, openAtNodes } from './nodeActivity.ts'
 import { nextStart } from './meta.ts'
 
 /** Replaces the end of the lease of a node that was given up: its sessions are being ended, and it is never renewed. */
@@ -56,6 +56,14 @@ const giveUp = statement((db, p: { id: string }) =>
 )
 
 const remove = statement((db, p: { id: string }) => db.deleteFrom('serving_nodes').where('id', '=', p.id))
+
+const drain = statement((db, p: { id: string }, engine) =>
+  db
+    .updateTable('serving_nodes')
+    .set({ draining_since_ms: sql<number>`coalesce(draining_since_ms, ${databaseTime(engine)})` })
+    .where('id', '=', p.id)
+    .where('alive_until_ms', '<>', GIVEN_UP),
+)
 
 const setKey = statement((db, p: { id: string; keyId: string }) =>
   db.updateTable('serving_nodes').set({ key_id: p.keyId }).where('id', '=', p.id),
@@ -121,6 +129,10 @@ export class NodeReadVerbs extends Verbs {
   activity(query: ActivityQuery): Promise<NodeActivity[]> {
     return nodeActivity(this.executor, query)
   }
+
+  open(): Promise<OpenAtNode[]> {
+    return openAtNodes(this.executor)
+  }
 }
 
 /** The verbs of nodes in a transaction. */
@@ -161,6 +173,10 @@ export class NodeTxVerbs extends NodeReadVerbs {
     return row.seen_at_ms
   }
 
+  async drain(id: string): Promise<boolean> {
+    return (await this.executor.run(drain, { id })) === 1
+  }
+
   async delete(id: string): Promise<void> {
     await this.executor.run(remove, { id })
   }
@@ -183,4 +199,5 @@ const fromRow = (row: RowOf<'serving_nodes'> & { expired: number }): Node => ({
   seenAtMs: row.seen_at_ms,
   isExpired: row.expired === 1,
   url: row.url,
+  drainingSinceMs: row.draining_since_ms,
 })

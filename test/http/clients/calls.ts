@@ -128,6 +128,7 @@ const SESSIONS: readonly Call[] = [
   call('readAttention'),
   call('readStorage'),
   call('listNodes'),
+  refused('drainNode', { nodeId: 'no-node' }),
   call('listSessions', { action: 'view', limit: 1 }, { session: 'data.0.id' }),
   call('endSession', { sessionId: '$session' }),
   call('stopStream', { body: { streamId: '$stream' } }),

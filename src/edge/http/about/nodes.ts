@@ -1,16 +1,18 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
+import { drainNodeOfAccount } from '../../../commands/nodes/drain.ts'
 import { listNodes, type ListedNode } from '../../../commands/nodes/listNodes.ts'
 import type { Context } from '../../../commands/context.ts'
 import { FULL_REASONS } from '../../../core/nodes/load.ts'
-import { accountOf } from '../auth.ts'
+import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
+import type { PeerOf } from '../peer.ts'
 import { sendResult } from '../problem.ts'
 import type { ServerFacts } from './server.ts'
 
 /** The processes that serve, and what they do for the account. */
-export function nodeRoutes(app: FastifyInstance, ctx: Context, { database }: ServerFacts): void {
+export function nodeRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, { database }: ServerFacts): void {
   app.get(
     '/api/nodes',
     document('server', 'The nodes that serve, the oldest first, with your sessions and bitrates at each', {
@@ -21,6 +23,19 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context, { database }: Ser
       const nodes = await listNodes(ctx, accountOf(request))
       return sendResult(reply, ok({ database, nodes: nodes.map((node) => toRecord(node)) }))
     },
+  )
+  app.post<{ Params: { nodeId: string } }>(
+    '/api/nodes/:nodeId/drain',
+    document(
+      'server',
+      'Let a node end: it takes nothing new, and stops when its sessions have left or `server.drainSeconds` are over',
+      {
+        operationId: 'drainNode',
+        data: Type.Boolean(),
+      },
+    ),
+    async (request, reply) =>
+      sendResult(reply, await drainNodeOfAccount(ctx, actorOf(request, peerOf), request.params.nodeId)),
   )
 }
 
@@ -74,8 +89,9 @@ const NodeRecord = Type.Object({
         '`egress`, it sends `server.maxEgressMegabits`. Empty: it takes viewers. Up to 10 seconds old at other nodes.',
     }),
   ),
-  state: Type.Enum(['serving', 'silent'], {
-    description: '`silent`: its lease has expired, so the other nodes end its sessions.',
+  state: Type.Enum(['serving', 'draining', 'silent'], {
+    description:
+      '`draining`: it takes nothing new, and ends soon. `silent`: its lease has expired, so the other nodes end its sessions.',
   }),
   startedOn: date('Since when it serves without a break.'),
   lastSeenOn: date('When it last renewed its lease, by the clock of the database.'),

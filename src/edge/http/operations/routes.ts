@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { constantTimeEqual } from '../../../base/crypto.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -35,13 +35,10 @@ export function operationRoutes(
   app.get('/readyz', async (_request, reply) => {
     try {
       await Promise.race([ctx.store.ping(), giveUp(ctx)])
+      if (ctx.sessions.drain !== null) return await notReady(reply, 'this node drains')
       return await reply.type('text/plain').send('ready\n')
     } catch (error) {
-      return reply
-        .code(503)
-        .header('Retry-After', '1')
-        .type('text/plain')
-        .send(`not ready: ${publicReason(error) ?? 'the store cannot be reached'}\n`)
+      return notReady(reply, publicReason(error) ?? 'the store cannot be reached')
     }
   })
 
@@ -55,6 +52,9 @@ export function operationRoutes(
 
   serveDocument(app, '/api/openapi.json', () => app.swagger())
 }
+
+const notReady = (reply: FastifyReply, why: string): FastifyReply =>
+  reply.code(503).header('Retry-After', '1').type('text/plain').send(`not ready: ${why}\n`)
 
 async function giveUp(ctx: Context): Promise<never> {
   await ctx.clock.sleep(READY_TIMEOUT_MS)

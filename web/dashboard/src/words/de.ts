@@ -1761,7 +1761,7 @@ export const de: Sentences = {
     title: 'Knoten',
     node: 'Knoten',
     state: 'Zustand',
-    states: { serving: 'In Betrieb', silent: 'Länger nicht gesehen' },
+    states: { serving: 'In Betrieb', draining: 'Wird geleert', silent: 'Länger nicht gesehen' },
     full: 'Keine neuen Zuschauer',
     whyFull: {
       sessions: 'alle Sitzungen für Zuschauer sind belegt',

@@ -1727,7 +1727,7 @@ export const en = {
     title: 'Nodes',
     node: 'Node',
     state: 'State',
-    states: { serving: 'Serving', silent: 'Not seen lately' },
+    states: { serving: 'Serving', draining: 'Draining', silent: 'Not seen lately' },
     full: 'No new viewers',
     whyFull: {
       sessions: 'all sessions for viewers are taken',

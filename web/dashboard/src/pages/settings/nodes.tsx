@@ -46,9 +46,11 @@ function Nodes({ database, nodes }: Listed) {
 
 const isThis = (node: Node): boolean => node.isThis
 
+const KINDS = { draining: 'busy', silent: 'error' } as const
+
 /** A node that is full serves those who watch, and refuses new viewers. */
 function NodeState({ state, full = [] }: Pick<Node, 'state' | 'full'>) {
-  if (state !== 'serving') return <State kind="error">{text.states[state]}</State>
+  if (state !== 'serving') return <State kind={KINDS[state]}>{text.states[state]}</State>
   if (full.length === 0) return <State kind="ok">{text.states.serving}</State>
   return (
     <>

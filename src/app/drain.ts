@@ -1,0 +1,29 @@
+import type { App } from './app.ts'
+import { NodeDrain } from '../commands/nodes/nodeDrain.ts'
+
+export interface DrainPart {
+  /** Drains this node, also if the store cannot be reached. Idempotent, never rejects. */
+  request(): Promise<void>
+  /** See `NodeDrain.over`. */
+  readonly over: Promise<void>
+  stop(): Promise<void>
+}
+
+/** Drains this node when its row says so, or a signal. */
+export function startDrain({ ctx, config, due }: App): DrainPart {
+  const drain = new NodeDrain(ctx, () => config.server.drainSeconds * 1000)
+  const requests = due.on('drain', async () => drain.begin())
+  return {
+    over: drain.over,
+    async request() {
+      drain.begin()
+      await ctx.store
+        .transaction((tx) => tx.nodes.drain(ctx.sessions.node))
+        .catch((error: unknown) => ctx.log.warn({ err: error }, 'other nodes cannot see yet that this node drains'))
+    },
+    async stop() {
+      await requests.stop()
+      await drain.stop()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { setTimeout } from 'node:timers/promises'
+import { isRunning } from '../base/processes.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { cliActor } from '../commands/context.ts'
+import { drainNode } from '../commands/nodes/drain.ts'
+import { type ClusterNode, clusterNodes } from '../commands/nodes/listNodes.ts'
+import { hostKeyOf } from '../config/paths.ts'
+import type { Config } from '../config/schema.ts'
+import { type Failure, failure } from '../core/errors.ts'
+import { command } from './command.ts'
+import { textFlag, toggleFlag } from './flag.ts'
+import type { OpenedApp } from './host.ts'
+import { type Columns, listing, WATCH_FLAGS } from './listing.ts'
+import { withApp } from './session.ts'
+
+const status = command({
+  path: ['cluster', 'status'],
+  summary: 'List the servers of this database, with what each has open',
+  detail: [
+    '`draining` takes nothing new and ends soon; `silent` did not renew its lease, and the others end its sessions. `lease` is',
+    'the time since the last renewal, which comes every two seconds. `cpu` is how busy its machine is.',
+  ].join('\n'),
+  flags: WATCH_FLAGS,
+  examples: ['sluice cluster status --watch', 'sluice cluster status --json'],
+  run: (call) =>
+    withApp(call, async ({ ctx }) => {
+      const nodes = await clusterNodes(ctx)
+      return ok({ json: nodes.map(recordOf), text: listing(COLUMNS, nodes) })
+    }),
+})
+
+const COLUMNS: Columns<ClusterNode> = {
+  id: ['key', ({ id }) => id],
+  state: ['text', ({ state }) => state],
+  version: ['text', ({ version }) => version],
+  cpu: ['text', ({ cpuPercent }) => (cpuPercent === null ? undefined : `${cpuPercent}%`)],
+  feeds: ['text', ({ feeds }) => feeds],
+  publishers: ['text', ({ publishers }) => publishers],
+  viewers: ['text', ({ viewers }) => viewers],
+  lease: ['text', ({ leaseAgeMs }) => `${(leaseAgeMs / 1000).toFixed(1)}s`],
+  since: ['since', ({ startedAtMs }) => new Date(startedAtMs).toISOString()],
+  url: ['text', ({ url }) => url],
+}
+
+const recordOf = ({ startedAtMs, leaseAgeMs, hostKey: host, ...node }: ClusterNode) => ({
+  ...node,
+  host,
+  startedOn: new Date(startedAtMs).toISOString(),
+  leaseAgeSeconds: leaseAgeMs / 1000,
+})
+
+const drain = command({
+  path: ['node', 'drain'],
+  summary: 'Let a server end, with time for its publishers and viewers to leave',
+  detail: [
+    'It takes nothing new, and `/readyz` answers 503. It stops as after SIGTERM, with exit status 0, when its last session has',
+    'left, at the latest after `server.drainSeconds`. Without another server it stops at once. SIGUSR2 does the same.',
+  ].join('\n'),
+  args: {
+    id: textFlag('[ID]', 'The server, as `sluice cluster status` shows it. By default that of this data directory.'),
+  },
+  flags: { wait: toggleFlag('Return when the server has ended.') },
+  examples: ['sluice node drain --data /var/lib/sluice --wait', 'sluice node drain 1Cv2nDq8PzUeZ5oYyZ3kQw --json'],
+  run: (call) =>
+    withApp(call, async ({ ctx, config }) => {
+      const id = call.args.id === undefined ? await nodeHere({ ctx, config }) : ok(call.args.id)
+      if (!id.ok) return id
+      const asked = await drainNode(ctx, cliActor, id.value)
+      if (!asked.ok) return asked
+      const isOver = call.flags.wait ? await ended(ctx, id.value, waitMsOf(config)) : null
+      const json = { node: id.value, ...(isOver === null ? {} : { ended: isOver }) }
+      return ok({ json, text: textOf(id.value, isOver), exitCode: isOver === false ? 1 : 0 })
+    }),
+})
+
+function textOf(id: string, isOver: boolean | null): string {
+  if (isOver === null) return `Node ${id} drains. \`sluice cluster status\` shows it until it has ended.`
+  return isOver ? `Node ${id} has ended.` : `Node ${id} has not ended in time; its log says why.`
+}
+
+type Opened = Pick<OpenedApp, 'ctx' | 'config'>
+
+async function nodeHere({ ctx, config }: Opened): Promise<Result<string, Failure>> {
+  const hostKey = hostKeyOf(config.data.dir)
+  const here = (await ctx.store.read.nodes.list()).find((node) => node.hostKey === hostKey && isRunning(node.pid))
+  return here ? ok(here.id) : err(failure('unavailable', `no server runs on ${config.data.dir}`))
+}
+
+/** A stop waits up to the grace for each of recordings, requests and deliveries, and briefly for the rest. */
+const waitMsOf = ({ server: { drainSeconds, shutdownGraceSeconds } }: Config): number =>
+  (drainSeconds + 3 * shutdownGraceSeconds + 30) * 1000
+
+const LOOK_MS = 500
+
+/** Waits until a node has removed itself. False: it still serves after `ms`. */
+async function ended({ store, clock }: OpenedApp['ctx'], id: string, ms: number): Promise<boolean> {
+  const untilMs = clock.monotonic() + ms
+  for (;;) {
+    const nodes = await store.read.nodes.list()
+    if (nodes.every((node) => node.id !== id)) return true
+    if (clock.monotonic() >= untilMs) return false
+    await setTimeout(LOOK_MS)
+  }
+}
+
+export const clusterCommands = [status, drain]

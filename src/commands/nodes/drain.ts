@@ -1,0 +1,36 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { type Failure, failure, notFound } from '../../core/errors.ts'
+import { type Actor, audit, type CommandContext } from '../context.ts'
+
+/**
+ * Asks a node to drain. It begins within a second; a node that drains already goes on. The audit log of every account gets
+ * it, because it concerns all.
+ */
+export async function drainNode(
+  ctx: CommandContext,
+  actorFor: (accountId: string) => Actor,
+  id: string,
+): Promise<Result<true, Failure>> {
+  const isFound = await ctx.store.transaction(async (tx) => {
+    if (!(await tx.nodes.drain(id))) return false
+    const change = { action: 'node.drain', subject: id }
+    for (const account of await tx.accounts.list()) await audit(tx, actorFor(account.id), ctx.clock.now(), change)
+    return true
+  })
+  return isFound ? ok(true) : err(notFound('nodeId', `No node with id: ${id.slice(0, 64)}`))
+}
+
+/**
+ * As `drainNode`, for the holder of an account. A node serves all accounts, so that no account may end it for the others:
+ * where there are several, only the command line and a signal can.
+ */
+export async function drainNodeOfAccount(
+  ctx: CommandContext,
+  actor: Actor,
+  id: string,
+): Promise<Result<true, Failure>> {
+  const accounts = await ctx.store.read.accounts.list()
+  return accounts.length > 1 ? err(failure('forbidden', SEVERAL_ACCOUNTS)) : drainNode(ctx, () => actor, id)
+}
+
+const SEVERAL_ACCOUNTS = 'Forbidden: the nodes serve several accounts. On one of the machines run: sluice node drain'

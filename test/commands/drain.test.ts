@@ -1,0 +1,101 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { NodeDrain } from '../../src/commands/nodes/nodeDrain.ts'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { attemptOf, makeToken, publish, startTestNode, type TestNode, tryToView, view } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+let place: Place
+let clock: ManualClock
+let other: TestNode
+let at: TestNode
+let drain: NodeDrain
+let isOver: boolean
+
+beforeAll(async () => {
+  place = await newPlace('SQLite')
+  clock = new ManualClock()
+  other = await startTestNode({ url: place.url, clock, hostKey: 'other' })
+})
+afterAll(async () => {
+  await other.close()
+  await place.remove()
+})
+beforeEach(async () => {
+  at = await startTestNode({ url: place.url, clock })
+  isOver = false
+  drain = new NodeDrain(at.ctx, () => 60_000)
+  void drain.over.then(() => (isOver = true))
+})
+afterEach(async () => {
+  await drain.stop()
+  await at.close()
+})
+
+/** Time for what waits for the clock. */
+async function passes(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 250) {
+    await new Promise(setImmediate)
+    clock.advance(250)
+  }
+  await new Promise(setImmediate)
+}
+
+const BUSY = { ok: false, status: 503, code: 'draining', retryAfterSeconds: 1 }
+
+test('a node that drains takes no publisher and no viewer, and sends viewers of other feeds to their node', async () => {
+  const { token } = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: token })
+  await publish(other, { presented: token, streamName: 'there' })
+  await refreshRemoteFeeds(at.ctx)
+  drain.begin()
+  expect(
+    await admitPublisher(at.ctx, attemptOf({ presented: token }), { sourceId: null, cut: async () => {} }),
+  ).toEqual(expect.objectContaining(BUSY))
+  expect(await tryToView(at)).toMatchObject(BUSY)
+  expect(await tryToView(at, { streamName: 'nowhere' })).toMatchObject(BUSY)
+  // Its node has no URL.
+  expect(await tryToView(at, { streamName: 'there' })).toMatchObject({ status: 409, code: 'at_another_node' })
+  expect(publisher.cuts).toEqual([])
+})
+
+test('a viewer without access is refused as ever, and learns nothing of what is on the air', async () => {
+  const { token } = await makeToken(at, 'publish', { subscribeRequiresAuth: true })
+  await publish(at, { presented: token })
+  drain.begin()
+  expect(await tryToView(at)).toMatchObject({ status: 401 })
+})
+
+test('it has drained when its last session has left', async () => {
+  const { token } = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: token })
+  drain.begin()
+  await passes(1000)
+  expect(isOver).toBe(false)
+  await closeSession(at.ctx, publisher.session.id, 'left')
+  clock.advance(250)
+  await until(() => isOver)
+})
+
+test('it has drained when its time is up, with sessions left', async () => {
+  const { token } = await makeToken(at, 'publish')
+  await publish(at, { presented: token })
+  await view(at)
+  drain.begin()
+  await passes(59_000)
+  expect(isOver).toBe(false)
+  clock.advance(1000)
+  await until(() => isOver)
+})
+
+test('without another node that takes sessions it has drained at once', async () => {
+  const { token } = await makeToken(at, 'publish')
+  await publish(at, { presented: token })
+  await other.ctx.store.transaction((tx) => tx.nodes.drain(other.ctx.sessions.node))
+  drain.begin()
+  await until(() => isOver)
+  await at.ctx.store.transaction((tx) => tx.nodes.delete(other.ctx.sessions.node))
+})

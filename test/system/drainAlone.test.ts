@@ -1,0 +1,29 @@
+import { afterAll, expect, test } from 'vitest'
+import { command, endServers, newDirectory, serve } from './cliProcess.ts'
+
+afterAll(endServers)
+
+test('sluice node drain ends the only server of a data directory, which cluster status shows until then', async () => {
+  const data = newDirectory()
+  const server = await serve(['--data', data])
+  const status = async () => JSON.parse((await command(['cluster', 'status', '--data', data, '--json'])).stdout)
+  const [node, ...others] = await status()
+  expect(others).toEqual([])
+  const nothing = { publishers: 0, viewers: 0, feeds: 0 }
+  expect(node).toMatchObject({ ...nothing, state: 'serving', version: expect.any(String), pid: expect.any(Number) })
+  expect(node.leaseAgeSeconds).toBeLessThan(15)
+
+  const ran = await command(['node', 'drain', '--data', data, '--wait'])
+  expect([ran.status, ran.stdout]).toEqual([0, `Node ${node.id} has ended.\n`])
+  expect(await server.ended).toBe(0)
+  expect(await status()).toEqual([])
+  const again = await command(['node', 'drain', '--data', data])
+  expect([again.status, again.stderr]).toEqual([1, expect.stringContaining(`no server runs on ${data}`)])
+})
+
+test.skipIf(process.platform === 'win32')('SIGUSR2 drains as well', async () => {
+  const server = await serve(['--data', newDirectory()])
+  server.signal('SIGUSR2')
+  expect(await server.ended).toBe(0)
+  expect(server.log()).toContain('"reason":"drained"')
+})
