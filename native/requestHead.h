@@ -12,8 +12,8 @@
 
 enum { MAX_HEADERS = 100 };
 
-/* The headers that decisions about viewers look at. Keep the order of `RequestHead` in src/base/splice.ts. */
-enum { ORIGIN, REFERER, USER_AGENT, FORWARDED_FOR, VALUES };
+/* The headers that decisions about viewers look at, and those in which players say how well they play. Keep the order of `RequestHead` in src/base/splice.ts. */
+enum { ORIGIN, REFERER, USER_AGENT, FORWARDED_FOR, CMCD_REQUEST, CMCD_STATUS, VALUES };
 
 typedef struct {
   const char *start;
@@ -80,7 +80,7 @@ static inline bool read_header(cursor *rest, text *name, text *value) {
 
 /* False: Node has to read this request. */
 static inline bool take_header(request_head *head, size_t *hosts, text name, text value) {
-  static const char *const names[VALUES] = {"origin", "referer", "user-agent", "x-forwarded-for"};
+  static const char *const names[VALUES] = {"origin", "referer", "user-agent", "x-forwarded-for", "cmcd-request", "cmcd-status"};
   static const char *const others[] = {"content-length", "transfer-encoding", "upgrade", "expect", "proxy-connection"};
   if (equals(name, "host")) return ++*hosts == 1;
   if (equals(name, "connection")) return equals(value, "keep-alive");

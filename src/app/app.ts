@@ -17,6 +17,7 @@ import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LatestThumbnails } from '../services/latestThumbnails.ts'
 import { MediaProcesses } from '../services/mediaProcesses.ts'
 import { NodeLoad } from '../services/nodeLoad.ts'
+import { PlayerReports } from '../services/playerReports.ts'
 import { ViewerFeedback } from '../services/viewerFeedback.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { RestreamUsage } from '../services/restreamUsage.ts'
@@ -137,7 +138,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     probeSlate: slateProbeOf(config, clock, log),
     ...factsOfCountries(countries),
     sessions,
-    ...metersOf(clock, sessions, viewerSeed(key)),
+    ...metersOf(clock, sessions, viewerSeed(key), now),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
     ...derivationsOf(keys),
@@ -195,6 +196,7 @@ const metersOf = (
   clock: Clock,
   sessions: SessionRegistry,
   seed: number,
+  now: () => Config,
 ): Pick<
   Context,
   | 'streamMeter'
@@ -203,6 +205,7 @@ const metersOf = (
   | 'audience'
   | 'restreamUsage'
   | 'mediaProcesses'
+  | 'playerReports'
   | 'viewerFeedback'
   | 'runStarts'
 > => ({
@@ -212,6 +215,7 @@ const metersOf = (
   audience: new AudienceNow(clock, seed),
   restreamUsage: new RestreamUsage(clock),
   mediaProcesses: new MediaProcesses(clock),
+  playerReports: new PlayerReports(clock, () => now().analytics.playerReports),
   viewerFeedback: new ViewerFeedback(clock),
   runStarts: new Starts(),
 })

@@ -55,6 +55,8 @@ export type RequestHead = [
   referer: string | undefined,
   userAgent: string | undefined,
   forwardedFor: string | undefined,
+  cmcdRequest: string | undefined,
+  cmcdStatus: string | undefined,
 ]
 
 /** Returns true if it called `answer`. A length of 0: Node has to read what is there. The connection is still armed. */

@@ -23,6 +23,7 @@ import type { AccountMinutes } from '../services/accountMinutes.ts'
 import type { RestreamUsage } from '../services/restreamUsage.ts'
 import type { MediaProcesses } from '../services/mediaProcesses.ts'
 import type { NodeLoad } from '../services/nodeLoad.ts'
+import type { PlayerReports } from '../services/playerReports.ts'
 import type { ViewerFeedback } from '../services/viewerFeedback.ts'
 import type { LatestThumbnails } from '../services/latestThumbnails.ts'
 import type { StreamMeter } from '../services/streamMeter.ts'
@@ -105,6 +106,8 @@ export interface SessionContext extends AccessContext {
   readonly restreamUsage: RestreamUsage
   /** What became of the media processes of this node. */
   readonly mediaProcesses: MediaProcesses
+  /** What players of this node's viewers report. */
+  readonly playerReports: PlayerReports
   /** What WebRTC viewers of this node report. */
   readonly viewerFeedback: ViewerFeedback
 }

@@ -1,4 +1,5 @@
 import { access } from './access.ts'
+import { analytics } from './analytics.ts'
 import { channels } from './channels.ts'
 import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, text, toggle } from './keys.ts'
@@ -256,15 +257,7 @@ const schema = {
     }),
   },
   ...sessions,
-  analytics: {
-    retentionDays: integer({
-      live: true,
-      default: 400,
-      min: 31,
-      max: 3650,
-      about: 'How long usage totals are kept, in days.',
-    }),
-  },
+  ...analytics,
   ...webhooks,
   ...channels,
 } as const

@@ -44,6 +44,7 @@ export const sessionJobs = (
   { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'write viewers and bytes by minute', everyMs: MINUTES_MS, run: () => ctx.accountMinutes.write(ctx.store) },
   { name: 'write usage of restreams', everyMs: REPORT_MS, run: () => ctx.restreamUsage.write(ctx.store) },
+  { name: 'write reports of players', everyMs: REPORT_MS, run: () => ctx.playerReports.write(ctx.store) },
   { name: 'write the audience of past hours', everyMs: AUDIENCE_MS, run: () => writeAudience(ctx) },
   { name: 'report the load of this node', everyMs: FACTS_MS, run: () => node.report() },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },

@@ -229,6 +229,8 @@ const TABLES = {
     bytes_out: NUMBER,
     /** Bytes that caches sent, which are not in `bytes_out`. */
     cache_bytes: NUMBER,
+    /** JSON: what the viewer's player reported, by hour; null: nothing. */
+    quality: TEXT_OR_NULL,
   },
   feeds: {
     id: TEXT,
@@ -289,21 +291,6 @@ const TABLES = {
     node_id: TEXT,
     ord: NUMBER,
     ...USAGE,
-  },
-  /** By stream and hour, UTC day or UTC month. Empty stream: all of the account. */
-  audience: {
-    account_id: TEXT,
-    span: TEXT as 'hour' | 'day' | 'month',
-    stream_name: TEXT,
-    at_ms: NUMBER,
-    views: NUMBER,
-    watch_ms: NUMBER,
-    /** At once. */
-    most: NUMBER,
-    /** A sketch of who they were, from which they can be counted and not be read. */
-    viewers: TEXT,
-    /** JSON: the same by protocol, country, site, device and browser. */
-    parts: TEXT,
   },
   /** How far each log of a cache is counted. */
   cache_logs: { id: TEXT, position: NUMBER, counted_at_ms: NUMBER },

@@ -170,6 +170,13 @@ export interface SessionEnd extends Bytes {
   readonly reason: SessionEndReason
 }
 
+/** What the player of a session reported so far, see `core/quality/sessionQuality.ts`. */
+export interface SessionReport {
+  readonly id: string
+  /** JSON. */
+  readonly quality: string
+}
+
 export interface Stream {
   readonly accountId: string
   readonly streamName: string
@@ -304,6 +311,8 @@ export interface SessionTx {
   kickAll(scope: SessionScope, reason: SessionEndReason, limit: number): Promise<number>
   /** Writes totals. Idempotent, because totals only rise. Returns the ids of sessions that had ended. */
   count(totals: readonly (Bytes & { id: string })[]): Promise<string[]>
+  /** Replaces what players reported, of sessions that are open or over. Those of forgotten viewers get nothing. */
+  report(reports: readonly SessionReport[]): Promise<void>
   /** Deletes at most `limit` sessions and feeds that ended earlier; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

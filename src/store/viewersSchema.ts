@@ -10,4 +10,21 @@ export const VIEWER_TABLES = {
   viewer_seats: { holder: TEXT, viewer: TEXT, session_id: TEXT, node_id: TEXT },
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: TEXT, stream_name: TEXT, attempt_at_ms: NUMBER, viewed: FLAG },
+  /** By stream and hour, UTC day or UTC month. Empty stream: all of the account. */
+  audience: {
+    account_id: TEXT,
+    span: TEXT as 'hour' | 'day' | 'month',
+    stream_name: TEXT,
+    at_ms: NUMBER,
+    views: NUMBER,
+    watch_ms: NUMBER,
+    /** At once. */
+    most: NUMBER,
+    /** A sketch of who they were, from which they can be counted and not be read. */
+    viewers: TEXT,
+    /** JSON: sums of what players reported; empty: none did. */
+    quality: TEXT,
+    /** JSON: the same by protocol, country, site, device and browser. */
+    parts: TEXT,
+  },
 }

@@ -59,13 +59,17 @@ it('answers with the total, the range before, a series and divisions', async () 
   expect((await read(`${DATES}&streamName=show&device=tv`)).json.data.total.views).toBe(1)
 })
 
+const REPORTED =
+  'players,started,startSeconds,startSecondsMedian,startSeconds95,playedSeconds,' +
+  'stalls,stalledSeconds,behindSeconds,droppedPercent,switches,startFailures'
+
 it('answers as CSV, in which no cell is a formula', async () => {
   const { json } = await read(`${DATES}&by=site`)
   expect(audienceCsv(json.data as AudienceReport).split('\r\n')).toEqual([
-    'part,value,views,viewers,watchSeconds,mostAtOnce',
-    'total,,1,1,60,1',
-    'before,,0,0,0,0',
-    'site,"\'=a.example",1,1,60,1',
+    `part,value,views,viewers,watchSeconds,mostAtOnce,${REPORTED}`,
+    `total,,1,1,60,1${','.repeat(12)}`,
+    `before,,0,0,0,0${','.repeat(12)}`,
+    `site,"'=a.example",1,1,60,1${','.repeat(12)}`,
     '',
   ])
 })

@@ -54,6 +54,8 @@ const valuesOf = ({ headers }: Pick<IncomingMessage, 'headers'>) => [
   headers.referer,
   headers['user-agent'],
   headers['x-forwarded-for'],
+  headers['cmcd-request'],
+  headers['cmcd-status'],
 ]
 
 describe.runIf(native)('the head of a request', () => {
@@ -68,6 +70,8 @@ describe.runIf(native)('the head of a request', () => {
       'Referer: \t https://a.example/page \t',
       'user-agent: M\xfcller (x; y)',
       'X-Forwarded-For: 192.0.2.1, 192.0.2.2',
+      'CMCD-Request: bl=100,mtp=2000',
+      'CMCD-Status: bs',
       'Connection: Keep-Alive',
       'Accept: */*',
       'X-Empty:',
@@ -81,6 +85,8 @@ describe.runIf(native)('the head of a request', () => {
       'https://a.example/page',
       'M\xfcller (x; y)',
       '192.0.2.1, 192.0.2.2',
+      'bl=100,mtp=2000',
+      'bs',
     ])
     expect(of('HEAD / HTTP/1.1\r\nHost:\r\n\r\n')?.slice(1, 4)).toEqual([false, '/', undefined])
     expect(of('OPTIONS / HTTP/1.1\r\nHost:\r\n\r\n')?.[1]).toBe(false)

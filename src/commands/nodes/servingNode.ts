@@ -168,6 +168,7 @@ async function endAll(ctx: SessionContext, reason: SessionEndReason): Promise<vo
 async function leave(ctx: SessionContext): Promise<void> {
   const { node, leaving } = ctx.sessions
   if (leaving.size === 0) await writeUsage(ctx, Number.POSITIVE_INFINITY)
+  if (leaving.size === 0) await ctx.playerReports.write(ctx.store, true)
   ctx.sessions.node = ''
   if (leaving.size > 0) return
   for (let isOver = false; !isOver; ) {

@@ -25,6 +25,7 @@ export async function closeSession(ctx: SessionContext, sessionId: string, reaso
     const atMs = Math.max(endedAtMs(entry, ctx.clock), feed?.startedAtMs ?? entry.session.startedAtMs)
     ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
     ctx.sessions.remove(sessionId)
+    ctx.playerReports.ended(entry, atMs)
   }
   const leaving = ctx.sessions.leaving.get(sessionId)
   if (leaving) await record(ctx, leaving)

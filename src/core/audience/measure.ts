@@ -1,4 +1,6 @@
+import type { Quality } from '../quality/figures.ts'
 import {
+  addReported,
   AUDIENCE_DIMENSIONS,
   type AudienceDimension,
   type AudienceSlot,
@@ -16,7 +18,7 @@ const VIEW_MS = 5_000
 const SITES_MAX = 100
 const OTHER_SITES = 'other'
 
-/** One session of a viewer that got media. */
+/** One session of a viewer that got media, or whose player reported why it did not. */
 export interface WatchedSession {
   readonly accountId: string
   readonly streamName: string
@@ -26,6 +28,8 @@ export interface WatchedSession {
   readonly fromMs: number
   /** Its last media; now, while it lasts. */
   readonly untilMs: number
+  /** What its player reported, by hour. */
+  readonly quality: ReadonlyMap<number, Quality>
 }
 
 /** A beginning (1) or an end (-1). */
@@ -46,8 +50,10 @@ export function measureHour(sessions: readonly WatchedSession[], hourMs: number)
   const views = sessions.filter(
     ({ fromMs, untilMs }) => untilMs - fromMs >= VIEW_MS && fromMs < hourMs + HOUR_MS && untilMs > hourMs,
   )
-  const hour = new Hour(hourMs, largestSites(views))
+  const reported = sessions.filter(({ quality }) => quality.has(hourMs))
+  const hour = new Hour(hourMs, largestSites([...new Set([...views, ...reported])]))
   const moments = views.flatMap((view) => hour.add(view))
+  for (const session of reported) hour.addQuality(session)
   // At the same moment ends come first.
   moments.sort((a, b) => a.atMs - b.atMs || a.step - b.step)
   for (const { step, gauges } of moments) for (const gauge of gauges) move(gauge, step)
@@ -85,6 +91,11 @@ class Hour {
       { atMs: fromMs, step: 1, gauges },
       { atMs: untilMs, step: -1, gauges },
     ]
+  }
+
+  addQuality(session: WatchedSession): void {
+    const quality = session.quality.get(this.#hourMs) ?? null
+    for (const { figures } of this.#gaugesOf(session)) addReported(figures, quality)
   }
 
   slots(): AudienceSlot[] {

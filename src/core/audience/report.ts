@@ -1,3 +1,4 @@
+import { type QualityFigures, shownQuality } from '../quality/shown.ts'
 import { csvLine } from '../usage/csv.ts'
 import { type AudienceBy, type AudienceQuestion, seriesSlotsOf, type AudienceSpan, UNKNOWN_VALUES } from './query.ts'
 import {
@@ -20,6 +21,8 @@ export interface AudienceFigures {
   readonly viewers: number
   readonly watchSeconds: number
   readonly mostAtOnce: number
+  /** Absent: no player reported. */
+  readonly quality?: QualityFigures
 }
 
 export interface AudienceReport {
@@ -74,11 +77,12 @@ function sumOf(all: readonly Figures[]): Figures {
   return sum
 }
 
-const shown = ({ views, viewers, watchMs, most }: Figures): AudienceFigures => ({
+const shown = ({ views, viewers, watchMs, most, quality }: Figures): AudienceFigures => ({
   views,
   viewers: viewers.estimate(),
   watchSeconds: Math.round(watchMs / 1000),
   mostAtOnce: most,
+  ...(quality === null ? {} : { quality: shownQuality(quality) }),
 })
 
 function seriesOf(question: AudienceQuestion, slots: readonly AudienceSlot[]) {
@@ -122,11 +126,35 @@ export const audienceRows = ({ total, before, series = [], by }: AudienceReport)
 ]
 
 const COLUMNS = ['part', 'value', 'views', 'viewers', 'watchSeconds', 'mostAtOnce'] as const
+/** Cells are empty where no player reported. */
+const QUALITY_COLUMNS = [
+  'players',
+  'started',
+  'startSeconds',
+  'startSecondsMedian',
+  'startSeconds95',
+  'playedSeconds',
+  'stalls',
+  'stalledSeconds',
+  'behindSeconds',
+  'droppedPercent',
+  'switches',
+] as const
 
 /** The same as CSV. */
 export function audienceCsv(report: AudienceReport): string {
-  const lines = audienceRows(report).map((row) => csvLine(COLUMNS.map((column) => String(row[column]))))
-  return [COLUMNS.join(), ...lines, ''].join('\r\n')
+  const lines = audienceRows(report).map((row) =>
+    csvLine([...COLUMNS.map((name) => String(row[name])), ...cellsOf(row)]),
+  )
+  return [[...COLUMNS, ...QUALITY_COLUMNS, 'startFailures'].join(), ...lines, ''].join('\r\n')
+}
+
+function cellsOf({ quality }: AudienceFigures): string[] {
+  const failures = Object.values(quality?.failures ?? {}).reduce((sum, n) => sum + n, 0)
+  return [
+    ...QUALITY_COLUMNS.map((name) => String(quality?.[name] ?? '')),
+    quality === undefined ? '' : String(failures),
+  ]
 }
 
 const SHORTER = { month: 'day', day: 'hour' } as const

@@ -1,3 +1,11 @@
+import {
+  addQuality,
+  noQuality,
+  type PackedQuality,
+  packQuality,
+  type Quality,
+  unpackQuality,
+} from '../quality/figures.ts'
 import { Sketch } from './sketch.ts'
 
 export const HOUR_MS = 3_600_000
@@ -18,6 +26,8 @@ export interface Figures {
   /** The most views at one moment. */
   most: number
   readonly viewers: Sketch
+  /** What players reported; null: none did. */
+  quality: Quality | null
 }
 
 /** By the value of a dimension; empty: unknown. */
@@ -46,11 +56,13 @@ export interface AudienceRow {
   readonly most: number
   /** The sketch as text. */
   readonly viewers: string
+  /** JSON; empty: no player reported. */
+  readonly quality: string
   /** JSON; empty where it was not read. */
   readonly parts: string
 }
 
-export const noFigures = (): Figures => ({ views: 0, watchMs: 0, most: 0, viewers: new Sketch() })
+export const noFigures = (): Figures => ({ views: 0, watchMs: 0, most: 0, viewers: new Sketch(), quality: null })
 
 export const noParts = (): Parts => ({
   protocol: new Map(),
@@ -70,11 +82,19 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** Adds the figures of another time. The most of both is the larger one, because the times do not overlap. */
-export function addFigures(to: Figures, { views, watchMs, most, viewers }: Figures): void {
+export function addFigures(to: Figures, { views, watchMs, most, viewers, quality }: Figures): void {
   to.views += views
   to.watchMs += watchMs
   to.most = Math.max(to.most, most)
   to.viewers.merge(viewers)
+  addReported(to, quality)
+}
+
+/** Adds what players reported. */
+export function addReported(to: Figures, quality: Quality | null): void {
+  if (quality === null) return
+  to.quality ??= noQuality()
+  addQuality(to.quality, quality)
 }
 
 function addParts(to: Parts, from: Parts): void {
@@ -82,28 +102,40 @@ function addParts(to: Parts, from: Parts): void {
     for (const [value, figures] of from[dimension]) addFigures(entryOf(to[dimension], value, noFigures), figures)
 }
 
-type Packed = [views: number, watchMs: number, most: number, viewers: string]
+type Packed = [views: number, watchMs: number, most: number, viewers: string, quality?: PackedQuality]
 
 export function toRow({ all, parts, ...slot }: AudienceSlot): AudienceRow {
   const packed = AUDIENCE_DIMENSIONS.map((dimension) =>
-    [...parts[dimension]].map(([value, { views, watchMs, most, viewers }]): [string, ...Packed] => [
-      value,
-      views,
-      watchMs,
-      most,
-      viewers.toText(),
-    ]),
+    [...parts[dimension]].map(([value, figures]): [string, ...Packed] => [value, ...pack(figures)]),
   )
-  const { views, watchMs, most, viewers } = all
-  return { ...slot, views, watchMs, most, viewers: viewers.toText(), parts: JSON.stringify(packed) }
+  const [views, watchMs, most, viewers, quality] = pack(all)
+  return {
+    ...slot,
+    views,
+    watchMs,
+    most,
+    viewers,
+    quality: quality === undefined ? '' : JSON.stringify(quality),
+    parts: JSON.stringify(packed),
+  }
 }
+
+const pack = ({ views, watchMs, most, viewers, quality }: Figures): Packed => [
+  views,
+  watchMs,
+  most,
+  viewers.toText(),
+  ...(quality === null ? ([] as const) : ([packQuality(quality)] as const)),
+]
 
 /** @param only the parts to read: most reports need none or one, and there may be thousands of rows */
 export function fromRow(
-  { views, watchMs, most, viewers, parts: text, ...slot }: AudienceRow,
+  { views, watchMs, most, viewers, quality, parts: text, ...slot }: AudienceRow,
   only: readonly AudienceDimension[] = AUDIENCE_DIMENSIONS,
 ): AudienceSlot {
-  return { ...slot, all: unpack([views, watchMs, most, viewers]), parts: text === '' ? NOTHING : partsOf(text, only) }
+  const all = unpack([views, watchMs, most, viewers])
+  if (quality !== '') all.quality = unpackQuality(JSON.parse(quality) as PackedQuality)
+  return { ...slot, all, parts: text === '' ? NOTHING : partsOf(text, only) }
 }
 
 const NOTHING: Parts = noParts()
@@ -117,11 +149,12 @@ function partsOf(text: string, only: readonly AudienceDimension[]): Parts {
   return parts
 }
 
-const unpack = ([views, watchMs, most, viewers]: Packed): Figures => ({
+const unpack = ([views, watchMs, most, viewers, quality]: Packed): Figures => ({
   views,
   watchMs,
   most,
   viewers: Sketch.of(viewers),
+  quality: quality === undefined ? null : unpackQuality(quality),
 })
 
 /** The beginning of the hour, day or month that a moment is in. */

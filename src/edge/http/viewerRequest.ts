@@ -12,6 +12,8 @@ type ViewerHeaders = {
   readonly referer?: string | undefined
   readonly 'user-agent'?: string | undefined
   readonly 'x-forwarded-for'?: string | string[] | undefined
+  readonly 'cmcd-request'?: string | string[] | undefined
+  readonly 'cmcd-status'?: string | string[] | undefined
 }
 
 /** An answer to a viewer that is under way: Node's, or one that the addon sends. */

@@ -175,9 +175,16 @@ export class WatchedConnections {
   #answer(id: number, head: RequestHead): boolean {
     const one = this.#byId[id]
     if (this.#watch === null || one === undefined || !isOpen(one)) return false
-    const [length, isWholeGet, url, origin, referer, userAgent, forwardedFor] = head
+    const [length, isWholeGet, url, origin, referer, userAgent, forwardedFor, cmcdRequest, cmcdStatus] = head
     if (one.isKnown && isWholeGet && !this.#isClosing) {
-      const headers = { origin, referer, 'user-agent': userAgent, 'x-forwarded-for': forwardedFor }
+      const headers = {
+        origin,
+        referer,
+        'user-agent': userAgent,
+        'x-forwarded-for': forwardedFor,
+        'cmcd-request': cmcdRequest,
+        'cmcd-status': cmcdStatus,
+      }
       const answer = new WatchedAnswer({ url, socket: one.socket, headers })
       const whole = this.#path(answer.req, answer)
       if (whole !== null) return this.#send(this.#watch, one, answer, length, whole)

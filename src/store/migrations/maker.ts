@@ -61,6 +61,15 @@ export class Maker {
     }
   }
 
+  /** Adds a column with a value for the rows that there are, and for those that older versions write. */
+  async addColumn(table: string, name: string, type: ColumnType, value: string): Promise<void> {
+    const words = sql.raw(TYPES[this.engine][type])
+    await this.#db.schema
+      .alterTable(table)
+      .addColumn(name, words, (c) => c.notNull().defaultTo(value))
+      .execute()
+  }
+
   #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
     const [name = '', type = '', extra] = column.trim().split(' ')
     const parent = PARENTS[type]

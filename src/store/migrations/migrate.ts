@@ -4,6 +4,7 @@ import type { DialectName } from '../executor.ts'
 import * as schema from './0001_schema.ts'
 import * as nodeLoad from './0002_nodeLoad.ts'
 import * as nodeDrains from './0003_nodeDrains.ts'
+import * as quality from './0004_quality.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -12,6 +13,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0001_schema', schema.up],
   ['0002_nodeLoad', nodeLoad.up],
   ['0003_nodeDrains', nodeDrains.up],
+  ['0004_quality', quality.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

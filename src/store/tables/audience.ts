@@ -5,6 +5,7 @@ import type { WatchedSession } from '../../core/audience/measure.ts'
 import type { ViewerSession } from '../../core/audience/records.ts'
 import { hashOf } from '../../core/audience/sketch.ts'
 import { type AudienceRow, DAY_MS, type SlotLength } from '../../core/audience/slots.ts'
+import { qualityByHour } from '../../core/quality/sessionQuality.ts'
 import { readEndReason } from '../../core/sessions/endReason.ts'
 import type { AudienceQuery, ViewerSessionQuery } from '../audience.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
@@ -19,7 +20,17 @@ const PAGE = 2_000
 /** The days of a month that are still kept are read as the month. */
 const MONTH_MAX_MS = 31 * DAY_MS
 
-const COLUMNS = ['account_id', 'stream_name', 'span', 'at_ms', 'views', 'watch_ms', 'most', 'viewers'] as const
+const COLUMNS = [
+  'account_id',
+  'stream_name',
+  'span',
+  'at_ms',
+  'views',
+  'watch_ms',
+  'most',
+  'viewers',
+  'quality',
+] as const
 
 const nextHour = statement((db) => db.selectFrom('meta').select('value').where('key', '=', META.audienceFrom))
 
@@ -67,6 +78,7 @@ const WATCHED = [
   'address',
   'started_at_ms',
   'ended_at_ms',
+  'quality',
 ] as const
 type Watched = Pick<RowOf<'sessions'>, (typeof WATCHED)[number]>
 
@@ -203,6 +215,7 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
               watch_ms: sql`excluded.watch_ms`,
               most: sql`excluded.most`,
               viewers: sql`excluded.viewers`,
+              quality: sql`excluded.quality`,
               parts: sql`excluded.parts`,
             }),
           ),
@@ -215,7 +228,8 @@ export class AudienceTxVerbs extends AudienceReadVerbs {
   }
 }
 
-const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0)`
+/** Or its player reported why there is none. */
+const hasMedia = sql<boolean>`(bytes_out > 0 or cache_bytes > 0 or quality is not null)`
 
 type RecordedRow = Watched & Pick<RowOf<'sessions'>, 'tracking_id' | 'end_reason' | 'bytes_out' | 'cache_bytes'>
 
@@ -250,6 +264,7 @@ const watchedOf = (row: Watched, nowMs: number, seed: number): WatchedSession =>
   viewer: hashOf(row.jti ?? row.address, seed),
   fromMs: row.started_at_ms,
   untilMs: row.ended_at_ms ?? nowMs,
+  quality: qualityByHour(row.quality),
 })
 
 const toRow = ({ accountId, streamName, length, atMs, watchMs, ...figures }: AudienceRow): RowOf<'audience'> => ({
@@ -271,5 +286,6 @@ const fromRow = (row: RowOf<'audience'>): AudienceRow => ({
   watchMs: row.watch_ms,
   most: row.most,
   viewers: row.viewers,
+  quality: row.quality,
   parts: row.parts,
 })

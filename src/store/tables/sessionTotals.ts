@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
 import { type Executor, inSlices } from '../executor.ts'
-import type { SessionEnd } from '../store.ts'
+import type { SessionEnd, SessionReport } from '../store.ts'
 import { lockRows } from './lockRows.ts'
+import { NO_ADDRESS } from './viewerTraces.ts'
 
 export type Total = Bytes & { readonly id: string }
 
@@ -34,6 +35,22 @@ export async function endSessions(executor: Executor, ends: readonly SessionEnd[
         sql`update sessions set ${RISEN}, ended_at_ms = total.column4, end_reason = total.column5
           from (values ${sql.join(values)}) as total where sessions.id = total.column1`.compile(executor.engine.db),
       )
+  })
+}
+
+/** Replaces what players reported, also of sessions that are over. */
+export async function writeQuality(executor: Executor, reports: readonly SessionReport[]): Promise<void> {
+  const ordered = reports.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  await inSlices(ordered, async (slice) => {
+    const ids = slice.map(({ id }) => id)
+    await executor.ask((db, engine) =>
+      lockRows(engine, db.selectFrom('sessions').select('id').where('id', 'in', ids).orderBy('id'), 'update'),
+    )
+    const values = slice.map(({ id, quality }) => sql`(${id}, ${quality})`)
+    await executor.execute(
+      sql`update sessions set quality = report.column2 from (values ${sql.join(values)}) as report
+        where sessions.id = report.column1 and sessions.address <> ${NO_ADDRESS}`.compile(executor.engine.db),
+    )
   })
 }
 

@@ -3,9 +3,9 @@ import { readEndReason, type SessionEndReason } from '../../core/sessions/endRea
 import type { Session, SessionScope } from '../../core/sessions/types.ts'
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf, type NewRowOf } from '../schema.ts'
-import type { SessionEnd, SessionQuery, StoredSession } from '../store.ts'
+import type { SessionEnd, SessionQuery, SessionReport, StoredSession } from '../store.ts'
 import { lockRows } from './lockRows.ts'
-import { endSessions, type Total, writeTotals } from './sessionTotals.ts'
+import { endSessions, type Total, writeQuality, writeTotals } from './sessionTotals.ts'
 
 const insert = statement((db, p: NewRowOf<'sessions'>) =>
   db.insertInto('sessions').values({
@@ -229,6 +229,10 @@ export class SessionTxVerbs extends Verbs {
 
   count(totals: readonly Total[]): Promise<string[]> {
     return writeTotals(this.executor, totals)
+  }
+
+  report(qualities: readonly SessionReport[]): Promise<void> {
+    return writeQuality(this.executor, qualities)
   }
 
   async prune(beforeMs: number, limit: number): Promise<number> {

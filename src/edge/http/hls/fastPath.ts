@@ -9,8 +9,9 @@ import { endWith } from './sendAtOnce.ts'
 import { PIECE_CACHING, playsMsOf } from './sending.ts'
 import { usesAlone } from './sharing.ts'
 
-/** `/hls/~{ticket}/{stream}/{rendition}/{file}` */
-const MEDIA = /^\/hls\/~([\w.-]{1,4096})\/([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))$/
+/** `/hls/~{ticket}/{stream}/{rendition}/{file}`, perhaps with CMCD. */
+const MEDIA =
+  /^\/hls\/~([\w.-]{1,4096})\/([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))(?:\?CMCD=[\w.!~*'()%-]{1,1024})?$/
 
 interface Playable {
   readonly bytes: Buffer

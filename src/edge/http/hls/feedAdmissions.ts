@@ -1,5 +1,7 @@
 import { err, ok, type Result } from '../../../base/result.ts'
 import { countBytes } from '../../../commands/sessions/count.ts'
+import { noteCmcd } from '../../../commands/sessions/playerReport.ts'
+import { cmcdOfUrl } from '../../../core/quality/cmcd.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
 import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import { remoteFeed } from '../../../commands/sessions/revoke.ts'
@@ -48,6 +50,13 @@ function feedRendition({ hls, listSegments }: HlsParts, id: string, name: string
   return { stream, name, playlist: { window: listSegments() }, isGone: () => false }
 }
 
+/** The CMCD of a request: in its address, or in the two headers that say how well it plays. */
+function cmcdOf({ url, headers }: ViewerRequest): string | null {
+  const { 'cmcd-request': request, 'cmcd-status': status } = headers
+  if (request === undefined && status === undefined) return url === undefined ? null : cmcdOfUrl(url)
+  return [request, status].flat().filter(Boolean).join()
+}
+
 class FeedAdmission implements Admission {
   readonly viewer: HlsViewer
   readonly #parts: HlsParts
@@ -68,6 +77,8 @@ class FeedAdmission implements Admission {
   /** Counts the bytes of the answer too: all that its connection carries. */
   attend(response: ViewerAnswer): void {
     const { viewer } = this
+    const cmcd = cmcdOf(response.req)
+    if (cmcd !== null) noteCmcd(this.#parts.ctx, viewer.sessionId, cmcd)
     const counted = () => countBytes(this.#parts.ctx, viewer.sessionId, viewer)
     viewer.attend(response, counted, isReported(this.#parts, response.req))
   }

@@ -80,5 +80,8 @@ export const requestOriginOf = ({ peerOf }: HlsParts, { socket, headers }: Viewe
 /** The playlists and pieces of a stream. What follows the ticket is the same for all viewers. */
 export const HLS_MEDIA = '/hls/~:ticket/:stream/:rendition/:file'
 
+/** For players: how well they play. */
+export const HLS_REPORT = '/hls/~:ticket/:stream/report'
+
 /** For caches: may this viewer read this stream? */
 export const HLS_CHECK = '/hls/~:ticket/:stream/check'

@@ -5,6 +5,7 @@ import type { Context } from '../../../commands/context.ts'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import { RequestAccess } from '../../../commands/sessions/requestAccess.ts'
 import { sendPreflight } from '../media/cors.ts'
+import { reportRoute } from '../media/playerReport.ts'
 import type { PeerOf } from '../peer.ts'
 import { plainErrorHandler } from '../media/refusal.ts'
 import type { FastPathOptions } from '../fastPath.ts'
@@ -16,7 +17,15 @@ import { type CheckRequest, checkTicket } from './check.ts'
 import { type HlsFastPaths, hlsFastPaths } from './fastPath.ts'
 import { MASTER, type MasterRequest, sendMaster } from './master.ts'
 import { type MediaRequest, sendMedia } from './media.ts'
-import { HLS_CHECK, HLS_MEDIA, type HlsParts, type HlsRoute, type HlsRouteOptions, type SharedHls } from './parts.ts'
+import {
+  HLS_CHECK,
+  HLS_MEDIA,
+  HLS_REPORT,
+  type HlsParts,
+  type HlsRoute,
+  type HlsRouteOptions,
+  type SharedHls,
+} from './parts.ts'
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
@@ -27,7 +36,7 @@ import {
   TICKET_THUMBNAIL,
   type TicketThumbnailRequest,
 } from './thumbnail.ts'
-import { HlsViewers, SWEEP_MS } from './viewers.ts'
+import { HlsViewers, SWEEP_MS, takeBytes } from './viewers.ts'
 
 /** What both kinds of viewers need, once for a server. */
 export function sharedHls(ctx: Pick<Context, 'clock'>, options: HlsRouteOptions): SharedHls {
@@ -67,6 +76,12 @@ export async function hlsRoutes(
     scope.get<TicketThumbnailRequest>(TICKET_THUMBNAIL, (request, reply) => sendTicketThumbnail(parts, request, reply))
     scope.post(CACHE_LOG, (request, reply) => countLog(parts, options.distributions, request, reply))
     scope.get<CheckRequest>(HLS_CHECK, (request, reply) => checkTicket(route, request, reply))
+    scope.options(HLS_REPORT, (request, reply) => sendPreflight(request, reply, 'POST, OPTIONS'))
+    reportRoute(scope, ctx, HLS_REPORT, (params, { socket }, { raw }) => {
+      // The report costs the viewer nothing: its bytes are not those of the next request on this connection.
+      raw.once('close', () => takeBytes(socket))
+      return sessionOf(parts, params)
+    })
     scope.get<MediaRequest>(HLS_MEDIA, (request, reply) => sendMedia(route, request, reply))
   })
   return hlsFastPaths(route, options)
@@ -98,6 +113,16 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
       return (await feeds.forNode(stream, rendition)) ?? distributions.forNode(stream, rendition)
     },
   }
+}
+
+/** The session of a ticket at this node. Its player may report when it is over, so it is not looked for here. */
+function sessionOf(
+  { tickets, viewers }: HlsParts,
+  { ticket, stream = '' }: Readonly<Record<string, string>>,
+): string | null {
+  const read = tickets.read(ticket, stream)
+  if (read?.kind !== 'session') return null
+  return viewers.find(read.sessionId)?.sessionId ?? read.sessionId
 }
 
 /** Ends the sessions of players that left: HLS has no message for leaving. */

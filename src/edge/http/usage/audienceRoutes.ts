@@ -10,6 +10,7 @@ import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendFailure, sendResult } from '../problem.ts'
 import { wantsCsv } from './csv.ts'
+import { QualityData } from './qualityData.ts'
 
 /** Who watched, how long, and how many at once. */
 export function audienceRoutes(app: FastifyInstance, ctx: Context): void {
@@ -66,6 +67,7 @@ const figures = {
   viewers: count('Different viewers of these views, by signed id or else address; an estimate within about 2%.'),
   watchSeconds: count('How long the views lasted in this time, added up.'),
   mostAtOnce: count('The most views at one moment.'),
+  quality: Type.Optional(QualityData),
 }
 const time = (description: string) => Type.String({ format: 'date-time', description })
 const span = { from: time('UTC, inclusive.'), until: time('UTC, exclusive.') }

@@ -2,7 +2,9 @@ import { forwardedPrefix } from '../peer.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { closeSession } from '../../../commands/sessions/close.ts'
 import type { Session } from '../../../media/sessionRegistry.ts'
+import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { sendPreflight } from '../media/cors.ts'
+import { reportRoute } from '../media/playerReport.ts'
 import { iceLinks } from './iceLinks.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
 import type { SignalingEndpoint, SignalingParts } from './parts.ts'
@@ -29,8 +31,15 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
     await closeSession(parts.ctx, resource.sessionId, 'left')
     return reply.code(200).send()
   })
+  if (isWatched(endpoint)) {
+    const report = '/resource/:id/report'
+    app.options(report, (request, reply) => sendPreflight(request, reply, 'POST, OPTIONS'))
+    reportRoute(app, parts.ctx, report, ({ id = '' }) => parts.resources.sessionOf(id))
+  }
   app.setNotFoundHandler((request, reply) => refuseMethod(request, reply, prefix, stream))
 }
+
+const isWatched = ({ protocol }: SignalingEndpoint): boolean => PROTOCOLS_OF.view.some((one) => one === protocol)
 
 const BUSY: HttpRefusal = { status: 503, text: 'Busy: too many offers are being answered now. Try again.' }
 const ENGINE_GONE: HttpRefusal = { status: 503, text: 'The media engine cannot be reached now. Try again.' }

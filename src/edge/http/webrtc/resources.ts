@@ -12,11 +12,15 @@ export interface SignalingResource {
 }
 
 const ID_BYTES = 32
+/** Resources of sessions that are over, whose players may still send a last report. */
+const ENDED_MAX = 10_000
 
 /** The resources of this node's sessions. The engine bounds the number of sessions. */
 export class Resources {
   readonly #byId = new Map<string, SignalingResource>()
   readonly #bySession = new Map<string, SignalingResource>()
+  /** Sessions by the id of their resource, the oldest first. */
+  readonly #ended = new Map<string, string>()
   readonly #random: Random
 
   constructor(random: Random) {
@@ -35,12 +39,20 @@ export class Resources {
     return this.#byId.get(id)
   }
 
+  /** The session of a resource, also of one that is over. Null: there never was one, or it was long ago. */
+  sessionOf(id: string): string | null {
+    return this.#byId.get(id)?.sessionId ?? this.#ended.get(id) ?? null
+  }
+
   /** Removes the resource of an ended session. */
   forget(sessionId: string): void {
     const resource = this.#bySession.get(sessionId)
     if (resource === undefined) return
     this.#bySession.delete(sessionId)
     this.#byId.delete(resource.id)
+    this.#ended.set(resource.id, sessionId)
+    const [oldest] = this.#ended.keys()
+    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest)
   }
 }
 
