@@ -137,11 +137,11 @@ export const LANES = {
     files: [
       'test/e2e/{channel,hlsPlayers,channelPlayers,playerFirefox,firefox,clients,turn,loss,serverKilled}.test.ts',
       'test/e2e/dashboard/firefox.test.ts',
-      'test/system/hlsCaches.test.ts',
+      'test/system/{hlsCaches,overloadedViewers}.test.ts',
     ],
     needs: 'interop',
     mostly: 'waits',
-    seconds: 290,
+    seconds: 320,
     workers: 1,
   },
   // The packages, built, installed and used.

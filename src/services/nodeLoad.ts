@@ -122,9 +122,9 @@ export class NodeLoad {
 
 const ALL_BUSY = 'all media processes of this node are busy'
 
-const busyText = ({ load, behind }: ProcessLoad): string => {
+const busyText = ({ load, isBehind }: ProcessLoad): string => {
   const busy = `the media process of this stream was busy for ${Math.round(load * 100)} % of the last second`
-  return behind > 0 ? `${busy}, and is behind with its media` : busy
+  return isBehind ? `${busy}, and is behind with its media` : busy
 }
 
 const refused = (detail: string): TraceStep => ({ check: 'node', outcome: 'fail', detail })

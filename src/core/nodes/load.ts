@@ -44,7 +44,9 @@ const PUBLISHERS_MARK: Mark = { full: 0.95, free: 0.85, forMs: 5000 }
  * behind: so the mark between them need not be exact.
  */
 const BEHIND_MS = 150
+/** Beats in a row after which it is behind, and after which it is in time again. A pause makes one beat. */
 const BEHIND_BEATS = 3
+const IN_TIME_BEATS = 5
 
 /** A media process, by its beats. */
 export interface ProcessLoad {
@@ -52,8 +54,10 @@ export interface ProcessLoad {
   /** Whether it takes viewers, and publishers of rooms that it does not have yet. */
   readonly viewers: MarkState
   readonly publishers: MarkState
-  /** Beats in a row with datagrams that waited too long on the average. A pause makes one such beat. */
-  readonly behind: number
+  /** It is behind with its media. */
+  readonly isBehind: boolean
+  /** Beats in a row that say the opposite of `isBehind`. */
+  readonly otherBeats: number
 }
 
 /** What a process says each second: the share of it with work, and how long a datagram waited on the average. */
@@ -68,11 +72,18 @@ export function hear(before: ProcessLoad | null, { load, meanMs }: Beat, nowMs: 
     load,
     viewers: lookAt(before?.viewers ?? UNMARKED, VIEWERS_MARK, load, nowMs),
     publishers: lookAt(before?.publishers ?? UNMARKED, PUBLISHERS_MARK, load, nowMs),
-    behind: meanMs > BEHIND_MS ? (before?.behind ?? 0) + 1 : 0,
+    ...behindAfter(before, meanMs > BEHIND_MS),
   }
 }
 
-export const takesViewers = ({ viewers, behind }: ProcessLoad): boolean => !viewers.isFull && behind < BEHIND_BEATS
+function behindAfter(before: ProcessLoad | null, isLate: boolean): Pick<ProcessLoad, 'isBehind' | 'otherBeats'> {
+  const { isBehind = false, otherBeats = 0 } = before ?? {}
+  if (isLate === isBehind) return { isBehind, otherBeats: 0 }
+  const isOver = otherBeats + 1 >= (isBehind ? IN_TIME_BEATS : BEHIND_BEATS)
+  return isOver ? { isBehind: isLate, otherBeats: 0 } : { isBehind, otherBeats: otherBeats + 1 }
+}
+
+export const takesViewers = ({ viewers, isBehind }: ProcessLoad): boolean => !viewers.isFull && !isBehind
 export const takesPublishers = ({ publishers }: ProcessLoad): boolean => !publishers.isFull
 
 /** Shares of the most that a node may send. The rate is that of some seconds, so that it needs not last. */

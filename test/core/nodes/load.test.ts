@@ -64,10 +64,12 @@ describe('a media process', () => {
     expect([below, busy, full].map((process) => process && takesPublishers(process))).toEqual([true, true, false])
   })
 
-  test('takes no viewers while it is behind with its media for three beats, and a pause is one beat', () => {
+  test('takes no viewers from three beats behind with its media until five in time, and a pause is one beat', () => {
     expect(takesViewers(after([{ meanMs: 4000 }, {}, { meanMs: 151 }, { meanMs: 151 }]))).toBe(true)
     expect(takesViewers(after(times(3, { meanMs: 151 })))).toBe(false)
-    expect(takesViewers(after([...times(3, { meanMs: 151 }), { meanMs: 150 }]))).toBe(true)
+    const late = times(3, { meanMs: 151 })
+    expect(takesViewers(after([...late, ...times(4, { meanMs: 150 }), ...late.slice(1), ...times(4, {})]))).toBe(false)
+    expect(takesViewers(after([...late, ...times(5, { meanMs: 150 })]))).toBe(true)
     expect(takesPublishers(after(times(3, { meanMs: 151 })))).toBe(true)
   })
 })

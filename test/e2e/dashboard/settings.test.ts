@@ -248,26 +248,26 @@ test('the nodes page shows the only node clearly, and several as a list', async 
   expect(values[0]).toBe(version)
   expect(values.slice(2, 4)).toEqual(['0 publishers, 0 viewers', '0 bit/s in, 0 bit/s out'])
   expect(values[4]).toMatch(/^(–|\d+ % of \d+ cores?)$/)
-  expect(values[6]).toBe(node)
+  expect(values.slice(5)).toEqual([expect.stringMatching(/^(–|\d+ % busy)$/), expect.anything(), node])
   expect(await axe(page)).toEqual([])
 
   await page.route('**/dashboard/api/nodes', async (route) => {
     const answer = await route.fetch()
     const { status, data } = (await answer.json()) as { status: string; data: { nodes: object[] } }
-    const url = 'https://node2.example.com'
-    const load = { version: '9.8.7', cores: 4, cpuPercent: 37 }
+    const load = { url: 'https://node2.example.com', version: '9.8.7', cores: 4, cpuPercent: 37, mediaPercent: 91 }
     const nodes = [
       ...data.nodes,
-      { ...data.nodes[0], ...load, id: 'two', isThis: false, state: 'silent', url, viewers: 1 },
+      { ...data.nodes[0], ...load, id: 'two', isThis: false, state: 'silent', viewers: 1 },
+      { ...data.nodes[0], id: 'three', isThis: false, full: ['media', 'egress'] },
     ]
     await route.fulfill({ json: { status, data: { database: 'postgres', nodes } } })
   })
   const rows = page.locator('tbody tr')
-  await expect.poll(() => rows.count(), SOON).toBe(2)
+  await expect.poll(() => rows.count(), SOON).toBe(3)
   expect(await rows.first().textContent()).toContain('this one')
-  expect(await rows.last().textContent()).toMatch(
-    /node2\.example\.com.*Not seen lately.*9\.8\.7.*0 publishers, 1 viewer.*37 % of 4 cores/,
-  )
+  const two = /node2\.example\.com.*Not seen lately.*9\.8\.7.*0 publishers, 1 viewer.*37 % of 4 cores.*91 % busy/
+  expect(await rows.nth(1).textContent()).toMatch(two)
+  expect(await rows.nth(2).textContent()).toContain('No new viewersmedia processes are busy, sends as much as it may')
   expect(await axe(page)).toEqual([])
 })
 
