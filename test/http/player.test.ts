@@ -82,7 +82,7 @@ describe('the page at /watch', () => {
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
     expect(policy).not.toMatch(/unsafe|http|data:/)
     const page = await (await get(`/watch/${sluice.accountId}/show`)).text()
-    expect(page).not.toMatch(/<script>|<style| style=|\/\//)
+    expect(page.replaceAll(sluice.base, '')).not.toMatch(/<script>|<style| style=|\/\//)
     for (const [, named = ''] of page.matchAll(/(?:src|href)="([^"]*)"/g)) {
       expect([named, (await get(new URL(named, 'http://host/watch/a/b').pathname)).status]).toEqual([named, 200])
     }
@@ -138,5 +138,97 @@ describe('the page at /watch', () => {
     await ancestors('club', 'f'.repeat(64))
     expect((await sluice.call('GET', `/api/subscribe_token/${id}/bound_ips`)).json.data).toEqual([])
     expect((await sluice.call('GET', '/api/access/log')).json.data).toEqual([])
+  })
+})
+
+/** What a service that shows previews of links reads. */
+async function previewOf(path: string, headers: Record<string, string> = {}): Promise<Record<string, string>> {
+  const answer = await get(`/watch/${sluice.accountId}/${path}`, headers)
+  expect(answer.status).toBe(200)
+  const page = await answer.text()
+  const tags = [...page.matchAll(/<meta property="([^"]*)" content="([^"]*)" \/>/g)]
+  const [, title = ''] = /<title>([^]*?)<\/title>/.exec(page) ?? []
+  return { title, ...Object.fromEntries(tags.map(([, name, content]) => [name, content])) }
+}
+
+describe('the preview of a link to a stream', () => {
+  it('has its name, its address and its player if the stream is open', async () => {
+    const url = `${sluice.base}/watch/${sluice.accountId}/show`
+    expect(await previewOf('show')).toEqual({
+      title: 'show',
+      'og:site_name': 'Sluice',
+      'og:type': 'video.other',
+      'og:title': 'show',
+      'og:description': 'Watch the live stream.',
+      'og:url': url,
+      'og:video:url': url,
+      'og:video:type': 'text/html',
+      'og:video:width': '1280',
+      'og:video:height': '720',
+      'twitter:card': 'summary',
+    })
+  })
+
+  it('says no more of a secured stream than its address does, also with a valid token, which it does not repeat', async () => {
+    const { token } = await subscribe({})
+    const said = await previewOf(`club?token=${token}`)
+    expect(said).toEqual(await previewOf('club'))
+    expect(Object.keys(said).filter((name) => /image|video:/.test(name))).toEqual([])
+    expect(said['og:description']).toBe('Watch with a link of your own.')
+    expect(JSON.stringify(said)).not.toContain(token)
+    // An account that does not exist looks like one that has no such stream.
+    const answer = await (await get('/watch/nobody/show')).text()
+    expect(answer.replaceAll('nobody', sluice.accountId)).toBe(
+      await (await get(`/watch/${sluice.accountId}/show`)).text(),
+    )
+  })
+
+  it('escapes names', async () => {
+    const name = `a"><script>alert(1)</script>&$&`
+    const said = await previewOf(encodeURIComponent(name))
+    expect(said['title']).toBe('a&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;$&amp;')
+    expect(said['og:title']).toBe(said['title'])
+    expect(said['og:url']).toMatch(/\/a%22%3E%3Cscript%3Ealert\(1\)%3C%2Fscript%3E%26%24%26$/)
+  })
+
+  it('changes with the stream, and not without', async () => {
+    const path = `/watch/${sluice.accountId}/show`
+    const etag = (await get(path)).headers.get('etag') ?? ''
+    expect((await get(path, { 'if-none-match': etag })).status).toBe(304)
+    expect((await get(`${path}2`, { 'if-none-match': etag })).status).toBe(200)
+  })
+})
+
+describe('a wrong address below /watch', () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+  it.each<[path: string, status: number, title: string]>([
+    ['account', 404, 'There is nothing at this address'],
+    ['account/show/more', 404, 'There is nothing at this address'],
+    [`account/${'x'.repeat(129)}`, 400, 'This address is not valid'],
+    ['account/a%00b', 400, 'This address is not valid'],
+    ['account/%zz', 400, 'This address is not valid'],
+    ['account/%ff', 400, 'This address is not valid'],
+    [`account/${'x'.repeat(5000)}`, 414, 'This address is too long'],
+  ])('%.40s is %i and a page with a sentence, also in a frame', async (path, status, title) => {
+    const answer = await get(`/watch/${path}`, browser)
+    const { headers } = answer
+    expect([answer.status, headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*; frame-ancestors \*$/)
+    const page = await answer.text()
+    expect(page).toContain(`<h1>${title}</h1>`)
+    expect(page).toMatch(/<p>[A-Z].+\.<\/p>/)
+    expect(page).not.toMatch(/script|xxx/)
+  })
+
+  it('is JSON for a program', async () => {
+    for (const path of ['account', 'account/%zz', 'account/%ff']) {
+      const answer = await get(`/watch/${path}`, { accept: '*/*' })
+      expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
+        path,
+        path === 'account' ? 404 : 400,
+        expect.stringMatching(/^application\/json/),
+      ])
+    }
   })
 })

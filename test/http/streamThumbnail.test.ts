@@ -250,3 +250,25 @@ it('keeps so many bytes of thumbnails, and drops the oldest first', () => {
   put('b', 80)
   expect(kept()).toEqual(['b', 'c'])
 })
+
+it('is in the preview of a link to an open stream on the air, and in that of no secured one', async () => {
+  const previewed = async (streamName: string): Promise<string | undefined> => {
+    const page = await (await fetch(`${sluice.base}/watch/${sluice.accountId}/${streamName}`)).text()
+    return /<meta property="og:image" content="([^"]*)"/.exec(page)?.[1]
+  }
+  for (const [streamName, subscribeRequiresAuth] of [
+    ['shared', false],
+    ['private', true],
+  ] as const) {
+    const streams = [{ streamName }]
+    const { token } = await makeToken(sluice, 'publish', { enableThumbnails: true, subscribeRequiresAuth, streams })
+    const { session } = await publish(at(), { presented: token, streamName })
+    expect(await previewed(streamName)).toBe(undefined)
+    await captureThumbnail(at().ctx, feedOf(streamName), JPEG)
+    const expected = `${sluice.base}/hls/${sluice.accountId}/${streamName}/thumbnail.jpeg`
+    expect(await previewed(streamName)).toBe(subscribeRequiresAuth ? undefined : expected)
+    if (!subscribeRequiresAuth) expect(Buffer.from(await (await fetch(expected)).arrayBuffer())).toEqual(JPEG)
+    await closeSession(at().ctx, session.id, 'left')
+    expect(await previewed(streamName)).toBe(undefined)
+  }
+})

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { ERRORS, type ErrorCode, failure } from '../../core/errors.ts'
 import { type ChannelErrorCode, refusal } from '../../core/channels/errors.ts'
 import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
+import { damagedPage, wantsPage } from './notFoundPage.ts'
 import { failureBody } from './problem.ts'
 
 /** A request that the HTTP parser refuses, or that this server cannot answer as HTTP requires. */
@@ -130,7 +131,7 @@ function respond(
   response: ServerResponse,
   options: ProtocolErrorOptions,
 ): void {
-  const { status, headers, body } = answerTo(error, request.url ?? null, options)
+  const { status, headers, body } = answerTo(error, request, options)
   response.writeHead(status, headers)
   response.end(body)
 }
@@ -141,15 +142,26 @@ function whole(error: ProtocolError, options: ProtocolErrorOptions): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
 
-/** @param path null: unknown */
-function answerTo(error: ProtocolError, path: string | null, { requestId, answered }: ProtocolErrorOptions) {
+/** @param request null: unknown */
+function answerTo(error: ProtocolError, request: IncomingMessage | null, options: ProtocolErrorOptions) {
   const { status } = ERRORS[error.code]
-  const [type, body] = bodyOf(error, path)
-  const id = requestId()
-  answered(id, status)
-  const head = ['Connection', 'close', 'Content-Type', `${type}; charset=utf-8`, 'Content-Length', `${body.length}`]
+  const path = request?.url ?? null
+  const page = request === null ? null : pageFor(error, request)
+  const [type, text] = bodyOf(error, path)
+  const body = page?.body ?? text
+  const id = options.requestId()
+  options.answered(id, status)
+  const kind = page === null ? ['Content-Type', `${type}; charset=utf-8`] : Object.entries(page.headers).flat()
+  const length = ['Content-Length', `${Buffer.byteLength(body)}`]
   const open = path === null || isMediaPath(path) ? OPEN_HEAD : []
-  return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
+  return { status, body, headers: ['Connection', 'close', ...kind, ...length, 'X-Request-Id', id, ...open] }
+}
+
+/** A person who opens a damaged link to a stream reads a page; null: a program asks, or it is another address. */
+function pageFor(error: ProtocolError, request: IncomingMessage) {
+  const { url = '' } = request
+  if (error !== NOT_UTF8 || !url.startsWith('/watch/') || !wantsPage(request)) return null
+  return damagedPage(url.split('?', 1)[0] ?? '')
 }
 
 function bodyOf({ code, channelCode, message }: ProtocolError, path: string | null): [type: string, body: string] {

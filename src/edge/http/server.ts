@@ -39,7 +39,7 @@ import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { recordingLinkRoutes } from './recordings/linkRoutes.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
-import { playerRoutes } from './player/routes.ts'
+import { playerRoutes, watchErrorHandler } from './player/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { streamRoutes } from './streams/routes.ts'
@@ -240,17 +240,19 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
 }
 
 /** Pages for people, and the player that pages of others load. */
-function pageRoutes(app: FastifyInstance, ctx: Context, { demo, webRtc, https }: ServerOptions, peerOf: PeerOf): void {
+function pageRoutes(app: FastifyInstance, ctx: Context, options: ServerOptions, peerOf: PeerOf): void {
+  const { demo, webRtc, https, facts } = options
   const hasNodes = Boolean(webRtc?.nodeUrl)
   if (demo) demoRoutes(app, hasNodes)
   documentPages(app)
-  playerRoutes(app, ctx, { peerOf, hasNodes })
+  playerRoutes(app, ctx, { peerOf, hasNodes, facts })
   trustRoutes(app, https?.authority ?? null)
 }
 
 /** Each interface has its own error answers, also for paths without a route. */
 function errorsAt(url: string) {
   if (url.startsWith('/v2/') || url.startsWith('/dashboard/api/v2/')) return channelErrorHandler
+  if (url.startsWith('/watch/')) return watchErrorHandler
   return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 

@@ -1,10 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../../base/log.ts'
 import { embeddingOf } from '../../../commands/access/embedding.ts'
 import type { Context } from '../../../commands/context.ts'
+import { linkPreviewOf } from '../../../commands/streams/linkPreview.ts'
+import { checkStreamName } from '../../../core/access/streamName.ts'
+import { type AddressFacts, publicAddresses } from '../../../core/streams/addresses.ts'
+import { requestedAt } from '../about/server.ts'
+import { sendNoNamePage, sendUnreadablePage, wantsPage } from '../notFoundPage.ts'
 import type { PeerOf } from '../peer.ts'
-import { sendFile, type StaticType } from '../staticFile.ts'
+import { errorHandler } from '../problem.ts'
+import { sendFile, type StaticType, withoutSlash } from '../staticFile.ts'
 import { storedTextAt } from '../storedText.ts'
 import { watchPolicies } from './policy.ts'
+import { sendWatchPage } from './watchPage.ts'
 
 const BUILT = new URL('../../../../build/player/', import.meta.url)
 
@@ -29,10 +37,12 @@ export interface PlayerOptions {
   readonly peerOf: PeerOf
   /** Viewers may be redirected to other nodes. */
   readonly hasNodes: boolean
+  /** Of the addresses in link previews. */
+  readonly facts: () => Omit<AddressFacts, 'accountId' | 'scheme' | 'host'>
 }
 
 /** The player and the client library, which pages of every origin may load, and the page around the player. */
-export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes }: PlayerOptions): void {
+export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNodes, facts }: PlayerOptions): void {
   for (const [path, file, type] of FILES) {
     app.get(`/${path}`, (request, reply) => {
       // A module of another origin needs this.
@@ -42,24 +52,39 @@ export function playerRoutes(app: FastifyInstance, ctx: Context, { peerOf, hasNo
   }
   app.get<Watch>('/watch/:accountId/:streamName', async (request, reply) => {
     const { accountId, streamName } = request.params
+    if (checkStreamName(streamName) !== null) return sendNoNamePage(reply, pathOf(request))
+    const short = withoutSlash(request)
+    if (short !== null) return reply.redirect(short, 302)
+    const page = await storedTextAt(built('player/watch.html'))
+    if (page === null) return notBuilt(reply)
     const { token } = request.query
-    const embedding = await embeddingOf(ctx, {
-      action: 'view',
-      protocol: 'whep',
-      accountId,
-      streamName,
-      presented: typeof token === 'string' && token !== '' ? token : null,
-      address: peerOf(request.socket.remoteAddress, request.headers),
-    })
+    const presented = typeof token === 'string' && token !== '' ? token : null
+    const address = peerOf(request.socket.remoteAddress, request.headers)
+    const viewer = { action: 'view', protocol: 'whep', accountId, streamName, address } as const
+    const embedding = await embeddingOf(ctx, { ...viewer, presented })
     // A page that is cross-origin isolated shows only frames that are, too.
     reply.headers({
       'Content-Security-Policy': watchPolicies(hasNodes, embedding),
       'Cross-Origin-Embedder-Policy': 'require-corp',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     })
-    return sendBuilt(request, reply, built('player/watch.html'), 'html')
+    const { base } = publicAddresses({ ...facts(), accountId, ...requestedAt(ctx, request) })
+    const preview = await linkPreviewOf(ctx, viewer)
+    return sendWatchPage(request, reply, page, { base, accountId, streamName, ...preview })
   })
 }
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? ''
+
+/** A person reads a page at an address that the router cannot read. */
+export const watchErrorHandler =
+  (log: Logger) =>
+  (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+    const isUnreadable = isTooLong || error.code === 'FST_ERR_BAD_URL'
+    if (!isUnreadable || !wantsPage(request)) return errorHandler(log)(error, request, reply)
+    return sendUnreadablePage(reply, pathOf(request), isTooLong)
+  }
 
 async function sendBuilt(
   request: FastifyRequest,

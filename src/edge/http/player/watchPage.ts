@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LinkPreview } from '../../../commands/streams/linkPreview.ts'
+import { html } from '../docs/html.ts'
+import { sendText } from '../staticFile.ts'
+import { StoredText } from '../storedText.ts'
+
+/** What a link to a stream shows where people share it. */
+export interface WatchLink extends LinkPreview {
+  /** The public address of Sluice, without a slash at its end. */
+  readonly base: string
+  readonly accountId: string
+  readonly streamName: string
+}
+
+/** The place of the head's texts in `watch.html`. */
+const TITLE = '<title>Sluice</title>'
+
+/** Sends the page around the player with the name of its stream in the title and in the preview of its link. */
+export async function sendWatchPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: StoredText,
+  link: WatchLink,
+): Promise<FastifyReply> {
+  const plain = (await page.in('identity')).toString()
+  const named = new StoredText(Buffer.from(plain.replace(TITLE, () => previewOf(link))), 'identity')
+  reply.headers({ 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' })
+  return sendText(request, reply, named, 'text/html; charset=utf-8')
+}
+
+/**
+ * Open Graph, and the two names of Twitter cards that it lacks. The name of the stream is in the address already. Nothing
+ * here says whether a secured stream exists or is on the air, and no address here has a token.
+ */
+function previewOf({ base, accountId, streamName, isOpen, hasThumbnail }: WatchLink): string {
+  const stream = `${encodeURIComponent(accountId)}/${encodeURIComponent(streamName)}`
+  const url = `${base}/watch/${stream}`
+  const meta: [property: string, content: string][] = [
+    ['og:site_name', 'Sluice'],
+    ['og:type', 'video.other'],
+    ['og:title', streamName],
+    ['og:description', isOpen ? 'Watch the live stream.' : 'Watch with a link of your own.'],
+    ['og:url', url],
+  ]
+  if (hasThumbnail) {
+    const thumbnailUrl = `${base}/hls/${stream}/thumbnail.jpeg`
+    meta.push(['og:image', thumbnailUrl], ['og:image:type', 'image/jpeg'], ['twitter:image', thumbnailUrl])
+  }
+  // Services that embed a page show the player itself.
+  if (isOpen) {
+    meta.push(['og:video:url', url], ['og:video:type', 'text/html'])
+    meta.push(['og:video:width', '1280'], ['og:video:height', '720'])
+  }
+  meta.push(['twitter:card', hasThumbnail ? 'summary_large_image' : 'summary'])
+  const tags = meta.map(([property, content]) => html`<meta property="${property}" content="${content}" />`)
+  return [html`<title>${streamName}</title>`, ...tags].map(({ text }) => text).join('\n    ')
+}
