@@ -135,7 +135,7 @@ export const LANES = {
   // beside another file the processor would decide.
   interop: {
     files: [
-      'test/e2e/{channel,hlsPlayers,channelPlayers,playerFirefox,firefox,clients,turn,loss,serverKilled}.test.ts',
+      'test/e2e/{channel,hlsPlayers,playerQuality,channelPlayers,playerFirefox,firefox,clients,turn,loss,serverKilled}.test.ts',
       'test/e2e/dashboard/firefox.test.ts',
       'test/system/{hlsCaches,overloadedViewers}.test.ts',
     ],

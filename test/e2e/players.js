@@ -28,8 +28,8 @@ function pieceAt({ buffered }, time) {
   return starts.findLast((start) => start <= time) ?? time
 }
 
-function observe(name) {
-  const video = document.querySelector(`#${name}`)
+function observe(name, id = name) {
+  const video = document.querySelector(`#${id}`)
   const frames = []
   shown[name] = frames
   errors[name] = []
@@ -43,8 +43,8 @@ function observe(name) {
 }
 
 const PLAYERS = {
-  async hlsjs(url, lines = 'const hls = new Hls()') {
-    const { video, failed } = observe('hlsjs')
+  async hlsjs(url, lines = 'const hls = new Hls()', name = 'hlsjs') {
+    const { video, failed } = observe(name, 'hlsjs')
     // oxlint-disable-next-line typescript/no-implied-eval -- the lines of the guide are text, and this runs them
     const hls = new Function('Hls', `${lines}; return hls`)(Hls)
     latency.hlsjs = () => hls.latency
@@ -59,10 +59,14 @@ const PLAYERS = {
     player.on('error', () => failed(player.error()?.message))
     player.src({ src: url, type: 'application/x-mpegURL' })
   },
-  async shaka(url) {
-    const { video, failed } = observe('shaka')
+  hlsjsCmcd: (url) => PLAYERS.hlsjs(url, 'const hls = new Hls({ cmcd: { useHeaders: true } })', 'hlsjsCmcd'),
+  // Without a session id Shaka makes one with a function that pages have over HTTPS alone.
+  shakaCmcd: (url) => PLAYERS.shaka(url, { enabled: true, useHeaders: true, sessionId: 'one' }, 'shakaCmcd'),
+  async shaka(url, cmcd = {}, name = 'shaka') {
+    const { video, failed } = observe(name, 'shaka')
     const player = new shaka.Player()
     await player.attach(video)
+    player.configure({ cmcd })
     player.addEventListener('error', ({ detail }) => failed(`${detail.code} ${detail.data?.[1] ?? ''}`))
     await player.load(url)
     await video.play()

@@ -96,7 +96,14 @@ const describe = ({ target, typeOnly }: Import): string =>
 const BROWSER_WALLS: Readonly<Record<string, readonly string[]>> = {
   client: [],
   docs: ['minisearch'],
-  player: ['web/client/index.ts', 'web/client/environment.ts', 'web/client/backoff.ts', 'hls.js', 'hls.js/light'],
+  player: [
+    'web/client/index.ts',
+    'web/client/environment.ts',
+    'web/client/backoff.ts',
+    'web/client/quality.ts',
+    'hls.js',
+    'hls.js/light',
+  ],
   // The computed name is the player's, which a page loads from its server.
   dashboard: ['web/client/index.ts', '#api', 'preact', '@preact/signals', 'lean-qr', 'uplot', COMPUTED],
 }

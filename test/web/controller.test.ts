@@ -17,6 +17,8 @@ class FakeVideo extends EventTarget {
   srcObject: unknown = null
   src = ''
   videoWidth = 0
+  videoHeight = 0
+  getVideoPlaybackQuality = () => ({ totalVideoFrames: 0, droppedVideoFrames: 0 })
   error = null
   load() {}
   removeAttribute() {
@@ -32,6 +34,7 @@ const STREAM: Wanted = {
   token: 'abc',
   sourceId: 'left',
   mode: 'auto',
+  reports: true,
 }
 
 function playing(answers: Answers, wanted: Partial<Wanted> = {}) {

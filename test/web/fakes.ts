@@ -96,10 +96,13 @@ export const REFUSED =
 export class FakeBrowser implements Environment {
   readonly peers: FakePeer[] = []
   readonly sent: Sent[] = []
+  /** What it reported to the server. */
+  readonly reports: Record<string, number | string>[] = []
+  reportStatus = 204
   readonly answers: Answers
   timeMs = 1_000_000
   readonly #timers = new Map<object, { atMs: number; step: () => void }>()
-  readonly #listeners = { network: new Set<() => void>(), leave: new Set<() => void>() }
+  readonly #listeners = { network: new Set<() => void>(), leave: new Set<() => void>(), hide: new Set<() => void>() }
 
   constructor(answers: Answers = [CREATED]) {
     this.answers = answers
@@ -108,6 +111,10 @@ export class FakeBrowser implements Environment {
   fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const { method = 'GET', headers = {}, body = '' } = init
     const sent = { method, url, headers: headers as Record<string, string>, body: body as string }
+    if (url.endsWith('/report')) {
+      this.reports.push(JSON.parse(sent.body) as Record<string, number | string>)
+      return new Response(null, { status: this.reportStatus })
+    }
     this.sent.push(sent)
     if (method === 'DELETE') return new Response('')
     const answer = (this.answers.length > 1 ? this.answers.shift() : this.answers[0])?.(sent)
@@ -128,17 +135,19 @@ export class FakeBrowser implements Environment {
   }
   onNetworkChange = (changed: () => void) => this.#listen('network', changed)
   onLeave = (left: () => void) => this.#listen('leave', left)
+  onHide = (hidden: () => void) => this.#listen('hide', hidden)
 
   get peer(): FakePeer {
     return this.peers.at(-1) as FakePeer
   }
 
   get listeners(): number {
-    return this.#listeners.network.size + this.#listeners.leave.size
+    return this.#listeners.network.size + this.#listeners.leave.size + this.#listeners.hide.size
   }
 
   requests = (method: string): Sent[] => this.sent.filter((each) => each.method === method)
   changeNetwork = () => this.#listeners.network.forEach((changed) => changed())
+  hide = () => this.#listeners.hide.forEach((hidden) => hidden())
   leave = () => this.#listeners.leave.forEach((left) => left())
 
   /** Lets `ms` pass, with all timers in it. */
@@ -155,7 +164,7 @@ export class FakeBrowser implements Environment {
     this.timeMs = untilMs
   }
 
-  #listen(kind: 'network' | 'leave', listener: () => void) {
+  #listen(kind: 'network' | 'leave' | 'hide', listener: () => void) {
     this.#listeners[kind].add(listener)
     return () => void this.#listeners[kind].delete(listener)
   }

@@ -73,7 +73,10 @@ export abstract class Client {
   /** Ends the session at once, and stops every attempt. Safe to call at any time. */
   async stop(): Promise<void> {
     const session = this.#session
-    if (this.#run !== null) this.#finish(null)
+    if (this.#run !== null) {
+      this.closed(new SluiceError('stopped', 'Stopped'), true)
+      this.#finish(null)
+    }
     await session?.close()
   }
 
@@ -85,6 +88,10 @@ export abstract class Client {
   protected parameters(): Readonly<Record<string, string | undefined>> {
     return { sourceId: this.#options.sourceId }
   }
+  /** Called when the server has answered an offer, with the address of the session: a secret of this client. */
+  protected opened(_resource: string): void {}
+  /** Called when an attempt has failed, or a session is over. `isFinal`: nothing follows. */
+  protected closed(_reason: SluiceError, _isFinal: boolean): void {}
   /** Called when media can flow. */
   protected connected(_pc: RTCPeerConnection): void {}
 
@@ -116,7 +123,9 @@ export abstract class Client {
       const { reason, lastedMs } = await this.#once(signal, live)
       if (signal.aborted) return
       if (lastedMs !== null) lostAtMs = this.#awakeAtMs
-      if (this.#options.reconnect === false || !this.triesAgain(reason, lostAtMs)) return this.#finish(reason)
+      const isFinal = this.#options.reconnect === false || !this.triesAgain(reason, lostAtMs)
+      this.closed(reason, isFinal)
+      if (isFinal) return this.#finish(reason)
       if (lastedMs !== null && lastedMs >= STABLE_MS) failures = 0
       this.#set(stateAfter(reason, lostAtMs), reason)
       await this.#pause(delayMs(failures++, reason, this.env.random()), signal)
@@ -153,7 +162,8 @@ export abstract class Client {
       pc.close()
       throw error
     }
-    return Session.open(this.env, pc, { url: this.#url(), token, trickle, connectTimeoutMs }, signal)
+    const opened = (resource: string): void => this.opened(resource)
+    return Session.open(this.env, pc, { url: this.#url(), token, trickle, connectTimeoutMs, opened }, signal)
   }
 
   #url(): string {

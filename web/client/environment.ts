@@ -13,6 +13,8 @@ export interface Environment {
   readonly onNetworkChange: (changed: () => void) => () => void
   /** Calls `left` when the user leaves the page; the returned function ends that. */
   readonly onLeave: (left: () => void) => () => void
+  /** Calls `hidden` when the page is hidden, from which it may not return; the returned function ends that. */
+  readonly onHide: (hidden: () => void) => () => void
 }
 
 /** `type` is there on phones only, where it tells Wi-Fi from the mobile network. */
@@ -52,4 +54,6 @@ export const browser: Environment = {
   },
   onNetworkChange,
   onLeave: (left) => listen(globalThis, 'pagehide', left),
+  onHide: (hidden) =>
+    listen(globalThis.document, 'visibilitychange', () => document.visibilityState === 'hidden' && hidden()),
 }

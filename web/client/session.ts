@@ -10,6 +10,8 @@ export interface SessionOptions {
   readonly trickle: boolean
   /** The connection must be up after this time. */
   readonly connectTimeoutMs: number
+  /** Called when the server has answered, with the address of the session. */
+  readonly opened: (resource: string) => void
 }
 
 /** An ICE restart that does not reach the server is repeated this often, at this distance. */
@@ -52,7 +54,7 @@ export class Session {
   static async open(
     env: Environment,
     pc: RTCPeerConnection,
-    { url, token, trickle, connectTimeoutMs }: SessionOptions,
+    { url, token, trickle, connectTimeoutMs, opened }: SessionOptions,
     signal: AbortSignal,
   ): Promise<Session> {
     let session: Session | null = null
@@ -60,6 +62,7 @@ export class Session {
       const offer = await pc.createOffer()
       const answer = await postOffer(env, { url, token, sdp: offer.sdp ?? '', signal })
       session = new Session(env, pc, answer)
+      opened(answer.resource)
       if (trickle) session.#trickle()
       pc.setConfiguration({ ...pc.getConfiguration(), iceServers: answer.iceServers })
       await pc.setLocalDescription(offer)

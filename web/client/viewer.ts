@@ -1,5 +1,8 @@
 import { Client, type ClientOptions } from './client.ts'
-import type { SluiceError } from './errors.ts'
+import { browser } from './environment.ts'
+import type { SluiceError, SluiceErrorCode } from './errors.ts'
+import { Freezes } from './freezes.ts'
+import { type Counted, NOTHING_COUNTED, QualityReporter } from './quality.ts'
 
 export interface ViewerOptions extends ClientOptions {
   /** Default true. */
@@ -8,7 +11,25 @@ export interface ViewerOptions extends ClientOptions {
   readonly audio?: boolean | undefined
   /** Called with the media of each new connection: give it to a video element. */
   readonly onMedia?: ((media: MediaStream) => void) | undefined
+  /** Whether it reports to the server how well it plays, without anything about the viewer. Default true. */
+  readonly reports?: boolean | undefined
+  /** For players that try several protocols. */
+  readonly startedAs?: StartedAs | undefined
 }
+
+/** What came before this viewer. */
+export interface StartedAs {
+  /** When the user wanted to play, as `Date.now()` says it. */
+  readonly wantedAtMs: number
+  /** Changes of the protocol that led here. */
+  readonly switches: number
+  /** Whether another protocol is tried after this, so that it is no failure to start. */
+  readonly fallsBack: (code: SluiceErrorCode) => boolean
+}
+
+/** Until the first picture it looks this often, then once a second. */
+const FIRST_LOOK_MS = 100
+const LOOK_MS = 1000
 
 /**
  * Watches over WHEP. Waits for a publisher, returns after interruptions, and ends only when the server refuses for good.
@@ -16,6 +37,9 @@ export interface ViewerOptions extends ClientOptions {
  */
 export class WhepViewer extends Client {
   readonly #options: ViewerOptions
+  readonly #quality: QualityReporter
+  #counted: Counted = NOTHING_COUNTED
+  #stopLooking: () => void = () => undefined
   #media: MediaStream | null = null
   /** The media of the connection that is being made. */
   #coming: MediaStream | null = null
@@ -23,6 +47,13 @@ export class WhepViewer extends Client {
   constructor(options: ViewerOptions) {
     super(options)
     this.#options = options
+    this.#quality = new QualityReporter({
+      environment: options.environment ?? browser,
+      isOn: options.reports !== false,
+      wantedAtMs: options.startedAs?.wantedAtMs,
+      switches: options.startedAs?.switches,
+      count: () => this.#counted,
+    })
   }
 
   /** The media of the present connection; null before the first. */
@@ -38,21 +69,61 @@ export class WhepViewer extends Client {
     return this.begin(() => this.#media ?? new MediaStream())
   }
 
+  /** Since when it tries to show a picture, as `Date.now()` says it; now, if it shows one. */
+  get wantedAtMs(): number {
+    return this.#quality.wantedAtMs
+  }
+
+  /** Says that a picture is shown, a little earlier than the statistics of the browser do. */
+  frameIsShown(): void {
+    this.#quality.frame()
+  }
+
   protected override prepare(pc: RTCPeerConnection): void {
     const media = new MediaStream()
     if (this.#options.video !== false) pc.addTransceiver('video', { direction: 'recvonly' })
     if (this.#options.audio !== false) pc.addTransceiver('audio', { direction: 'recvonly' })
     pc.addEventListener('track', ({ track }) => media.addTrack(track))
     this.#coming = media
+    this.#quality.attempt()
   }
 
-  protected override connected(): void {
+  protected override opened(resource: string): void {
+    this.#counted = NOTHING_COUNTED
+    this.#quality.session(`${resource}/report`)
+  }
+
+  protected override connected(pc: RTCPeerConnection): void {
     this.#media = this.#coming
     if (this.#media !== null) this.#options.onMedia?.(this.#media)
+    if (this.#options.reports !== false) this.#look(pc, new Freezes())
+  }
+
+  protected override closed(reason: SluiceError, isFinal: boolean): void {
+    this.#stopLooking()
+    if (this.#options.startedAs?.fallsBack(reason.code)) this.#quality.abandon()
+    else this.#quality.closed(reason.code, isFinal)
   }
 
   /** Without any media so far, a connection that does not come up will not come up the next time either. */
   protected override triesAgain(reason: SluiceError, lostAtMs: number | null): boolean {
     return reason.isTemporary || (reason.code === 'not_connected' && lostAtMs !== null)
+  }
+
+  /** Reads the statistics again and again, as long as it is the connection. */
+  #look(pc: RTCPeerConnection, freezes: Freezes): void {
+    this.#stopLooking = this.env.later(
+      () => {
+        if (this.pc === pc) void this.#read(pc, freezes).finally(() => this.#look(pc, freezes))
+      },
+      freezes.hasMoved ? LOOK_MS : FIRST_LOOK_MS,
+    )
+  }
+
+  async #read(pc: RTCPeerConnection, freezes: Freezes): Promise<void> {
+    const counted = await freezes.read(pc, this.env.now()).catch(() => NOTHING_COUNTED)
+    if (this.pc !== pc) return
+    this.#counted = counted
+    if (freezes.hasMoved) this.#quality.frame()
   }
 }

@@ -23,6 +23,7 @@ export function readAttributes(element: Element): { wanted: Wanted | null } {
       token: read('token'),
       sourceId: read('source'),
       mode,
+      reports: read('reports') !== 'off',
     },
   }
 }

@@ -22,6 +22,8 @@ export interface Wanted {
   readonly sourceId: string
   /** `auto`: WHEP, and HLS if WHEP does not work. */
   readonly mode: 'auto' | Delivery
+  /** Whether it reports to the server how well it plays. */
+  readonly reports: boolean
 }
 
 export interface Listener {
@@ -43,6 +45,8 @@ export class Controller {
   #state: PlayerState = 'idle'
   #reason: SluiceError | null = null
   #hasPlayed = false
+  /** What played the stream before; null: nothing did. */
+  #before: { readonly key: string; readonly delivery: Delivery } | null = null
 
   constructor(video: HTMLVideoElement, environment: Environment, listener: Listener) {
     this.#video = video
@@ -67,7 +71,7 @@ export class Controller {
     this.stop()
     this.#wanted = wanted
     this.#hasPlayed = false
-    this.#begin(wanted.stream === null || wanted.mode === 'hls' ? 'hls' : 'whep')
+    this.#begin(wanted.stream === null || wanted.mode === 'hls' ? 'hls' : 'whep', this.#environment.now())
   }
 
   stop(): void {
@@ -85,10 +89,14 @@ export class Controller {
     return this.#playback?.figures() ?? Promise.resolve(null)
   }
 
-  #begin(delivery: Delivery): void {
+  /** @param wantedAtMs when the user wanted to play, or the media was lost */
+  #begin(delivery: Delivery, wantedAtMs: number): void {
     const wanted = this.#wanted
     if (wanted === null) return
     this.#playback?.stop()
+    const key = `${wanted.server} ${wanted.stream?.account}/${wanted.stream?.name} ${wanted.playlist}`
+    const isSwitched = this.#before?.key === key && this.#before.delivery !== delivery
+    this.#before = { key, delivery }
     const target = {
       video: this.#video,
       environment: this.#environment,
@@ -96,6 +104,12 @@ export class Controller {
       token: wanted.token,
       sourceId: wanted.sourceId,
       hasVariants: wanted.stream === null,
+      reports: wanted.reports,
+      startedAs: {
+        wantedAtMs,
+        switches: isSwitched ? 1 : 0,
+        fallsBack: (code: SluiceErrorCode) => this.#fallsBack({ code }),
+      },
       onState: (state: PlaybackState, reason: SluiceError | null) => this.#report(state, reason),
       onEnd: (reason: SluiceError) => this.#over(reason),
       onMedia: () => this.#listener.onMedia(),
@@ -107,20 +121,24 @@ export class Controller {
   }
 
   #report(state: PlaybackState, reason: SluiceError | null): void {
-    if (reason !== null && this.#fallsBack(reason)) return this.#begin('hls')
+    if (reason !== null && this.#fallsBack(reason)) return this.#fallBack()
     if (state === 'playing') this.#hasPlayed = true
     this.#set(state === 'waiting' && this.#hasPlayed ? 'ended' : state, reason)
   }
 
   #over(reason: SluiceError): void {
-    if (this.#fallsBack(reason)) return this.#begin('hls')
+    if (this.#fallsBack(reason)) return this.#fallBack()
     this.#playback?.stop()
     this.#playback = null
     this.#set('refused', reason)
   }
 
-  #fallsBack({ code }: SluiceError): boolean {
+  #fallsBack({ code }: Pick<SluiceError, 'code'>): boolean {
     return this.#wanted?.mode === 'auto' && this.delivery === 'whep' && HLS_MAY_WORK.has(code)
+  }
+
+  #fallBack(): void {
+    this.#begin('hls', this.#playback?.wantedAtMs ?? this.#environment.now())
   }
 
   #set(state: PlayerState, reason: SluiceError | null): void {

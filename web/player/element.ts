@@ -14,7 +14,18 @@ const FIGURES_MS = 2000
 /** Without a movement of the pointer for this time, the controls go. */
 const IDLE_MS = 3000
 
-const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'sources', 'muted', 'controls'] as const
+const OBSERVED = [
+  'stream',
+  'src',
+  'token',
+  'server',
+  'mode',
+  'source',
+  'sources',
+  'muted',
+  'controls',
+  'reports',
+] as const
 /** A change of these begins again. */
 const RESTARTS: ReadonlySet<string> = new Set(['stream', 'src', 'token', 'server', 'mode', 'source'])
 

@@ -1,6 +1,7 @@
 import type Hls from 'hls.js/light'
 import { delayMs } from '../client/backoff.ts'
 import { refusalOf, SluiceError } from '../client/index.ts'
+import { type Counted, QualityReporter } from '../client/quality.ts'
 import type { Figures, Level, Playback, PlaybackTarget } from './playback.ts'
 
 /** After this number of starts in a row without video, the browser cannot play the stream. */
@@ -30,19 +31,30 @@ export class HlsPlayback implements Playback {
   readonly delivery = 'hls'
   readonly #target: PlaybackTarget
   readonly #stopping = new AbortController()
+  readonly #quality: QualityReporter
   #hls: Hls | null = null
+  /** Pictures of the video element that belong to sessions before. */
+  #framesBefore = 0
   #wake: () => void = () => undefined
 
   constructor(target: PlaybackTarget) {
     this.#target = target
+    const { environment, reports, startedAs } = target
+    this.#quality = new QualityReporter({ environment, isOn: reports, ...startedAs, count: () => this.#count() })
+  }
+
+  get wantedAtMs(): number {
+    return this.#quality.wantedAtMs
   }
 
   start(): void {
     const { signal } = this.#stopping
-    signal.addEventListener(
-      'abort',
-      this.#target.environment.onNetworkChange(() => this.#wake()),
-    )
+    const { environment } = this.#target
+    const releases = [environment.onNetworkChange(() => this.#wake()), environment.onLeave(() => this.#left())]
+    signal.addEventListener('abort', () => {
+      for (const release of releases) release()
+      this.#left()
+    })
     void this.#run(signal)
   }
 
@@ -71,17 +83,20 @@ export class HlsPlayback implements Playback {
     let [failures, failedStarts, hasPlayed] = [0, 0, false]
     onState('connecting', null)
     while (!signal.aborted) {
+      this.#quality.attempt()
       const refused = await this.#ask(signal)
       if (signal.aborted) return
       if (refused === null) {
         const run = await this.#play(signal)
         if (signal.aborted) return
+        this.#quality.closed(run.hasPlayed ? 'connection_lost' : 'unexpected_answer', false)
         hasPlayed ||= run.hasPlayed
         failedStarts = run.hasPlayed ? 0 : failedStarts + 1
         failures = run.hasPlayed ? 0 : failures + 1
         if (failedStarts >= FAILED_STARTS_MAX) return onEnd(new SluiceError('unexpected_answer', run.problem))
       } else {
         if (!refused.isTemporary) return onEnd(refused)
+        this.#quality.closed(refused.code, false)
         const isWaiting = refused.code === 'stream_not_published' || refused.code === 'at_another_node'
         onState(isWaiting ? 'waiting' : hasPlayed ? 'interrupted' : 'connecting', refused)
       }
@@ -130,8 +145,11 @@ export class HlsPlayback implements Playback {
     const { video, onState } = this.#target
     const playing = (): void => {
       played()
+      this.#quality.frame()
       onState('playing', null)
     }
+    video.addEventListener('loadeddata', () => this.#quality.frame(), { signal })
+    video.addEventListener('waiting', () => this.#quality.stall(), { signal })
     video.addEventListener('playing', playing, { signal })
     video.addEventListener('ended', () => end('ended'), { signal })
     video.addEventListener('error', () => end(video.error?.message || 'The video failed'), { signal })
@@ -146,6 +164,7 @@ export class HlsPlayback implements Playback {
     this.#hls = hls
     hls.on(Library.Events.MANIFEST_PARSED, () => {
       this.#tellLevels()
+      this.#reportOf(hls)
       onMedia()
     })
     hls.on(Library.Events.ERROR, (_event, { fatal, details }) => fatal && end(details))
@@ -171,6 +190,33 @@ export class HlsPlayback implements Playback {
       hls.stopLoad()
       hls.startLoad()
     })
+  }
+
+  /** Reports go beside the playlists of the session's ticket. Playlists of others have none. */
+  #reportOf({ levels: [first] }: Hls): void {
+    const [, report] = /^(.*\/hls\/~[^/]+\/[^/]+\/)[^/]+\/[^/]+$/.exec(first?.uri ?? '') ?? []
+    if (report === undefined) return
+    this.#framesBefore = 0
+    this.#framesBefore = this.#count().frames
+    this.#quality.session(`${report}report`)
+  }
+
+  #left(): void {
+    this.#quality.closed('stopped', true)
+  }
+
+  #count(): Counted {
+    const { video } = this.#target
+    const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality()
+    const behindSeconds = this.#hls?.latency ?? 0
+    return {
+      frames: Math.max(0, totalVideoFrames - this.#framesBefore),
+      dropped: droppedVideoFrames,
+      height: video.videoHeight,
+      behindMs: behindSeconds > 0 ? 1000 * behindSeconds : null,
+      stalls: 0,
+      stalledMs: 0,
+    }
   }
 
   #tellLevels(): void {

@@ -1,5 +1,5 @@
 import type { Environment } from '../client/environment.ts'
-import type { SluiceError } from '../client/index.ts'
+import type { SluiceError, StartedAs } from '../client/index.ts'
 
 /** How the media comes. */
 export type Delivery = 'whep' | 'hls'
@@ -33,6 +33,10 @@ export interface PlaybackTarget {
   readonly sourceId: string
   /** HLS: the playlist may have renditions and engines to change to, which only the full build of hls.js does. */
   readonly hasVariants: boolean
+  /** Whether it reports to the server how well it plays. */
+  readonly reports: boolean
+  /** When the user wanted to play, and how the protocol changed since. */
+  readonly startedAs: StartedAs
   readonly onState: (state: PlaybackState, reason: SluiceError | null) => void
   /** It is over for good, or cannot begin. */
   readonly onEnd: (reason: SluiceError) => void
@@ -45,6 +49,8 @@ export interface PlaybackTarget {
 /** Media in a video element, by one protocol. It comes back by itself after interruptions. */
 export interface Playback {
   readonly delivery: Delivery
+  /** Since when it tries to show a picture, by `environment.now()`; now, if it shows one. */
+  readonly wantedAtMs: number
   start(): void
   /** Ends the session and takes the media from the video element. */
   stop(): void

@@ -22,15 +22,18 @@ export class WhepPlayback implements Playback {
   #figures: Figures | null = null
   #looksWithoutMedia = 0
   #stopLooking: () => void = () => undefined
+  readonly #shown = (): void => this.#viewer.frameIsShown()
 
   constructor(target: PlaybackTarget) {
-    const { url, token, sourceId, environment, video } = target
+    const { url, token, sourceId, environment, video, reports, startedAs } = target
     this.#target = target
     this.#viewer = new WhepViewer({
       url,
       token,
       sourceId,
       environment,
+      reports,
+      startedAs,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       onState: (state, reason) => this.#changed(state, reason),
       onMedia(media) {
@@ -40,13 +43,19 @@ export class WhepPlayback implements Playback {
     })
   }
 
+  get wantedAtMs(): number {
+    return this.#viewer.wantedAtMs
+  }
+
   start(): void {
+    this.#target.video.addEventListener('loadeddata', this.#shown)
     void this.#viewer.start()
     this.#look()
   }
 
   stop(): void {
     this.#stopLooking()
+    this.#target.video.removeEventListener('loadeddata', this.#shown)
     void this.#viewer.stop()
     this.#target.video.srcObject = null
   }

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type CountedPublisher, countedPublisher } from './countedPublisher.ts'
+import { buildPlayer, PlayerPage, type PlayerPageOptions } from './playerPage.ts'
+import { setStage, type Stage } from './sluice.ts'
+import { playsThrough, segmentsListed } from './smoothness.ts'
+import { until } from '../support/until.ts'
+
+let stage: Stage
+let publisher: CountedPublisher
+beforeAll(async () => {
+  buildPlayer()
+  stage = await setStage()
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'counted' }] })
+  publisher = countedPublisher(stage.rtmp('counted', token))
+  await until(async () => (await segmentsListed(stage.hls('counted'))) >= 3)
+})
+afterAll(async () => {
+  publisher.stop()
+  await stage.close()
+})
+
+const SOON = { timeout: 60_000, interval: 500 }
+const DAY_MS = 86_400_000
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+interface Reported {
+  players: number
+  started: number
+  startSeconds: number
+  failures: Record<string, number>
+  playedSeconds: number
+  stalls: number
+  stalledSeconds: number
+  behindSeconds: number | null
+  switches: number
+  heights: Record<string, number>
+  cmcd: {
+    players: number
+    starved: number
+    bufferSeconds: number | null
+    kbps: number | null
+    startSeconds: number | null
+  }
+}
+
+/** What analytics says of a stream so far; undefined: no player has reported. */
+async function reported(streamName: string, protocol: string): Promise<Reported | undefined> {
+  const days = `startDate=${day(Date.now() - DAY_MS)}&stopDate=${day(Date.now() + DAY_MS)}`
+  const { data } = await stage.api(
+    'GET',
+    `/api/analytics/audience?${days}&streamName=${streamName}&protocol=${protocol}`,
+  )
+  return data.total.quality as Reported | undefined
+}
+
+/** What the page sees itself, frame by frame, from the wish to play on. */
+const WATCH = `
+globalThis.own = { start: null, gaps: [], frames: 0 }
+{
+  const begun = Date.now()
+  let last = null
+  const look = () => {
+    const now = Date.now()
+    own.start ??= now - begun
+    if (last !== null && now - last > 500) own.gaps.push(now - last)
+    last = now
+    own.frames++
+    video(0).requestVideoFrameCallback(look)
+  }
+  video(0).requestVideoFrameCallback(look)
+  players()[0].play()
+}
+`
+interface Own {
+  start: number
+  gaps: number[]
+}
+
+async function watching(attributes: object, options?: PlayerPageOptions): Promise<PlayerPage> {
+  const players = [{ stream: `${stage.accountId}/counted`, autoplay: 'off', ...attributes }]
+  const site = await PlayerPage.open(stage, players, options)
+  onTestFinished(() => site.page.close())
+  return site
+}
+
+/** Leaves the page, which sends the last report. */
+async function leave(site: PlayerPage): Promise<Own> {
+  const own = await site.evaluate<Own>('own')
+  expect(await site.violations()).toEqual([])
+  await site.page.goto('about:blank')
+  return own
+}
+
+/** Two measurements of the same time, with a frame between them at most. */
+const expectClose = (ms: number, ownMs: number): void => expect(Math.abs(ms - ownMs)).toBeLessThan(0.05 * ownMs + 45)
+
+test('a player over WHEP reports its start and that nothing stalled', async () => {
+  const site = await watching({ mode: 'whep' })
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  const own = await leave(site)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(1)
+  const quality = await reported('counted', 'whep')
+  expectClose(1000 * (quality?.startSeconds ?? 0), own.start)
+  expect(quality).toMatchObject({ started: 1, failures: {}, switches: 0 })
+})
+
+test('a player over HLS whose network is away reports the stall as long as the page sees it', async () => {
+  const site = await watching({ mode: 'hls' })
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  const context = site.page.context()
+  await context.setOffline(true)
+  await expect.poll(() => site.evaluate('video(0).readyState < 3'), SOON).toBe(true)
+  await expect.poll(() => site.evaluate('(own.awaySince ??= Date.now()) < Date.now() - 6000'), SOON).toBe(true)
+  await context.setOffline(false)
+  await expect.poll(async () => (await site.evaluate<Own>('own')).gaps.length, SOON).toBeGreaterThan(0)
+  await site.plays()
+  const own = await leave(site)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.stalls ?? 0, SOON).toBeGreaterThan(0)
+  const quality = await reported('counted', 'hls')
+  expectClose(1000 * (quality?.startSeconds ?? 0), own.start)
+  expectClose(
+    1000 * (quality?.stalledSeconds ?? 0),
+    own.gaps.reduce((sum, ms) => sum + ms, 0),
+  )
+  expect(quality).toMatchObject({ started: 1, switches: 0 })
+  expect(Object.keys(quality?.heights ?? {})).toEqual(['144'])
+})
+
+test('a player that falls back to HLS reports one start with a switch, and one that may not reports a failure', async () => {
+  const before = await reported('counted', 'hls')
+  const back = await watching({ mode: 'auto' }, { blocked: true })
+  await back.evaluate(WATCH)
+  await back.reaches('playing')
+  await back.plays()
+  const own = await leave(back)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.switches, SOON).toBe(1)
+  const after = await reported('counted', 'hls')
+  const startMs =
+    1000 * ((after?.startSeconds ?? 0) * (after?.started ?? 0) - (before?.startSeconds ?? 0) * (before?.started ?? 0))
+  expectClose(startMs, own.start)
+  const strict = await watching({ mode: 'whep' }, { blocked: true })
+  await strict.evaluate(WATCH)
+  await strict.reaches('refused: not_connected')
+  await expect.poll(async () => (await reported('counted', 'whep'))?.failures, SOON).toEqual({ not_connected: 1 })
+  expect((await reported('counted', 'whep'))?.started).toBe(1)
+})
+
+test('a player that may not report does not', async () => {
+  const site = await watching({ mode: 'hls', reports: 'off' })
+  const posts: string[] = []
+  site.page.on('request', (request) => request.method() === 'POST' && posts.push(request.url()))
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  await leave(site)
+  expect(posts).toEqual([])
+})
+
+test.for(['hlsjs', 'shaka'])('%s reports with CMCD, in headers', async (name) => {
+  const before = (await reported('counted', 'hls'))?.cmcd.players ?? 0
+  await playsThrough({ stage, name: `${name}Cmcd`, url: stage.hls('counted') }, expect)
+  await expect.poll(async () => (await reported('counted', 'hls'))?.cmcd.players, SOON).toBe(before + 1)
+  const { cmcd } = (await reported('counted', 'hls')) as Reported
+  expect(cmcd.bufferSeconds).toBeGreaterThan(0)
+  expect(cmcd.kbps).toBeGreaterThan(0)
+  expect(cmcd.startSeconds).toBeGreaterThan(0)
+})
