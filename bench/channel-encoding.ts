@@ -118,7 +118,7 @@ async function ours(media: Media, ladder: LadderInput): Promise<Cost> {
   const run = { rungs, audio: 128_000, audioOnly: null, segment: () => undefined, playable: () => undefined }
   const job = { name: 'bench', stdin: true, cwd: folder }
   const parts = { ffmpeg, clock: systemClock, job, ladder, out: stream.begin(run), ended: () => stream.end() }
-  const started = startEncoder({ ...parts, encoded: (timeUs) => stream.observe(timeUs) })
+  const started = startEncoder(parts)
   if (!started.ok) throw new Error(started.error.message)
   const { process, copied } = started.value
   return costOf(process, media, copied === null ? null : (share) => copyUpTo(media, copied, share))

@@ -243,6 +243,7 @@ function settingsOf(
       rtmpUrl: rtmpUrlOf(now()),
       srtUrl: srtUrlOf(now()),
       refuseKey: refuseViewerKey,
+      sources: targetPolicyOf(now()),
     })),
   }
 }

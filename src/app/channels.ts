@@ -12,9 +12,9 @@ import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
 import { channelsDir, hostKeyOf } from '../config/paths.ts'
-import { reachSources } from '../net/reach.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import type { DialSource } from '../media/pulling.ts'
 import { PushSources, REPLACED } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
@@ -23,6 +23,13 @@ import type { Leases } from '../store/store.ts'
 const ENGINE_LEASE_MS = 15_000
 /** A start of the server waits no longer for very many engines. */
 const BEGIN_MAX_MS = 2_000
+
+export interface ChannelTools {
+  readonly ffmpeg: Ffmpeg
+  readonly leases: Leases
+  readonly encoders: Encoders
+  readonly dial: DialSource
+}
 
 export interface Channels {
   readonly sources: PushSources
@@ -39,16 +46,15 @@ export interface Channels {
 }
 
 /** Runs the engines of channels until it is stopped; the next server restarts those that should run. */
-export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases, encoders: Encoders): Promise<Channels> {
+export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }: ChannelTools): Promise<Channels> {
   const { ctx, bus, config, channelStreams: streams } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
-  const reach = reachSources({ ...ctx, allowPrivate: config.channels.allowPrivateSources })
   const hostKey = hostKeyOf(config.data.dir)
   const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const { load, processors } = encoders
-  const parts = { ...ctx, ffmpeg, sources, reach, meter: measured, load, folder, streams }
+  const parts = { ...ctx, ffmpeg, sources, dial, meter: measured, load, folder, streams }
   const transcoder = createTranscoder({ ...parts, loadSlate: (of) => loadSlate(ctx, of) })
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }

@@ -1,27 +1,13 @@
-import type { Socket as UdpSocket } from 'node:dgram'
-import type { Socket } from 'node:net'
 import type { App } from './app.ts'
-import { dialledUrl, dialProblem, mediaDialling, type OwnPorts } from './mediaDialling.ts'
-import { openWhepSource } from './whepSource.ts'
 import { followPulls, releasePulls, writePullState } from '../commands/pulls/claimPulls.ts'
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
-import { pullScheme } from '../core/pulls/source.ts'
-import { readSrtParameters } from '../core/srtAddress.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
 import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
-import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
-import type { Frame, TrackInfo } from '../media/frame.ts'
 import { Publication } from '../media/publication.ts'
 import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
-import type { PulledSource, PulledSourceOptions, PullProblem } from '../media/pulling.ts'
-import { RtmpPlayer } from '../media/rtmp/player.ts'
-import { RtspPull } from '../media/rtsp/pull.ts'
-import { SrtPull, type SrtPullOptions } from '../media/srt/pull.ts'
-import { dial } from '../net/dial.ts'
-import { dialUdp } from '../net/dialUdp.ts'
-import type { Stage } from '../net/outcome.ts'
+import type { DialledSource, DialSource, PulledSource, PullProblem } from '../media/pulling.ts'
 import { type PullAttempt, type PullEvent, Pulls } from '../services/pulls.ts'
 import type { StoredPull } from '../store/store.ts'
 
@@ -29,8 +15,7 @@ const TICK_MS = 1000
 
 export interface PullParts {
   readonly ingest: IngestParts
-  readonly ffmpeg: Ffmpeg
-  readonly ownPorts: OwnPorts
+  readonly dial: DialSource
 }
 
 /** Dials the sources that this node claims, until it is stopped. */
@@ -97,16 +82,18 @@ function logPull(
 /** Dials a source, has the decision made in the name of its token, and publishes what comes. */
 class Attempt implements PullAttempt {
   readonly #app: App
-  readonly #parts: PullParts
+  readonly #ingest: IngestParts
+  readonly #dial: DialSource
   readonly #pull: StoredPull
   readonly #report: (event: PullEvent) => void
   readonly #stopping = new AbortController()
   #publication: Publication | null = null
   #source: PulledSource | null = null
 
-  constructor(app: App, parts: PullParts, pull: StoredPull, report: (event: PullEvent) => void) {
+  constructor(app: App, { ingest, dial }: PullParts, pull: StoredPull, report: (event: PullEvent) => void) {
     this.#app = app
-    this.#parts = parts
+    this.#ingest = ingest
+    this.#dial = dial
     this.#pull = pull
     this.#report = report
     this.#run().catch((error: unknown) => {
@@ -129,33 +116,15 @@ class Attempt implements PullAttempt {
     const url = new URL(openPullUrl(ctx, this.#pull))
     const token = await ctx.store.read.tokens.get(this.#pull.tokenId)
     const presented = token === undefined ? null : openTokenValue(ctx, token)
-    const dialled = await this.#dial(url)
-    if (dialled === null) return
-    const answer = await this.#ask(dialled.peer, presented)
-    if (this.#stopping.signal.aborted || !answer.ok) dialled.close()
+    const dialled = await this.#dial(url, this.#stopping.signal)
+    if (!dialled.ok) return this.#ended({ kind: 'lost', message: dialled.error })
+    const answer = await this.#ask(dialled.value.peer, presented)
+    if (this.#stopping.signal.aborted || !answer.ok) dialled.value.close()
     if (!answer.ok) return this.#ended(refusalOf(answer))
     this.#publication = new Publication(answer)
     // It was cut while the decision was made.
     if (this.#stopping.signal.aborted) return this.#publication.end('cut', 0)
-    await this.#publish(dialled, url, answer)
-  }
-
-  /** Null: there is no connection, and that was reported. */
-  async #dial(url: URL): Promise<Dialled | null> {
-    const { port, isEncrypted, carrier } = pullScheme(url)
-    const how = mediaDialling(this.#app, this.#parts.ownPorts)(port, carrier)
-    let stage: Stage = 'resolve'
-    const reached = (next: Stage): void => void (stage = next)
-    const { signal } = this.#stopping
-    const { random } = this.#app.ctx
-    try {
-      return carrier === 'udp'
-        ? overUdp(await dialUdp(url, { ...how, random }, signal, reached))
-        : overTcp(await dial(dialledUrl(url, port, isEncrypted), how, signal, reached))
-    } catch (error) {
-      this.#ended({ kind: 'lost', message: dialProblem(stage, error, 'source') })
-      return null
-    }
+    await this.#publish(dialled.value, answer)
   }
 
   #ask(peer: string, presented: string | null): Promise<PublishAnswer> {
@@ -169,57 +138,31 @@ class Attempt implements PullAttempt {
       },
     }
     const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
-    return answerPublisher(this.#parts.ingest, 'pull', connection, destination)
+    return answerPublisher(this.#ingest, 'pull', connection, destination)
   }
 
-  async #publish(dialled: Dialled, url: URL, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
+  async #publish(dialled: DialledSource, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
     const { ctx } = this.#app
     const { id, streamName } = this.#pull
     let isAccepted = false
-    const options = {
-      ...ctx,
-      url,
+    const source = await dialled.open({
+      name: `pull ${id}`,
+      signal: this.#stopping.signal,
       sink: {
-        tracks: (tracks: readonly TrackInfo[]) => {
+        tracks: (tracks) => {
           sink.tracks(tracks)
           if (!isAccepted) this.#report({ kind: 'accepted' })
           isAccepted = true
         },
-        frame: (frame: Frame) => sink.frame(frame),
+        frame: (frame) => sink.frame(frame),
         end: () => undefined,
       },
-      leftOut: (what: string) =>
-        ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
-      ended: (problem: PullProblem) => this.#ended(problem),
-    }
-    const source = await this.#sourceOf(dialled, options)
+      leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
+      ended: (problem) => this.#ended(problem),
+    })
     if (this.#stopping.signal.aborted) return source.end()
     this.#source = source
     await source.start()
-  }
-
-  async #sourceOf(dialled: Dialled, options: SourceOptions): Promise<PulledSource> {
-    const { rtmp, srt } = this.#app.config
-    const { maxFrameBytes } = srt
-    if (dialled.carrier === 'udp') {
-      const parameters = readSrtParameters(options.url)
-      if (!parameters.ok) throw new Error(`the address of a stored pull ${parameters.error}`)
-      return new SrtPull({ ...options, ...parameters.value, socket: dialled.socket, maxFrameBytes })
-    }
-    const { socket } = dialled
-    const { ffmpeg } = this.#parts
-    const open = {
-      rtsp: () => new RtspPull({ ...options, socket, maxFrameBytes, ffmpeg, name: `pull ${this.#pull.id}` }),
-      rtmp: () => new RtmpPlayer({ ...options, socket, maxFrameBytes: rtmp.maxMessageBytes }),
-      whep: () => this.#whepSource(socket, options),
-      srt: () => Promise.reject(new Error('SRT is dialled over UDP')),
-    }
-    return open[pullScheme(options.url).way]()
-  }
-
-  #whepSource(socket: Socket, options: SourceOptions): Promise<PulledSource> {
-    const how = mediaDialling(this.#app, this.#parts.ownPorts)
-    return openWhepSource(this.#app, how, socket, options, this.#stopping.signal)
   }
 
   #ended(problem: PullProblem): void {
@@ -234,28 +177,6 @@ class Attempt implements PullAttempt {
     this.#publication?.end(why === 'stopped' ? 'left' : why, this.#source?.bytesIn ?? 0)
   }
 }
-
-type SourceOptions = Omit<PulledSourceOptions, 'socket' | 'maxFrameBytes'> & Pick<SrtPullOptions, 'random' | 'log'>
-
-/** A connection to a source, of which nothing was read yet. */
-type Dialled = { readonly peer: string; close(): void } & (
-  | { readonly carrier: 'tcp'; readonly socket: Socket }
-  | { readonly carrier: 'udp'; readonly socket: UdpSocket }
-)
-
-const overTcp = (socket: Socket): Dialled => ({
-  carrier: 'tcp',
-  socket,
-  peer: socket.remoteAddress ?? '',
-  close: () => void socket.destroy(),
-})
-
-const overUdp = (socket: UdpSocket): Dialled => ({
-  carrier: 'udp',
-  socket,
-  peer: socket.remoteAddress().address,
-  close: () => void socket.close(),
-})
 
 /** What the decision refuses is asked for again a few times; a limit may be free later. */
 const refusalOf = ({ status, reason }: Extract<PublishAnswer, { ok: false }>): PullProblem => ({

@@ -38,7 +38,10 @@ import { recordingFiles, recordingsHostKey, startPackager } from './packager.ts'
 import type { Prepare } from './prepared.ts'
 import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
+import { mediaDialling } from './mediaDialling.ts'
 import { startPulls } from './pulls.ts'
+import { sourceDialler } from './sources.ts'
+import type { Transport } from '../core/restream/targets.ts'
 import { startRestreams } from './restream.ts'
 import { openRtmp } from './rtmp.ts'
 import { openSrt } from './srt.ts'
@@ -143,17 +146,20 @@ export async function startServing(
     const encoders = openEncoders(app)
     const packager = startPackager(app, ffmpeg, encoders)
     parts.add('packager', () => packager.stop(graceMsOf(app)))
-    const channels = await startChannels(app, ffmpeg, leases, encoders)
+    const ownPorts: Record<Transport, (number | null | undefined)[]> = { tcp: [app.config.server.port], udp: [] }
+    const dial = sourceDialler({ app, ffmpeg, how: mediaDialling(app, ownPorts) })
+    const channels = await startChannels(app, { ffmpeg, leases, encoders, dial })
     parts.add('channels', () => channels.stop())
     const ingest = ingestParts(app, { ffmpeg, engine, ...channels })
     const rtmp = await openRtmp(app, ingest, tls)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const srt = await openSrt(app, ingest)
     if (srt) parts.add('srt', () => srt.stop())
-    const ownPorts = { tcp: [rtmp?.port, rtmp?.tlsPort, app.config.server.port], udp: [srt?.port] }
+    ownPorts.tcp.push(rtmp?.port, rtmp?.tlsPort)
+    ownPorts.udp.push(srt?.port)
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
-    const pulls = startPulls(app, { ingest, ffmpeg, ownPorts })
+    const pulls = startPulls(app, { ingest, dial })
     parts.add('pulls', () => pulls.stop())
     const playback = await startPlayback(app, channels)
     parts.add('playback', () => playback.stop())

@@ -1,8 +1,14 @@
-import type { Socket } from 'node:net'
-import type { App } from './app.ts'
 import type { MediaDialling } from './mediaDialling.ts'
 import { basicOrBearer, endpointUrl, mediaAllows, openRemoteSession } from './remoteSession.ts'
-import type { PulledSource, PulledSourceOptions } from '../media/pulling.ts'
+import type { PulledSource, PulledSourceOptions, SourceOptions } from '../media/pulling.ts'
+import type { Context } from '../commands/context.ts'
+import type { Config } from '../config/schema.ts'
+
+/** What of an `App` it takes to read a source. */
+export interface SourceApp {
+  readonly ctx: Pick<Context, 'clock' | 'random' | 'log'>
+  readonly config: Pick<Config, 'rtmp' | 'srt' | 'webrtc'>
+}
 
 const MEANS = {
   404: 'The source has no such stream (404)',
@@ -10,29 +16,27 @@ const MEANS = {
   409: 'The stream is not on the air at the source (409)',
 }
 
-/** A source over WHEP, whose URL was dialled. `signal`: the pull has ended. */
+/** A source over WHEP, whose URL was dialled. */
 export async function openWhepSource(
-  app: App,
+  { ctx, config }: SourceApp,
   how: MediaDialling,
-  socket: Socket,
-  { url, ...options }: Omit<PulledSourceOptions, 'socket' | 'maxFrameBytes'>,
-  signal: AbortSignal,
+  { url, socket, signal, ...options }: SourceOptions & Pick<PulledSourceOptions, 'url' | 'socket'>,
 ): Promise<PulledSource> {
   if (signal.aborted) socket.destroy()
   else signal.addEventListener('abort', () => void socket.destroy(), { once: true })
   const [user, secret] = [decoded(url.username), decoded(url.password)]
-  const { clock } = app.ctx
+  const { clock } = ctx
   const means = { name: 'source', means: MEANS, clock, how, signal } as const
   const authorization = basicOrBearer(user, secret)
   const endpoint = { ...means, url: endpointUrl(url), authorization, secret: secret + url.search }
   // It brings the library of DTLS with it.
   const { WhepPull } = await import('../media/relay/client/whepPull.ts')
   return new WhepPull({
-    ...app.ctx,
+    ...ctx,
     ...options,
     localAddress: socket.localAddress ?? '',
     allows: mediaAllows(how),
-    maxBitrate: app.config.webrtc.maxBitrateKilobits * 1000,
+    maxBitrate: config.webrtc.maxBitrateKilobits * 1000,
     openSession: (offer) => openRemoteSession(endpoint, socket, offer),
   })
 }

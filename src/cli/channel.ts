@@ -4,7 +4,7 @@ import { readChannelWith } from '../commands/channels/included.ts'
 import { startChannel, stopChannel } from '../commands/channels/runs/start.ts'
 import type { ChannelRecord } from '../core/channels/channelSchema.ts'
 import type { IngestRecord } from '../core/channels/ingestSchema.ts'
-import type { IngestType } from '../core/channels/types.ts'
+import { type IngestType, PULL_SCHEMES, pullTypeOf } from '../core/channels/types.ts'
 import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
 import { slateCommand } from './channelSlate.ts'
@@ -32,7 +32,7 @@ const create = command({
     name: required('NAME', 'A display name.'),
     source: textFlag(
       'URL',
-      'Pull from this rtmp://, rtmps:// or srt:// address; `-` reads it from standard input. Without it, publishers push.',
+      `Pull from this address (${PULL_SCHEMES.join(', ')}); \`-\` reads it from standard input. Without it, publishers push.`,
     ),
     push: choiceOrNone(['rtmp', 'srt'], 'How publishers push: over RTMP (the default) or SRT.'),
     ladder: textFlag('ID', 'The ABR ladder of the engine; the default ladder if omitted.'),
@@ -80,7 +80,7 @@ interface CreateFlags {
 }
 
 const typeOf = ({ source, push = 'rtmp' }: Pick<CreateFlags, 'source' | 'push'>): IngestType =>
-  source === undefined ? `${push}-push` : source.startsWith('srt:') ? 'srt-pull' : 'rtmp-pull'
+  source === undefined ? `${push}-push` : (pullTypeOf(source) ?? 'rtmp-pull')
 
 function bodyOf({ name, source, push, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
   const type = typeOf({ source, push })

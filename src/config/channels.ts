@@ -26,10 +26,6 @@ export const channels = {
       about:
         'The claim of viewer tokens that holds their restrictions, as your signer names it; the claim of hosted services is read too.',
     }),
-    allowPrivateSources: toggle({
-      default: false,
-      about: 'Lets channels pull from private addresses; for closed networks and tests only.',
-    }),
     stepDownOnOverload: toggle({
       live: true,
       default: true,

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
+import type { Result } from '../base/result.ts'
 import type { FrameSink } from './frame.ts'
 import type { LinkTotals } from './measure/linkMeter.ts'
 
@@ -43,6 +44,25 @@ export interface PulledSource {
   /** Takes nothing any more. Idempotent. */
   end(): void
 }
+
+/** What a source is taken with, beside its connection and its URL. */
+export interface SourceOptions extends Pick<PulledSourceOptions, 'sink' | 'leftOut' | 'ended'> {
+  /** For the log. */
+  readonly name: string
+  /** Aborted when the media is not wanted any more; `end` is called as well. */
+  readonly signal: AbortSignal
+}
+
+/** A connection to a source, of which nothing was read yet. Call `open` or `close`. */
+export interface DialledSource {
+  /** Its address. */
+  readonly peer: string
+  close(): void
+  open(options: SourceOptions): Promise<PulledSource>
+}
+
+/** Dials a source, whose URL was checked. The error is a sentence for people, without secrets. */
+export type DialSource = (url: URL, signal: AbortSignal) => Promise<Result<DialledSource, string>>
 
 /** A source that sends nothing for this long is gone. */
 export const SILENT_SECONDS = 10

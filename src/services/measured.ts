@@ -69,8 +69,10 @@ export class Measured implements MeterReading {
     let last = { atMs: connection.sinceMs, bytes: 0, link: NO_PACKETS }
     return {
       received: (bytes, link) => {
+        // Each engine dials a source for itself. What one of them receives stands for all.
+        const [oldest] = ingest.connections
         const atMs = this.#clock.now()
-        if (atMs - last.atMs < SAMPLE_MS) return
+        if (oldest !== connection || atMs - last.atMs < SAMPLE_MS) return
         const bitrate = Math.round(((bytes - last.bytes) * 8000) / (atMs - last.atMs))
         ingest.samples.add({ atMs, bitrate, address, ...linkFigures(last.link, link) })
         last = { atMs, bytes, link: link ?? NO_PACKETS }

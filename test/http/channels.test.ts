@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { sourceOf } from '../../src/commands/channels/ingests.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import { type ChannelsClient, runChannels, strangerOf, WHOLE_CHANNEL } from '../support/channelsClient.ts'
 
@@ -191,13 +192,42 @@ describe('an ingest', () => {
     ['srt-pull', 'srt://source.example.com:9000?mode=listener'],
     ['srt-pull', 'srt://source.example.com:9000?localaddr=10.0.0.1'],
     ['srt-pull', 'file:///etc/passwd'],
+    ['rtsp-pull', 'rtsp://viewer:secret@192.168.0.1/stream1'],
+    ['rtsp-pull', 'rtsp://viewer:secret@127.0.0.1:8554/stream1'],
+    ['rtsp-pull', 'rtsp://source.example.com:25/stream1'],
+    ['rtsp-pull', 'rtsp://source.example.com/stream1#a'],
+    ['rtsp-pull', 'rtsp://viewer:••••@source.example.com/stream1'],
+    ['whep-pull', 'wheps://10.0.0.1/whep/a'],
+    ['whep-pull', 'whep://token@source.example.com/whep/a'],
+    ['whep-pull', 'https://source.example.com/whep/a'],
+    ['whep-pull', 'rtsp://source.example.com/a'],
   ])('pulls from public hosts only, and gives the reason: %s %s', async (type, url) => {
     const { id } = await channel()
     const answer = await live.v2('POST', `/channels/${id}/ingests`, { name: 'a', type, url })
     expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed', details: [{ path: 'url' }] } })
   })
 
-  it.each(['sdi-pull', 'rtsp-pull', 'ndi-pull'])('of type %s is refused with a reason', async (type) => {
+  it.each([
+    ['rtsp-pull', 'rtsp://viewer:camera-password@source.example.com/stream1', 'rtsp://viewer:••••@'],
+    ['whep-pull', 'wheps://:token-0123456789@source.example.com/whep/a', 'wheps://:••••@'],
+  ])('%s keeps its password to itself, and an update with what it shows keeps the source', async (type, url, shown) => {
+    const { id } = await channel()
+    const made = await live.made('POST', `/channels/${id}/ingests`, { name: 'a', type, url })
+    expect(made.url).toBe(url.replace(/^.*@/, shown))
+    const { id: ingestId } = made
+    const patch = (body: object) => live.v2('PATCH', `/ingests/${ingestId}`, body)
+    expect((await patch({ url: made.url, name: 'b' })).json.data).toEqual({ ...made, name: 'b' })
+    expect((await live.v2('GET', `/channels/${id}/ingests`)).text).not.toMatch(/camera-password|token-0123456789/)
+    const { sealer, store } = live.running.app.ctx
+    const [ingest] = await store.read.ingests.ofChannel(id)
+    if (!ingest) throw new Error('no ingest')
+    expect(sourceOf({ sealer }, ingest)).toBe(url)
+    const other = url.replace('source.', 'other.')
+    expect((await patch({ url: made.url.replace('source.', 'other.') })).status).toBe(400)
+    expect((await patch({ url: other })).json.data.url).toBe(made.url.replace('source.', 'other.'))
+  })
+
+  it.each(['sdi-pull', 'ndi-pull'])('of type %s is refused with a reason', async (type) => {
     const { id } = await channel()
     const answer = await live.v2('POST', `/channels/${id}/ingests`, { name: 'a', type })
     expect(answer.json).toMatchObject({ details: [{ path: 'type', message: expect.stringContaining('not built') }] })

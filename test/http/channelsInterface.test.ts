@@ -113,7 +113,7 @@ describe('the interface', () => {
           id: 'local',
           name: 'local',
           type: 'onprem',
-          supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-push', 'srt-pull'],
+          supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-push', 'srt-pull', 'rtsp-pull', 'whep-pull'],
         },
       ],
       pagination: { hasMore: false },
@@ -123,7 +123,7 @@ describe('the interface', () => {
 
   it('records who changed what, without secrets', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
-    const url = 'srt://studio.example.com:9000/path-key-1?passphrase=0123456789'
+    const url = 'srt://studio.example.com:9000?streamid=path-key-1&passphrase=0123456789'
     await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2', url })
     await live.made('POST', `/ingests/${made.ingests[0].id}/rotate-key`)
     await live.made('DELETE', `/channels/${made.id}`)

@@ -36,20 +36,6 @@ test('unknown objects and those of another account are not found, and old measur
   expect((await live.v2('GET', '/monitoring/distributions/di_x')).status).toBe(501)
 })
 
-test('sources that ffmpeg reads have no measurements, and the answer says so', async () => {
-  const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
-  const monitored = await live.made('GET', `/monitoring/ingests/${pull.id}`)
-  expect(monitored).toEqual({
-    id: pull.id,
-    status: 'disconnected',
-    protocol: 'srt',
-    note: expect.stringMatching(
-      /^ffmpeg reads this source and does not report its bit rate, packet loss or round trip/,
-    ),
-    metrics: [],
-  })
-})
-
 test('a publisher may push to a stopped channel, and a note says that its media is discarded', async () => {
   const engines = [{ name: 'Main' }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]

@@ -30,7 +30,7 @@ let webhookSecret = ''
 
 beforeAll(async () => {
   live = await runChannels({
-    flags: { webhooks: { allowPrivateTargets: true }, channels: { allowPrivateSources: true } },
+    flags: { webhooks: { allowPrivateTargets: true }, media: { allowedNetworks: ['127.0.0.0/8'] } },
   })
   reader = { authorization: await credential(live.running, 'read') }
   const webhook = {

@@ -10,6 +10,7 @@ import { ownPort } from '../support/ownPort.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { servedBy } from '../support/served.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { RtspCamera } from '../support/rtspCamera.ts'
 import { sluice } from './cliProcess.ts'
 
 const LADDER = {
@@ -26,7 +27,7 @@ let receiver: EventReceiver
 
 beforeAll(async () => {
   live = await runChannels({
-    flags: { webhooks: { allowPrivateTargets: true }, channels: { allowPrivateSources: true } },
+    flags: { webhooks: { allowPrivateTargets: true }, media: { allowedNetworks: ['127.0.0.0/8'] } },
   })
   receiver = await receiveEvents()
 })
@@ -249,35 +250,83 @@ describe('a channel', () => {
 })
 
 describe('a pulled source', () => {
-  test('plays when it answers, and is pulled again after it was lost', async () => {
+  test('over SRT plays when it answers, and is pulled again after it was lost', async () => {
     const port = await ownPort()
-    const { channelId, engineId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
+    const { channelId, engineId, ingestId } = await makePull(live, 'srt-pull', `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'waiting')
     const first = listen(port)
     await reaches(channelId, 'playing')
     expect((await lastRun(engineId)).config.ingest).toEqual({ type: 'srt-pull' })
     const source = () => live.made('GET', `/monitoring/ingests/${ingestId}`)
-    expect(await source()).toMatchObject({
-      status: 'connected',
-      protocol: 'srt',
-      uptime: expect.any(Number),
-      metrics: [],
-    })
+    await until(async () => (await source()).metrics.at(-1)?.rtt !== null, 'a round trip')
+    expect(await source()).toMatchObject({ status: 'connected', protocol: 'srt', uptime: expect.any(Number) })
+    const { metrics } = await source()
+    expect(metrics.at(-1)).toMatchObject({ rtt: expect.any(Number), location: { ip: '127.0.0.1' } })
+    expect(metrics.filter(({ packetLoss }: { packetLoss: number }) => packetLoss > 0)).toEqual([])
+    expect(metrics.some(({ bitrate }: { bitrate: { total: number } }) => bitrate.total > 50_000)).toBe(true)
     first.kill('SIGKILL')
     await reaches(channelId, 'waiting')
-    const note = expect.stringMatching(/^ffmpeg reads this source/)
-    expect(await source()).toEqual({ id: ingestId, status: 'disconnected', protocol: 'srt', note, metrics: [] })
+    expect(await source()).toMatchObject({ status: 'disconnected', protocol: 'srt' })
+    listen(port)
+    await reaches(channelId, 'playing')
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })
 
+  test('over RTSP plays with its login, is measured, and plays again when the camera is back', async () => {
+    const login = { user: 'viewer', password: 'camera-password-1', scheme: 'Digest' } as const
+    const camera = await RtspCamera.start({ login, audio: 'aac' })
+    const { port } = camera
+    const url = `rtsp://viewer:${login.password}@127.0.0.1:${port}/stream1`
+    const { channelId, engineId, ingestId } = await makePull(live, 'rtsp-pull', url)
+    await live.v2('POST', `/channels/${channelId}/start`)
+    await reaches(channelId, 'playing')
+    const source = () => live.made('GET', `/monitoring/ingests/${ingestId}`)
+    await until(async () => (await source()).metrics.at(-1)?.bitrate.total > 20_000, 'a bitrate')
+    expect(await source()).toMatchObject({ status: 'connected', protocol: 'rtsp', metrics: expect.any(Array) })
+    const encoded = async () => (await live.made('GET', `/monitoring/engines/${engineId}`)).renditions[0]?.metrics ?? []
+    await until(async () => (await encoded()).at(-1)?.framerate > 10, 'a frame rate')
+    const { stdout: processes } = await exec('ps', ['-eww', '-o', 'args'])
+    expect(processes).not.toContain(login.password)
+    await camera.stop()
+    await reaches(channelId, 'waiting')
+    const again = await RtspCamera.start({ login, audio: 'aac', port })
+    await reaches(channelId, 'playing')
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+    await until(() => again.clients === 0, 'the end of the connection')
+    await again.stop()
+  })
+
+  test('over RTSP that refuses the login is left alone after three tries, until its channel is started again', async () => {
+    const login = { user: 'viewer', password: 'camera-password-2', scheme: 'Basic' } as const
+    const camera = await RtspCamera.start({ login })
+    const at = `127.0.0.1:${camera.port}/stream1`
+    const { channelId, engineId, ingestId } = await makePull(live, 'rtsp-pull', `rtsp://viewer:wrong-password@${at}`)
+    await live.v2('POST', `/channels/${channelId}/start`)
+    await reaches(channelId, 'error')
+    const { statusMessage } = await live.made('GET', `/engines/${engineId}`)
+    expect(statusMessage).toMatch(
+      /^Sluice does not dial the source any more.*: The source refuses the user or the password$/,
+    )
+    expect(statusMessage).not.toContain('wrong-password')
+    await live.v2('PATCH', `/ingests/${ingestId}`, { url: `rtsp://viewer:${login.password}@${at}` })
+    await live.v2('POST', `/channels/${channelId}/start`)
+    await reaches(channelId, 'playing')
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+    await camera.stop()
+  })
+
   test('without ffmpeg puts the engine in error, with the reason', async () => {
     const bare = await runChannels({
-      flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, channels: { allowPrivateSources: true } },
+      flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, media: { allowedNetworks: ['127.0.0.0/8'] } },
     })
     try {
-      const { channelId, engineId } = await makePull(bare, 'srt://127.0.0.1:9')
+      const port = await ownPort()
+      listen(port)
+      const { channelId, engineId } = await makePull(bare, 'srt-pull', `srt://127.0.0.1:${port}`)
       await bare.v2('POST', `/channels/${channelId}/start`)
       const engine = () => bare.made('GET', `/engines/${engineId}`)
       await until(async () => (await engine()).status === 'error', 'error')
@@ -288,10 +337,10 @@ describe('a pulled source', () => {
   })
 })
 
-async function makePull(client: ChannelsClient, url: string): Promise<Omit<Made, 'key'>> {
+async function makePull(client: ChannelsClient, type: string, url: string): Promise<Omit<Made, 'key'>> {
   const ladder = await client.made('POST', '/abr', { ...LADDER, video: LADDER.video.slice(1) })
   const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: ladder.id } }]
-  const ingests = [{ name: 'Far', type: 'srt-pull', region: 'local', url, engines }]
+  const ingests = [{ name: 'Far', type, region: 'local', url, engines }]
   const channel = await client.made('POST', '/channels', { name: 'Pulled', ingests })
   return { channelId: channel.id, engineId: channel.engines[0].id, ingestId: channel.ingests[0].id }
 }

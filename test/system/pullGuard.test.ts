@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { systemClock } from '../../src/base/clock.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
 import { Measured } from '../../src/services/measured.ts'
-import { reachSources, type SourceDialling } from '../../src/net/reach.ts'
+import type { Dialling } from '../../src/net/dial.ts'
 import { publicNames } from '../../src/net/resolve.ts'
 import { amfObject } from '../../src/media/rtmp/amf0.ts'
 import { commandMessage, type Message, writeMessage } from '../../src/media/rtmp/messages.ts'
@@ -22,6 +22,7 @@ import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
+import { dialsSources } from '../support/sourceDialler.ts'
 import { endChildren, ended, plentyOfRoom, workingIn } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { ownPort } from '../support/ownPort.ts'
@@ -56,17 +57,16 @@ afterEach(async () => {
 })
 
 /** An engine that pulls. 127.0.0.2 plays a public address, and names resolve through a test name server. */
-async function pull(url: string, answers: string[][], more: Partial<SourceDialling> = {}): Promise<NameServer> {
+async function pull(url: string, answers: string[][], more: Partial<Dialling> = {}): Promise<NameServer> {
   const names = new NameServer(...answers)
   stops.push(() => names.stop())
-  const resolver = publicNames([await names.start()])
-  const allowAddress = (address: string): boolean => address === '127.0.0.2'
-  const reach = reachSources({ ...tools, allowPrivate: false, resolver, allowAddress, ...more })
+  const resolve = publicNames([await names.start()])
+  const allows = (address: string): boolean => address === '127.0.0.2'
   const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: () => 4, offline })
   const parts = {
     ...tools,
     ffmpeg,
-    reach,
+    dial: dialsSources(ffmpeg, { resolve, allows, ...more }),
     sources: new PushSources(),
     meter: new Measured(tools, ''),
     load: plentyOfRoom(),
@@ -85,6 +85,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
 const messages = (kind: 'died' | 'log'): string =>
   events.map((event) => (event.kind === kind ? event.message : '')).join('')
 const message = (): string => messages('died')
+const FORBIDDEN = 'The host leads to an address that no source may have'
 
 interface Heard {
   port: number
@@ -170,16 +171,14 @@ test('an RTMP source is dialled at the checked address, and its server gets the 
   expect(names.questions).toBe(1)
   // Its connection ends, and by the next attempt the name resolves to another address.
   honest.sockets.forEach((socket) => socket.destroy())
-  await until(() => message() !== '', 'a refusal')
-  expect(message()).toContain('leads to 127.0.0.1, which is not a public address')
+  await until(() => messages('log').includes(FORBIDDEN), 'a refusal')
   expect([victim.connections, names.questions]).toEqual([0, 2])
 })
 
 test('a source whose name resolves to a public and a private address is never dialled', async () => {
   const honest = await rtmpServer('127.0.0.2')
   await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2', '10.0.0.1']])
-  await until(() => message() !== '', 'a refusal')
-  expect(message()).toContain('leads to 10.0.0.1')
+  await until(() => messages('log').includes(FORBIDDEN), 'a refusal')
   expect(honest.connections).toBe(0)
 })
 
@@ -188,7 +187,7 @@ test('an unknown host name is a temporary failure: it may resolve later', async 
   const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
   await until(() => honest.connections > 0, 'a second try')
   expect([message(), names.questions]).toEqual(['', 2])
-  expect(messages('log')).toContain('The source does not answer; it is dialled again')
+  expect(messages('log')).toContain('The source gives no media; it is dialled again')
 })
 
 /** What every user of the machine can read of a process, and what only its own user can. */
@@ -203,7 +202,7 @@ test('no arguments and no environment of ffmpeg and its guard contain the source
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
   await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
   const processes = await workingIn(join(dir, 'channels', 'en_1'))
-  expect(processes).toHaveLength(2)
+  expect(processes).not.toEqual([])
   const given = (await Promise.all(processes.map(givenTo))).join(' ')
   for (const secret of ['not-to-be-told', 'nor-is-this', `:${port}`, 'sealing-key-of-this-test']) {
     expect(given).not.toContain(secret)
@@ -215,28 +214,26 @@ test('the message about a source that does not answer has no address, key or que
   stops.pop()?.()
   const source = `rtmp://live.example.com:${gone.port}/studio/stream-key-1?token=query-key-1`
   await pull(source, [['127.0.0.2']])
-  await until(() => messages('log').includes('does not answer'), 'a word on the source')
-  expect(messages('log')).toContain('Connection refused')
+  await until(() => messages('log').includes('gives no media'), 'a word on the source')
+  expect(messages('log')).toContain('The host refuses connections')
   for (const part of ['live.example.com', '127.0.0.2', 'studio', 'stream-key-1', 'query-key-1', 'pipe:0']) {
     expect(messages('log')).not.toContain(part)
   }
 })
 
-test('a source whose timestamps jump is dialled again, so that its playlists stay correct', async () => {
+test('a source whose clock jumps plays on, and the log says so', async () => {
   const port = await ownPort()
   sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
-  const seen = (kind: string): number => events.filter((event) => event.kind === kind).length
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])
-  await until(() => seen('sourceLost') === 1, 'an end')
-  sendSrt(port)
-  await until(() => seen('source') === 2, 'frames again')
+  await until(() => messages('log').includes('The clock of the publisher jumps'), 'a word on the clock')
+  expect(events.filter(({ kind }) => kind === 'source' || kind === 'sourceLost')).toEqual([{ kind: 'source' }])
 })
 
 test('an SRT source plays from the checked address', async () => {
   const port = (await rtmpServer('127.0.0.2')).port
-  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100000`, [['127.0.0.2']])
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100`, [['127.0.0.2']])
   await until(() => messages('log') !== '', 'a try that comes to nothing')
-  expect(messages('log')).toContain('The source does not answer')
+  expect(messages('log')).toContain('The source gives no media')
   expect(messages('log')).not.toContain('not-to-be-told')
   sendSrt(port)
   await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
@@ -279,7 +276,8 @@ test('an RTMP server that redirects its clients cannot redirect Sluice', async (
   const victim = await rtmpServer('127.0.0.1')
   const honest = await redirectingServer('127.0.0.2', `rtmp://127.0.0.1:${victim.port}/app/stream`)
   await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2']])
-  await until(() => honest.connections >= 3 && honest.text.includes('play'), 'several tries')
-  expect([victim.connections, message()]).toEqual([0, ''])
-  expect(messages('log')).toContain('The source does not answer')
+  await until(() => message() !== '', 'an end of the tries')
+  expect([victim.connections, honest.connections]).toEqual([0, 3])
+  expect(message()).toContain('redirects to another address, which is not followed')
+  expect(events.at(-1)).toMatchObject({ kind: 'died', isFinal: true })
 })

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +8,6 @@ import { Measured } from '../../src/services/measured.ts'
 import { HANG_TEXT } from '../../src/core/channels/runs/hang.ts'
 import { rungsOf } from '../../src/core/channels/runs/rungs.ts'
 import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
-import { reachSources } from '../../src/net/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
@@ -19,10 +17,9 @@ import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import { ScriptedLoad } from '../support/load.ts'
 import { silentLog } from '../support/log.ts'
 import { offline } from '../support/offline.ts'
-import { endChildren, ended, plentyOfRoom } from '../support/channels.ts'
+import { endChildren, plentyOfRoom } from '../support/channels.ts'
 import { until } from '../support/until.ts'
 import { FastClock } from '../support/fastClock.ts'
-import { ownPort } from '../support/ownPort.ts'
 
 const TINY = { id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }
 const LADDER = { video: [TINY], audioKbps: 64, audioOnly: false }
@@ -70,7 +67,7 @@ beforeEach(async () => {
     ffmpeg,
     streams,
     sources,
-    reach: reachSources({ ...tools, allowPrivate: true }),
+    dial: () => Promise.reject(new Error('these engines are pushed to')),
     meter: measured,
     load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
     folder: join(dir, 'channels'),
@@ -243,16 +240,6 @@ test('a publisher without video is reported once when the ladder has no audio, a
   expect(events).not.toContain('died')
 })
 
-test('an engine that pulls a source without video plays its audio at the second attempt, without a warning', async () => {
-  const url = `udp://127.0.0.1:${await ownPort()}`
-  const tone = '-readrate 4 -f lavfi -i sine=frequency=440:sample_rate=48000 -c:a aac'
-  ended(spawn('ffmpeg', `-loglevel error ${tone} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
-  launch('en_5', { kind: 'pull', ingestId: 'in_5', url }, LADDER)
-  await until(() => events.includes('manifest'), 'a manifest')
-  expect(streams.find('en_5')?.variants()).toMatchObject([{ codecs: 'mp4a.40.2', size: null }])
-  expect([logs, started.length]).toEqual([['The source answers'], 2])
-})
-
 test('audio after a long gap begins in a new process, which makes no silence for the gap', async () => {
   const sink = { ...push(), end: () => undefined }
   const player = play(radio, sink)
@@ -345,22 +332,6 @@ const variants = () =>
     ?.variants()
     .map(({ rendition }) => rendition)
     .join()
-
-test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
-  const port = await ownPort()
-  const url = `udp://127.0.0.1:${port}`
-  const inputs =
-    '-readrate 4 -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
-  const codecs = '-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac'
-  ended(spawn('ffmpeg', `-loglevel error ${inputs} ${codecs} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
-  launchBoth({ kind: 'pull', ingestId: 'in_2', url })
-  await until(() => listed(0).length > 0, 'both renditions')
-  const [first] = listed(1)
-  scripted.make(scripted.rungs.slice(1))
-  await until(() => (listed(1).at(-1)?.after ?? 0) > (first?.after ?? 0), 'the rendition that is left')
-  expect([listed(0), variants()]).toEqual([[], '1'])
-  expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
-})
 
 test('a dropped and restored rendition continues with the numbers of the others', async () => {
   launchBoth({ kind: 'push', ingestId: 'in_2' })

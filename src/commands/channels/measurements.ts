@@ -102,7 +102,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
   const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
   if (!here.ok) return here
-  const note = noteOf(type, sinceMs !== null && !(await isUsed(ctx, ingest)))
+  const note = sinceMs !== null && !(await isUsed(ctx, ingest)) ? UNUSED : null
   const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
   return ok({
     id,
@@ -120,14 +120,7 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   })
 }
 
-const UNMEASURED =
-  'ffmpeg reads this source and does not report its bit rate, packet loss or round trip; see the engines that use it'
 const UNUSED = 'No engine that uses this ingest runs: what the publisher sends is thrown away until one is started'
-
-function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
-  if (!isPush(type)) return UNMEASURED
-  return isUnused ? UNUSED : null
-}
 
 /** Whether a running engine takes its media from this ingest. */
 export async function isUsed({ store }: Pick<CommandContext, 'store'>, { id, channelId }: Ingest): Promise<boolean> {

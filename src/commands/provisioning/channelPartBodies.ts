@@ -10,7 +10,7 @@ import type { Tx } from '../../store/store.ts'
 import type { ChannelContext } from '../context.ts'
 import { createDistribution, updateDistribution } from '../channels/distributions.ts'
 import { createEngine, createEngineOfIngest, updateEngine } from '../channels/engines.ts'
-import { createIngest, ingestRecord, rotateKey, updateIngest } from '../channels/ingests.ts'
+import { createIngest, ingestRecord, rotateKey, sourceOf, updateIngest } from '../channels/ingests.ts'
 import { chosenId, type ItemProblems, patchOf, type Provisioning, withProblems } from './kind.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -162,6 +162,8 @@ export async function partRecords(ctx: ChannelContext, store: Parts, channelId: 
   return {
     ingests: (await store.ingests.ofChannel(channelId)).map((ingest) => ({
       ...ingestRecord(ctx, ingest),
+      // With its password.
+      ...(isPush(ingest.type) ? {} : { url: sourceOf(ctx, ingest) }),
       region: ingest.region,
     })),
     engines: (await store.engines.ofChannel(channelId)).map(toEngineRecord),

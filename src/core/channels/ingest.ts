@@ -5,6 +5,7 @@ import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { readName } from './name.ts'
 import { CreateIngest, type IngestRecord, UNSERVED_TYPES, UpdateIngest } from './ingestSchema.ts'
 import { readRegion } from './region.ts'
+import { withoutPassword } from '../pulls/source.ts'
 import { refuseSource } from './source.ts'
 import { INGEST_FACTS, INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
 
@@ -47,7 +48,9 @@ export function readUpdateIngest(
   const reader = readShape(UpdateIngest, body, problems)
   const name = readName(reader)
   const type = readType(reader)
-  const sent = reader.value('url')
+  const given = reader.value('url')
+  // As the record shows it: the source stays.
+  const sent = before.url !== null && given === withoutPassword(before.url) ? before.url : given
   const after = type ?? before.type
   const currentUrl = after === before.type ? before.url : null
   if (type !== undefined || sent !== undefined) checkUrl(reader, after, sent ?? currentUrl, settings)
@@ -55,7 +58,7 @@ export function readUpdateIngest(
   return problems.settle({
     ...(name === undefined ? {} : { name }),
     ...(type === undefined ? {} : { type }),
-    ...(sent === undefined ? {} : { url: sent }),
+    ...(sent === undefined || sent === before.url ? {} : { url: sent }),
     ...(region === undefined ? {} : { region }),
   })
 }
@@ -86,7 +89,7 @@ function checkUrl(
     return
   }
   const reason = url === null ? `is required for ${type}: where the source is` : undefined
-  const refused = reason ?? refuseSource(type, url ?? '', settings.allowPrivateSources)
+  const refused = reason ?? refuseSource(type, url ?? '', settings.sources)
   if (refused !== null) body.problems.add(path, refused)
 }
 
@@ -98,11 +101,11 @@ export interface IngestSecrets {
   readonly passphrase: string
 }
 
-/** @param secrets null: they are left out */
+/** No reader gets the password of a source. @param secrets null: they are left out */
 export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, settings: ChannelSettings): IngestRecord {
   const push = isPush(ingest.type)
   const secret = secrets?.secret ?? null
-  const url = push ? pushUrl(ingest, secrets, settings) : secret
+  const url = push ? pushUrl(ingest, secrets, settings) : secret && withoutPassword(secret)
   return {
     id: ingest.id,
     channelId: ingest.channelId,
@@ -117,7 +120,7 @@ export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, se
 }
 
 const pushUrl = ({ type }: Ingest, secrets: IngestSecrets | null, { rtmpUrl, srtUrl }: ChannelSettings): string =>
-  ({ rtmp: rtmpUrl, srt: `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}` })[INGEST_FACTS[type].protocol]
+  INGEST_FACTS[type].protocol === 'srt' ? `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}` : rtmpUrl
 
 /** As ffmpeg, OBS and others write it. */
 const srtQuery = ({ secret, passphrase }: IngestSecrets): string =>

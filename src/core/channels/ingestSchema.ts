@@ -1,11 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { closed, date, name, notBuilt, optional, textField, word } from './fields.ts'
-import { SOURCE_URL_MAX } from './source.ts'
-import { INGEST_TYPES } from './types.ts'
+import { URL_MAX } from '../webhooks/target.ts'
+import { INGEST_TYPES, PULL_SCHEMES } from './types.ts'
 
 /** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {
-  'rtsp-pull': 'cameras are best read by a publisher that pushes RTMP',
   'sdi-pull': 'there are no capture devices',
   'ndi-pull': 'there are no NDI sources',
 } as const
@@ -21,8 +20,7 @@ const hostedOnly = {
 }
 
 const region = () => textField(64, 'Where it runs; needed when there is more than one region.')
-const url = () =>
-  textField(SOURCE_URL_MAX, 'The source of a pull: rtmp://, rtmps:// or srt://. A push is given its address.')
+const url = () => textField(URL_MAX, `The source of a pull: ${PULL_SCHEMES.join(', ')}. A push is given its address.`)
 const type = () => word(ALL_TYPES, `Served: ${INGEST_TYPES.join(', ')}.`)
 
 export const createIngestFields = () => ({
@@ -51,8 +49,8 @@ export const IngestRecord = Type.Object(
     url: optional(
       Type.String({
         description:
-          'Push: where publishers send to; over SRT with the stream key and the passphrase. Pull: the source. For a credential ' +
-          'of scope `read` without secrets; absent for a pull.',
+          'Push: where publishers send to; over SRT with the stream key and the passphrase. Pull: the source, ' +
+          'its password masked. For a credential of scope `read` without secrets; absent for a pull.',
       }),
     ),
     streamKey: optional(

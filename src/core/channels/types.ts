@@ -1,3 +1,4 @@
+import type { TargetPolicy } from '../restream/targets.ts'
 import type { SlateFacts } from './slate.ts'
 
 /** The resources of the channels API. Times are epoch milliseconds. */
@@ -40,20 +41,32 @@ export interface Channel extends ChannelRules {
   createdAtMs: number
 }
 
-/** How a source can reach an engine in this version. `schemes`: of the URL that Sluice dials; null: the source pushes. */
+/**
+ * How a source can reach an engine in this version. `schemes`: of the URLs that Sluice dials, each of which `core/pulls/source.ts`
+ * has with how it is dialled; empty: the source pushes.
+ */
 export const INGEST_FACTS = {
-  'rtmp-push': { protocol: 'rtmp', schemes: null },
+  'rtmp-push': { protocol: 'rtmp', schemes: [] },
   'rtmp-pull': { protocol: 'rtmp', schemes: ['rtmp:', 'rtmps:'] },
-  'srt-push': { protocol: 'srt', schemes: null },
+  'srt-push': { protocol: 'srt', schemes: [] },
   'srt-pull': { protocol: 'srt', schemes: ['srt:'] },
-} as const satisfies Record<string, { protocol: string; schemes: readonly string[] | null }>
+  'rtsp-pull': { protocol: 'rtsp', schemes: ['rtsp:', 'rtsps:'] },
+  'whep-pull': { protocol: 'whep', schemes: ['whep:', 'wheps:'] },
+} as const satisfies Record<string, { protocol: string; schemes: readonly string[] }>
 
 export type IngestType = keyof typeof INGEST_FACTS
 export const INGEST_TYPES = Object.keys(INGEST_FACTS) as readonly IngestType[]
 export const INGEST_PROTOCOLS = [...new Set(Object.values(INGEST_FACTS).map(({ protocol }) => protocol))] as const
 
 /** True when Sluice provides an address and a key; false when it dials the source itself. */
-export const isPush = (type: IngestType): boolean => INGEST_FACTS[type].schemes === null
+export const isPush = (type: IngestType): boolean => INGEST_FACTS[type].schemes.length === 0
+
+/** What the URLs of pulls begin with, such as `rtsp://`. */
+export const PULL_SCHEMES = INGEST_TYPES.flatMap((type) => INGEST_FACTS[type].schemes.map((scheme) => `${scheme}//`))
+
+/** The type of an ingest that pulls from this URL; null: there is none. */
+export const pullTypeOf = (url: string): IngestType | null =>
+  INGEST_TYPES.find((type) => INGEST_FACTS[type].schemes.some((scheme) => url.toLowerCase().startsWith(scheme))) ?? null
 
 export interface Ingest {
   id: string
@@ -162,8 +175,8 @@ export interface ChannelSettings {
   readonly rtmpUrl: string
   /** The same over SRT, such as `srt://live.example.com:10000`. */
   readonly srtUrl: string
-  /** Whether sources outside of the public internet may be dialled. */
-  readonly allowPrivateSources: boolean
+  /** Which sources may be dialled. */
+  readonly sources: TargetPolicy
   /** Why a text is not a key for viewer tokens, as a predicate after the field name; null: it is one. */
   readonly refuseKey: (text: string) => string | null
   /** The claim of viewer tokens that holds their restrictions. */

@@ -1,8 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { refuseAuthority } from '../channels/source.ts'
 import { readSrtParameters } from '../srtAddress.ts'
 import { isOddPort, type TargetPolicy } from '../restream/targets.ts'
-import { hasOddCharacters, hostOf, URL_MAX } from '../webhooks/target.ts'
+import { hasOddCharacters, hostOf, refuseAuthority, URL_MAX } from '../webhooks/target.ts'
 
 interface PullScheme {
   /** Its usual port. */
@@ -107,6 +106,13 @@ export function shownPullUrl(url: URL): string {
 
 /** The same for a reader who sees no secrets. */
 export const hostOfPull = (shown: string): string => shown.replace(/^([a-z]+:\/\/)(?:[^/?@]*@)?([^/?]*).*$/, '$1$2/')
+
+/** The URL with its password masked, which no reader sees; the rest is shown to those who may read secrets. */
+export function withoutPassword(text: string): string {
+  const { username, password } = new URL(text)
+  if (password === '') return text
+  return text.replace(/^([a-z]+:\/\/)[^/?]*@/i, (_, scheme: string) => `${scheme}${username}:${MASK}@`)
+}
 
 /** True of a URL that a record has shown. In an update it means: keep the URL. */
 export const isShownPullUrl = (text: string): boolean => text.includes(MASK)

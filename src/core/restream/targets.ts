@@ -1,7 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { refuseAuthority } from '../channels/source.ts'
 import { readSrtParameters, withSrtSecrets } from '../srtAddress.ts'
-import { hasOddCharacters, hostOf, URL_MAX } from '../webhooks/target.ts'
+import { hasOddCharacters, hostOf, refuseAuthority, URL_MAX } from '../webhooks/target.ts'
 
 /** Bounds of `restream`. A value outside gets a 400 that names the bound. */
 export const RESTREAM_LIMITS = { targetsMax: 10, urlMax: URL_MAX, keyMin: 5, keyMax: 512, labelMax: 2048 } as const

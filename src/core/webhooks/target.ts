@@ -44,12 +44,21 @@ function refuseScheme(url: URL, allowPrivate: boolean): string | null {
 }
 
 /** Why a host may not be dialled on behalf of an untrusted user, as a predicate after the field name; null: it may. */
-export function refuseHost(url: URL, allowPrivate: boolean): string | null {
+function refuseHost(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
   if (host === '' || host.endsWith('.') || host.startsWith('.') || host.includes('..')) return 'must name a valid host'
   if (allowPrivate) return null
   if (isAddress(host)) return isPublicAddress(host) ? null : `must lead to a public address; ${host} is not one`
   return isPrivateName(host) ? `must lead to a public host; the name ${host} is a private one` : null
+}
+
+/** As `refuseHost`. The parser does not normalize hosts of unknown schemes, so unusual ones are refused here. */
+export function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
+  const host = hostOf(url)
+  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, but no user writes a host like that.
+  if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
+  if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
+  return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate)
 }
 
 /** A name of one label (`backend`, `metadata`) can only be local. */

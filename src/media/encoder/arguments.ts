@@ -4,7 +4,6 @@ import { encoderRates } from '../../core/hls/bandwidth.ts'
 import { KEYFRAMES, MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 import { outputPipe } from '../ffmpeg/ffmpeg.ts'
 import type { VideoEncoder } from '../ffmpeg/videoEncoders.ts'
-import { PULL_INPUT } from './pullInput.ts'
 
 const THUMBNAIL_EVERY_SECONDS = 5
 
@@ -24,8 +23,6 @@ export interface LadderInput {
   /** What the source has: video, audio or both. */
   readonly hasVideo: boolean
   readonly hasAudio: boolean
-  /** Where the media comes from. `push`: Matroska on standard input; `pull`: the source that `pullScript` names there. */
-  readonly input: 'push' | 'pull'
 }
 
 /** Whether an encoder makes audio. */
@@ -45,7 +42,7 @@ const copies = ({ hasVideo, rungs }: Pick<LadderInput, 'hasVideo' | 'rungs'>): b
  * one, as fragmented MP4 with one frame in a fragment. With video, writes a thumbnail into the working folder.
  */
 export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): string[] {
-  const { audioKbps, input, hasVideo } = ladder
+  const { audioKbps, hasVideo } = ladder
   const rungs = encodedRungs(ladder)
   const keyframes = copies(ladder) ? KEYFRAMES_OF_SOURCE : KEYFRAMES
   return [
@@ -54,7 +51,8 @@ export function ladderArguments(ladder: LadderInput, encoder: VideoEncoder): str
     ...(rungs.length > 0 ? encoder.device : []),
     // Only the thumbnail is made of the video.
     ...(hasVideo && rungs.length === 0 ? words('-skip_frame nokey') : []),
-    ...(input === 'push' ? ['-copyts', ...MATROSKA_INPUT] : PULL_INPUT),
+    '-copyts',
+    ...MATROSKA_INPUT,
     ...(hasVideo ? ['-filter_complex', filters(rungs, encoder)] : []),
     ...rungs.flatMap((rung, index) => {
       const times = rung.frameRate === null ? encoder.ofSourceRate : []

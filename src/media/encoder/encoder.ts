@@ -10,14 +10,12 @@ import { FragmentReader } from './fragmentReader.ts'
 export interface EncoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
-  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'script' | 'network' | 'endsOn' | 'backlogBytes'>
+  readonly job: Pick<FfmpegJob, 'name' | 'cwd' | 'stdin' | 'backlogBytes'>
   readonly ladder: LadderInput
   /** The arguments of the process, where they are not those of a channel's ladder. */
   readonly args?: readonly string[]
   /** Takes what the process makes, until it is gone. */
   readonly out: LadderSink
-  /** A frame of video came, or of audio where there is no video, with its time in the source. */
-  readonly encoded: (frame: Frame) => void
   /** The process is gone, and its output was read. Called before `exited` resolves for others. */
   readonly ended: () => void
 }
@@ -70,31 +68,23 @@ interface Joined {
 const joinedOf = (options: EncoderOptions): Joined =>
   options.ladder.hasVideo ? joinedLadder(options) : joinedAudio(options)
 
-function joinedLadder({ clock, ladder, out, encoded }: EncoderOptions): Joined {
+function joinedLadder({ clock, ladder, out }: EncoderOptions): Joined {
   const at = ladder.rungs.findIndex(({ copy }) => copy)
   const media = new EncodedLadder({ clock, hasAudio: makesAudio(ladder), copied: at < 0 ? null : at, out })
-  const sinkOf = (rung: number, took: (frame: Frame) => void): OutputSink => ({
+  const sinkOf = (rung: number): OutputSink => ({
     track: (track) => media.videoTrack(rung, track),
-    frame: (frame) => {
-      took(frame)
-      media.video(rung, frame)
-    },
+    frame: (frame) => media.video(rung, frame),
   })
-  const video = encodedRungs(ladder).map((rung, index) =>
-    sinkOf(ladder.rungs.indexOf(rung), index === 0 ? encoded : () => undefined),
-  )
+  const video = encodedRungs(ladder).map((rung) => sinkOf(ladder.rungs.indexOf(rung)))
   const audio: OutputSink = { track: (track) => media.audioTrack(track), frame: (frame) => media.audio(frame) }
-  const copied = at < 0 ? null : sinkOf(at, () => undefined)
+  const copied = at < 0 ? null : sinkOf(at)
   return { media, copied, outputs: makesAudio(ladder) ? [...video, audio] : video }
 }
 
-function joinedAudio({ out, encoded }: EncoderOptions): Joined {
+function joinedAudio({ out }: EncoderOptions): Joined {
   const media = new EncodedAudio(out)
-  const frame: OutputSink['frame'] = (one) => {
-    encoded(one)
-    media.frame(one)
-  }
-  return { media, copied: null, outputs: [{ track: (track) => media.track(track), frame }] }
+  const audio: OutputSink = { track: (track) => media.track(track), frame: (frame) => media.frame(frame) }
+  return { media, copied: null, outputs: [audio] }
 }
 
 /** Reads one pipe. What cannot be read stops the process. */

@@ -29,8 +29,7 @@ export interface EncoderWatchOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly encoder: Encoder
-  /** Null: the process reads its source itself. */
-  readonly fed: (() => Fed) | null
+  readonly fed: () => Fed
   readonly load: LoadControl
   readonly found: (verdict: LoadVerdict) => void
 }
@@ -49,8 +48,7 @@ export async function watchEncoder({ clock, log, encoder, fed, load, found }: En
       missedMs += looks.look(clock.monotonic())
       const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
       if (signal.aborted) return 'done'
-      const input = fed?.() ?? { inMs: null, leadMs: null, droppedFrames: 0, droppedMs: 0 }
-      const verdict = load.look({ ...input, atMs: clock.monotonic() - missedMs, outMs: encoder.encodedMs, cpuMs })
+      const verdict = load.look({ ...fed(), atMs: clock.monotonic() - missedMs, outMs: encoder.encodedMs, cpuMs })
       if (verdict.isHung) void process.stop(0)
       found(verdict)
       return verdict.restart || verdict.isHung ? 'done' : undefined

@@ -44,8 +44,6 @@ export interface FfmpegJob {
    * arguments of every process.
    */
   readonly script?: string
-  /** Stops the process when the tail of its standard error matches. */
-  readonly endsOn?: RegExp
   /** The most bytes that may wait to be written; default 8 MiB. */
   readonly backlogBytes?: number
   /** Takes what the process writes to `pipe:1`. */
@@ -124,7 +122,6 @@ export const outputPipe = (index: number): string => `pipe:${FIRST_OUTPUT + inde
 
 const GENERAL = ['-hide_banner', '-nostats', '-loglevel', 'warning', '-progress', 'pipe:3', '-stats_period', '1']
 const BACKLOG_BYTES = 8 * 1024 * 1024
-const ENDS_GRACE_MS = 2000
 
 export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
   const children = new Set<FfmpegProcess>()
@@ -223,17 +220,7 @@ function start(program: string, job: FfmpegJob, { log, clock, offline }: FfmpegO
     },
     exited,
   }
-  if (job.endsOn) stopOn(job.endsOn, child, tail, () => started.stop(ENDS_GRACE_MS))
   return started
-}
-
-function stopOn(words: RegExp, { stderr }: ChildProcess, tail: Tail, stop: () => Promise<unknown>): void {
-  const look = (): void => {
-    if (!words.test(tail.text())) return
-    stderr?.off('data', look)
-    void stop()
-  }
-  stderr?.on('data', look)
 }
 
 /** Spawns in a process group of its own: Ctrl+C at a terminal reaches only the server, and a kill reaches the guard too. */

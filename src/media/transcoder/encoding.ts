@@ -5,10 +5,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
-import type { Reached, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
+import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
 import { makesAudio, THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import { type Encoder, startEncoder } from '../encoder/encoder.ts'
-import { pullScript, TIMES_JUMPED } from '../encoder/pullInput.ts'
 import type { FfmpegExit, Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import type { Frame } from '../frame.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
@@ -32,9 +31,8 @@ interface Run {
   readonly hasAudio: boolean
   /** What keeps the video from being copied; null: nothing does. */
   readonly refusesCopy: string | null
-  readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
-  /** What it received so far; absent when it reads its source itself. */
-  readonly fed?: () => Fed
+  /** What it received so far. */
+  readonly fed: () => Fed
 }
 
 export const STOP_GRACE_MS = 2000
@@ -85,17 +83,17 @@ export class Encoding {
     if (!keepFolder) await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /** A frame of a pushed source came. */
+  /** A frame of the source came. */
   observe(frame: Pick<Frame, 'kind' | 'timeUs'>): void {
     this.#tools.stream.observe(frame)
   }
 
-  /** Starts a process that is fed, or that reads from `pull`. Null: it could not be started, and that was reported. */
-  run({ hasVideo, hasAudio, refusesCopy, pull, fed }: Run): Encoder | null {
+  /** Starts a process. Null: it could not be started, and that was reported. */
+  run({ hasVideo, hasAudio, refusesCopy, fed }: Run): Encoder | null {
     const { ffmpeg, clock, stream } = this.#tools
     if (hasVideo) this.#allowCopy(refusesCopy)
     const { audioKbps } = this.#job.ladder
-    const ladder = { hasVideo, hasAudio, audioKbps, rungs: this.#load.rungs, input: pull ? 'pull' : 'push' } as const
+    const ladder = { hasVideo, hasAudio, audioKbps, rungs: this.#load.rungs }
     const run: ChannelRun = {
       rungs: ladder.rungs,
       audio: makesAudio(ladder) ? (audioKbps ?? 0) * 1000 : 0,
@@ -107,17 +105,9 @@ export class Encoding {
     const started = startEncoder({
       ffmpeg,
       clock,
-      job: {
-        name: this.#job.name,
-        cwd: this.#folder,
-        ...(pull ? { script: pullScript(pull.reached), network: true, endsOn: TIMES_JUMPED } : { stdin: true }),
-      },
+      job: { name: this.#job.name, cwd: this.#folder, stdin: true },
       ladder,
       out: stream.begin(run),
-      encoded: (frame) => {
-        if (pull) this.observe(frame)
-        pull?.onFrames()
-      },
       ended: () => stream.end(),
     })
     if (!started.ok) {
@@ -125,7 +115,7 @@ export class Encoding {
       this.broken(started.error.message)
       return null
     }
-    this.#watch(started.value, fed ?? null)
+    this.#watch(started.value, fed)
     return started.value
   }
 
@@ -139,7 +129,7 @@ export class Encoding {
     this.#loggedRefusal = refusal
   }
 
-  #watch(encoder: Encoder, fed: (() => Fed) | null): void {
+  #watch(encoder: Encoder, fed: () => Fed): void {
     const { clock, log } = this.#tools
     this.#process = encoder.process
     this.startedAtMs = clock.monotonic()
@@ -200,8 +190,9 @@ export class Encoding {
     this.#notify({ kind: 'log', level, message, ...(code === undefined ? {} : { code }) })
   }
 
-  broken(message: string): void {
-    this.#notify({ kind: 'died', message })
+  /** @param isFinal it is useless to try again, before a user has mended something */
+  broken(message: string, isFinal = false): void {
+    this.#notify({ kind: 'died', message, ...(isFinal ? { isFinal } : {}) })
   }
 
   /** `atMs` is monotonic. Returns at once when the engine stops. */

@@ -1,20 +1,15 @@
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
-import type {
-  LoadSlate,
-  ReachSource,
-  TranscodeEvent,
-  TranscodeJob,
-  TranscodeLog,
-} from '../../core/channels/runs/transcoder.ts'
+import type { LoadSlate, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
+import type { DialSource } from '../pulling.ts'
 import { SlateShow } from '../slate/show.ts'
 import { Encoding, type EncodingTools, STOP_GRACE_MS } from './encoding.ts'
-import { PullTranscode } from './pullTranscode.ts'
+import { type PullTranscodeParts, PullTranscode } from './pullTranscode.ts'
 import { PushTranscode } from './pushTranscode.ts'
 import type { PushSources } from './sources.ts'
 
 export interface JobTools extends EncodingTools {
   readonly sources: PushSources
-  readonly reach: ReachSource
+  readonly dial: DialSource
   readonly loadSlate: LoadSlate
 }
 
@@ -65,8 +60,14 @@ export class RunningTranscode {
     const { source } = this.#job
     this.#encoding.ready()
     this.#isReady = true
-    if ('url' in source) this.#work = new PullTranscode(source, this.#encoding, this.#tools, signal).run()
+    if (source.kind === 'pull') this.#work = this.#pull(source)
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
+  }
+
+  #pull(source: PullTranscodeParts['source']): Promise<void> {
+    const parts = { name: this.#job.name, encoding: this.#encoding, pushed: this.#pushed, tools: this.#tools }
+    const pulling = new PullTranscode({ ...parts, source, signal: this.#stopping.signal })
+    return pulling.run().catch((error: unknown) => this.#encoding.broken(String(error)))
   }
 
   /** Resolves when the process is gone. Removes the folder, unless another job continues with it (`keepFolder`). */

@@ -1,137 +1,153 @@
-import { withoutSource } from '../../base/withoutSource.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { MeterReading } from '../../core/channels/runs/measured.ts'
-import type { Reached, ReachSource, TranscodeJob } from '../../core/channels/runs/transcoder.ts'
-import { lastLine } from '../ffmpeg/exits.ts'
-import { type Encoding, NOTHING_TO_PLAY, STOP_GRACE_MS } from './encoding.ts'
+import type { Logger } from '../../base/log.ts'
+import { repeat } from '../../base/repeat.ts'
+import type { MeteredConnection, MeterReading } from '../../core/channels/runs/measured.ts'
+import type { TranscodeJob } from '../../core/channels/runs/transcoder.ts'
+import { Hub } from '../hub.ts'
+import type { DialledSource, DialSource, PulledSource, PullProblem } from '../pulling.ts'
+import type { Encoding } from './encoding.ts'
+import type { PushTranscode } from './pushTranscode.ts'
 
 /** Sluice dials a source again after 1 s, 2 s, 4 s …, and after this long at most. */
 const DIAL_PAUSE_MAX_MS = 15_000
+/** Cameras lock a user out who comes with a wrong password too often. */
+const REFUSALS_MAX = 3
+const TICK_MS = 1000
 
 export interface PullTools {
   readonly clock: Clock
-  readonly reach: ReachSource
+  readonly log: Logger
+  readonly dial: DialSource
   readonly meter: MeterReading
 }
 
-/** How a pulled source ended. */
-interface Pulled {
-  /** Media arrived. */
-  readonly seen: boolean
-  /** Sluice ended the process, to make other renditions. */
-  readonly restarts: boolean
-  /** The last output of ffmpeg. */
-  readonly tail: string
+export interface PullTranscodeParts {
+  readonly source: Extract<TranscodeJob['source'], { kind: 'pull' }>
+  readonly name: string
+  readonly encoding: Encoding
+  /** Takes the media of each connection, as of a publisher. */
+  readonly pushed: PushTranscode
+  readonly tools: PullTools
+  /** Aborted when the engine stops. */
+  readonly signal: AbortSignal
 }
 
-/** Dials the source of an engine, and encodes what it sends. */
-export class PullTranscode {
-  readonly #source: Extract<TranscodeJob['source'], { kind: 'pull' }>
-  readonly #encoding: Encoding
-  readonly #tools: PullTools
-  readonly #signal: AbortSignal
-  #failures = 0
-  /** What the next process maps; ffmpeg fails for a track that the source lacks. */
-  #hasVideo = true
-  #hasAudio = true
-  #logged = ''
+/** How an attempt ended. Null: the engine stops. */
+type End = (PullProblem & { readonly hadMedia: boolean }) | null
 
-  constructor(
-    source: Extract<TranscodeJob['source'], { kind: 'pull' }>,
-    encoding: Encoding,
-    tools: PullTools,
-    signal: AbortSignal,
-  ) {
-    this.#source = source
-    this.#encoding = encoding
-    this.#tools = tools
-    this.#signal = signal
+/** Dials the source of an engine, and has what it sends encoded. */
+export class PullTranscode {
+  readonly #parts: PullTranscodeParts
+  /** Since media last came. */
+  #failures = 0
+  #refusals = 0
+  #logged = ''
+  readonly #noted = new Set<string>()
+
+  constructor(parts: PullTranscodeParts) {
+    this.#parts = parts
   }
 
   /** Dials the source until it answers, and again when it is lost. Resolves when the engine stops, or cannot go on. */
   async run(): Promise<void> {
-    const { url } = this.#source
-    while (!this.#signal.aborted) {
-      const reached = await this.#tools.reach(url, this.#failures, this.#signal)
-      if (this.#signal.aborted) return void (reached.ok && reached.value.close())
-      if (!reached.ok && reached.error.isForbidden) {
-        return this.#encoding.broken(withoutSource(reached.error.message, url))
-      }
-      const pulled = reached.ok
-        ? await this.#pull(reached.value)
-        : { seen: false, restarts: false, tail: reached.error.message }
-      if (pulled === null) return
-      if (pulled.restarts) continue
-      this.#noteEnd(pulled)
+    const { signal, encoding, tools, pushed } = this.#parts
+    while (!signal.aborted) {
+      const end = await this.#attempt()
+      if (end === null) return
+      this.#count(end)
+      if (this.#refusals >= REFUSALS_MAX) return encoding.broken(givenUp(end.message), true)
       const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(this.#failures - 1, 4))
-      await this.#encoding.pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+      const nextMs = tools.clock.monotonic() + pauseMs
+      // What was encoded is reported as lost first.
+      await pushed.done
+      this.#warnOnce(noAnswer(end.message))
+      await encoding.pauseUntilMs(nextMs)
     }
   }
 
-  #noteEnd({ seen, tail }: Pulled): void {
-    if (seen) this.#encoding.sourceIsLost()
-    const lacks = seen ? null : this.#leaveOut(tail)
-    this.#failures = seen ? 1 : this.#failures + 1
-    this.#warnOnce(seen || lacks === 'a track' ? '' : (lacks ?? this.#noAnswer(tail)))
-    if (seen || lacks === NOTHING_TO_PLAY) [this.#hasVideo, this.#hasAudio] = [true, true]
+  #count({ kind, hadMedia }: NonNullable<End>): void {
+    if (hadMedia) [this.#failures, this.#refusals, this.#logged] = [0, 0, '']
+    this.#failures += 1
+    if (kind === 'refused') this.#refusals += 1
   }
 
-  /** The next process does not map the track that the source lacks. Null: it lacks none. Otherwise why nothing is left. */
-  #leaveOut(tail: string): 'a track' | typeof NOTHING_TO_PLAY | null {
-    if (!/matches no streams/.test(tail)) return null
-    if (lacksVideo(tail)) this.#hasVideo = false
-    else this.#hasAudio = false
-    const isLeft = this.#hasVideo || (this.#hasAudio && this.#encoding.makesAudio)
-    return isLeft ? 'a track' : NOTHING_TO_PLAY
+  async #attempt(): Promise<End> {
+    const { source, tools, signal } = this.#parts
+    const dialled = await tools.dial(new URL(source.url), signal)
+    if (signal.aborted) {
+      if (dialled.ok) dialled.value.close()
+      return null
+    }
+    return dialled.ok ? this.#take(dialled.value) : { kind: 'lost', message: dialled.error, hadMedia: false }
   }
 
-  #noAnswer(tail: string): string {
-    return noAnswer(withoutSource(lastLine(tail), this.#source.url))
+  /** Takes the media of a source until it ends. */
+  async #take(dialled: DialledSource): Promise<End> {
+    const { name, signal, pushed } = this.#parts
+    const { promise: ended, resolve } = Promise.withResolvers<PullProblem | null>()
+    signal.addEventListener('abort', () => resolve(null), { once: true })
+    const hub = new Hub()
+    let metered: MeteredConnection | null = null
+    const begin = (): MeteredConnection => {
+      pushed.take(hub)
+      return this.#parts.tools.meter.connected(this.#parts.source.ingestId, dialled.peer)
+    }
+    const source = await dialled.open({
+      name,
+      signal,
+      sink: {
+        tracks: (tracks) => {
+          hub.tracks(tracks)
+          metered ??= begin()
+        },
+        frame: (frame) => hub.frame(frame),
+        end: () => undefined,
+      },
+      leftOut: (what) => this.#noteOnce(what),
+      ended: resolve,
+    })
+    const problem = await this.#watch(source, ended, () => metered)
+    hub.end()
+    return problem && { ...problem, hadMedia: metered !== null }
+  }
+
+  async #watch(
+    source: PulledSource,
+    ended: Promise<PullProblem | null>,
+    metered: () => MeteredConnection | null,
+  ): Promise<PullProblem | null> {
+    const ticking = repeat(
+      { ...this.#parts.tools, name: 'look after the source of an engine', everyMs: TICK_MS, pausesFirst: true },
+      async () => {
+        source.tick()
+        metered()?.received(source.bytesIn, source.link)
+      },
+    )
+    try {
+      if (!this.#parts.signal.aborted) await source.start()
+      return await ended
+    } finally {
+      source.end()
+      await ticking.stop()
+      metered()?.ended()
+    }
   }
 
   /** Logs a repeated reason only once. */
   #warnOnce(reason: string): void {
-    if (reason !== '' && reason !== this.#logged) this.#encoding.log('warn', reason)
+    if (reason !== this.#logged) this.#parts.encoding.log('warn', reason)
     this.#logged = reason
   }
 
-  /** Encodes a pulled source until it ends. Null: ffmpeg could not be started, and that was reported. */
-  async #pull(reached: Reached): Promise<Pulled | null> {
-    let seen = false
-    let gone = (): void => undefined
-    try {
-      const onFrames = (): void => {
-        if (!seen && process) {
-          this.#encoding.log('info', 'The source answers')
-          gone = this.#tools.meter.connected(this.#source.ingestId, null).ended
-          this.#encoding.sourceIsThere()
-        }
-        seen = true
-      }
-      const encoder = this.#encoding.run({
-        hasVideo: this.#hasVideo,
-        hasAudio: this.#hasAudio,
-        refusesCopy: 'Sluice does not see the frames of a source that it pulls',
-        pull: { reached, onFrames },
-      })
-      if (encoder === null) return null
-      const { process } = encoder
-      let restarts = false
-      this.#encoding.restart = () => {
-        restarts = true
-        void process.stop(STOP_GRACE_MS)
-      }
-      const { tail } = await process.exited
-      return { seen, restarts, tail }
-    } finally {
-      gone()
-      reached.close()
-    }
+  /** One of a few sentences. */
+  #noteOnce(what: string): void {
+    if (!this.#noted.has(what)) this.#parts.encoding.log('info', `Of the source: ${what}`)
+    this.#noted.add(what)
   }
 }
 
-/** ffmpeg's message when the source has no video for the renditions. */
-const lacksVideo = (tail: string): boolean => /:v:0' in filtergraph.*matches no streams/.test(tail)
-
 const noAnswer = (why: string): string =>
-  `The source does not answer; it is dialled again at least every ${DIAL_PAUSE_MAX_MS / 1000} s: ${why}`
+  `The source gives no media; it is dialled again at least every ${DIAL_PAUSE_MAX_MS / 1000} s: ${why}`
+
+const givenUp = (why: string): string =>
+  `Sluice does not dial the source any more, which has refused it ${REFUSALS_MAX} times; mend it, then start the channel again: ${why}`

@@ -7,7 +7,6 @@ import type { EngineLoad } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type {
   LoadSlate,
-  ReachSource,
   TranscodeEvent,
   TranscodeJob,
   TranscodeLog,
@@ -16,13 +15,14 @@ import type {
 import { THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { ChannelStreams } from '../hls/channelStreams.ts'
+import type { DialSource } from '../pulling.ts'
 import { RunningTranscode } from './job.ts'
 import type { PushSources } from './sources.ts'
 
 export interface TranscoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly sources: PushSources
-  readonly reach: ReachSource
+  readonly dial: DialSource
   readonly meter: MeterReading
   readonly load: EngineLoad
   readonly clock: Clock

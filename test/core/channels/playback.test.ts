@@ -14,7 +14,7 @@ function distribution(security: object = {}): Distribution {
     regions: ['local'],
     rtmpUrl: '',
     srtUrl: '',
-    allowPrivateSources: false,
+    sources: { allowPrivate: false, isOurs: () => false },
     refuseKey: () => null,
     viewerClaim: 'streaming',
   }

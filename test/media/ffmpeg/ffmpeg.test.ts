@@ -142,11 +142,6 @@ test('a script is its whole input, and it still ends when it is stopped', async 
   expect(await endless.stop(5000)).toMatchObject({ signal: null })
 })
 
-test('it stops when its output matches `endsOn`', async () => {
-  const child = run({ args: ['-loglevel', 'info', ...ENDLESS], endsOn: /Stream mapping/ })
-  expect(await child.exited).toMatchObject({ signal: null, tail: expect.stringContaining('Stream mapping') })
-})
-
 test('it gets the environment that programs need, and no secret', async () => {
   vi.stubEnv('SLUICE_STORAGE_URL', 'postgres://user:password-of-this-test@db/sluice')
   vi.stubEnv('FFREPORT', 'file=/tmp/report-of-this-test.log')

@@ -40,8 +40,8 @@ export type EngineEvent =
   /** The manifest can be played. */
   | { readonly kind: 'manifest' }
   | { readonly kind: 'sourceLost' }
-  /** The process ended unexpectedly. */
-  | { readonly kind: 'died'; readonly message: string }
+  /** The process ended unexpectedly. `isFinal`: the next attempt is made when a user starts it. */
+  | { readonly kind: 'died'; readonly message: string; readonly isFinal?: boolean }
   /** The process ended as requested. */
   | { readonly kind: 'ended' }
   /** The node that ran it is gone, and the process with it. */
@@ -100,7 +100,7 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
     case 'tick':
       return isDue(state, nowMs) ? retry(state) : unchanged(state)
     case 'died':
-      return isUp(state) ? died(state, event.message, nowMs) : unchanged(state)
+      return isUp(state) ? died(state, event, nowMs) : unchanged(state)
     case 'launched':
       return state.status === 'deploying' ? moved(state, 'starting') : unchanged(state)
     case 'ready':
@@ -148,11 +148,17 @@ function sourceCame(state: EngineState): Step {
   return hasNoSource(state) ? moved({ ...state, idleSinceMs: null, message: null }, 'ingesting') : unchanged(state)
 }
 
-/** An engine that is stopping starts again: its old process already has the request to end, and a new run begins. */
+/**
+ * An engine that is stopping starts again: its old process already has the request to end, and a new run begins. One that has
+ * given up tries again, in the same run.
+ */
 function start(state: EngineState, cause: Cause, nowMs: number): Step {
+  if (state.status === 'error' && state.retryAtMs === null) return handOver(state, nowMs)
   if (state.status !== 'stopped' && state.status !== 'stopping') return unchanged(state)
   return moved({ ...INITIAL_STATE, idleSinceMs: nowMs }, 'deploying', { do: 'openRun', cause }, { do: 'launch' })
 }
+
+type Died = Extract<EngineEvent, { kind: 'died' }>
 
 /** In `error` there is no process left to wait for. */
 function stop(state: EngineState, cause: Cause): Step {
@@ -162,9 +168,9 @@ function stop(state: EngineState, cause: Cause): Step {
   return moved(stopping, 'stopping', { do: 'closeRun', cause }, { do: 'kill' })
 }
 
-function died(state: EngineState, message: string, nowMs: number): Step {
+function died(state: EngineState, { message, isFinal = false }: Died, nowMs: number): Step {
   const failures = state.failures + 1
-  const retryAtMs = nowMs + retryAfterMs(failures)
+  const retryAtMs = isFinal ? null : nowMs + retryAfterMs(failures)
   return moved({ failures, retryAtMs, message, status: 'error', idleSinceMs: state.idleSinceMs ?? nowMs }, 'error')
 }
 

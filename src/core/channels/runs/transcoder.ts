@@ -1,5 +1,3 @@
-import type { Result } from '../../../base/result.ts'
-import type { Dialled } from '../dialled.ts'
 import type { SlateMedia } from '../slate.ts'
 import type { AbrLadder } from '../types.ts'
 
@@ -12,7 +10,7 @@ export interface TranscodeJob {
   readonly name: string
   readonly source:
     | { readonly kind: 'push'; readonly ingestId: string }
-    /** `url` may contain a passphrase. */
+    /** `url` may contain secrets. */
     | { readonly kind: 'pull'; readonly ingestId: string; readonly url: string }
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps' | 'audioOnly'>
 }
@@ -20,7 +18,8 @@ export interface TranscodeJob {
 /** An event of a process; see the events of an engine in `engine.ts`. */
 export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
-  | { readonly kind: 'died'; readonly message: string }
+  /** `isFinal`: it is useless to try again, before a user has mended something. */
+  | { readonly kind: 'died'; readonly message: string; readonly isFinal?: boolean }
   /** A notice about a working process; null: the notice ends. Without secrets. */
   | { readonly kind: 'notice'; readonly message: string | null }
 
@@ -61,20 +60,3 @@ export interface UploadedSlate {
   readonly media: SlateMedia
   readonly bytes: Uint8Array
 }
-
-/** A source that ffmpeg may dial now. */
-export interface Reached extends Dialled {
-  /** The source is not dialled any more. */
-  close(): void
-}
-
-/**
- * Resolves a source and checks whether it may be dialled, each time again. The error is a sentence. `isForbidden`:
- * its address must never be dialled; otherwise the next attempt may succeed.
- * @param attempt the number of consecutive failed attempts, so that each tries another address
- */
-export type ReachSource = (
-  url: string,
-  attempt: number,
-  signal: AbortSignal,
-) => Promise<Result<Reached, { isForbidden: boolean; message: string }>>

@@ -139,10 +139,9 @@ export class LadderRun {
       ffmpeg,
       clock,
       job: { name: `hls renditions ${name}`, stdin: true, backlogBytes: 2 * HISTORY_BYTES_MAX },
-      ladder: { rungs: from.map(({ rung }) => rung), audioKbps: null, hasVideo: true, hasAudio: false, input: 'push' },
+      ladder: { rungs: from.map(({ rung }) => rung), audioKbps: null, hasVideo: true, hasAudio: false },
       args: followingArguments(from, ffmpeg.videoEncoder),
       out: { rungs: rungs.map(({ track }) => track), discontinue: () => undefined },
-      encoded: () => undefined,
       ended: () => read.resolve(),
     })
     if (!started.ok) return void this.#failed(started.error.message)

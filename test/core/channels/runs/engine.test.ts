@@ -66,6 +66,21 @@ describe('an engine', () => {
     expect(twice.retryAtMs).toBe(8000)
   })
 
+  test('that gave up waits for a start, and goes on with the same run then', () => {
+    const died: EngineEvent = { kind: 'died', message: 'the login is refused', isFinal: true }
+    const { state } = through([...UP, died])
+    expect(state).toMatchObject({ status: 'error', message: 'the login is refused', retryAtMs: null })
+    expect(advanceEngine(state, { kind: 'tick' }, 1e9)).toEqual({ state, effects: [] })
+    const again = through([...UP, died, START])
+    expect(again.state).toMatchObject({ status: 'deploying', message: null })
+    expect(again.words.filter((word) => word === 'openRun' || word === 'launch')).toEqual([
+      'openRun',
+      'launch',
+      'launch',
+    ])
+    expect(through([...UP, died, STOP]).state).toEqual(INITIAL_STATE)
+  })
+
   test('that keeps failing continues at once when another source arrives, and its pauses are short again', () => {
     const died: EngineEvent = { kind: 'died', message: 'it cannot be decoded' }
     const failing = through([...PLAYING, died, { kind: 'tick' }, died, { kind: 'tick' }, died, { kind: 'tick' }, died])

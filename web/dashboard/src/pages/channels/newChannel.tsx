@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type AbrLadder, createChannel, listLadders } from '#api/channels.ts'
+import { type AbrLadder, createChannel, type Ingest, listLadders } from '#api/channels.ts'
 import { call, callPage } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
 import { Button, LinkButton } from '../../parts/button.tsx'
@@ -14,8 +14,18 @@ import { isolate, variantsOf } from './ladder.ts'
 const text = words.newChannel
 const DEFAULT_LADDER = 'ab_default'
 
-const TYPES = ['rtmp-push', 'srt-push', 'rtmp-pull', 'srt-pull'] as const
-type IngestType = (typeof TYPES)[number]
+type IngestType = Ingest['type']
+
+/** The types in the order of the choice, each with an example of the address of a source that is dialled. */
+const SAMPLES: Readonly<Record<IngestType, string>> = {
+  'rtmp-push': '',
+  'srt-push': '',
+  'rtmp-pull': 'rtmp://encoder.example/app/key',
+  'srt-pull': 'srt://encoder.example:9000',
+  'rtsp-pull': 'rtsp://user:password@camera.example/stream1',
+  'whep-pull': 'wheps://:token@sluice.example/whep/stream1',
+}
+const TYPES = Object.keys(SAMPLES) as readonly IngestType[]
 
 interface Draft {
   readonly name: string
@@ -118,7 +128,7 @@ function Source({ draft, change, error }: PartProps & { readonly error: string |
         <TextField
           label={text.url}
           required
-          placeholder={draft.type === 'srt-pull' ? 'srt://encoder.example:9000' : 'rtmp://encoder.example/app/key'}
+          placeholder={SAMPLES[draft.type]}
           error={error}
           value={draft.url}
           onValue={(url) => change({ url })}
@@ -132,7 +142,7 @@ function Ladder({ draft, change }: PartProps) {
   const ladders = useLoad((signal) => callPage(listLadders, { query: { limit: 100 } }, { signal }), [])
   const rows = ladders.data?.rows ?? []
   const chosen = rows.find(({ id }) => id === draft.ladderId)
-  const hint = chosen && [text.renditions(variantsOf(chosen)), copyHint(chosen, draft.type)].filter(Boolean).join(' ')
+  const hint = chosen && [text.renditions(variantsOf(chosen)), copyHint(chosen)].filter(Boolean).join(' ')
   return (
     <Field label={text.ladder} hint={hint}>
       {(attributes) => (
@@ -153,9 +163,5 @@ function Ladder({ draft, change }: PartProps) {
   )
 }
 
-/** What happens to the rendition that a ladder copies, with a source of this type. */
-function copyHint({ video: [first] }: AbrLadder, type: IngestType): string {
-  if (!first?.copy) return ''
-  const label = isolate(first.label)
-  return isPush(type) ? text.copyPushed(label) : text.copyPulled(label)
-}
+/** What happens to the rendition that a ladder copies. */
+const copyHint = ({ video: [first] }: AbrLadder): string => (first?.copy ? text.copied(isolate(first.label)) : '')
