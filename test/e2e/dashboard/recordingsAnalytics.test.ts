@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { buildPlayer } from '../playerPage.ts'
 import { axe, type Dashboard, openDashboard } from './dashboard.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Eمفتاح'
@@ -176,6 +177,38 @@ test('who watched is shown while they watch, divided, filtered and saved', async
     await page.setViewportSize({ width, height: 900 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
   }
+})
+
+test('how well it played is shown by stream, as the player reported it', async () => {
+  buildPlayer()
+  const { token } = await dashboard.token('publish', { streams: [{ streamName: 'played' }] })
+  const publisher = await dashboard.peer()
+  onTestFinished(() => publisher.stop())
+  expect(await publisher.publish({ url: dashboard.whip('played'), token, codec: 'h264', scale: 0.25 })).toBe('ok')
+  await open('/analytics?span=today')
+  const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'How well it played' }) })
+  await card.getByText('No player reported in this time.').waitFor()
+  const context = await dashboard.newContext()
+  const visitor = await context.newPage()
+  await visitor.goto(dashboard.whep('played').replace('/api/whep/', '/watch/'))
+  const time = () => visitor.evaluate(`document.querySelector('sluice-player').video?.currentTime ?? 0`)
+  await expect.poll(time, SOON).toBeGreaterThan(1)
+  await visitor.goto('about:blank')
+  await card.getByRole('cell', { name: 'played', exact: true }).waitFor()
+  const figure = (name: string) => card.locator('.figs div', { hasText: name }).locator('dd').first().textContent()
+  expect(await figure('First picture')).toMatch(/^[\d.]+ s$/)
+  expect(await figure('Failed to start')).toBe('0')
+  const [head, row = ''] = await savedCsv(() => card.getByRole('button', { name: 'CSV' }).click())
+  expect(head).toBe(
+    'streamName,players,started,startSecondsMedian,startSeconds95,playedSeconds,stalls,stalledSeconds,startFailures',
+  )
+  expect(row).toMatch(/^played,1,1,/)
+  expect(await axe(page)).toEqual([])
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+  }
+  await context.close()
 })
 
 test('a phone shows the same without scrolling sideways', async () => {

@@ -21,13 +21,14 @@ import {
   filtersOf,
 } from './audienceQuery.ts'
 import { CsvButton } from './csvButton.tsx'
+import { Quality } from './quality.tsx'
 import type { Span } from './range.ts'
 
 const text = words.analytics.audience
 const LOOK_MS = 5_000
 
 type Report = Answer<typeof readAudience>
-type Figures = Omit<Report['before'], 'from' | 'until'>
+type Figures = Omit<Report['before'], 'from' | 'until' | 'quality'>
 type Row = NonNullable<Report['by']['country']>[number]
 
 /** Who watched, how long, and how many at once, in the reader's days. */
@@ -39,15 +40,21 @@ export function Audience({ span, query }: { readonly span: Span; readonly query:
     const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
     return () => clearInterval(timer)
   }, [reload])
+  const rows = data?.by[asked.by] ?? []
   return (
-    <Card title={text.title} aside={<Filters query={query} />}>
-      {load.error && <LoadError error={load.error} onRetry={reload} />}
-      {!data && !load.error && <Bones rows={4} />}
-      {data && <Four total={data.total} before={data.before} />}
-      {data && <OverTime series={data.series ?? []} resolution={asked.resolution} />}
-      {data && <Divided rows={data.by[asked.by] ?? []} asked={asked} query={query} />}
-      <p class="note">{text.note(asked.timeZone)}</p>
-    </Card>
+    <>
+      <Card title={text.title} aside={<Filters query={query} />}>
+        {load.error && <LoadError error={load.error} onRetry={reload} />}
+        {!data && !load.error && <Bones rows={4} />}
+        {data && <Four total={data.total} before={data.before} />}
+        {data && <OverTime series={data.series ?? []} resolution={asked.resolution} />}
+        {data && <Divided rows={rows.filter(({ watchSeconds }) => watchSeconds > 0)} asked={asked} query={query} />}
+        <p class="note">{text.note(asked.timeZone)}</p>
+      </Card>
+      {data && (
+        <Quality total={data.total.quality} rows={rows} by={asked.by} shown={(value) => shownValue(asked.by, value)} />
+      )}
+    </>
   )
 }
 
