@@ -51,10 +51,10 @@ const recordOf = ({ startedAtMs, leaseAgeMs, hostKey: host, ...node }: ClusterNo
 
 const drain = command({
   path: ['node', 'drain'],
-  summary: 'Let a server end, with time for its publishers and viewers to leave',
+  summary: 'Move the publishers and viewers of a server to others, and end it',
   detail: [
-    'It takes nothing new, and `/readyz` answers 503. It stops as after SIGTERM, with exit status 0, when its last session has',
-    'left, at the latest after `server.drainSeconds`. Without another server it stops at once. SIGUSR2 does the same.',
+    'It takes nothing new, and `/readyz` answers 503. It stops as after SIGTERM, with exit status 0, when all have moved, at the',
+    'latest after `server.drainSeconds`. Without another server it stops at once. SIGUSR2 does the same.',
   ].join('\n'),
   args: {
     id: textFlag('[ID]', 'The server, as `sluice cluster status` shows it. By default that of this data directory.'),

@@ -93,7 +93,7 @@ export const server = {
       default: 60,
       min: 0,
       max: 3600,
-      about: 'How long publishers and viewers of a node that drains have to leave it, in seconds. Then it stops.',
+      about: 'How long a node that drains moves its publishers and viewers to other nodes, in seconds. Then it stops.',
     }),
     shutdownGraceSeconds: integer({
       live: true,

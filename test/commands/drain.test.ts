@@ -80,12 +80,35 @@ test('it has drained when its last session has left', async () => {
   await until(() => isOver)
 })
 
+test('publishers move in the middle of their shares of the time, and their viewers follow when a new node has them', async () => {
+  const { token } = await makeToken(at, 'publish')
+  const first = await publish(at, { presented: token })
+  const viewers = [await view(at), await view(at)]
+  drain.begin()
+  await passes(26_000)
+  expect(first.cuts).toEqual([])
+  await passes(1500)
+  await until(() => first.cuts.length > 0)
+  expect(first.cuts).toEqual(['moved'])
+  await passes(1000)
+  expect(viewers.flatMap(({ cuts }) => cuts)).toEqual([])
+  await publish(other, { presented: token })
+  await refreshRemoteFeeds(at.ctx)
+  clock.advance(250)
+  await until(() => viewers.every(({ cuts }) => cuts.length > 0))
+  expect(viewers.map(({ cuts }) => cuts)).toEqual([['moved'], ['moved']])
+  expect((await at.ctx.store.read.sessions.get(first.session.id))?.endReason).toBe('moved')
+  await passes(4000)
+  await until(() => isOver)
+})
+
 test('it has drained when its time is up, with sessions left', async () => {
   const { token } = await makeToken(at, 'publish')
-  await publish(at, { presented: token })
-  await view(at)
+  await publish(at, { presented: token, streamName: 'alone' })
+  await view(at, { streamName: 'alone' })
   drain.begin()
   await passes(59_000)
+  // The publisher came back nowhere.
   expect(isOver).toBe(false)
   clock.advance(1000)
   await until(() => isOver)

@@ -34,6 +34,8 @@ export interface RunningApp {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** Reloads the configuration, with these flags in place of those of the start. */
   reload(flags: PartialConfig): Promise<ReloadAnswer>
+  /** Resolves when it has drained, and has to stop. */
+  drained: Promise<void>
   close(): Promise<void>
 }
 
@@ -104,6 +106,7 @@ export async function runApp(settings: AppSettings = {}): Promise<RunningApp> {
       reloading.flags = next
       return server.reload()
     },
+    drained: server.drained,
     async close() {
       await looking?.stop()
       await server.stop()

@@ -3,36 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { build, type Rollup } from 'vite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { delayMs } from '../../web/client/backoff.ts'
-import { type ClientState, SluiceError, WhepViewer, WhipPublisher } from '../../web/client/index.ts'
+import { SluiceError, WhepViewer } from '../../web/client/index.ts'
 import { iceServersOf } from '../../web/client/signaling.ts'
-import { type Answers, CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
+import { CREATED, FakeBrowser, FakeMedia, REFUSED } from './fakes.ts'
+import { camera, live, viewing } from './liveClient.ts'
 
 beforeEach(() => void vi.stubGlobal('MediaStream', FakeMedia))
 afterEach(() => void vi.unstubAllGlobals())
 
 const NOT_LIVE = REFUSED(409, 'Stream not being published', '2')
 const INVALID = REFUSED(401, 'Unauthorized: Invalid token')
-const camera = () => new FakeMedia([{ kind: 'video' }, { kind: 'audio' }]) as unknown as MediaStream
-
-function viewing(answers?: Answers, options: object = {}) {
-  const browser = new FakeBrowser(answers)
-  const states: string[] = []
-  const onState = (state: ClientState, reason: SluiceError | null) =>
-    states.push(reason === null ? state : `${state}: ${reason.code}`)
-  const shared = { url: 'https://live.test/api/whep/acc/show', environment: browser, onState, ...options }
-  return { browser, states, viewer: new WhepViewer(shared), publisher: new WhipPublisher(shared) }
-}
-
-/** A viewer or publisher whose media flows. */
-async function live(answers?: Answers, options: object = {}) {
-  const all = viewing(answers, options)
-  const begun = 'publishes' in options ? all.publisher.start(camera()) : all.viewer.start()
-  await all.browser.pass(0)
-  all.browser.peer.become('connected')
-  await begun
-  return all
-}
-
 describe('a viewer', () => {
   it('sends its token and an offer, uses the ICE servers of the answer, and plays', async () => {
     const { browser, viewer, states } = viewing(undefined, { token: 'abc', sourceId: 'left' })

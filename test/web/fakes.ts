@@ -101,6 +101,8 @@ export class FakeBrowser implements Environment {
   reportStatus = 204
   readonly answers: Answers
   timeMs = 1_000_000
+  /** The status of each answer to a DELETE. */
+  deleteStatus = 200
   readonly #timers = new Map<object, { atMs: number; step: () => void }>()
   readonly #listeners = { network: new Set<() => void>(), leave: new Set<() => void>(), hide: new Set<() => void>() }
 
@@ -116,7 +118,7 @@ export class FakeBrowser implements Environment {
       return new Response(null, { status: this.reportStatus })
     }
     this.sent.push(sent)
-    if (method === 'DELETE') return new Response('')
+    if (method === 'DELETE') return new Response('', { status: this.deleteStatus })
     const answer = (this.answers.length > 1 ? this.answers.shift() : this.answers[0])?.(sent)
     if (!answer) throw new TypeError('Failed to fetch')
     return answer

@@ -143,9 +143,9 @@ export abstract class Client {
       upAtMs = this.env.now()
       if (!signal.aborted) this.#follow(session)
       live()
-      reason = await session.ended
+      const ended = await session.ended
       if (this.#session === session) this.#session = null
-      void session.close()
+      reason = await session.reasonAfter(ended)
     } catch (error) {
       reason = asSluiceError(error)
     }

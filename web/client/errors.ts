@@ -22,6 +22,8 @@ export type SluiceErrorCode =
   | 'connection_lost'
   /** The server closed the media connection. The next offer gets the reason. */
   | 'ended_by_server'
+  /** The server is about to stop, and another one continues: the client connects again at once. */
+  | 'moved'
   | 'no_webrtc'
   | 'cannot_send_codec'
   | 'stopped'
@@ -60,6 +62,7 @@ const TEMPORARY: ReadonlySet<SluiceErrorCode> = new Set([
   'no_answer',
   'connection_lost',
   'ended_by_server',
+  'moved',
 ])
 
 /** Why a session did not begin, or ended. `message` is the server's text as it was sent, when the server refused. */

@@ -20,6 +20,7 @@ const RETURNS_AFTER: ReadonlySet<SluiceErrorCode> = new Set([
   'no_answer',
   'busy',
   'too_many',
+  'moved',
 ])
 
 /** Broadcasts over WHIP. The endpoint is `/api/whip/{stream}`; the account comes from the token. */

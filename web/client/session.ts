@@ -20,6 +20,9 @@ const RESTART_AGAIN_MS = 1500
 /** Candidates of this time share one PATCH. */
 const TRICKLE_MS = 50
 
+/** The longest wait for what the server says of a session that it ended. */
+const REASON_MS = 2000
+
 const NOT_CONNECTED = (): SluiceError => new SluiceError('not_connected', 'No media connection came up')
 
 /** One WHIP or WHEP session: a peer connection with its resource at the server. */
@@ -76,12 +79,21 @@ export class Session {
     }
   }
 
-  /** Ends the session, here and at the server. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return
+  /** Ends the session, here and at the server. The status of the server's answer; null without one. */
+  async close(): Promise<number | null> {
+    if (this.#isClosed) return null
     this.#isClosed = true
     this.pc.close()
-    await deleteSession(this.#env, this.#resource)
+    return deleteSession(this.#env, this.#resource)
+  }
+
+  /** Closes a session that is over. A server that ended it says whether another one continues it. */
+  async reasonAfter(reason: SluiceError): Promise<SluiceError> {
+    const closed = this.close()
+    if (reason.code !== 'ended_by_server') return reason
+    const late = new Promise<null>((resolve) => this.#env.later(() => resolve(null), REASON_MS))
+    const status = await Promise.race([closed, late])
+    return status === 410 ? new SluiceError('moved', 'Another server continues the session', status) : reason
   }
 
   /**

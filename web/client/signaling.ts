@@ -55,9 +55,12 @@ export function patchSession(
   return fetch(resource, { method: 'PATCH', headers, body: fragment })
 }
 
-/** `keepalive`: the request is sent even while the user leaves the page. */
-export async function deleteSession({ fetch }: Environment, resource: string): Promise<void> {
-  await fetch(resource, { method: 'DELETE', keepalive: true }).catch(() => undefined)
+/**
+ * The status of the answer; null without one. `keepalive`: the request is sent even while the user leaves the page.
+ */
+export async function deleteSession({ fetch }: Environment, resource: string): Promise<number | null> {
+  const response = await fetch(resource, { method: 'DELETE', keepalive: true }).catch(() => null)
+  return response?.status ?? null
 }
 
 /** The ICE servers in `Link` headers (RFC 9725 section 4.6). */

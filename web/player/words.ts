@@ -97,6 +97,7 @@ export const REFUSALS: Readonly<Record<SluiceErrorCode, Message>> = {
     text: 'Your network lets the page through, but not the video. Try another network.',
   },
   connection_lost: { title: 'The connection was lost', text: 'This player tries again by itself.' },
+  moved: { title: 'The stream continues at another server', text: 'This player connects to it.' },
   ended_by_server: { title: 'The server ended the connection', text: 'This player asks for the reason.' },
   no_webrtc: { title: 'This browser has no WebRTC', text: 'Use a browser of this decade.' },
   cannot_send_codec: { title: 'This browser cannot send the codec', text: 'Choose another codec.' },

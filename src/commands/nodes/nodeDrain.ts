@@ -1,7 +1,14 @@
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { type Drain, followersAtOnce, isPublisherDue, type MovePlan, planMoves } from '../../core/nodes/drain.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import { type Node, StoreUnavailable } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
+import { endSession } from '../sessions/close.ts'
 
 const LOOK_MS = 250
+const NODES_MS = 1_000
+/** Players over HLS still fetch pieces that their last playlist from here names, and learn where the stream goes on. */
+const TAIL_MS = 3_000
 
 /** Drains this node, once it is asked to. */
 export class NodeDrain {
@@ -11,6 +18,12 @@ export class NodeDrain {
   readonly #drainMs: () => number
   #isOver: () => void = () => undefined
   #looking: Repetition | null = null
+  /** When the other nodes were read, and when the last publisher was moved; monotonic milliseconds. */
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #movedAtMs = Number.NEGATIVE_INFINITY
+  /** Unknown is yes. */
+  #hasPeers = true
+  #viewers = 0
 
   /** @param drainMs read when it begins */
   constructor(ctx: SessionContext, drainMs: () => number) {
@@ -19,12 +32,13 @@ export class NodeDrain {
     this.over = new Promise((resolve) => (this.#isOver = resolve))
   }
 
-  /** Takes nothing new from now on. Idempotent. Shows other nodes that it drains, as soon as the store can be reached. */
+  /** Takes nothing new from now on, and moves what is there. Idempotent. */
   begin(): void {
     const { sessions, clock, log } = this.#ctx
     if (sessions.drain !== null) return
     const [beganAtMs, drainMs] = [clock.monotonic(), this.#drainMs()]
-    sessions.drain = { beganAtMs, drainMs }
+    sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: [] }
+    this.#viewers = sessions.all().filter(isWhepViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
   }
@@ -33,21 +47,69 @@ export class NodeDrain {
     return this.#looking?.stop() ?? Promise.resolve()
   }
 
+  #plan(drainMs: number): MovePlan {
+    const { sessions, random } = this.#ctx
+    const all = sessions.all()
+    const publishers = all.filter(isPublisher).map(({ session }) => session.id)
+    const hasHlsViewers = all.some((entry) => !isPublisher(entry) && !isWhepViewer(entry))
+    return planMoves({ publishers, hasHlsViewers }, drainMs, () => random.bytes(4).readUInt32BE() / 2 ** 32)
+  }
+
   async #look(): Promise<'done' | void> {
     const { sessions, clock, log } = this.#ctx
+    await this.#readNodes().catch((error: unknown) => {
+      // It ends in time also without the store.
+      if (!(error instanceof StoreUnavailable)) throw error
+    })
     const { drain } = sessions
     if (drain === null) return
-    const isLate = clock.monotonic() - drain.beganAtMs >= drain.drainMs
-    if (sessions.size > 0 && !isLate && (await this.#hasPeers())) return
+    const nowMs = clock.monotonic()
+    if (this.#hasPeers && nowMs - drain.beganAtMs < drain.drainMs && this.#moves(drain, nowMs)) return
     log.info({ sessions: sessions.size }, 'this node has drained')
     this.#isOver()
     return 'done'
   }
 
-  /** Whether another node takes sessions. Unknown is yes. */
-  async #hasPeers(): Promise<boolean> {
-    const { store, sessions } = this.#ctx
+  /** Moves what is due. False: nothing is left to move. */
+  #moves(drain: Drain, nowMs: number): boolean {
+    const open = this.#ctx.sessions.all().filter(({ ending }) => ending === null)
+    const publishers = open.filter(isPublisher)
+    for (const entry of publishers) {
+      if (!isPublisherDue(drain, entry.session.id, nowMs)) continue
+      this.#movedAtMs = nowMs
+      void endSession(this.#ctx, entry, 'moved')
+    }
+    const whep = open.filter(isWhepViewer)
+    const following = whep.filter((entry) => this.#isRemote(entry)).slice(0, followersAtOnce(this.#viewers, LOOK_MS))
+    for (const entry of following) void endSession(this.#ctx, entry, 'moved')
+    const isHlsLeft = nowMs - drain.beganAtMs < drain.plan.hlsUntilMs + (drain.plan.hlsUntilMs > 0 ? TAIL_MS : 0)
+    const isTail = nowMs - this.#movedAtMs < TAIL_MS
+    return publishers.length + whep.length > 0 || isHlsLeft || isTail
+  }
+
+  /** Whether what the viewer watches is on the air at another node, and no longer here. */
+  #isRemote({ session: { accountId, streamName, sourceId } }: ActiveSession): boolean {
+    const { sessions } = this.#ctx
+    if (sessions.feed(accountId, streamName, sourceId) !== undefined) return false
+    return sessions.remote(accountId, streamName, sourceId) !== undefined
+  }
+
+  /** Where sessions can go. */
+  async #readNodes(): Promise<void> {
+    const { store, sessions, clock } = this.#ctx
+    if (clock.monotonic() - this.#readAtMs < NODES_MS) return
     const nodes = await store.read.nodes.list()
-    return nodes.some((node) => node.id !== sessions.node && !node.isExpired && node.drainingSinceMs === null)
+    this.#readAtMs = clock.monotonic()
+    const taking = nodes.filter((node) => node.id !== sessions.node && takesSessions(node))
+    this.#hasPeers = taking.length > 0
+    const nodeUrls = taking.flatMap(({ url }) => (url === null ? [] : [url]))
+    if (sessions.drain !== null) sessions.drain = { ...sessions.drain, nodeUrls }
   }
 }
+
+const takesSessions = ({ isExpired, drainingSinceMs }: Node): boolean => !isExpired && drainingSinceMs === null
+
+const isPublisher = ({ session }: ActiveSession): boolean => session.action === 'publish'
+
+const isWhepViewer = ({ session }: ActiveSession): boolean =>
+  session.action !== 'publish' && session.protocol === 'whep'

@@ -1,3 +1,4 @@
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { isWanted } from '../../core/pulls/demand.ts'
 import type { PullState } from '../../core/pulls/types.ts'
 import { streamKey } from '../../media/sessionRegistry.ts'
@@ -18,8 +19,22 @@ export async function followPulls(ctx: Pick<SessionContext, 'store' | 'clock' | 
   const onDemand = enabled.filter(({ when }) => when === 'onDemand')
   sessions.demand.follow(onDemand.map((pull) => ({ ...pull, key: streamKey(pull.accountId, pull.streamName) })))
   await keepWanted(ctx, onDemand)
-  if (sessions.drain !== null) return enabled.filter((pull) => pull.node === sessions.node)
+  if (sessions.drain !== null) return leavePulls(ctx, enabled)
   return claimPulls(ctx, sessions.node, enabled)
+}
+
+/** While this node drains: it keeps what is on the air until that is moved, and lets other nodes run the rest. */
+async function leavePulls(
+  { sessions, store }: Pick<SessionContext, 'store' | 'sessions'>,
+  enabled: readonly StoredPull[],
+): Promise<StoredPull[]> {
+  const open = sessions.all().filter(({ session, ending }) => PROTOCOL_FACTS[session.protocol].isDialled && !ending)
+  const streams = new Set(open.map(({ session }) => streamKey(session.accountId, session.streamName)))
+  const own = enabled.filter((pull) => pull.node === sessions.node)
+  const isOnAir = (pull: StoredPull): boolean => streams.has(streamKey(pull.accountId, pull.streamName))
+  const left = own.filter((pull) => !isOnAir(pull)).map(({ id }) => id)
+  if (left.length > 0) await releasePulls({ store }, sessions.node, left)
+  return own.filter(isOnAir)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { REFUSALS, type SessionLimitCode } from '../../core/access/refusals.ts'
+import type { Drain } from '../../core/nodes/drain.ts'
 import type { RefusalCode } from '../../core/access/types.ts'
 import type { ActiveFeed, RemoteFeedRef } from '../../media/sessionRegistry.ts'
 import type { Stream } from '../../store/store.ts'
@@ -67,14 +68,14 @@ export async function feedFor(
   const { streamName, action } = request
   const accountId = decision.allowed ? decision.accountId : ''
   const feed = ctx.sessions.feed(accountId, streamName, sourceId)
-  const isDraining = ctx.sessions.drain !== null
-  if (feed && isDraining) return refuseDraining(ctx)
+  const { drain } = ctx.sessions
+  if (feed && drain) return moveOn(ctx, drain, isAnywhere)
   if (feed) return { ok: true, feed, url: null }
   const there = await remoteFeed(ctx, { accountId, streamName }, sourceId)
-  if (there && isAnywhere && isDraining) return refuseDraining(ctx)
+  if (there && isAnywhere && drain) return moveOn(ctx, drain, isAnywhere)
   if (there && isAnywhere && there.url !== null) return { ok: true, feed: null, url: there.url }
   if (there && !isHandedOver) return sendTo(ctx, there)
-  if (isDraining) return refuseDraining(ctx)
+  if (drain) return refuseDraining(ctx)
   if (action === 'view') {
     // What is pulled is a source without a name.
     if (sourceId === null && (await wait({ accountId, streamName }, evaluation))) return 'waited'
@@ -92,6 +93,18 @@ export function refuseAdmission<S extends 401 | 409>(
 ): AdmissionRefusal<S> {
   ctx.sessions.counts.refused.add(code)
   return { ok: false, status, code, message }
+}
+
+/** A viewer that any node can serve goes to another one. */
+function moveOn(
+  ctx: SessionContext,
+  { nodeUrls }: Drain,
+  isAnywhere: boolean | undefined,
+): PublishedRemotely | AdmissionRefusal<503> {
+  const url = isAnywhere ? nodeUrls[ctx.random.bytes(1).readUInt8() % nodeUrls.length] : undefined
+  if (url === undefined) return refuseDraining(ctx)
+  ctx.sessions.counts.refused.add('at_another_node')
+  return { ok: false, status: 307, code: 'at_another_node', message: AT_ANOTHER_NODE, url }
 }
 
 /** This node takes nothing new. A load balancer sends the next attempt to another one. */

@@ -5,6 +5,9 @@ import type { SessionContext } from '../context.ts'
 /** A spare is on the air long before; if its node cannot write, viewers learn the end. */
 const HELD_MS = 5_000
 
+/** A publisher that was moved connects to another node. By then it is back, or the stream is over. */
+const MOVING_MS = 10_000
+
 type SourceName = Pick<Session, 'accountId' | 'streamName' | 'sourceId'>
 
 /** Whether two sessions or feeds are of one source. */
@@ -13,7 +16,7 @@ export const isSameSource = (a: SourceName, b: SourceName): boolean =>
 
 /**
  * The media of a feed, whose end waits until a spare of the source is on the air: HLS then goes on with the spare, instead of
- * telling players that the stream is over.
+ * telling players that the stream is over. So it does when the publisher moves to another node.
  */
 export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSource): FrameSource => ({
   subscribe(sink) {
@@ -34,7 +37,9 @@ export const holdEnd = (ctx: SessionContext, of: ActiveSession, media: FrameSour
 })
 
 function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, then: () => void): void {
-  if (![...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))) return then()
+  const isMoving = of.ending?.reason === 'moved'
+  const hasSpare = [...sessions.spares].some((spare) => spare !== of && isSameSource(spare.session, of.session))
+  if (!isMoving && !hasSpare) return then()
   const over = new AbortController()
   const end = (): void => {
     if (over.signal.aborted) return
@@ -45,5 +50,5 @@ function whenFollowed({ sessions, clock }: SessionContext, of: ActiveSession, th
   const unwatch = sessions.watchFeeds((feed, what) => {
     if (what === 'started' && isSameSource(feed, of.session)) end()
   })
-  void clock.sleep(HELD_MS, over.signal).then(end, () => undefined)
+  void clock.sleep(isMoving ? MOVING_MS : HELD_MS, over.signal).then(end, () => undefined)
 }

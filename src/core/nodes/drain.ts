@@ -1,7 +1,70 @@
-/** A node that drains: it takes nothing new, moves what it has to other nodes, and then ends. */
+/** A node that drains: it takes nothing new, moves what it has to other nodes, and then ends. Times are monotonic milliseconds. */
 export interface Drain {
-  /** Monotonic milliseconds. */
   readonly beganAtMs: number
   /** How long it may take. */
   readonly drainMs: number
+  readonly plan: MovePlan
+  /** The addresses of other nodes that take sessions. */
+  readonly nodeUrls: readonly string[]
 }
+
+/** When what moves. All times are milliseconds since the begin. */
+export interface MovePlan {
+  /** Viewers over HLS move until then, spread evenly: another node fetches what they watch from this one. */
+  readonly hlsUntilMs: number
+  /** By session. Viewers over WHEP follow their publisher. */
+  readonly publishersAtMs: ReadonlyMap<string, number>
+}
+
+export interface Movable {
+  /** Sessions of publishers. */
+  readonly publishers: readonly string[]
+  /** Whether viewers over HLS can move. */
+  readonly hasHlsViewers: boolean
+}
+
+/** Viewers over HLS move in this part of the time, before the publishers. */
+const HLS_PART = 1 / 2
+/** Publishers have moved by this part of the time, so that their viewers can follow. */
+const PUBLISHERS_PART = 0.9
+
+/**
+ * Spreads all moves over the time, in random order.
+ * @param random from 0 to 1, without 1
+ */
+export function planMoves({ publishers, hasHlsViewers }: Movable, drainMs: number, random: () => number): MovePlan {
+  const hlsUntilMs = hasHlsViewers ? drainMs * HLS_PART : 0
+  const spanMs = drainMs * PUBLISHERS_PART - hlsUntilMs
+  const moments = shuffled(publishers, random).map(
+    (id, at) => [id, hlsUntilMs + ((at + 0.5) / publishers.length) * spanMs] as const,
+  )
+  return { hlsUntilMs, publishersAtMs: new Map(moments) }
+}
+
+/** Fisher and Yates. */
+function shuffled<T>(all: readonly T[], random: () => number): T[] {
+  const left = [...all]
+  return all.map(() => left.splice(Math.floor(random() * left.length), 1)[0] as T)
+}
+
+/** Whether a publisher has to move by now. One that was being admitted when the drain began is the last. */
+export const isPublisherDue = ({ beganAtMs, drainMs, plan }: Drain, sessionId: string, nowMs: number): boolean =>
+  nowMs - beganAtMs >= (plan.publishersAtMs.get(sessionId) ?? drainMs * PUBLISHERS_PART)
+
+/**
+ * The node for a viewer over HLS whose time has come; null: it stays for now, or no other node has an address.
+ * @param position of the viewer among all, from 0 to 1, always the same
+ */
+export function hlsNodeFor({ beganAtMs, plan, nodeUrls }: Drain, position: number, nowMs: number): string | null {
+  if (nowMs - beganAtMs < position * plan.hlsUntilMs) return null
+  // The later digits, so that viewers who move at the same time go to all nodes.
+  const choice = (position * 1000) % 1
+  return nodeUrls[Math.min(nodeUrls.length - 1, Math.floor(choice * nodeUrls.length))] ?? null
+}
+
+/** Viewers of a stream follow it within this time, so that they do not ask its new node all at once. */
+const FOLLOW_MS = 2_000
+
+/** How many viewers over WHEP may follow their streams in a look. */
+export const followersAtOnce = (viewers: number, lookMs: number): number =>
+  Math.max(10, Math.ceil((viewers * lookMs) / FOLLOW_MS))

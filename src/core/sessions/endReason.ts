@@ -17,6 +17,7 @@ export const SESSION_END_REASONS = [
   'token_expired', // its token has `endAtExpiry`
   'ticket_shared', // several players used its ticket
   'engine_died', // a media process ended by itself
+  'moved', // its node drains, and another one continues
   'shutdown', // its node stops
   'unknown', // the store holds a word of another version
 ] as const

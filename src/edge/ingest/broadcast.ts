@@ -58,6 +58,7 @@ const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   kicked: `${CUT}: its session was ended through the API`,
   stopped: `${CUT}: the stream was stopped`,
   reprioritized: `${CUT}: its token got another priority; connect again`,
+  moved: 'This server is about to stop; connect again',
   shutdown: 'The server is stopping; connect again',
   lost: 'The server lost track of this broadcast; connect again',
 }

@@ -28,7 +28,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, {
     '/api/nodes/:nodeId/drain',
     document(
       'server',
-      'Let a node end: it takes nothing new, and stops when its sessions have left or `server.drainSeconds` are over',
+      'Let a node end: it takes nothing new, and moves its sessions to other nodes within `server.drainSeconds`',
       {
         operationId: 'drainNode',
         data: Type.Boolean(),

@@ -166,6 +166,11 @@ class DistributionAdmission implements Admission {
     return err(begins ? NOT_YET : NOT_THERE)
   }
 
+  /** Engines keep their names. */
+  async locateNext(): Promise<Result<never, HttpRefusal>> {
+    return err(NOT_THERE)
+  }
+
   /** The URL of the node that runs the engine of this rendition. */
   #nodeOf(rendition: string): string | undefined {
     const { rules } = this.#admitted

@@ -42,7 +42,13 @@ export interface LocalRendition {
 export type RenditionLocation =
   | { readonly rendition: LocalRendition }
   | { readonly nodeUrl: string }
-  | { readonly movedTo: { readonly stream: string; readonly ticket: string } }
+  | { readonly movedTo: MovedStream }
+
+/** A stream of another name, and a ticket for it. */
+export interface MovedStream {
+  readonly stream: string
+  readonly ticket: string
+}
 
 /** A request that the rules admit. */
 export interface Admission {
@@ -58,6 +64,8 @@ export interface Admission {
   /** Whether `locate` would look at other nodes for a rendition that is not here, as far as memory says. */
   isRemote(rendition: string): boolean
   locate(rendition: string): Promise<Result<RenditionLocation, HttpRefusal>>
+  /** The stream that continues this one, if the node at `nodeUrl` has it under another name. */
+  locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>>
   /** Why the viewer is refused after a wait; null: it is still admitted. */
   recheck(): Promise<HttpRefusal | null>
   /** Refuses the ticket from now on, because several players use it. This answer may say so. */

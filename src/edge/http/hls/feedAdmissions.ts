@@ -5,16 +5,20 @@ import { cmcdOfUrl } from '../../../core/quality/cmcd.ts'
 import { endShared } from '../../../commands/sessions/endShared.ts'
 import type { RequestOrigin } from '../../../core/access/requestOrigin.ts'
 import { remoteFeed } from '../../../commands/sessions/revoke.ts'
+import { remoteMaster } from './master.ts'
 import { isReported } from './cacheLog.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
-import type { Admission, Admissions, LocalRendition, RenditionLocation } from './admissions.ts'
+import type { Admission, Admissions, LocalRendition, MovedStream, RenditionLocation } from './admissions.ts'
 import { admittedViewer, NO_TICKET } from './opening.ts'
 import { type HlsParts, requestOriginOf } from './parts.ts'
 import { NOT_THERE, NOT_YET, START_MAX_MS } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import type { HlsViewer } from './viewers.ts'
 import type { ViewerAnswer, ViewerRequest } from '../viewerRequest.ts'
+
+/** A publisher that changes its node is back within this time, or the stream is over. */
+const AWAITED_MS = 10_000
 
 /** Admits viewers of feeds: each has a session, and its token's rules decide on each request. */
 export class FeedAdmissions implements Admissions<SessionTicket> {
@@ -137,9 +141,27 @@ class FeedAdmission implements Admission {
     endShared(this.#parts.ctx, this.viewer.sessionId, this.#from)
   }
 
+  /** A publisher may be on its way from one node to another. Its players go on with the last playlist meanwhile. */
   async #remote(): Promise<Result<RenditionLocation, HttpRefusal>> {
+    const { viewer } = this
+    const feed = await remoteFeed(this.#parts.ctx, viewer.target, viewer.target.sourceId)
+    const nowMs = this.#parts.ctx.clock.monotonic()
+    if (feed?.url) viewer.remote = { nodeUrl: feed.url, atMs: nowMs }
+    const { remote } = viewer
+    return remote !== null && nowMs - remote.atMs < AWAITED_MS ? ok({ nodeUrl: remote.nodeUrl }) : err(NOT_THERE)
+  }
+
+  async locateNext(nodeUrl: string): Promise<Result<MovedStream, HttpRefusal>> {
+    const { ctx, tickets } = this.#parts
     const { target } = this.viewer
-    const feed = await remoteFeed(this.#parts.ctx, target, target.sourceId)
-    return feed?.url ? ok({ nodeUrl: feed.url }) : err(NOT_THERE)
+    const feed = await remoteFeed(ctx, target, target.sourceId)
+    if (feed?.url !== nodeUrl) return err(NOT_THERE)
+    // The viewer was admitted to a feed that needed no token.
+    if (feed.secured && this.#ticket.tokenId === null && !this.#isPreview) return err(NO_TICKET)
+    const master = await remoteMaster(this.#parts, target, nodeUrl)
+    if (!master.ok) return master
+    const { stream } = master.value
+    if (stream === this.#ticket.stream) return err(NOT_THERE)
+    return ok({ stream, ticket: tickets.make({ ...this.#ticket, stream }) })
   }
 }

@@ -95,7 +95,11 @@ async function localMaster({ hls }: HlsParts, feed: ActiveFeed): Promise<Result<
 }
 
 /** The master playlist of the node that has the feed. It names the stream, and contains a ticket for this node. */
-async function remoteMaster(parts: HlsParts, source: StreamSource, url: string): Promise<Result<Master, HttpRefusal>> {
+export async function remoteMaster(
+  parts: HlsParts,
+  source: StreamSource,
+  url: string,
+): Promise<Result<Master, HttpRefusal>> {
   const answer = await askNode(parts, source, url, 'index.m3u8')
   const text = answer?.body.toString() ?? ''
   const [, own, stream] = /~([^/]+)\/([^/]+)\//.exec(text) ?? []

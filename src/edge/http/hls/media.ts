@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { PLAYS_MS } from '../../../core/hls/nodes.ts'
 import type { HttpRefusal } from '../media/refusal.ts'
 import { refuseHls } from './answering.ts'
-import type { Admission, LocalRendition, RenditionLocation, TicketViewer } from './admissions.ts'
+import type { Admission, LocalRendition, MovedStream, RenditionLocation, TicketViewer } from './admissions.ts'
 import { isRendition, type Piece, pieceOf } from './names.ts'
 import type { HlsRoute } from './parts.ts'
 import { queryOf, wantedPartOf, withOneMore } from './requestedPart.ts'
@@ -45,6 +45,8 @@ export async function sendMedia(
   const { ticket, stream, rendition } = request.params
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
   if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
+  const nodeUrl = request.params.file === MEDIA_PLAYLIST ? route.nodeFor(request.raw, ticket, stream) : null
+  if (nodeUrl !== null) return refuseHls(reply, movedToNode(nodeUrl, request.url))
   const admitted = await route.admit(ticket, stream, request.raw)
   if (!admitted.ok) return refuseHls(reply, forWatching(request, admitted.error))
   const admission = admitted.value
@@ -92,38 +94,47 @@ async function mediaFor(
   viewer.lastAskedMs = route.clock.monotonic()
   const location = await admission.locate(request.params.rendition)
   if (!location.ok) return location
-  const media = await mediaAt(route, location.value, viewer, request)
+  const media = await mediaAt(route, admission, location.value, request)
   // What admitted the viewer may have changed meanwhile.
   const refused = await admission.recheck()
   viewer.lastAskedMs = route.clock.monotonic()
   return refused === null ? media : err(refused)
 }
 
-function mediaAt(
+async function mediaAt(
   route: HlsRoute,
+  admission: Admission,
   location: RenditionLocation,
-  viewer: TicketViewer,
   request: FastifyRequest<MediaRequest>,
 ): Promise<Result<Found, HttpRefusal>> {
+  const { viewer } = admission
   if ('rendition' in location) return localMedia(route, location.rendition, viewer, request)
-  if ('nodeUrl' in location) return remoteMedia(route, location.nodeUrl, viewer, request)
-  return Promise.resolve(err(movedTo(location.movedTo, request)))
+  if ('movedTo' in location) return err(movedTo(location.movedTo, request))
+  const media = await remoteMedia(route, location.nodeUrl, viewer, request)
+  if (media.ok || media.error !== NOT_THERE || request.params.file !== MEDIA_PLAYLIST) return media
+  // The publisher has come to that node since.
+  const next = await admission.locateNext(location.nodeUrl)
+  return next.ok ? err(movedTo(next.value, request)) : next
 }
 
 /**
  * Sends a player to the stream that continues the one of its ticket. Its pieces are gone. Players reload the old address
  * again and again, so the part that they wait for goes along: without it they would get each answer at once.
  */
-function movedTo(
-  { ticket, stream }: Extract<RenditionLocation, { movedTo: unknown }>['movedTo'],
-  { params, query }: FastifyRequest<MediaRequest>,
-): HttpRefusal {
+function movedTo({ ticket, stream }: MovedStream, { params, query }: FastifyRequest<MediaRequest>): HttpRefusal {
   if (params.file !== MEDIA_PLAYLIST) return NOT_THERE
   const wanted = wantedPartOf(query)
   if (wanted === 'malformed') return TOO_FAR
   const location = `../../../~${ticket}/${stream}/${params.rendition}/${MEDIA_PLAYLIST}${queryOf(wanted)}`
   return { status: 307, text: 'The stream continues at another address', location }
 }
+
+/** This node is about to stop. Every node admits the ticket. */
+const movedToNode = (nodeUrl: string, path: string): HttpRefusal => ({
+  status: 307,
+  text: 'Another server continues this stream',
+  location: nodeUrl.replace(/\/$/, '') + path,
+})
 
 /** @param admission counts what is sent; null: another node counts */
 function answer(request: FastifyRequest, reply: FastifyReply, found: Found, admission: Admission | null): FastifyReply {

@@ -11,7 +11,7 @@ import { err, ok, type Result } from '../../../base/result.ts'
 import { type HttpRefusal, notAdmitted } from '../media/refusal.ts'
 import type { SessionTicket } from '../media/tickets.ts'
 import type { HlsParts } from './parts.ts'
-import { LEAVING, NOT_THERE } from './sending.ts'
+import { LEAVING } from './sending.ts'
 import { SHARED } from './sharing.ts'
 import { HlsViewer, type StreamSource } from './viewers.ts'
 
@@ -118,8 +118,8 @@ async function openSession(parts: HlsParts, viewer: HlsViewer, attempt: Attempt)
     },
   })
   if (!admitted.ok) {
-    // The feed has moved to a node without a public URL.
-    return 'url' in admitted ? NOT_THERE : notAdmitted(admitted)
+    // This node drains: the next playlist says where to go.
+    return 'url' in admitted ? LEAVING : notAdmitted(admitted)
   }
   if (viewer.isCut) {
     await closeSession(ctx, sessionId, 'left')

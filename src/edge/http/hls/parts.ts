@@ -66,6 +66,8 @@ export interface HlsRoute {
   admit(ticket: string, stream: string, request: ViewerRequest): Promise<Result<Admission, HttpRefusal>>
   /** The same from memory alone; null: `admit` has to decide. */
   peek(ticket: string, stream: string, request: ViewerRequest): Admission | null
+  /** The address of the node that serves the player from now on; null: this one does. */
+  nodeFor(request: ViewerRequest, ticket: string, stream: string): string | null
   /** A rendition for another node. */
   forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
 }

@@ -26,6 +26,7 @@ import {
   type HlsRouteOptions,
   type SharedHls,
 } from './parts.ts'
+import { movedNode } from './movedNode.ts'
 import { RemoteMedia } from './remoteMedia.ts'
 import { SharedPlaylists } from './sharedPlaylists.ts'
 import { Tickets } from '../media/tickets.ts'
@@ -109,6 +110,7 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
       if (read === null) return null
       return read.kind === 'session' ? feeds.peek(read, request) : distributions.peek(read, request)
     },
+    nodeFor: (request, ticket, stream) => movedNode(parts, request, tickets.read(ticket, stream)),
     async forNode(stream, rendition) {
       return (await feeds.forNode(stream, rendition)) ?? distributions.forNode(stream, rendition)
     },

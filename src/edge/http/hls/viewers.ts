@@ -31,6 +31,8 @@ export class HlsViewer implements TicketViewer {
   lastAskedMs = 0
   /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
+  /** The other node that had the feed last, and when. */
+  remote: { readonly nodeUrl: string; readonly atMs: number } | null = null
   readonly budget = new TicketBudget()
   readonly #answers = new Set<ViewerAnswer>()
   #open: OpenSession | null = null

@@ -30,6 +30,7 @@ export interface WebRtcOptions {
 export interface WebRtcParts extends WebRtcOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
+  readonly resources: Resources
   /** Counts the offers under way at all endpoints. */
   readonly pending: { count: number }
 }

@@ -14,6 +14,8 @@ export interface SignalingResource {
 const ID_BYTES = 32
 /** Resources of sessions that are over, whose players may still send a last report. */
 const ENDED_MAX = 10_000
+/** Sessions that were moved, whose clients still get the reason. Each takes some hundred bytes. */
+const MOVED_MAX = 20_000
 
 /** The resources of this node's sessions. The engine bounds the number of sessions. */
 export class Resources {
@@ -21,6 +23,8 @@ export class Resources {
   readonly #bySession = new Map<string, SignalingResource>()
   /** Sessions by the id of their resource, the oldest first. */
   readonly #ended = new Map<string, string>()
+  /** Ids of resources; the oldest first. */
+  readonly #moved = new Set<string>()
   readonly #random: Random
 
   constructor(random: Random) {
@@ -42,6 +46,21 @@ export class Resources {
   /** The session of a resource, also of one that is over. Null: there never was one, or it was long ago. */
   sessionOf(id: string): string | null {
     return this.#byId.get(id)?.sessionId ?? this.#ended.get(id) ?? null
+  }
+
+  /** The session ends because this node drains. */
+  move(sessionId: string): void {
+    const resource = this.#bySession.get(sessionId)
+    if (resource === undefined) return
+    const [oldest] = this.#moved
+    if (this.#moved.size >= MOVED_MAX && oldest !== undefined) this.#moved.delete(oldest)
+    this.#moved.add(resource.id)
+    this.forget(sessionId)
+  }
+
+  /** Whether this was the resource of a session that was moved. */
+  hasMoved(id: string): boolean {
+    return this.#moved.has(id)
   }
 
   /** Removes the resource of an ended session. */

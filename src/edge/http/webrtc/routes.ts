@@ -23,7 +23,9 @@ export async function webRtcRoutes(
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0 }
   const parts = { ctx, engine, resources, limits, pending, resourceBase }
-  for (const endpoint of [whipEndpoint, whepEndpoint].map((make) => make({ ...options, ctx, peerOf, pending }))) {
+  for (const endpoint of [whipEndpoint, whepEndpoint].map((make) =>
+    make({ ...options, ctx, peerOf, resources, pending }),
+  )) {
     await app.register(
       async (scope) => {
         scope.removeAllContentTypeParsers()

@@ -1,10 +1,11 @@
 import { admitViewer } from '../../../commands/sessions/admit.ts'
+import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
-export function whepEndpoint({ ctx, peerOf, engine, handover, pending }: WebRtcParts): SignalingEndpoint {
+export function whepEndpoint({ ctx, peerOf, engine, resources, handover, pending }: WebRtcParts): SignalingEndpoint {
   return {
     protocol: 'whep',
     prefix: '/api/whep',
@@ -20,7 +21,7 @@ export function whepEndpoint({ ctx, peerOf, engine, handover, pending }: WebRtcP
         sourceId,
         isHandedOver,
         userAgent,
-        cut: ({ id }) => engine.end(id),
+        cut: cutOf({ engine, resources }),
         whileWaiting: (wait) => asideFrom(pending, wait),
       })
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }

@@ -1,11 +1,12 @@
 import { admitPublisher, noteUnknownParameters } from '../../../commands/sessions/admit.ts'
 import { notAdmitted } from '../media/refusal.ts'
+import { cutOf } from './cut.ts'
 import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The account comes from the token. */
-export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEndpoint {
+export function whipEndpoint({ ctx, peerOf, engine, resources }: WebRtcParts): SignalingEndpoint {
   return {
     protocol: 'whip',
     prefix: '/api/whip',
@@ -24,7 +25,7 @@ export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEnd
           engine.setAside(sessionId, false)
           return () => engine.setAside(sessionId, true)
         },
-        cut: ({ id }) => engine.end(id),
+        cut: cutOf({ engine, resources }),
       })
       if (admitted.ok) noteUnknownParameters(ctx, admitted.session, parameters)
       if (admitted.ok) return admitted

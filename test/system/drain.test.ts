@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { repeat } from '../../src/base/repeat.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { broadcast as play } from '../support/broadcast.ts'
+import { silentLog } from '../support/log.ts'
+import { ownPort } from '../support/ownPort.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { makeToken } from '../support/testNode.ts'
+import { until } from '../support/until.ts'
+
+let place: Place
+let recorded: Recorded
+const engine = new ScriptedEngine()
+/** Drains. */
+let leaving: RunningApp
+/** Takes the publishers. */
+let next: RunningApp
+/** Has viewers only. */
+let third: RunningApp
+const nodes = () => [leaving, next, third]
+
+beforeAll(async () => {
+  place = await newPlace('PostgreSQL')
+  recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+  leaving = await node(engine)
+  next = await node()
+  third = await node()
+})
+afterAll(async () => {
+  for (const one of nodes()) await one.close()
+  await place.remove()
+})
+
+async function node(media = new ScriptedEngine()): Promise<RunningApp> {
+  const port = await ownPort()
+  const server = { port, nodeUrl: `http://127.0.0.1:${port}`, drainSeconds: 20 }
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  return runApp({ engine: media, flags: { storage: { url: place.url }, secrets, server } })
+}
+
+const post = (url: string, token = '') => {
+  const headers = { 'content-type': 'application/sdp', ...(token && { authorization: `Bearer ${token}` }) }
+  return fetch(url, { method: 'POST', redirect: 'manual', headers, body: 'v=0\r\n' })
+}
+
+const whep = (at: RunningApp, stream: string) => `${at.base}/api/whep/${at.accountId}/${stream}`
+const isKnown = (stream: string) =>
+  until(() => nodes().every(({ app, accountId }) => app.ctx.streamsOnAir(accountId, stream) !== undefined))
+
+async function mediaPlaylist(at: RunningApp): Promise<string> {
+  const master = `${at.base}/hls/${at.accountId}/live/index.m3u8`
+  const [uri = ''] = /^[^#\s]+$/m.exec(await (await fetch(master)).text()) ?? []
+  return new URL(uri, master).href
+}
+
+/** More often, and the ticket would seem to be in use by several players. */
+const PACE_MS = 1000
+
+/** What a player gets that asks for its playlist again and again. */
+function follow(url: string) {
+  const seen: { status: number; node: string; stream: string }[] = []
+  const asking = repeat({ clock: systemClock, log: silentLog, name: 'play', everyMs: PACE_MS }, async () => {
+    const answer = await fetch(url).catch(() => null)
+    const { status, url: at } = answer ?? { status: 0, url }
+    seen.push({ status, node: new URL(at).origin, stream: at.split('/')[5] ?? '' })
+  })
+  return { seen, end: () => asking.stop() }
+}
+
+test('a node that drains moves its viewers and publishers to others, which serve them without an error, and then ends', async () => {
+  const live = await play(leaving, recorded, { streamName: 'live', speed: 1 })
+  const { token } = await makeToken(leaving, 'publish')
+  const published = await post(`${leaving.base}/api/whip/show`, token)
+  const publisher = engine.asked.at(-1)?.sessionId ?? ''
+  engine.emit({ kind: 'connected', sessionId: publisher, address: '127.0.0.1' })
+  await isKnown('live')
+  await isKnown('show')
+  const watched = await post(whep(leaving, 'show'))
+  expect([published.status, watched.status]).toEqual([201, 201])
+  const viewer = engine.asked.at(-1)?.sessionId ?? ''
+  const players = [follow(await mediaPlaylist(leaving)), follow(await mediaPlaylist(third))]
+  await until(() => players.every(({ seen }) => seen.length > 1))
+
+  const id = leaving.app.ctx.sessions.node
+  expect((await third.call('POST', `/api/nodes/${id}/drain`)).status).toBe(200)
+  await until(async () => (await fetch(`${leaving.base}/readyz`)).status === 503)
+  expect((await post(`${leaving.base}/api/whip/more`, token)).status).toBe(503)
+  expect((await post(whep(leaving, 'show'))).status).toBe(503)
+  const master = await fetch(`${leaving.base}/hls/${leaving.accountId}/live/index.m3u8`, { redirect: 'manual' })
+  expect(master.status).toBe(307)
+
+  // The player at the node moves before the publishers do.
+  const hasLeft = () => leaving.app.ctx.sessions.get(live.feed.sessionId) === undefined
+  await until(() => players[0]?.seen.at(-1)?.node !== leaving.base)
+  expect(hasLeft()).toBe(false)
+  const overHls = async () => {
+    await until(hasLeft)
+    const again = await play(next, recorded, { streamName: 'live', speed: 1 })
+    await until(() => players.every(({ seen }) => seen.at(-1)?.stream === again.feed.feedId))
+  }
+  const overWebRtc = async () => {
+    await until(() => engine.ended.includes(publisher))
+    await play(next, recorded, { streamName: 'show', speed: 1 })
+    await until(() => engine.ended.includes(viewer))
+  }
+  await Promise.all([overHls(), overWebRtc()])
+  // The media connection ends without a word; the resource says why.
+  for (const { headers } of [published, watched]) {
+    const gone = await fetch(headers.get('location') ?? '', { method: 'DELETE' })
+    expect([gone.status, await gone.text()]).toEqual([410, 'Gone: another server takes this session. Connect again'])
+  }
+  expect((await post(whep(leaving, 'show'))).headers.get('location')).toContain(`${next.base}/api/whep/`)
+
+  await leaving.drained
+  for (const player of players) await player.end()
+  expect(players.flatMap(({ seen }) => seen.map(({ status }) => status)).filter((status) => status !== 200)).toEqual([])
+  const { store } = third.app.ctx
+  const ends = await Promise.all([publisher, viewer].map((one) => store.read.sessions.get(one)))
+  expect(ends.map((one) => one?.endReason)).toEqual(['moved', 'moved'])
+})
