@@ -8,14 +8,16 @@ import { claimIngests, releaseIngests } from '../commands/channels/runs/ingestCl
 import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
 import { runSchedulers } from '../commands/channels/schedules/occurrences.ts'
 import { loadSlate } from '../commands/channels/slates.ts'
-import { EngineSupervisor } from '../services/engineSupervisor.ts'
+import { type EngineRecords, EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
 import { channelsDir, hostKeyOf } from '../config/paths.ts'
+import type { Engine } from '../core/channels/types.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import type { DialSource } from '../media/pulling.ts'
 import { PushSources, REPLACED } from '../media/transcoder/sources.ts'
+import { EngineOutputs } from '../media/transcoder/engineOutput.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
 
@@ -35,6 +37,10 @@ export interface Channels {
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
+  /** What the engines of this node make, for other servers. */
+  readonly outputs: EngineOutputs
+  /** Hears what the store says of engines that run, each second and when one has changed. */
+  readonly onEngines: (listener: (engines: readonly (Engine | undefined)[]) => void) => void
   readonly load: EncodingLoad
   /** The current values for metrics. */
   readonly gauges: () => ChannelGauges
@@ -54,11 +60,12 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
   const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const { load, processors } = encoders
-  const parts = { ...ctx, ffmpeg, sources, dial, meter: measured, load, folder, streams }
+  const outputs = new EngineOutputs(ctx)
+  const parts = { ...ctx, outputs, ffmpeg, sources, dial, meter: measured, load, folder, streams }
   const transcoder = createTranscoder({ ...parts, loadSlate: (of) => loadSlate(ctx, of) })
   await transcoder.start()
   const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
-  const records = engineRecords(ctx, at)
+  const { records, onEngines } = heardRecords(engineRecords(ctx, at))
   const takes = () => ctx.sessions.drain === null
   const supervisor = new EngineSupervisor({ ...at, records, transcoder, load, leases, takes, log: ctx.log })
   const unfollow = bus.on('channelChanged', (change) => {
@@ -83,6 +90,8 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
     sources,
     pushed,
     measured,
+    outputs,
+    onEngines,
     load,
     gauges: () => ({
       census: supervisor.census,
@@ -112,6 +121,20 @@ export async function startChannels(app: App, { ffmpeg, leases, encoders, dial }
 async function begin(supervisor: EngineSupervisor): Promise<void> {
   await supervisor.reconcile()
   await supervisor.reconcile()
+}
+
+/** The records of engines, which say to a listener what they have read. */
+function heardRecords(stored: EngineRecords): { records: EngineRecords } & Pick<Channels, 'onEngines'> {
+  let heard: Parameters<Channels['onEngines']>[0] = () => undefined
+  const busy: EngineRecords['busy'] = async () => {
+    const found = await stored.busy()
+    heard(found.map(({ engine }) => engine))
+    return found
+  }
+  const onEngines: Channels['onEngines'] = (listener) => {
+    heard = listener
+  }
+  return { records: { ...stored, busy }, onEngines }
 }
 
 /** True for a node of this data directory whose process has ended; the directory has one server at a time. */

@@ -1,20 +1,17 @@
 import type { App } from './app.ts'
 import { FeedMedia } from './feedMedia.ts'
+import { inOrder } from './inOrder.ts'
 import { mediaDialling, type OwnPorts } from './mediaDialling.ts'
 import { openAttempt } from './restreamTargets.ts'
 import { recordTarget } from '../commands/restream/recordTarget.ts'
 import { openTargetKeys } from '../commands/tokens/targetKeys.ts'
 import { repeat } from '../base/repeat.ts'
-import type { TargetNews } from '../core/restream/state.ts'
 import type { TargetReading } from '../core/streams/reading.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
 import { type ActiveFeed, streamKey } from '../media/sessionRegistry.ts'
 import { type OpenTarget, type RestreamedFeed, Restreams, type TargetReport } from '../services/restreams.ts'
 
 const TICK_MS = 1000
-/** Changes that may wait while the store is unavailable. */
-const WAITING_MAX = 1000
-const LOST = 'an event of a target is lost'
 
 export interface RestreamParts {
   /** Converts what targets do not take. */
@@ -28,17 +25,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   const { ctx } = app
   const how = mediaDialling(app, parts.ownPorts)
   const media = new Map<string, FeedMedia>()
-  // One after the other: an end must not come before its start.
-  let recorded: Promise<void> = Promise.resolve()
-  let waiting = 0
-  const record = (feed: RestreamedFeed, target: TargetReport, news: TargetNews | null): void => {
-    if (waiting >= WAITING_MAX) return ctx.log.warn({ streamName: feed.streamName }, LOST)
-    waiting += 1
-    recorded = recorded
-      .then(() => recordTarget(ctx, feed, target, news))
-      .catch((error: unknown) => ctx.log.warn({ err: error, streamName: feed.streamName }, LOST))
-      .finally(() => (waiting -= 1))
-  }
+  const records = inOrder(ctx.log)
   const restreams = new Restreams({
     ...ctx,
     targetsOf: (feed) => targetsOf(app, feed),
@@ -49,7 +36,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
     },
     changed: (feed, target, news) => {
       logTarget(app, feed, target)
-      record(feed, target, news)
+      records.write(() => recordTarget(ctx, feed, target, news), { streamName: feed.streamName })
     },
   })
   ctx.streamMeter.targetsOf = (feedId) => restreams.report(feedId).map(readingOf)
@@ -66,8 +53,8 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
   })
   for (const feed of ctx.sessions.feeds()) start(feed)
   const unfollow = ctx.cache.onChange((change) => {
-    if (change.kind === 'token') void restreams.sync(change.id)
-    else if (change.kind === 'all') void restreams.sync('all')
+    if (change.kind === 'token') void restreams.sync(({ tokenId }) => tokenId === change.id)
+    else if (change.kind === 'all') void restreams.sync(() => true)
   })
   const ticking = repeat({ ...ctx, name: 'look after restreams', everyMs: TICK_MS }, async () => {
     restreams.tick()
@@ -80,7 +67,7 @@ export function startRestreams(app: App, parts: RestreamParts): { restreams: Res
       unfollow()
       await ticking.stop()
       restreams.stopAll()
-      await recorded
+      await records.done()
     },
   }
 }
@@ -91,7 +78,7 @@ function logTarget({ ctx }: App, { streamName, tokenId }: RestreamedFeed, { url,
   ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a target of a publish token')
 }
 
-function readingOf({ index, label, url, state, bitrateOut, liveMs, lastProblem }: TargetReport): TargetReading {
+export function readingOf({ index, label, url, state, bitrateOut, liveMs, lastProblem }: TargetReport): TargetReading {
   const { status, sinceMs, retryAtMs, message } = state
   const liveSeconds = Math.floor(liveMs / 1000)
   return { index, label, url, status, sinceMs, retryAtMs, problem: message, bitrateOut, liveSeconds, lastProblem }

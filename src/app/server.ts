@@ -40,6 +40,7 @@ import { Redirects } from './redirects.ts'
 import { ingestParts } from './ingest.ts'
 import { mediaDialling } from './mediaDialling.ts'
 import { startPulls } from './pulls.ts'
+import { startEngineRestreams } from './engineRestream.ts'
 import { sourceDialler } from './sources.ts'
 import type { Transport } from '../core/restream/targets.ts'
 import { startRestreams } from './restream.ts'
@@ -94,6 +95,7 @@ const STOP_ORDER = [
     'rtmp',
     'srt',
     'channels',
+    'engineRestreams',
     'packager',
     'http',
     'redirect',
@@ -159,6 +161,8 @@ export async function startServing(
     ownPorts.udp.push(srt?.port)
     const restreams = startRestreams(app, { ffmpeg, ownPorts })
     parts.add('restreams', () => restreams.stop())
+    const ofEngines = startEngineRestreams(app, channels, { ffmpeg, ownPorts })
+    parts.add('engineRestreams', () => ofEngines.stop())
     const pulls = startPulls(app, { ingest, dial })
     parts.add('pulls', () => pulls.stop())
     const playback = await startPlayback(app, channels)

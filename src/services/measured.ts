@@ -8,6 +8,7 @@ import {
   type MeteredConnection,
   type RenditionSample,
 } from '../core/channels/runs/measured.ts'
+import type { TargetReading } from '../core/streams/reading.ts'
 import { Viewers } from './viewers.ts'
 
 /** At most one sample a second, with some reserve. */
@@ -32,6 +33,8 @@ export class Measured implements MeterReading {
   readonly node: string
   /** Viewers of distributions at this node. */
   readonly viewers: Viewers
+  /** The targets of an engine that runs at this node, as they are now. Set by what sends to them. */
+  targetsOf: (engineId: string) => readonly TargetReading[] = () => []
   readonly #clock: Clock
   readonly #ingests = new Map<string, MeasuredIngest>()
   readonly #engines = new Map<string, MeasuredEngine>()

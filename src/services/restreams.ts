@@ -11,17 +11,22 @@ import {
 } from '../core/restream/state.ts'
 import { rateOf } from './feedMeter.ts'
 
-/** A feed on the air at this node that is sent on. */
-export interface RestreamedFeed {
+/** Media of this node that is sent on. */
+interface Restreamed {
+  /** Unique among all broadcasts. */
   readonly feedId: string
   readonly accountId: string
+}
+
+/** A feed on the air. */
+export interface RestreamedFeed extends Restreamed {
   readonly streamName: string
   readonly tokenId: number
 }
 
 /** A target with its key, which is in no report and no log. */
 export interface OpenTarget {
-  /** Its place in the list of the token, from 0. */
+  /** Its place in the list, from 0. */
   readonly index: number
   readonly url: string
   readonly key: string
@@ -68,47 +73,47 @@ export interface TargetProblem {
   readonly atMs: number
 }
 
-export interface RestreamsOptions {
+export interface RestreamsOptions<F extends Restreamed> {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Those of a publish token, as they are stored now. */
-  readonly targetsOf: (feed: RestreamedFeed) => Promise<readonly OpenTarget[]>
+  /** As they are stored now. */
+  readonly targetsOf: (feed: F) => Promise<readonly OpenTarget[]>
   /** Must not report before it has returned. */
-  readonly open: (target: OpenTarget, feed: RestreamedFeed, report: (event: AttemptEvent) => void) => TargetAttempt
+  readonly open: (target: OpenTarget, feed: F, report: (event: AttemptEvent) => void) => TargetAttempt
   /** A target has another status. Must not throw. */
-  readonly changed: (feed: RestreamedFeed, target: TargetReport, news: TargetNews | null) => void
+  readonly changed: (feed: F, target: TargetReport, news: TargetNews | null) => void
   /** A target has used this since the last call. Must not throw. */
-  readonly used: (feed: RestreamedFeed, use: TargetUse) => void
+  readonly used: (feed: F, use: TargetUse) => void
 }
 
-interface Running {
-  readonly feed: RestreamedFeed
-  targets: RunningTarget[]
+interface Running<F extends Restreamed> {
+  readonly feed: F
+  targets: RunningTarget<F>[]
   /** Loads its targets after the load before it. Never rejects. */
   loading: Promise<void>
 }
 
 /**
- * Sends the feeds of this node on to the targets of their tokens. Each target goes its own way: it holds up neither the
- * publisher nor another target.
+ * Sends media of this node on to its targets: feeds to those of their tokens, and what engines make to theirs. Each target goes
+ * its own way: it holds up neither the publisher nor another target.
  */
-export class Restreams {
-  readonly #options: RestreamsOptions
-  readonly #feeds = new Map<string, Running>()
+export class Restreams<F extends Restreamed = RestreamedFeed> {
+  readonly #options: RestreamsOptions<F>
+  readonly #feeds = new Map<string, Running<F>>()
 
-  constructor(options: RestreamsOptions) {
+  constructor(options: RestreamsOptions<F>) {
     this.#options = options
   }
 
   /** Resolves when the targets of the feed are being dialled. */
-  start(feed: RestreamedFeed): Promise<void> {
-    const running: Running = { feed, targets: [], loading: Promise.resolve() }
+  start(feed: F): Promise<void> {
+    const running: Running<F> = { feed, targets: [], loading: Promise.resolve() }
     this.#feeds.set(feed.feedId, running)
     return this.#load(running)
   }
 
-  /** The feed is over, or its token is gone. */
+  /** The media is over, or what it was sent on for is gone. */
   stop(feedId: string): void {
     const running = this.#feeds.get(feedId)
     this.#feeds.delete(feedId)
@@ -120,9 +125,9 @@ export class Restreams {
     for (const feedId of this.#feeds.keys()) this.stop(feedId)
   }
 
-  /** Applies changed targets to the feeds of a token, or of all, and dials refused ones again. Those that stay the same go on. */
-  async sync(tokenId: number | 'all'): Promise<void> {
-    const feeds = [...this.#feeds.values()].filter(({ feed }) => tokenId === 'all' || feed.tokenId === tokenId)
+  /** Applies changed targets, and dials refused ones again. Those that stay the same go on. */
+  async sync(isMeant: (feed: F) => boolean): Promise<void> {
+    const feeds = [...this.#feeds.values()].filter(({ feed }) => isMeant(feed))
     await Promise.all(feeds.map((running) => this.#load(running)))
   }
 
@@ -135,17 +140,19 @@ export class Restreams {
     return (this.#feeds.get(feedId)?.targets ?? []).map((target) => target.report())
   }
 
-  #load(running: Running): Promise<void> {
+  #load(running: Running<F>): Promise<void> {
     running.loading = running.loading
       .then(() => this.#apply(running))
       .catch((error: unknown) => {
-        const { streamName, tokenId } = running.feed
-        this.#options.log.error({ err: error, streamName, tokenId }, 'the targets of a token could not be read')
+        this.#options.log.error(
+          { err: error, feed: running.feed.feedId },
+          'the targets of a restream could not be read',
+        )
       })
     return running.loading
   }
 
-  async #apply(running: Running): Promise<void> {
+  async #apply(running: Running<F>): Promise<void> {
     const wanted = await this.#options.targetsOf(running.feed)
     if (this.#feeds.get(running.feed.feedId) !== running) return
     const before = running.targets
@@ -162,9 +169,9 @@ const NOTHING: TargetUse = { bytesIn: 0, bytesOut: 0, liveMs: 0 }
 const MARKS_MAX = 6
 
 /** Drives the state machine of one target. */
-class RunningTarget {
-  readonly #options: RestreamsOptions
-  readonly #feed: RestreamedFeed
+class RunningTarget<F extends Restreamed> {
+  readonly #options: RestreamsOptions<F>
+  readonly #feed: F
   #target: OpenTarget
   #state: TargetState
   #attempt: TargetAttempt | null = null
@@ -177,7 +184,7 @@ class RunningTarget {
   #marks: readonly { readonly atMs: number; readonly bytesOut: number }[] = []
   #lastProblem: TargetProblem | null = null
 
-  constructor(options: RestreamsOptions, feed: RestreamedFeed, target: OpenTarget) {
+  constructor(options: RestreamsOptions<F>, feed: F, target: OpenTarget) {
     this.#options = options
     this.#feed = feed
     this.#target = target

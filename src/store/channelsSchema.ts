@@ -37,6 +37,9 @@ export const CHANNEL_TABLES = {
     region: TEXT,
     abr_ladder_id: TEXT,
     priority: NUMBER,
+    /** JSON: the targets, without their keys. */
+    restream: TEXT,
+    target_keys_sealed: BYTES_OR_NULL,
     status: TEXT as ActiveStatus,
     status_message: TEXT_OR_NULL,
     created_at_ms: NUMBER,

@@ -38,6 +38,8 @@ export function newEngine(channel: Channel, over: Partial<Engine> = {}): Engine 
     region: 'local',
     abrLadderId: 'ab_default',
     priority: -5,
+    restream: [{ id: 'tv', url: 'rtmps://live.example.com/app', shownKey: '••••6789', label: 'TV', enabled: true }],
+    targetKeysSealed: new Uint8Array([7, 8, 9]),
     status: 'stopped',
     statusMessage: null,
     createdAtMs: AT,

@@ -62,7 +62,8 @@ test('without a source there are no measurements, of one part or of all', async 
     protocol: made.ingests[0].type.split('-')[0],
     metrics: [],
   })
-  expect(await live.made('GET', engine())).toEqual({ id: made.engines[0].id, status: 'stopped', renditions: [] })
+  const none = { id: made.engines[0].id, status: 'stopped', renditions: [], restreams: [] }
+  expect(await live.made('GET', engine())).toEqual(none)
   const idsOf = (parts: { id: string }[]) => new Set(parts.map(({ id }) => id))
   for (const kind of ['ingests', 'engines']) {
     const { data, pagination } = (await live.v2('GET', `${all(kind)}?limit=2`)).json

@@ -62,7 +62,7 @@ async function begin(...targets: OpenTarget[]) {
   await restreams.start(feed)
   const store = (...next: OpenTarget[]): Promise<void> => {
     stored = next
-    return restreams.sync(feed.tokenId)
+    return restreams.sync(({ tokenId }) => tokenId === feed.tokenId)
   }
   const pass = (ms: number): void => {
     clock.advance(ms)

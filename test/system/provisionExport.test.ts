@@ -129,7 +129,10 @@ const SAMPLES = {
 }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
 const PULL = { name: 'Far', type: 'srt-pull', url: 'srt://encoder.example.com:9000?passphrase=0123456789abcdef' }
-const ENGINE = { name: 'First', priority: 7 }
+const STUDIO = 'srt://studio.example.com:9000?passphrase=correct-horse'
+const TV = { id: 'tv', url: 'rtmps://live.example.com/app', key: 'live_0123456789', label: 'TV', enabled: false }
+const TARGETS = [TV, { id: 'studio', url: STUDIO, key: '', label: '', enabled: true }]
+const ENGINE = { name: 'First', priority: 7, restream: TARGETS }
 const DISTRIBUTION = {
   name: 'Partners',
   externalId: 'partners',

@@ -17,6 +17,7 @@ import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { createFfmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
+import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
@@ -71,6 +72,7 @@ async function pull(url: string, answers: string[][], more: Partial<Dialling> = 
     meter: new Measured(tools, ''),
     load: plentyOfRoom(),
     streams: new ChannelStreams(tools.clock),
+    outputs: new EngineOutputs(tools),
     folder: join(dir, 'channels'),
     loadSlate: async () => null,
   }

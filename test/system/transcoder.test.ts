@@ -12,6 +12,7 @@ import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/ffmpeg/ffmpeg.ts'
 import { ChannelStreams } from '../../src/media/hls/channelStreams.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
+import { EngineOutputs } from '../../src/media/transcoder/engineOutput.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import { ScriptedLoad } from '../support/load.ts'
@@ -66,6 +67,7 @@ beforeEach(async () => {
     ...tools,
     ffmpeg,
     streams,
+    outputs: new EngineOutputs(tools),
     sources,
     dial: () => Promise.reject(new Error('these engines are pushed to')),
     meter: measured,

@@ -11,8 +11,9 @@ import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../co
 import { type PageRequest, readPlainQuery } from '../../core/channels/listQuery.ts'
 import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
 import type { ChildListQuery, Tx } from '../../store/store.ts'
-import type { Actor, ChannelContext } from '../context.ts'
+import { type Actor, audit, type ChannelContext } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
+import { sealedTargets } from './engineTargets.ts'
 import { forgetTarget } from './schedules/forgetTargets.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 import {
@@ -102,7 +103,10 @@ export async function updateEngine(
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
     withPart(tx, actor, enginePart(tx, id), async (before, channel): ChannelResult<Engine> => {
-      const after = { ...before, ...patch.value, updatedAtMs: nowMs }
+      const { targets, ...rules } = patch.value
+      const sealed = targets === undefined ? ok({}) : sealedTargets(ctx, targets, before)
+      if (!sealed.ok) return sealed
+      const after = { ...before, ...rules, ...sealed.value, updatedAtMs: laterThan(before, nowMs) }
       if (!isIdle(before.status) && !worksAlike(before, after)) return err(stillRuns(before))
       const valid = await checkNames(tx, channel, after)
       if (!valid.ok) return valid
@@ -192,10 +196,36 @@ export async function pageOfEngines(
   return found.ok ? ok({ ...found.value, data: found.value.data.map(toEngineRecord) }) : found
 }
 
-export function newEngine(ctx: ChannelContext, channel: Channel, rules: NewEngine, id = newId(ctx, 'en')): Engine {
+/** Nodes see by this time that an engine has changed. */
+const laterThan = ({ updatedAtMs }: Engine, nowMs: number): number => Math.max(nowMs, updatedAtMs + 1)
+
+/** Makes the node of an engine look at its targets again: it dials those that were refused or have failed. */
+export async function syncEngineTargets(ctx: ChannelContext, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, enginePart(tx, id), async (before): ChannelResult<Engine> => {
+      const after = { ...before, updatedAtMs: laterThan(before, nowMs) }
+      await tx.engines.replace(after)
+      await audit(tx, actor, nowMs, { action: 'engine.sync_restream', subject: id })
+      return ok(after)
+    }),
+  )
+  const done = answered(ctx, made, 'updated')
+  return done.ok ? ok(true) : done
+}
+
+export function newEngine(
+  ctx: ChannelContext,
+  channel: Channel,
+  { targets, ...rules }: NewEngine,
+  id = newId(ctx, 'en'),
+): Engine {
+  const nowMs = ctx.clock.now()
+  const sealed = sealedTargets(ctx, targets)
+  if (!sealed.ok) throw new Error('the targets of a new engine were not checked')
   return {
     ...rules,
+    ...sealed.value,
     id,
     accountId: channel.accountId,
     channelId: channel.id,
@@ -213,7 +243,11 @@ export const createdEngine = (engine: Engine, channel: Channel): ResourceChange 
 })
 
 /** Checks that the ingest and the ladder of an engine exist. */
-async function checkNames(tx: Tx, channel: Channel, rules: NewEngine): Promise<Result<true, ChannelFailure>> {
+async function checkNames(
+  tx: Tx,
+  channel: Channel,
+  rules: Pick<NewEngine, 'ingestId' | 'abrLadderId'>,
+): Promise<Result<true, ChannelFailure>> {
   const wrong: Record<string, string[]> = {}
   const ingests = rules.ingestId === null ? [] : await tx.ingests.ofChannel(channel.id)
   if (rules.ingestId !== null && !ingests.some(({ id }) => id === rules.ingestId)) {
@@ -251,11 +285,12 @@ function answered(
 
 const objectOf = (engine: Engine, channel: Channel) => partObject('engine', engine, channel)
 
-const auditView = ({ name, channelId, ingestId, region, abrLadderId, priority }: Engine) => ({
+const auditView = ({ name, channelId, ingestId, region, abrLadderId, priority, restream }: Engine) => ({
   name,
   channelId,
   ingestId,
   region,
   abrLadderId,
   priority,
+  restream: restream.map(({ shownKey: _end, ...target }) => target),
 })

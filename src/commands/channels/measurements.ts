@@ -5,6 +5,7 @@ import { readPageQuery } from '../../core/channels/listQuery.ts'
 import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/channels/measuredQuery.ts'
 import type { EnginePace } from '../../core/channels/runs/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
+import { targetOnAir } from '../../core/streams/streamOnAir.ts'
 import { type Engine, type Ingest, INGEST_FACTS, isPush } from '../../core/channels/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
 import type { ChannelContext, CommandContext } from '../context.ts'
@@ -130,7 +131,7 @@ export async function isUsed({ store }: Pick<CommandContext, 'store'>, { id, cha
 
 async function ofEngine(
   { ctx, measured, load }: Asking,
-  { id, status }: Engine,
+  { id, status, restream }: Engine,
   span: Span,
 ): ChannelResult<EngineMonitoring> {
   const here = await runsNowhereElse(ctx, measured, id)
@@ -145,6 +146,9 @@ async function ofEngine(
       name,
       metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
     })),
+    restreams: measured
+      .targetsOf(id)
+      .map((reading) => ({ id: restream[reading.index]?.id ?? '', ...targetOnAir(reading, null) })),
   })
 }
 

@@ -1,6 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { toDistributionRecord } from '../../core/channels/distribution.ts'
-import { toEngineRecord } from '../../core/channels/engine.ts'
 import { INGEST_TYPES, isPush } from '../../core/channels/types.ts'
 import { OWN_OF_CHANNELS, without } from '../../core/provisioning/carried.ts'
 import { difference } from '../../core/provisioning/difference.ts'
@@ -10,6 +9,7 @@ import type { Tx } from '../../store/store.ts'
 import type { ChannelContext } from '../context.ts'
 import { createDistribution, updateDistribution } from '../channels/distributions.ts'
 import { createEngine, createEngineOfIngest, updateEngine } from '../channels/engines.ts'
+import { engineWithKeys } from '../channels/engineTargets.ts'
 import { createIngest, ingestRecord, rotateKey, sourceOf, updateIngest } from '../channels/ingests.ts'
 import { chosenId, type ItemProblems, patchOf, type Provisioning, withProblems } from './kind.ts'
 
@@ -166,7 +166,7 @@ export async function partRecords(ctx: ChannelContext, store: Parts, channelId: 
       ...(isPush(ingest.type) ? {} : { url: sourceOf(ctx, ingest) }),
       region: ingest.region,
     })),
-    engines: (await store.engines.ofChannel(channelId)).map(toEngineRecord),
+    engines: (await store.engines.ofChannel(channelId)).map((engine) => engineWithKeys(ctx, engine)),
     distributions: (await store.distributions.ofChannel(channelId)).map((one) => toDistributionRecord(one, [])),
   }
 }

@@ -4,12 +4,16 @@ import { Problems } from '../validation/problems.ts'
 import { readShape, type BodyReader } from '../validation/bodyReader.ts'
 import { readName } from './name.ts'
 import { CreateEngine, CreateEngineOfIngest, type EngineRecord, UpdateEngine } from './engineSchema.ts'
+import { type NewEngineTarget, readEngineTargets } from './engineTargets.ts'
 import { DEFAULT_LADDER_ID } from './ladder.ts'
+import { hasSecretUrl, isMasked } from '../restream/targets.ts'
 import { readRegion } from './region.ts'
 import type { Engine, ChannelSettings } from './types.ts'
 
 /** An engine to be created. */
-export type NewEngine = Pick<Engine, 'name' | 'region' | 'ingestId' | 'abrLadderId' | 'priority'>
+export interface NewEngine extends Pick<Engine, 'name' | 'region' | 'ingestId' | 'abrLadderId' | 'priority'> {
+  readonly targets: readonly NewEngineTarget[]
+}
 
 /** The fields in an update. */
 export type EnginePatch = Partial<NewEngine>
@@ -38,8 +42,20 @@ export function readEngineBody(body: BodyReader<Common>, settings: ChannelSettin
     ingestId: null,
     abrLadderId: body.part('quality').value('abrLadderId') ?? DEFAULT_LADDER_ID,
     priority: body.value('priority') ?? 0,
+    targets: readNewTargets(body, settings),
   }
 }
+
+/** No key can be kept for an engine that is new. */
+function readNewTargets(body: BodyReader<Common>, { sources: policy }: ChannelSettings): readonly NewEngineTarget[] {
+  const targets = readEngineTargets(body, policy) ?? []
+  for (const [at, { key }] of targets.entries()) {
+    if (isMasked(key)) body.problems.add(`${body.at}restream[${at}].${hasSecretUrl(key) ? 'url' : 'key'}`, NOT_WHOLE)
+  }
+  return targets
+}
+
+const NOT_WHOLE = 'has the end of a secret; send it whole'
 
 export function readUpdateEngine(body: unknown, settings: ChannelSettings): Result<EnginePatch, FieldErrors> {
   const problems = new Problems()
@@ -50,12 +66,14 @@ export function readUpdateEngine(body: unknown, settings: ChannelSettings): Resu
   const ingestId = reader.clears('ingestId') ? null : reader.value('ingestId')
   const abrLadderId = reader.part('quality').value('abrLadderId')
   const priority = reader.value('priority')
+  const targets = readEngineTargets(reader, settings.sources)
   return problems.settle({
     ...(name === undefined ? {} : { name }),
     ...(region === undefined ? {} : { region }),
     ...(ingestId === undefined ? {} : { ingestId }),
     ...(abrLadderId === undefined ? {} : { abrLadderId }),
     ...(priority === undefined ? {} : { priority }),
+    ...(targets === undefined ? {} : { targets }),
   })
 }
 
@@ -76,6 +94,7 @@ export function toEngineRecord(engine: Engine): EngineRecord {
     drm: false,
     overlays: [],
     outputs: { hesp: false, hls: true, hlsMpegTs: false, llHls: true },
+    restream: engine.restream.map(({ shownKey: key, ...target }) => ({ ...target, key })),
     status: engine.status,
     ...(engine.statusMessage === null ? {} : { statusMessage: engine.statusMessage }),
     createdAt: new Date(engine.createdAtMs).toISOString(),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { RESTREAM_LIMITS } from '../restream/targets.ts'
 import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
 import { ACTIVE_STATUSES } from './types.ts'
 
@@ -18,6 +19,45 @@ const outputs = () =>
     closed,
   )
 
+const TARGET_URL =
+  'Its address: `rtmp://` or `rtmps://` with the application, and with the key at the end if there is no `key`; `srt://` with a ' +
+  'port, `streamid`, `passphrase` and `latency`; ours: `whip://`, `whips://`, `rtsp://` and `rtsps://`.'
+
+const targetId = () => textField(64, 'Unique among the targets of the engine. Default: a number.')
+const { keyMax, labelMax, targetsMax, urlMax } = RESTREAM_LIMITS
+
+const TargetBody = Type.Object(
+  {
+    id: optional(targetId()),
+    url: Type.String({
+      minLength: 1,
+      maxLength: urlMax,
+      description: TARGET_URL,
+      examples: ['rtmps://live.example.com/app'],
+    }),
+    key: optional(
+      Type.String({
+        maxLength: keyMax,
+        format: 'password',
+        description: 'Its stream key; of WHIP its bearer token. SRT and RTSP have none.',
+        examples: ['live_0123456789'],
+      }),
+    ),
+    label: optional(Type.String({ maxLength: labelMax, description: 'A name for people.' })),
+    enabled: optional(Type.Boolean({ description: 'false: nothing is sent to it. Default true.' })),
+  },
+  closed,
+)
+export type EngineTargetBody = Static<typeof TargetBody>
+
+const restream = () =>
+  Type.Array(TargetBody, {
+    maxItems: targetsMax,
+    description:
+      'Other servers that get the best rendition that the engine makes, as it is. Replaces the list; [] clears it, also while the ' +
+      'engine runs. A key as records show it keeps the key of the target with the same URL.',
+  })
+
 const fields = () => ({
   region: optional(textField(64, 'Where it runs; needed when there is more than one region.')),
   quality: optional(quality()),
@@ -29,7 +69,7 @@ const fields = () => ({
   drmProvider: notBuilt('media is not encrypted'),
   daiAssetKey: notBuilt('ads are not inserted'),
   overlays: notBuilt('images are not laid over the picture'),
-  restream: notBuilt('media is not sent on'),
+  restream: nullable(restream()),
   vision: notBuilt('video is H.264 in standard range'),
   atmos: notBuilt('audio is stereo AAC'),
 })
@@ -69,6 +109,16 @@ export const EngineRecord = Type.Object(
       hlsMpegTs: Type.Boolean(),
       llHls: Type.Boolean(),
     }),
+    restream: Type.Array(
+      Type.Object({
+        id: targetId(),
+        url: Type.String({ description: 'Of secrets it has the ends only.' }),
+        key: Type.String({ description: 'The end of its key; empty of SRT and RTSP.', examples: ['••••6789'] }),
+        label: Type.String(),
+        enabled: Type.Boolean(),
+      }),
+      { description: 'Other servers that get what it makes.' },
+    ),
     status: word(ACTIVE_STATUSES),
     statusMessage: optional(
       Type.String({ description: 'Why it is in `error`, what it waits for, or that it cannot keep up.' }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { TARGET_STATUSES } from '../restream/state.ts'
 import { optional, pageQuery, word } from './fields.ts'
 import { ACTIVE_STATUSES, INGEST_PROTOCOLS } from './types.ts'
 
@@ -105,6 +106,21 @@ const EncoderPace = Type.Object(
   { description: 'How its process keeps up; absent while it has none.' },
 )
 
+const TargetNow = Type.Object({
+  id: Type.String(),
+  index: Type.Integer({ description: 'Its place in the list, from 0.' }),
+  label: Type.String(),
+  url: Type.String({ description: 'Without secrets.' }),
+  status: word(TARGET_STATUSES),
+  since: time,
+  retryOn: optional(time),
+  problem: optional(Type.String({ description: 'Why it is `waiting`, `refused` or `failed`.' })),
+  bitrateOut: optional(Type.Integer({ description: 'Bits a second that it is sent; absent while it is not live.' })),
+  liveSeconds: Type.Integer({ description: 'How long it has taken media since the engine began to send it.' }),
+  lastProblem: optional(Type.String({ description: 'The latest problem, also if it is over.' })),
+  lastProblemOn: optional(time),
+})
+
 export const EngineMonitoring = Type.Object(
   {
     id: Type.String(),
@@ -124,6 +140,7 @@ export const EngineMonitoring = Type.Object(
       }),
       { description: 'In the order of the ladder; those that were made in the last five minutes.' },
     ),
+    restreams: Type.Array(TargetNow, { description: 'Its targets, while it makes media.' }),
   },
   { $id: 'EngineMonitoring' },
 )

@@ -78,6 +78,19 @@ export interface Ingest {
   createdAtMs: number
 }
 
+/** Another server that gets what an engine makes. Its key is apart from it. */
+export interface EngineTarget {
+  /** Unique within its engine. */
+  readonly id: string
+  /** Without secrets. */
+  readonly url: string
+  /** The end of its key; empty: its secrets are in the URL. */
+  readonly shownKey: string
+  readonly label: string
+  /** false: nothing is sent to it. */
+  readonly enabled: boolean
+}
+
 export interface Engine {
   id: string
   accountId: string
@@ -89,6 +102,10 @@ export interface Engine {
   abrLadderId: string
   /** -100 to 100. Of several engines, the playing one with the lowest number serves new viewers. */
   priority: number
+  /** What it makes is sent on to these. */
+  restream: readonly EngineTarget[]
+  /** Their keys, in their order: a sealed list in JSON. Null: there are none. */
+  targetKeysSealed: Uint8Array | null
   status: ActiveStatus
   /** Why it is in `error`, what it waits for, or why it leaves something out; for people. */
   statusMessage: string | null
@@ -175,7 +192,7 @@ export interface ChannelSettings {
   readonly rtmpUrl: string
   /** The same over SRT, such as `srt://live.example.com:10000`. */
   readonly srtUrl: string
-  /** Which sources may be dialled. */
+  /** Which sources, and which targets of engines, may be dialled. */
   readonly sources: TargetPolicy
   /** Why a text is not a key for viewer tokens, as a predicate after the field name; null: it is one. */
   readonly refuseKey: (text: string) => string | null

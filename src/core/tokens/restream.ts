@@ -29,14 +29,18 @@ interface Body {
 
 /** The targets of a body; undefined when it has none. */
 export function canonicalRestream(body: BodyReader<Body>, name: keyof Body): NewTarget[] | undefined {
-  if (!body.names(name)) return undefined
+  return body.names(name) ? canonicalTargets(body.items(name), body.problems) : undefined
+}
+
+/** Targets of a list, each with its path. */
+export function canonicalTargets(items: readonly { at: string; item: Item }[], problems: Problems): NewTarget[] {
   const seen = new Set<string>()
-  return body.items(name).map(({ at, item: { url: given, key: givenKey, label, enabled, transcode } }) => {
-    checkItem(at, { url: given, key: givenKey ?? '' }, body.problems)
+  return items.map(({ at, item: { url: given, key: givenKey, label, enabled, transcode } }) => {
+    checkItem(at, { url: given, key: givenKey ?? '' }, problems)
     // One with secrets in it is sealed like a key.
     const [url, key] = [maskedUrl(given), hasSecretUrl(given) ? given : (givenKey ?? '')]
-    checkPlainText(`${at}.label`, label ?? undefined, body.problems)
-    if (seen.size === seen.add(`${url} ${key}`).size) body.problems.add(at, 'is listed twice')
+    checkPlainText(`${at}.label`, label ?? undefined, problems)
+    if (seen.size === seen.add(`${url} ${key}`).size) problems.add(at, 'is listed twice')
     return { url, key, label: label ?? '', enabled: enabled ?? true, transcode: transcode ?? false }
   })
 }
@@ -51,20 +55,22 @@ function checkItem(at: string, { url, key }: Pick<NewTarget, 'url' | 'key'>, pro
 const NOT_KEPT = 'has the end of a key, of no target with this URL; send the whole key'
 
 /** Targets as they are stored, and their keys apart from them. */
-export interface SplitTargets {
-  readonly restream: readonly RestreamTarget[]
+export interface SplitTargets<T = RestreamTarget> {
+  readonly restream: readonly T[]
   readonly keys: TargetKeys
 }
+
+type Kept = Pick<RestreamTarget, 'url' | 'shownKey'>
 
 /**
  * Parts targets from their keys. A key as records show it stands for that of the stored target with the same URL, so that
  * a client can send back what it has read.
  */
-export function splitTargets(
-  targets: readonly NewTarget[],
-  stored: readonly RestreamTarget[],
+export function splitTargets<T extends Pick<NewTarget, 'url' | 'key'>>(
+  targets: readonly T[],
+  stored: readonly Kept[],
   problems: Problems,
-): SplitTargets {
+): SplitTargets<Omit<T, 'key'> & Pick<Kept, 'shownKey'>> {
   const keys = targets.map(({ url, key }, at) => {
     if (!isMasked(key)) return { key }
     const kept = stored.findIndex((one) => one.url === url && one.shownKey === shownKeyOf(key))

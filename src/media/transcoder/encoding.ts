@@ -13,6 +13,7 @@ import type { Frame } from '../frame.ts'
 import type { ChannelRun, ChannelStream } from '../hls/channelStream.ts'
 import type { SegmentTotals } from '../hls/rendition.ts'
 import { type Fed, watchEncoder } from '../encoder/encoderWatch.ts'
+import type { EngineOutput } from './engineOutput.ts'
 
 export interface EncodingTools {
   readonly ffmpeg: Ffmpeg
@@ -22,6 +23,8 @@ export interface EncodingTools {
   readonly load: EngineLoad
   /** What viewers of the engine get. */
   readonly stream: ChannelStream
+  /** What other servers get. */
+  readonly output: EngineOutput
 }
 
 /** The input of one process. */
@@ -90,7 +93,7 @@ export class Encoding {
 
   /** Starts a process. Null: it could not be started, and that was reported. */
   run({ hasVideo, hasAudio, refusesCopy, fed }: Run): Encoder | null {
-    const { ffmpeg, clock, stream } = this.#tools
+    const { ffmpeg, clock, stream, output } = this.#tools
     if (hasVideo) this.#allowCopy(refusesCopy)
     const { audioKbps } = this.#job.ladder
     const ladder = { hasVideo, hasAudio, audioKbps, rungs: this.#load.rungs }
@@ -101,17 +104,21 @@ export class Encoding {
       segment: (index, made) => this.#measure(index, made, hasVideo),
       playable: () => this.#notify({ kind: 'manifest' }),
     }
+    const ended = (): void => {
+      stream.end()
+      output.pause()
+    }
     if (!hasVideo) this.#removeThumbnail()
     const started = startEncoder({
       ffmpeg,
       clock,
       job: { name: this.#job.name, cwd: this.#folder, stdin: true },
       ladder,
-      out: stream.begin(run),
-      ended: () => stream.end(),
+      out: output.beside(run.rungs, stream.begin(run)),
+      ended,
     })
     if (!started.ok) {
-      stream.end()
+      ended()
       this.broken(started.error.message)
       return null
     }

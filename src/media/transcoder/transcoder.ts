@@ -16,6 +16,7 @@ import { THUMBNAIL_FILE } from '../encoder/arguments.ts'
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import type { ChannelStreams } from '../hls/channelStreams.ts'
 import type { DialSource } from '../pulling.ts'
+import type { EngineOutputs } from './engineOutput.ts'
 import { RunningTranscode } from './job.ts'
 import type { PushSources } from './sources.ts'
 
@@ -31,6 +32,8 @@ export interface TranscoderOptions {
   readonly folder: string
   /** What viewers of engines get. */
   readonly streams: ChannelStreams
+  /** What other servers get of engines. */
+  readonly outputs: EngineOutputs
   /** Reads the slate of a channel. Null: it is gone. */
   readonly loadSlate: LoadSlate
 }
@@ -48,7 +51,7 @@ export interface FfmpegTranscoder extends Transcoder {
 }
 
 export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
-  const { folder, log, streams } = options
+  const { folder, log, streams, outputs } = options
   const jobs = new Map<string, RunningTranscode>()
   const stopping = new Map<string, Promise<void>>()
   const folderOf = (engineId: string): string => join(folder, engineId)
@@ -56,7 +59,10 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   async function kill(engineId: string, keepFolder = false): Promise<void> {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
-    if (!keepFolder) streams.close(engineId)
+    if (!keepFolder) {
+      streams.close(engineId)
+      outputs.close(engineId)
+    }
     if (job) stopping.set(engineId, stop(engineId, job, keepFolder))
     await stopping.get(engineId)
   }
@@ -90,7 +96,8 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
       const { video } = job.ladder
       const copies = video.some(({ copy }) => copy)
       const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
-      const tools = { ...options, stream: streams.open(job.engineId, renditions, copies) }
+      const stream = streams.open(job.engineId, renditions, copies)
+      const tools = { ...options, stream, output: outputs.open(job) }
       const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)
       void begin(job, mine, notify)

@@ -5,6 +5,7 @@ import * as schema from './0001_schema.ts'
 import * as nodeLoad from './0002_nodeLoad.ts'
 import * as nodeDrains from './0003_nodeDrains.ts'
 import * as quality from './0004_quality.ts'
+import * as engineTargets from './0005_engineTargets.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -14,6 +15,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0002_nodeLoad', nodeLoad.up],
   ['0003_nodeDrains', nodeDrains.up],
   ['0004_quality', quality.up],
+  ['0005_engineTargets', engineTargets.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

@@ -6,10 +6,13 @@ import {
   listEngines,
   listEnginesOfIngest,
   readEngine,
+  syncEngineTargets,
   updateEngine,
 } from '../../../commands/channels/engines.ts'
 import { CreateEngine, CreateEngineOfIngest, EngineRecord, UpdateEngine } from '../../../core/channels/engineSchema.ts'
 import type { ChannelsApi } from './parts.ts'
+import { describe } from './openapi.ts'
+import { sendDone } from './problem.ts'
 import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
 const TAG = 'engines'
@@ -71,4 +74,12 @@ export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
       command: ({ actor, id }) => deleteEngine(ctx, actor, id),
     },
   })
+  app.post<{ Params: { engineId: string } }>(
+    '/engines/:engineId/restream/sync',
+    describe(TAG, 'Dial the targets of an engine again that were refused or have failed', {
+      operationId: 'syncEngineRestream',
+    }),
+    async (request, reply) =>
+      sendDone(reply, await syncEngineTargets(ctx, api.actorOf(request), request.params.engineId)),
+  )
 }
