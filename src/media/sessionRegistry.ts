@@ -114,7 +114,15 @@ export interface ActiveSession {
   /** Totals as last saved in the store. */
   written: Bytes
   /** Set once, when this node ends the session; all callers wait for the same end. */
-  ending: { readonly reason: SessionEndReason; readonly done: Promise<void> } | null
+  ending: Ending | null
+}
+
+interface Ending {
+  readonly reason: SessionEndReason
+  /** Its media has stopped, or the edge did not stop it in time. */
+  readonly cut: Promise<void>
+  /** Its end is written, or waits with the late ends. */
+  readonly done: Promise<void>
 }
 
 /** A session that is over, but whose end is not in the store yet. */
@@ -133,6 +141,8 @@ const VIEWERS_AT_ONCE = 500
 export class SessionRegistry {
   /** This node's id; empty while the process does not serve sessions. */
   node = ''
+  /** When its lease was last renewed, by the monotonic clock; null: it has none yet. */
+  leaseRenewedAtMs: number | null = null
   /** Set while this node drains: it takes no sessions. */
   drain: Drain | null = null
   /** Sessions that ended here and whose end is not in the store yet, by session id. */

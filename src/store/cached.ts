@@ -24,7 +24,8 @@ export interface CachedToken {
  * of all (null), or anything (`all`).
  */
 export type Changed =
-  | { readonly kind: 'token'; readonly id: number }
+  /** `atMs`: when it was made, epoch milliseconds. */
+  | { readonly kind: 'token'; readonly id: number; readonly atMs: number }
   | { readonly kind: 'account'; readonly id: string }
   | { readonly kind: 'feed'; readonly stream: Stream | null }
   | { readonly kind: 'kick' | 'all' }
@@ -172,11 +173,11 @@ export class AccessCache {
     return this.#mayAnswer() ? (this.#cachedSecret(value) ?? 'unknown') : 'unknown'
   }
 
-  /** Call it after a committed change of this token on this node. */
-  forgetToken(id: number): void {
+  /** Call it after a committed change of this token on this node. @param atMs when it was made */
+  forgetToken(id: number, atMs = this.#clock.now()): void {
     this.#generation++
     this.#tokensById.delete(id)
-    this.#notify({ kind: 'token', id })
+    this.#notify({ kind: 'token', id, atMs })
   }
 
   /** What an account says for its tokens. @throws StoreUnavailable */
@@ -276,7 +277,7 @@ export class AccessCache {
       const { changes, cursor, reset } = await this.#store.changesSince(this.#cursor)
       if (reset) this.#forgetAll()
       for (const change of changes) {
-        if (change.kind === 'token') this.forgetToken(change.id)
+        if (change.kind === 'token') this.forgetToken(change.id, change.atMs)
         if (change.kind === 'secret') this.forgetSecrets()
         if (change.kind === 'account') this.forgetAccount(change.accountId)
         if (change.kind === 'kick') this.#notify({ kind: 'kick' })

@@ -10,6 +10,11 @@ export interface Change {
   readonly streamName?: string
 }
 
+/** A change with the time of its transaction, epoch milliseconds. */
+export interface DatedChange extends Change {
+  readonly atMs: number
+}
+
 /** Hears that another node may have committed a change, and each second. */
 export type WatchListener = (what: 'changed' | 'second') => void
 

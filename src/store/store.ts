@@ -3,7 +3,7 @@ import type { SealedKind } from '../core/sealed.ts'
 import type { AcmeReads, AcmeTx } from './acme.ts'
 import type { AttentionReads } from './attention.ts'
 import type { AudienceReads, AudienceTx } from './audience.ts'
-import type { Change, DueKinds, DueQuery, WatchListener } from './due.ts'
+import type { DatedChange, DueKinds, DueQuery, WatchListener } from './due.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -97,7 +97,7 @@ export interface Store {
   changedRemotely(): boolean
   /** Changes committed after `cursor` (null: none, only the current position). May repeat a change, but never misses one.
    * `reset` is true when the position is too old: then drop everything cached. */
-  changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
+  changesSince(cursor: string | null): Promise<{ changes: DatedChange[]; cursor: string; reset: boolean }>
   /** What there is to do, in one read. */
   due(query: DueQuery): Promise<DueKinds>
   /** Space on the disk of the data; null for a database server, which does not report it. */
@@ -316,7 +316,7 @@ export interface Tx extends ChannelTx, RunTx, PeopleTx, TokenNounTx {
   }
   changes: {
     /** Makes every node drop its cached entry after the commit. */
-    append(change: Change & { atMs: number }): Promise<void>
+    append(change: DatedChange): Promise<void>
     /** Deletes older entries; readers that are further behind get `reset`. */
     prune(beforeMs: number): Promise<number>
   }

@@ -118,7 +118,17 @@ export interface UndeliveredQuery extends Omit<DeliveryFilter, 'state'> {
   limit: number
 }
 
+/** Deliveries that have not begun, each counted up to a limit. */
+export interface DeliveryQueue {
+  /** The next that are sent. */
+  readonly pending: number
+  /** Until their next attempt. */
+  readonly waiting: number
+}
+
 export interface DeliveryReads {
+  /** Of all nodes. The cost is bounded by `upTo`. */
+  queue(upTo: number): Promise<DeliveryQueue>
   get(id: string): Promise<Delivery | undefined>
   /** Newest first; strictly older than `after`. */
   page(query: DeliveryPageQuery): Promise<Delivery[]>

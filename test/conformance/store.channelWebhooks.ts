@@ -85,8 +85,13 @@ export function channelWebhooksSuite(stores: Stores): void {
         (await stores.other.read.deliveries.due({ after: slot - 1, without: [], upTo: 9, limit: 1 }))[0]
       expect([await due(), await stores.other.read.deliveries.isRetryDue(AT + 4999)]).toEqual([undefined, false])
       expect(await stores.other.read.deliveries.isRetryDue(AT + 5000)).toBe(true)
+      const [before] = [await stores.other.read.deliveries.queue(99)]
+      expect(before.waiting).toBeGreaterThan(0)
+      expect(await stores.other.read.deliveries.queue(1)).toMatchObject({ waiting: 1 })
       expect(await stores.store.transaction((tx) => tx.deliveries.release(AT + 5000, 10))).toBe(1)
       expect(await due()).toEqual({ webhookId: slot, rows: 1 })
+      const released = { pending: before.pending + 1, waiting: before.waiting - 1 }
+      expect(await stores.other.read.deliveries.queue(99)).toEqual(released)
       const [claimed] = await stores.store.transaction((tx) =>
         tx.deliveries.claim({ webhookId: slot, take: 1, cap: 4 }),
       )

@@ -64,8 +64,11 @@ describe('a server with certificate files', () => {
   })
 
   test('gives new handshakes the new certificate, and keeps open connections', async () => {
+    const done = 'sluice_tls_handshakes_total{result="done"}'
+    const before = await metric(done)
     const open = await shakeHands(port)
     expect(await ask(open)).toContain('200 OK')
+    expect(await metric(done)).toBeGreaterThan(before)
     const next = await leafOf(authority)
     writePair(dir, next)
     await until(async () => (await serialAt(port)) === serialOf(next))

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countBytes } from '../../src/commands/sessions/count.ts'
+import { countBytes, noteTracks } from '../../src/commands/sessions/count.ts'
+import type { TrackInfo } from '../../src/media/frame.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { ownPort } from '../support/ownPort.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -34,6 +35,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array(0) }
+
 /** A broadcast with two viewers, of whom the media process says something each time. */
 async function makeTraffic(): Promise<() => void> {
   const { ctx } = sluice.app
@@ -45,14 +48,17 @@ async function makeTraffic(): Promise<() => void> {
   let bytes = 0
   return () => {
     bytes += 1000
-    for (const { id } of [session, ...viewers.map((viewer) => viewer.session)])
-      countBytes(ctx, id, { bytesIn: bytes, bytesOut: bytes })
+    for (const { id } of viewers.map((viewer) => viewer.session)) countBytes(ctx, id, { bytesIn: 0, bytesOut: bytes })
+    const source = { keyframeMs: 2000, packetLoss: 0.01 }
+    countBytes(ctx, session.id, { bytesIn: bytes, bytesOut: 0, frames: bytes / 100, source })
+    noteTracks(ctx, session.id, [VIDEO])
     const room = `${sluice.accountId}/${session.streamName}`
     const said = { room, nacks: 1, keyframeRequests: 1, lossShare: 0.1, roundTripMs: 50, firstPacketsMs: [80] }
     engine.emit({ kind: 'feedback', rooms: [said] })
     engine.emit({ kind: 'waits', process: 0, meanMs: 1, mostMs: 2, late: 0, load: 0.3 })
     ctx.deliveries.add('delivered')
     ctx.sessions.counts.onCut?.(20)
+    ctx.sessions.counts.onLastCut?.(30)
   }
 }
 

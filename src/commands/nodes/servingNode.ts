@@ -78,7 +78,10 @@ class HoldingNode implements ServingNode {
     this.#ctx.sessions.node = id
     this.#ctx.sessions.usage.restart()
     this.#isLost = false
-    leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost())
+    const { sessions, clock } = this.#ctx
+    const renewed = (): void => void (sessions.leaseRenewedAtMs = clock.monotonic())
+    renewed()
+    leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost(), renewed)
   }
 
   count(everyMs = Number.POSITIVE_INFINITY): Promise<void> {

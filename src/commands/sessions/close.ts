@@ -52,12 +52,17 @@ export function sessionDate({ session, admittedAtMs }: ActiveSession, clock: Clo
 
 /** Ends a session from our side: cuts it at its edge, then closes it. All callers wait for the same end. */
 export function endSession(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
-  // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
-  entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
+  entry.ending ??= begin(ctx, entry, reason)
   return entry.ending.done
 }
 
-async function cutAndClose(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
+/** Deferred by a turn, so that `ending` is set before the edge can close the session by itself. */
+function begin(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): ActiveSession['ending'] & object {
+  const cutting = Promise.resolve().then(() => cut(ctx, entry, reason))
+  return { reason, cut: cutting, done: cutting.then(() => closeSession(ctx, entry.session.id, reason)) }
+}
+
+async function cut(ctx: SessionContext, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   const sinceMs = ctx.clock.monotonic()
   const giveUp = new AbortController()
   const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
@@ -72,7 +77,6 @@ async function cutAndClose(ctx: SessionContext, entry: ActiveSession, reason: Se
     giveUp.abort()
     ctx.sessions.counts.onCut?.(ctx.clock.monotonic() - sinceMs)
   }
-  await closeSession(ctx, entry.session.id, reason)
 }
 
 /** Writes ends that could not be written when they happened. */

@@ -29,7 +29,7 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
   const look = () => readStaleFeeds(ctx, feedsRead)
   const recheckAny = oneAtATime(() => recheck(ctx, null))
   const follow = async (changed: Changed): Promise<void> => {
-    if (changed.kind === 'token') return recheckToken(ctx, changed.id)
+    if (changed.kind === 'token') return recheckToken(ctx, changed.id, changed.atMs)
     if (changed.kind === 'account') return recheck(ctx, changed.id)
     if (changed.kind === 'kick') return kick()
     if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
@@ -75,15 +75,19 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   }
 }
 
-/** Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others. */
-async function recheckToken(ctx: SessionContext, tokenId: number): Promise<void> {
+/**
+ * Ends the sessions that a token no longer admits, by its own rules and those of its account. Its limit counts the others.
+ * @param changedAtMs when the token was changed; absent: not known
+ */
+async function recheckToken(ctx: SessionContext, tokenId: number, changedAtMs?: number): Promise<void> {
   const entries = ctx.sessions.ofToken(tokenId)
   const streams = ctx.sessions.streamsOf(tokenId)
   if (entries.length === 0 && streams.size === 0) return
   try {
     const token = await ctx.cache.tokenById(tokenId)
     const isRepeated = ctx.sessions.unchecked.delete(tokenId)
-    endRefused(ctx, entries, token)
+    const ended = endRefused(ctx, entries, token)
+    if (changedAtMs !== undefined && ended.length > 0) void noteCuts(ctx, ended, changedAtMs)
     if (token) await takeLateSeats(ctx, token.snapshot, streams, isRepeated)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
@@ -114,11 +118,23 @@ async function recheck(ctx: SessionContext, accountId: string | null): Promise<v
 }
 
 /** Does not wait for the ends: an edge that does not answer must not delay the next change. */
-function endRefused(ctx: SessionContext, entries: readonly ActiveSession[], token: CachedToken | undefined): void {
-  for (const entry of entries) {
-    const reason = reasonToEnd(ctx, entry, token)
+function endRefused(
+  ctx: SessionContext,
+  entries: readonly ActiveSession[],
+  token: CachedToken | undefined,
+): ActiveSession[] {
+  return entries.filter((entry) => {
+    const reason = entry.ending === null ? reasonToEnd(ctx, entry, token) : null
     if (reason !== null) void endSession(ctx, entry, reason)
-  }
+    return reason !== null
+  })
+}
+
+/** Measures how long after the change the last of these sessions is cut. */
+async function noteCuts(ctx: SessionContext, ended: readonly ActiveSession[], changedAtMs: number): Promise<void> {
+  await Promise.all(ended.flatMap(({ ending }) => ending?.cut ?? []))
+  // The clock of the node that changed it may be ahead by a little.
+  ctx.sessions.counts.onLastCut?.(Math.max(0, ctx.clock.now() - changedAtMs))
 }
 
 /** Null: the session continues. */

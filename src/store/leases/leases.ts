@@ -48,6 +48,7 @@ class RenewedLeases implements RunningLeases {
   readonly #log: StoreLog
   readonly #link: RenewerLink
   readonly #lost = new Map<string, () => void>()
+  readonly #renewed = new Map<string, () => void>()
   readonly #releasing = new Map<string, () => void>()
   #isFailing = false
   #closing: Promise<void> | null = null
@@ -67,12 +68,14 @@ class RenewedLeases implements RunningLeases {
     })
   }
 
-  keep(lease: Lease, lost: () => void = () => undefined): void {
+  keep(lease: Lease, lost: () => void = () => undefined, renewed?: () => void): void {
     this.#lost.set(lease.id, lost)
+    if (renewed) this.#renewed.set(lease.id, renewed)
     this.#link.post({ do: 'keep', renewal: renewalOf(this.#engine, lease) })
   }
 
   release(id: string): Promise<void> {
+    this.#renewed.delete(id)
     if (!this.#lost.delete(id) || this.#closing) return Promise.resolve()
     return new Promise((resolve) => {
       this.#releasing.set(id, resolve)
@@ -93,6 +96,9 @@ class RenewedLeases implements RunningLeases {
         return this.#failing(null)
       case 'released':
         return this.#released(message.id)
+      case 'renewed':
+        for (const id of message.ids) this.#renewed.get(id)?.()
+        return undefined
       case 'lost':
         return this.#holderIsLost(message.id)
       case 'failing':
@@ -114,6 +120,7 @@ class RenewedLeases implements RunningLeases {
   #holderIsLost(id: string): void {
     const lost = this.#lost.get(id)
     this.#lost.delete(id)
+    this.#renewed.delete(id)
     lost?.()
   }
 }

@@ -17,6 +17,8 @@ export type FromRenewer =
   /** The renewer has a connection to the store. */
   | { readonly say: 'ready' }
   | { readonly say: 'released'; readonly id: string }
+  /** The leases of these holders are renewed. */
+  | { readonly say: 'renewed'; readonly ids: readonly string[] }
   /** Another node gave the holder up. */
   | { readonly say: 'lost'; readonly id: string }
   /** Renewals fail, or succeed again (null). */

@@ -73,8 +73,10 @@ export class Renewer {
     try {
       this.#connection ??= await this.#options.open()
       const renewals = [...this.#renewals.values()].toSorted((a, b) => a.rank - b.rank)
-      for (const renewal of renewals) await this.#renewOne(this.#connection, renewal)
+      const ids: string[] = []
+      for (const renewal of renewals) if (await this.#renewOne(this.#connection, renewal)) ids.push(renewal.id)
       this.#reportFailing(null)
+      if (ids.length > 0) this.#options.say({ say: 'renewed', ids })
       return true
     } catch (error) {
       this.#reportFailing(error instanceof Error ? error.message : String(error))
@@ -83,14 +85,16 @@ export class Renewer {
     }
   }
 
-  async #renewOne(connection: OwnConnection, { id, statements, endsWithHolder }: Renewal): Promise<void> {
+  /** False: the holder is gone, or was released meanwhile. */
+  async #renewOne(connection: OwnConnection, { id, statements, endsWithHolder }: Renewal): Promise<boolean> {
     for (const statement of statements) {
-      if (!this.#renewals.has(id)) return
+      if (!this.#renewals.has(id)) return false
       const found = await connection.run(statement)
       if (found === 0 && endsWithHolder && this.#renewals.delete(id)) this.#options.say({ say: 'lost', id })
       // The next statement is about what the first has renewed.
-      if (found === 0) return
+      if (found === 0) return false
     }
+    return true
   }
 
   async #disconnect(): Promise<void> {

@@ -14,8 +14,11 @@ export interface Lease {
 
 /** Renews leases that the process has taken in the store, independent of its other work. */
 export interface Leases {
-  /** Starts to renew a lease. Calls `lost` when another node has given the holder up; renewals then end. */
-  keep(lease: Lease, lost?: () => void): void
+  /**
+   * Starts to renew a lease. Calls `lost` when another node has given the holder up; renewals then end. Calls `renewed` after
+   * each renewal.
+   */
+  keep(lease: Lease, lost?: () => void, renewed?: () => void): void
   /** Stops renewing a lease. Resolves after its last renewal. */
   release(id: string): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Executor, statement, Verbs } from '../executor.ts'
-import type { Change, Store } from '../store.ts'
+import type { Change, DatedChange, Store } from '../store.ts'
 import { META } from './meta.ts'
 
 /** A reader that is further behind drops its whole cache, which costs less than dropping the entries one by one. */
@@ -43,7 +43,7 @@ const newest = statement((db) => db.selectFrom('changes').select((eb) => eb.fn.m
 const since = statement((db, p: { seq: number }) =>
   db
     .selectFrom('changes')
-    .select(['seq', 'kind', 'account_id', 'ref_id', 'stream_name'])
+    .select(['seq', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
     .where('seq', '>', p.seq)
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
@@ -64,7 +64,7 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
         .as('position'),
     )
     .leftJoin('changes', (join) => join.on(sql<boolean>`changes.xid >= cast(${p.xid} as xid8)`))
-    .select(['xmin', 'floor', 'kind', 'account_id', 'ref_id', 'stream_name'])
+    .select(['xmin', 'floor', 'kind', 'account_id', 'ref_id', 'stream_name', 'at_ms'])
     .orderBy('seq')
     .limit(sql.lit(MAX_CHANGES + 1)),
 )
@@ -73,7 +73,7 @@ const MAX_XID = '18446744073709551615'
 
 /** The verbs of changes in a transaction. */
 export class ChangeTxVerbs extends Verbs {
-  async append(change: Change & { atMs: number }): Promise<void> {
+  async append(change: DatedChange): Promise<void> {
     await this.executor.run(append, { ...change, streamName: change.streamName ?? null })
   }
 
@@ -134,8 +134,9 @@ function toChange(row: {
   account_id: string | null
   ref_id: number | null
   stream_name: string | null
-}): Change[] {
-  const { kind, account_id: accountId, ref_id: id, stream_name: streamName } = row
-  if (kind === null || accountId === null || id === null) return []
-  return [{ kind, accountId, id, ...(streamName === null ? {} : { streamName }) }]
+  at_ms: number | null
+}): DatedChange[] {
+  const { kind, account_id: accountId, ref_id: id, stream_name: streamName, at_ms: atMs } = row
+  if (kind === null || accountId === null || id === null || atMs === null) return []
+  return [{ kind, accountId, id, atMs, ...(streamName === null ? {} : { streamName }) }]
 }

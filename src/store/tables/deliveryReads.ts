@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, sql, type SqlBool } from 'kysely'
 import { type DialectName, statement, Verbs } from '../executor.ts'
 import type { DB } from '../schema.ts'
-import type { Delivery, DeliveryFilter, Payload, Reads } from '../store.ts'
+import type { Delivery, DeliveryFilter, DeliveryQueue, Payload, Reads } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
 import { databaseTime } from './now.ts'
 
@@ -46,6 +46,22 @@ export const isLost = (
       ),
     ]),
   ])
+
+/** Below every webhook. The condition lets SQLite read the partial index in its order. */
+const BEFORE_ALL = sql.lit(Number.MIN_SAFE_INTEGER)
+
+const queued = statement((db, p: { upTo: number }) => {
+  const some = (state: 'pending' | 'waiting') =>
+    db
+      .selectFrom('deliveries')
+      .select('webhook_id')
+      .where('state', '=', sql.lit(state))
+      .where('webhook_id', '>', BEFORE_ALL)
+      .limit(p.upTo)
+  const count = (state: 'pending' | 'waiting') =>
+    db.selectFrom(some(state).as(state)).select((eb) => eb.fn.countAll<number>().as('n'))
+  return db.selectNoFrom([count('pending').as('pending'), count('waiting').as('waiting')])
+})
 
 const someLost = statement((db, p: { startedBeforeMs: number }, engine) =>
   db
@@ -108,6 +124,11 @@ export class DeliveryReadVerbs extends Verbs {
         limit ${limit}`.compile(this.executor.engine.db),
     )
     return found.rows as { webhookId: number; rows: number }[]
+  }
+
+  async queue(upTo: number): Promise<DeliveryQueue> {
+    const { pending, waiting } = (await this.executor.first(queued, { upTo })) ?? {}
+    return { pending: pending ?? 0, waiting: waiting ?? 0 }
   }
 
   async isRetryDue(nowMs: number): Promise<boolean> {

@@ -8,7 +8,7 @@ import { registerStreamMetrics } from './streamMetrics.ts'
 
 /** Open sessions, bytes, and delivery results, read at each scrape. */
 export function registerSessionMetrics(registry: Registry, ctx: Context): void {
-  const { sessions, deliveries, sampled, recorder } = ctx
+  const { sessions, sampled, recorder } = ctx
   registry.registerMetric(
     new Gauge({
       name: 'sluice_sessions',
@@ -55,7 +55,7 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       SESSION_END_REASONS.map((reason): LabelledValue => [[reason], counts.ended.get(reason)]),
     ),
   )
-  registerBooks(registry, sessions)
+  registerBooks(registry, ctx)
   registry.registerMetric(
     counter('sluice_access_log_folded_total', 'Refusals that were counted in a row of the access log.', [], () => [
       [[], recorder.folded],
@@ -71,12 +71,45 @@ export function registerSessionMetrics(registry: Registry, ctx: Context): void {
       Object.entries(sampled).map(([of, { leftOut }]): LabelledValue => [[of], leftOut]),
     ),
   )
+  registerDeliveries(registry, ctx)
+}
+
+function registerDeliveries(registry: Registry, ctx: Context): void {
   registry.registerMetric(
     counter('sluice_webhook_deliveries_total', 'Attempts to deliver events that have ended.', ['outcome'], () =>
-      tallied(deliveries),
+      tallied(ctx.deliveries),
     ),
   )
+  registry.registerMetric(deliveryQueue(ctx))
 }
+
+/** A longer queue counts as this. */
+const QUEUE_MAX = 10_000
+/** A scrape waits no longer for the database; then it has no value. */
+const QUEUE_WAIT_MS = 1000
+
+const deliveryQueue = ({ store, clock }: Context): Gauge<'state'> =>
+  new Gauge({
+    name: 'sluice_webhook_deliveries_queued',
+    help:
+      'Deliveries of all nodes that have not begun: the next ones (pending), and those between two attempts (waiting). ' +
+      `At most ${QUEUE_MAX} each.`,
+    labelNames: ['state'],
+    registers: [],
+    async collect() {
+      this.reset()
+      const giveUp = new AbortController()
+      const late = clock.sleep(QUEUE_WAIT_MS, giveUp.signal).then(
+        () => null,
+        () => null,
+      )
+      const queue = await Promise.race([store.read.deliveries.queue(QUEUE_MAX).catch(() => null), late])
+      giveUp.abort()
+      if (queue === null) return
+      this.set({ state: 'pending' }, queue.pending)
+      this.set({ state: 'waiting' }, queue.waiting)
+    },
+  })
 
 /** Each code has a value, so that an alert sees it go. */
 const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
@@ -96,7 +129,8 @@ const findingsGauge = ({ sessions, streamMeter }: Context): Gauge<'code'> =>
 const CUT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /** What a node ends and writes of its sessions. */
-function registerBooks(registry: Registry, { counts, leaving }: Context['sessions']): void {
+function registerBooks(registry: Registry, { sessions, clock }: Context): void {
+  const { counts, leaving } = sessions
   const cut = new Histogram({
     name: 'sluice_session_cut_seconds',
     help: 'Time until the media of a session that this node ended had stopped.',
@@ -105,6 +139,21 @@ function registerBooks(registry: Registry, { counts, leaving }: Context['session
   })
   counts.onCut = (ms) => cut.observe(ms / 1000)
   registry.registerMetric(cut)
+  const lastCut = new Histogram({
+    name: 'sluice_change_cut_seconds',
+    help: 'Time from a change of a token, at any node, until the media of the last session here that it ends had stopped.',
+    buckets: CUT_BUCKETS,
+    registers: [],
+  })
+  counts.onLastCut = (ms) => lastCut.observe(ms / 1000)
+  registry.registerMetric(lastCut)
+  const age = 'Time since the lease of this node was last renewed. Other nodes give it up after sessions.leaseSeconds.'
+  registry.registerMetric(
+    gauge('sluice_node_lease_age_seconds', age, [], () => {
+      const { leaseRenewedAtMs: atMs } = sessions
+      return atMs === null ? [] : [[[], (clock.monotonic() - atMs) / 1000]]
+    }),
+  )
   const waiting = 'Sessions that have ended and whose end is not in the database yet.'
   registry.registerMetric(gauge('sluice_session_ends_waiting', waiting, [], () => [[[], leaving.size]]))
   const rows = 'Rows with the bytes of sessions that were written to the database.'

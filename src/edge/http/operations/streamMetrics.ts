@@ -1,19 +1,21 @@
 import { Histogram, type Registry } from 'prom-client'
 import type { Context } from '../../../commands/context.ts'
 import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
-import { viewersOf } from '../../../core/streams/reading.ts'
+import { type FeedReading, viewersOf } from '../../../core/streams/reading.ts'
 import type { StreamCount } from '../../../media/streamCounts.ts'
 import { counter, gauge, type LabelledValue } from './samples.ts'
 
 /** Seconds from an offer to the first packet: a few round trips when all is well; after ten the session is given up. */
 const FIRST_PACKET_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10]
-/** So many streams have series of their own, seven each. */
+/** The number of streams with series of their own, eleven each. */
 const STREAMS_MAX = 50
+const OF_BUSIEST = `Of the ${STREAMS_MAX} streams of this process with the most viewers.`
 
 /** What WebRTC viewers report, and figures of the streams with the most viewers, read at each scrape. */
 export function registerStreamMetrics(registry: Registry, ctx: Context): void {
   registerViewerFeedback(registry, ctx)
   registerStreams(registry, ctx)
+  registerSources(registry, ctx)
 }
 
 function registerViewerFeedback(registry: Registry, { viewerFeedback }: Context): void {
@@ -34,7 +36,7 @@ function registerViewerFeedback(registry: Registry, { viewerFeedback }: Context)
 }
 
 function registerStreams(registry: Registry, { sessions, viewerFeedback }: Context): void {
-  const of = `Of the ${STREAMS_MAX} streams of this process with the most viewers.`
+  const of = OF_BUSIEST
   const each = (read: (stream: Readonly<StreamCount>) => readonly LabelledValue[]) => (): LabelledValue[] =>
     busiest(sessions.streams.all()).flatMap((stream) =>
       read(stream).map(([labels, value]): LabelledValue => [[stream.accountId, stream.streamName, ...labels], value]),
@@ -58,6 +60,44 @@ function registerStreams(registry: Registry, { sessions, viewerFeedback }: Conte
   registry.registerMetric(gauge(loss, lost, stream, byFeedback('lossShare', 1)))
   const roundTrip = `Mean round trip of WebRTC viewers. ${of}`
   registry.registerMetric(gauge(trip, roundTrip, stream, byFeedback('roundTripMs', 1000)))
+}
+
+/** Figures of the publisher of a stream: the name of the metric, what it is, and its value. */
+const SOURCES = [
+  ['sluice_stream_source_bits_per_second', 'Bits per second that its publisher sends.', ({ bitrateIn }) => bitrateIn],
+  [
+    'sluice_stream_source_frames_per_second',
+    'Frames per second that its publisher sends.',
+    ({ frameRate }) => frameRate,
+  ],
+  [
+    'sluice_stream_source_loss_ratio',
+    'Share of the packets of its publisher that did not come at first, in the last ten seconds.',
+    ({ source }) => source.packetLoss,
+  ],
+  [
+    'sluice_stream_source_keyframe_seconds',
+    'Time between the last two keyframes of its publisher.',
+    ({ source: { keyframeMs } }) => (keyframeMs === undefined ? null : keyframeMs / 1000),
+  ],
+] as const satisfies readonly (readonly [string, string, (reading: FeedReading) => number | null | undefined])[]
+
+/** A stream with several sources has the figures of the first. */
+function registerSources(registry: Registry, { sessions, streamMeter }: Context): void {
+  const readings = (): (readonly [Readonly<StreamCount>, FeedReading])[] =>
+    busiest(sessions.streams.all()).flatMap((stream) => {
+      const feed = sessions.feed(stream.accountId, stream.streamName, null)
+      const reading = feed && streamMeter.reading(feed.feedId)
+      return reading ? [[stream, reading] as const] : []
+    })
+  for (const [name, help, figure] of SOURCES) {
+    const read = (): LabelledValue[] =>
+      readings().flatMap(([{ accountId, streamName }, reading]): LabelledValue[] => {
+        const value = figure(reading) ?? null
+        return value === null ? [] : [[[accountId, streamName], value]]
+      })
+    registry.registerMetric(gauge(name, `${help} ${OF_BUSIEST}`, ['account', 'stream'], read))
+  }
 }
 
 function busiest(streams: Iterable<Readonly<StreamCount>>): Readonly<StreamCount>[] {
