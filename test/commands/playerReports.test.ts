@@ -122,6 +122,22 @@ describe.each(testedStores())('on %s, reports of players', (engine) => {
     expect(report(0, id, { n: 2 })).toEqual({ ok: false, error: 'unknown' })
   })
 
+  it('count in the hour of the last media if that ended before the report came', async () => {
+    clock.advance(HOUR_MS - (clock.now() % HOUR_MS) - 20_000)
+    const beginMs = clock.now()
+    const id = await viewer(0, 'edge')
+    clock.advance(25_000)
+    expect(report(0, id, { stalls: 7 }).ok).toBe(true)
+    clock.advance(20_000)
+    await closeSession(nodes[0].ctx, id, 'left')
+    await write()
+    clock.advance(HOUR_MS)
+    await writeAudience(nodes[0].ctx)
+    const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 13)}:00Z`
+    const hour = { startDate: hourOf(beginMs), stopDate: hourOf(beginMs + HOUR_MS), streamName: 'edge' }
+    expect((await read(hour)).total.quality?.stalls).toBe(7)
+  })
+
   it('are taken of viewers alone, and of sessions that exist', async () => {
     expect(report(0, 'x'.repeat(22), {})).toEqual({ ok: false, error: 'unknown' })
     const [publisher] = await crowd(nodes[0].ctx, nodes[0].accountId, 'news', 1, {

@@ -13,6 +13,8 @@ interface Seen {
 export interface PlayerPageOptions {
   /** No media can reach this page, over UDP and TCP. */
   blocked?: boolean
+  /** The port of a proxy through which all media comes. */
+  through?: number
   /** The browser plays audio only after a click, as it does by default. */
   needsClick?: boolean
 }
@@ -37,6 +39,7 @@ export class PlayerPage {
     const page = await stage.browser.newPage()
     await page.addInitScript(WATCH_LEAKS)
     if (options.blocked) await page.addInitScript(BLOCK_MEDIA)
+    if (options.through !== undefined) await page.addInitScript(sendThrough(options.through))
     if (options.needsClick) await page.addInitScript(NEED_CLICK)
     const query = new URLSearchParams({
       policy: policyFor(stage.server.url),
@@ -137,6 +140,18 @@ const BLOCK_MEDIA = `
   globalThis.RTCPeerConnection = class extends Peer {
     setRemoteDescription({ type, sdp }) {
       return super.setRemoteDescription({ type, sdp: sdp.replace(/a=candidate:.*\\r\\n/g, '') })
+    }
+  }
+}
+`
+
+const sendThrough = (port: number): string => `
+{
+  const Peer = RTCPeerConnection
+  globalThis.RTCPeerConnection = class extends Peer {
+    setRemoteDescription({ type, sdp }) {
+      const udp = sdp.replace(/a=candidate:.* tcp .*\\r\\n/gi, '')
+      return super.setRemoteDescription({ type, sdp: udp.replace(/(a=candidate:\\S+ \\d udp \\d+ \\S+) \\d+/gi, '$1 ${port}') })
     }
   }
 }

@@ -3,13 +3,23 @@ import { type CountedPublisher, countedPublisher } from './countedPublisher.ts'
 import { buildPlayer, PlayerPage, type PlayerPageOptions } from './playerPage.ts'
 import { setStage, type Stage } from './sluice.ts'
 import { playsThrough, segmentsListed } from './smoothness.ts'
+import { lossyLink, type LossyLink } from '../support/lossyUdp.ts'
+import { ownPort } from '../support/ownPort.ts'
 import { until } from '../support/until.ts'
 
 let stage: Stage
 let publisher: CountedPublisher
+/** Between the players that come through it and the server. */
+let link: LossyLink
 beforeAll(async () => {
   buildPlayer()
-  stage = await setStage()
+  const port = await ownPort()
+  link = await lossyLink(port, 7)
+  stage = await setStage({
+    SLUICE_WEBRTC_HOST: '127.0.0.1',
+    SLUICE_WEBRTC_PORT: String(port),
+    SLUICE_WEBRTC_PROCESSES: '1',
+  })
   const { token } = await stage.token('publish', { streams: [{ streamName: 'counted' }] })
   publisher = countedPublisher(stage.rtmp('counted', token))
   await until(async () => (await segmentsListed(stage.hls('counted'))) >= 3)
@@ -17,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   publisher.stop()
   await stage.close()
+  link.close()
 })
 
 const SOON = { timeout: 60_000, interval: 500 }
@@ -53,7 +64,10 @@ async function reported(streamName: string, protocol: string): Promise<Reported 
   return data.total.quality as Reported | undefined
 }
 
-/** What the page sees itself, frame by frame, from the wish to play on. */
+/**
+ * What the page sees itself, frame by frame, from the wish to play on. At 25 frames a second Chromium calls it a freeze when a frame is
+ * 150 ms late.
+ */
 const WATCH = `
 globalThis.own = { start: null, gaps: [], frames: 0 }
 {
@@ -62,8 +76,11 @@ globalThis.own = { start: null, gaps: [], frames: 0 }
   const look = () => {
     const now = Date.now()
     own.start ??= now - begun
-    if (last !== null && now - last > 500) own.gaps.push(now - last)
-    last = now
+    if (last !== null && now - last > 190) {
+      own.gaps.push(now - last)
+      own.resumedAt = now
+    }
+    last = own.lastAt = now
     own.frames++
     video(0).requestVideoFrameCallback(look)
   }
@@ -94,7 +111,9 @@ async function leave(site: PlayerPage): Promise<Own> {
 /** Two measurements of the same time, with a frame between them at most. */
 const expectClose = (ms: number, ownMs: number): void => expect(Math.abs(ms - ownMs)).toBeLessThan(0.05 * ownMs + 45)
 
-test('a player over WHEP reports its start and that nothing stalled', async () => {
+const sumOf = (all: readonly number[]): number => all.reduce((sum, ms) => sum + ms, 0)
+
+test('a player over WHEP reports when the page saw its first frame', async () => {
   const site = await watching({ mode: 'whep' })
   await site.evaluate(WATCH)
   await site.reaches('playing')
@@ -104,6 +123,25 @@ test('a player over WHEP reports its start and that nothing stalled', async () =
   const quality = await reported('counted', 'whep')
   expectClose(1000 * (quality?.startSeconds ?? 0), own.start)
   expect(quality).toMatchObject({ started: 1, failures: {}, switches: 0 })
+})
+
+test('a player over WHEP that gets nothing for a while reports how long the page saw it stand still', async () => {
+  const before = (await reported('counted', 'whep')) as Reported
+  const site = await watching({ mode: 'whep' }, { through: link.port })
+  await site.evaluate(WATCH)
+  await site.reaches('playing')
+  await site.plays()
+  link.lose(1)
+  await expect.poll(() => site.evaluate('Date.now() - own.lastAt > 4000'), SOON).toBe(true)
+  link.lose(0)
+  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps), SOON).toBeGreaterThan(3000)
+  await site.plays()
+  // The statistics are read once a second, and the page may be left between two readings.
+  await expect.poll(() => site.evaluate('Date.now() - own.resumedAt > 2500'), SOON).toBe(true)
+  const own = await leave(site)
+  await expect.poll(async () => (await reported('counted', 'whep'))?.players, SOON).toBe(before.players + 1)
+  const after = (await reported('counted', 'whep')) as Reported
+  expectClose(1000 * (after.stalledSeconds - before.stalledSeconds), sumOf(own.gaps))
 })
 
 test('a player over HLS whose network is away reports the stall as long as the page sees it', async () => {
@@ -116,16 +154,13 @@ test('a player over HLS whose network is away reports the stall as long as the p
   await expect.poll(() => site.evaluate('video(0).readyState < 3'), SOON).toBe(true)
   await expect.poll(() => site.evaluate('(own.awaySince ??= Date.now()) < Date.now() - 6000'), SOON).toBe(true)
   await context.setOffline(false)
-  await expect.poll(async () => (await site.evaluate<Own>('own')).gaps.length, SOON).toBeGreaterThan(0)
+  await expect.poll(async () => Math.max(0, ...(await site.evaluate<Own>('own')).gaps), SOON).toBeGreaterThan(4000)
   await site.plays()
   const own = await leave(site)
   await expect.poll(async () => (await reported('counted', 'hls'))?.stalls ?? 0, SOON).toBeGreaterThan(0)
   const quality = await reported('counted', 'hls')
   expectClose(1000 * (quality?.startSeconds ?? 0), own.start)
-  expectClose(
-    1000 * (quality?.stalledSeconds ?? 0),
-    own.gaps.reduce((sum, ms) => sum + ms, 0),
-  )
+  expectClose(1000 * (quality?.stalledSeconds ?? 0), sumOf(own.gaps.filter((ms) => ms > 500)))
   expect(quality).toMatchObject({ started: 1, switches: 0 })
   expect(Object.keys(quality?.heights ?? {})).toEqual(['144'])
 })
@@ -142,11 +177,12 @@ test('a player that falls back to HLS reports one start with a switch, and one t
   const startMs =
     1000 * ((after?.startSeconds ?? 0) * (after?.started ?? 0) - (before?.startSeconds ?? 0) * (before?.started ?? 0))
   expectClose(startMs, own.start)
+  const whep = await reported('counted', 'whep')
   const strict = await watching({ mode: 'whep' }, { blocked: true })
   await strict.evaluate(WATCH)
   await strict.reaches('refused: not_connected')
   await expect.poll(async () => (await reported('counted', 'whep'))?.failures, SOON).toEqual({ not_connected: 1 })
-  expect((await reported('counted', 'whep'))?.started).toBe(1)
+  expect((await reported('counted', 'whep'))?.started).toBe(whep?.started)
 })
 
 test('a player that may not report does not', async () => {
