@@ -13,6 +13,8 @@ export interface StoredRecording extends Recording {
 export interface RecordingQuery {
   readonly accountId: string
   readonly streamName?: string
+  /** A part of the stream's name, in any case of ASCII. */
+  readonly search?: string
   readonly tokenId?: number
   /** Only recordings that began before this one. */
   readonly after?: string

@@ -4,6 +4,7 @@ import type { Scheduler, SchedulerSort } from '../../src/store/store.ts'
 import type { Ground, ListCase } from './lists.ts'
 import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsRuns.ts'
 import { newChannel } from './store.channels.ts'
+import { newRecording } from './store.recordings.ts'
 
 /** The lists with their filters and orders. The filter matches two of every three items. */
 const isOn = (atMs: number): boolean => atMs % 3 !== 0
@@ -120,6 +121,23 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
     { name: 'Main Stage', status: 'playing' },
     { name: 'Main Stage', status: 'stopped' },
   ),
+  'recordings that are searched for': {
+    path: () => '/api/recordings?search=N-ST%5FA',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      // In `like`, `_` stands for any character.
+      const streamName = isOn(atMs) ? 'main-st_age' : 'main-stXage'
+      const recording = newRecording({
+        id: `${atMs}${randomBytes(11).toString('hex').slice(1)}`,
+        accountId,
+        streamName,
+        state: 'completed',
+      })
+      await store.transaction((tx) => tx.recordings.insert(recording))
+      return isOn(atMs) ? { id: recording.id, key: [recording.id] } : null
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.recordings.delete(id)),
+  },
   'channels of an external id': channelOfExternalId,
   ...SCHEDULERS,
   'schedulers of a channel': {

@@ -2,6 +2,7 @@ import type { Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
 import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
+import { readSearch } from '../pages/search.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
 import { RECORDING_LINK_SECONDS, SignRecording } from './signSchema.ts'
@@ -10,13 +11,15 @@ import type { Recording } from './types.ts'
 export interface RecordingFilter {
   tokenId?: number
   streamName?: string
+  /** A part of the stream's name, in any case of ASCII. */
+  search?: string
 }
 
 const { tokenId, streamName } = CONNECTION_FILTERS
 
 /** Parses the query of `GET /api/recordings` and reports all errors at once. */
 export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & QueryPart, FieldErrors> =>
-  readListQuery<RecordingFilter>(query, { tokenId, streamName })
+  readListQuery<RecordingFilter>(query, { tokenId, streamName, search: readSearch })
 
 /** Parses the body of a request to sign a link: how long it is valid, seconds. */
 export function readSignRecording(body: unknown): Result<number, FieldErrors> {

@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
+import { readSearch } from '../pages/search.ts'
 
 export interface StreamFilter {
   streamName?: string
@@ -22,16 +23,6 @@ export interface EndedFilter {
   search?: string
 }
 
-/** A part of a name is no longer than a name. */
-const SEARCH_MAX = 128
-
-const ENDED_READERS: Readonly<Record<string, ParameterReader<EndedFilter>>> = {
-  search: (text) => {
-    if (text === '' || text.length > SEARCH_MAX) return err(`must be 1 to ${SEARCH_MAX} characters`)
-    return text.includes('\0') || !text.isWellFormed() ? err('must be plain text') : ok({ search: text })
-  },
-}
-
 /** Parses the query of the list of streams that are off the air, and reports all errors at once. */
 export const readEndedQuery = (query: Record<string, unknown>): Result<EndedFilter & QueryPart, FieldErrors> =>
-  readListQuery(query, ENDED_READERS)
+  readListQuery<EndedFilter>(query, { search: readSearch })

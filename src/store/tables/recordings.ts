@@ -3,6 +3,7 @@ import type { RecordedTrack, RecordingState } from '../../core/recordings/types.
 import { statement, Verbs } from '../executor.ts'
 import { columnsOf, type RowOf } from '../schema.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
+import { containsText } from './containsText.ts'
 import { lockRows } from './lockRows.ts'
 
 type Row = RowOf<'recordings'>
@@ -83,6 +84,7 @@ export class RecordingReadVerbs extends Verbs {
         .where('account_id', '=', query.accountId)
         .where('state', '!=', 'deleting')
       if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+      if (query.search !== undefined) page = page.where(containsText('stream_name', query.search))
       if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
       if (query.after !== undefined) page = page.where('id', '<', query.after)
       return page.orderBy('id', 'desc').limit(query.limit)

@@ -40,7 +40,7 @@ test('without a recording and without traffic the pages say how to begin', async
   expect(await axe(page)).toEqual([])
   await page.getByRole('searchbox').fill(HOSTILE)
   await page.keyboard.press('Enter')
-  await page.getByText(`There is no recording of a stream named ${HOSTILE}.`).waitFor()
+  await page.getByText(`There is no recording of a stream with ${HOSTILE} in its name.`).waitFor()
   expect(await page.locator('main img').count()).toBe(0)
 
   await page.goto(`${dashboard.home}#/analytics`)
@@ -71,6 +71,11 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   await page.keyboard.press('Escape')
   expect(await dialog().count()).toBe(0)
 
+  await page.getByRole('searchbox').fill('SRC=X onerr')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.url()).toContain('search=')
+  await page.locator('tbody tr', { hasText: 'Ready' }).waitFor()
+
   const saving = page.waitForEvent('download')
   await choose('Download')
   const file = await readFile(await (await saving).path())
@@ -80,7 +85,11 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   await page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor()
 
   await choose('Copy link')
-  const link = await dialog().locator('code', { hasText: '.mp4?' }).textContent()
+  const linked = () => dialog().locator('code', { hasText: '.mp4?' }).textContent()
+  const forADay = endOf(await linked())
+  await dialog().getByText('A week').click()
+  await expect.poll(async () => endOf(await linked()), SOON).toBeGreaterThan(forADay + 5 * 86_400)
+  const link = await linked()
   expect(await axe(page)).toEqual([])
   await page.keyboard.press('Escape')
   await playsWithoutSession(link ?? '')
@@ -91,6 +100,9 @@ test('a recording is noticed, played, downloaded and deleted', async () => {
   expect(await recordings()).toEqual([])
   await page.getByRole('heading', { name: 'No recordings' }).waitFor()
 })
+
+/** When a link ends, epoch seconds. */
+const endOf = (link: string | null): number => Number(new URL(link ?? '').searchParams.get('expires'))
 
 /** On a page of another origin, in a browser that is not signed in. */
 async function playsWithoutSession(link: string): Promise<void> {

@@ -200,7 +200,8 @@ const Recording = Type.Object({
 })
 
 const ListQuery = Type.Object({
-  streamName: Type.Optional(Type.String()),
+  streamName: Type.Optional(Type.String({ description: 'The whole name of the stream.' })),
+  search: Type.Optional(Type.String({ description: 'A part of the name of the stream, in any case.' })),
   tokenId: Type.Optional(Type.Integer()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
   cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),

@@ -15,6 +15,7 @@ import { recordingEdits } from '../../live.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyField } from '../../parts/copy.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Segment } from '../../parts/form.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
 import { Page, Pairs } from '../../parts/page.tsx'
@@ -40,8 +41,10 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
   error: 'error',
 }
 
-/** A day: long enough to put a link into a page or a message and to play it. */
-const LINK_SECONDS = 86_400
+/** How long a link may play, seconds. */
+const LINK_SECONDS = { hour: 3600, day: 86_400, week: 604_800 } as const
+type LinkLife = keyof typeof LINK_SECONDS
+const LINK_LIVES: readonly LinkLife[] = ['hour', 'day', 'week']
 /** How often the list is read while a recording is under way. */
 const LOOK_MS = 3000
 const isReady = ({ state }: Recording): boolean => state === 'completed'
@@ -55,10 +58,15 @@ const saveAs = (href: string): void => Object.assign(document.createElement('a')
 /** Recordings, newest first: play, download, delete. */
 export function RecordingsPage({ query }: PageArgs) {
   const streamName = query.get('stream') ?? ''
+  const search = query.get('search') ?? ''
   const list = useWalk(
     (cursor, signal) =>
-      callPage(listRecordings, { query: { streamName: streamName || undefined, cursor } }, { signal }),
-    [streamName],
+      callPage(
+        listRecordings,
+        { query: { streamName: streamName || undefined, search: search || undefined, cursor } },
+        { signal },
+      ),
+    [streamName, search],
   )
   useFollow(recordingEdits, list.reload)
   const { data, reload } = list
@@ -79,19 +87,16 @@ export function RecordingsPage({ query }: PageArgs) {
     <Page title={text.title} sub={text.sub} actions={<Space ready={list.data?.filter(isReady).length ?? 0} />}>
       <section class="card" aria-label={text.title}>
         <div class="tools">
-          {/* The API finds a stream by its whole name. */}
           <SearchForm
             label={text.search}
             placeholder={text.searchHint}
-            value={streamName}
-            onSearch={(stream) => setQuery({ stream: stream || undefined })}
+            value={search || streamName}
+            onSearch={(part) => setQuery({ search: part || undefined, stream: undefined })}
           />
         </div>
         {list.error && <LoadError error={list.error} onRetry={list.reload} />}
         {!list.data && !list.error && <Bones rows={4} />}
-        {list.data?.length === 0 && (
-          <Empty title={text.none}>{streamName === '' ? text.noneText : text.noneOf(streamName)}</Empty>
-        )}
+        {list.data?.length === 0 && <Empty title={text.none}>{noneText({ search, streamName })}</Empty>}
         {list.data && list.data.length > 0 && (
           <Table
             caption={text.caption}
@@ -120,6 +125,11 @@ export function RecordingsPage({ query }: PageArgs) {
       )}
     </Page>
   )
+}
+
+function noneText({ search, streamName }: { readonly search: string; readonly streamName: string }): string {
+  if (search !== '') return text.noneWith(search)
+  return streamName === '' ? text.noneText : text.noneOf(streamName)
 }
 
 /** What the recordings of the account take, and what is left for more. It changes with the list. */
@@ -224,18 +234,25 @@ function Player({ recording, onClose }: { readonly recording: Recording; readonl
 
 /** A link that plays the recording without signing in. */
 function Link({ recording, onClose }: { readonly recording: Recording; readonly onClose: () => void }) {
+  const [life, setLife] = useState<LinkLife>('day')
   const { data, error, reload } = useLoad(
     (signal) =>
       call(
         signRecording,
-        { path: { recordingId: recording.id }, body: { expiresInSeconds: LINK_SECONDS } },
+        { path: { recordingId: recording.id }, body: { expiresInSeconds: LINK_SECONDS[life] } },
         { signal },
       ),
-    [recording.id],
+    [recording.id, life],
   )
   return (
     <Dialog title={recording.streamName} onClose={onClose} foot={<Button onClick={onClose}>{text.close}</Button>}>
       <p>{text.linkText}</p>
+      <Segment
+        label={text.linkLife}
+        choices={LINK_LIVES.map((one) => [one, text.linkLives[one]] as const)}
+        value={life}
+        onChange={setLife}
+      />
       {error && <LoadError error={error} onRetry={reload} />}
       {data ? (
         <>
