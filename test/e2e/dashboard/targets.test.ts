@@ -98,6 +98,35 @@ test('what a target takes and what becomes of it is seen as it happens, on the p
   }
 })
 
+test('targets of an engine are added and shown on the page of its channel, with the end of their keys alone', async () => {
+  const engines = [{ name: 'Main', quality: { abrLadderId: 'ab_default' } }]
+  const { id } = (await dashboard.v2('POST', '/channels', {
+    name: 'Sent on',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines }],
+  })) as { id: string }
+  const page = await dashboard.open(`/channels/${id}`)
+  onTestFinished(() => page.close())
+  const targets = page.locator('section.card', { has: page.getByRole('heading', { name: 'Main: send on to' }) })
+  const dialog = page.getByRole('dialog')
+  const inDialog = (label: string) => dialog.locator('.field', { hasText: label }).locator('input')
+  const stored = async () =>
+    ((await dashboard.v2('GET', `/channels/${id}/engines`)) as { restream: object[] }[])[0]?.restream
+  await targets.getByRole('button', { name: 'Add a target' }).click()
+  await inDialog('Server').fill('rtmps://a.rtmps.youtube.com/live2')
+  await inDialog('Stream key').fill('abcd-efgh-ijkl-mnop')
+  await inDialog('Name').fill('YouTube')
+  expect(await dialog.getByText('Encode other video as H.264').count()).toBe(0)
+  await dialog.getByRole('button', { name: 'Add a target' }).click()
+  await targets.getByText('••••mnop').waitFor()
+  const target = { id: '1', url: 'rtmps://a.rtmps.youtube.com/live2', key: '••••mnop', label: 'YouTube' }
+  await targets.getByRole('switch', { name: 'On', exact: true }).click()
+  await expect.poll(stored, SOON).toEqual([{ ...target, enabled: false }])
+  await targets.getByRole('button', { name: 'Sync' }).click()
+  await page.locator('.toast', { hasText: 'The targets are dialled again' }).waitFor()
+  expect(await page.content()).not.toContain('abcd-efgh')
+  expect(await axe(page)).toEqual([])
+})
+
 test('no page broke its policy or its script', () => {
   expect(dashboard.complaints).toEqual([])
 })

@@ -1192,6 +1192,8 @@ export const de: Sentences = {
     rotateText: 'Ein Sender, der den jetzigen Schlüssel benutzt, wird sofort getrennt.',
     rotated: 'Neuer Streamschlüssel gemacht',
     priority: (priority) => `Vorrang ${priority}`,
+    targetsOf: (engine) => `${engine}: Weiterleiten an`,
+    noTargets: 'Was diese Engine herstellt, kann an YouTube, Twitch und andere Server weitergehen.',
     ladder: (name, variants) => `Leiter ${name}: ${variants}`,
     speed: (speed) => `Tempo ${speed}`,
     cores: (cores) => `${cores} Kerne`,

@@ -1171,6 +1171,8 @@ export const en = {
     rotateText: 'A publisher that uses the present key is cut off at once.',
     rotated: 'New stream key made',
     priority: (priority: number) => `Priority ${priority}`,
+    targetsOf: (engine: string) => `${engine}: send on to`,
+    noTargets: 'What this engine makes can go on to YouTube, Twitch and other servers.',
     ladder: (name: string, variants: string) => `Ladder ${name}: ${variants}`,
     speed: (speed: string) => `speed ${speed}`,
     cores: (cores: string) => `${cores} cores`,

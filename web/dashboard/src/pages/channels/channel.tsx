@@ -33,6 +33,7 @@ import { words } from '../../words/words.ts'
 import './channels.css'
 import { DistributionCard } from './distributionCard.tsx'
 import { EngineCard } from './engineCard.tsx'
+import { EngineTargets } from './engineTargets.tsx'
 import { IngestCard } from './ingestCard.tsx'
 import { Runs } from './runs.tsx'
 import { Schedules } from './schedules.tsx'
@@ -185,12 +186,10 @@ function Flow({ whole, onChanged }: { readonly whole: Whole; readonly onChanged:
         <h2 id="flow-engines">{text.engines}</h2>
         {engines.length === 0 && <p class="note">{text.noEngine}</p>}
         {engines.map((one) => (
-          <EngineCard
-            key={one.id}
-            engine={one}
-            now={enginesNow.find(({ id }) => id === one.id)}
-            onChanged={onChanged}
-          />
+          <div key={one.id} class="stack">
+            <EngineCard engine={one} now={enginesNow.find(({ id }) => id === one.id)} onChanged={onChanged} />
+            <EngineTargets engine={one} now={enginesNow.find(({ id }) => id === one.id)} onChanged={onChanged} />
+          </div>
         ))}
       </section>
       <section aria-labelledby="flow-distributions">

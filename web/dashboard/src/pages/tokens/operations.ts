@@ -4,6 +4,8 @@ import type { StoredToken, TokenKind } from './tokenForm.ts'
 
 /** Another server that gets what is published. Of its key the end alone, unless it is being set. */
 export interface RestreamTarget {
+  /** Of a target of an engine. */
+  readonly id?: string
   readonly url: string
   readonly key: string
   readonly label: string

@@ -12,6 +12,7 @@ interface TargetDialogProps {
   readonly target: RestreamTarget | undefined
   /** Its place in the list, which errors name. */
   readonly at: number
+  readonly canTranscode: boolean
   readonly onSave: (target: RestreamTarget) => Promise<void>
   readonly onClose: () => void
 }
@@ -22,7 +23,7 @@ const NEW: RestreamTarget = { url: '', key: '', label: '', enabled: true, transc
  * Asks for a target. An empty key keeps the one that is stored, which the page knows only the end of. SRT and RTSP have their secrets
  * in the address, and no key.
  */
-export function TargetDialog({ target, at, onSave, onClose }: TargetDialogProps) {
+export function TargetDialog({ target, at, canTranscode, onSave, onClose }: TargetDialogProps) {
   const [form, setForm] = useState({ ...(target ?? NEW), key: '' })
   const hasSecretUrl = /^\s*(srt|rtsps?):/i.test(form.url)
   const set = (change: Partial<RestreamTarget>): void => setForm({ ...form, ...change })
@@ -73,12 +74,14 @@ export function TargetDialog({ target, at, onSave, onClose }: TargetDialogProps)
         value={form.label}
         onValue={(label) => set({ label })}
       />
-      <Toggle
-        label={text.transcode}
-        note={text.transcodeNote}
-        isOn={form.transcode}
-        onChange={(transcode) => set({ transcode })}
-      />
+      {canTranscode && (
+        <Toggle
+          label={text.transcode}
+          note={text.transcodeNote}
+          isOn={form.transcode}
+          onChange={(transcode) => set({ transcode })}
+        />
+      )}
     </Dialog>
   )
 }

@@ -23,26 +23,50 @@ interface TargetsProps {
 
 /** Other servers that get what is published with a token. */
 export function TargetsCard({ token, onSaved }: TargetsProps) {
-  const targets = token.restream ?? []
+  return (
+    <TargetList
+      title={text.title}
+      none={text.none}
+      targets={token.restream ?? []}
+      nowOf={(target, at) => onAirOf(token, target, at)}
+      onSave={async (restream) => onSaved(await updateToken('publish', token.id, { restream }))}
+      onSync={() => call(syncRestream, { path: { tokenId: String(token.id) } })}
+      canTranscode
+    />
+  )
+}
+
+interface TargetListProps {
+  readonly title: string
+  /** What is said if there are none. */
+  readonly none: string
+  readonly targets: readonly RestreamTarget[]
+  /** What becomes of a target now, wherever it is sent to. */
+  readonly nowOf: (target: RestreamTarget, at: number) => readonly TargetOnAir[]
+  readonly onSave: (targets: readonly RestreamTarget[]) => Promise<void>
+  readonly onSync: () => Promise<unknown>
+  readonly canTranscode: boolean
+}
+
+/** Targets, each with its state, and what changes them. */
+export function TargetList({ title, none, targets, nowOf, onSave: save, onSync, canTranscode }: TargetListProps) {
   const [editing, setEditing] = useState<number | null>(null)
-  const save = async (next: readonly RestreamTarget[]): Promise<void> =>
-    onSaved(await updateToken('publish', token.id, { restream: next }))
   const put = (at: number, target: RestreamTarget) => save([...targets.slice(0, at), target, ...targets.slice(at + 1)])
   const canAdd = canChange() && targets.length < TARGETS_MAX
   return (
     <Card
-      title={text.title}
+      title={title}
       isFlush
-      aside={canChange() && targets.length > 0 ? <Sync token={token} /> : undefined}
+      aside={canChange() && targets.length > 0 ? <Sync onSync={onSync} /> : undefined}
       foot={canAdd ? <Button icon="plus" onClick={() => setEditing(targets.length)} children={text.add} /> : undefined}
     >
-      {targets.length === 0 && <p class="pad note">{text.none}</p>}
+      {targets.length === 0 && <p class="pad note">{none}</p>}
       <ul class="rows">
         {targets.map((target, at) => (
           <TargetRow
             key={`${target.url} ${target.key}`}
             target={target}
-            onAir={onAirOf(token, target, at)}
+            onAir={nowOf(target, at)}
             onSwitch={() => put(at, { ...target, enabled: !target.enabled })}
             onEdit={() => setEditing(at)}
             onRemove={() => save(targets.filter((_, index) => index !== at))}
@@ -53,6 +77,7 @@ export function TargetsCard({ token, onSaved }: TargetsProps) {
         <TargetDialog
           target={targets[editing]}
           at={editing}
+          canTranscode={canTranscode}
           onSave={(target) => put(editing, target)}
           onClose={() => setEditing(null)}
         />
@@ -67,9 +92,9 @@ const onAirOf = (token: TokenRecord, { url }: RestreamTarget, at: number): Targe
     .filter(({ tokenId }) => tokenId === token.id)
     .flatMap(({ restreams = [] }) => restreams.filter((one) => one.index === at && one.url === url))
 
-function Sync({ token }: { readonly token: TokenRecord }) {
+function Sync({ onSync }: Pick<TargetListProps, 'onSync'>) {
   const { isBusy, onSubmit } = useSubmit(async () => {
-    await call(syncRestream, { path: { tokenId: String(token.id) } })
+    await onSync()
     toast(text.synced)
   })
   return (
