@@ -15,6 +15,7 @@ import { createLadder } from '../../src/commands/channels/ladders.ts'
 import { createScheduler } from '../../src/commands/channels/schedules/schedulers.ts'
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
 import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
+import { createPull } from '../../src/commands/pulls/pulls.ts'
 import { createToken } from '../../src/commands/tokens/createToken.ts'
 import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
 import { changeDefaults } from '../../src/commands/accounts/defaults.ts'
@@ -29,6 +30,7 @@ import { CreateIngest } from '../../src/core/channels/ingestSchema.ts'
 import { CreateLadder } from '../../src/core/channels/ladderSchema.ts'
 import { CreateScheduler } from '../../src/core/channels/schedules/schema.ts'
 import { CreateChannelWebhook } from '../../src/core/channels/webhooks/schema.ts'
+import { CreatePull } from '../../src/core/pulls/schema.ts'
 import { CreatePublishToken, CreateSubscribeToken } from '../../src/core/tokens/schema.ts'
 import { isNotBuilt } from '../../src/core/validation/notBuilt.ts'
 import { CreateWebhook } from '../../src/core/webhooks/schema.ts'
@@ -38,6 +40,7 @@ import { newPlace, type Place, testedStores } from '../support/place.ts'
 import { attemptOf } from '../support/testNode.ts'
 import { command, newDirectory } from './cliProcess.ts'
 
+const CAMERA = 'rtsp://viewer:camera-password@camera.example.com/stream'
 const RULES = {
   allowedOrigins: ['https://example.com:8443'],
   allowedIpAddresses: ['198.51.100.0/24'],
@@ -68,13 +71,7 @@ const SAMPLES = {
     hlsRenditions: [{ height: 480, bitrate: 1_200_000 }],
     hlsCodecs: 'source',
     restream: [
-      {
-        url: 'rtmps://live.example.com/app',
-        key: 'live_0123456789',
-        label: 'Platform',
-        enabled: false,
-        transcode: true,
-      },
+      { url: 'rtmps://live.example.com/app', key: 'live_0123456789', label: 'Site', enabled: false, transcode: true },
       {
         url: 'srt://live.example.com:9000?streamid=studio&passphrase=correct-horse&latency=500',
         key: '',
@@ -90,6 +87,7 @@ const SAMPLES = {
     ...RULES,
     tracking: { trackingId: 'partner-7' },
   },
+  pulls: { tokenId: 0, streamName: 'show', url: `${CAMERA}1?a=2`, label: 'Door', enabled: false, when: 'onDemand' },
   webhooks: {
     url: 'https://hooks.example.com/sluice?key=1',
     isFeedHooks: true,
@@ -128,7 +126,7 @@ const SAMPLES = {
   },
 }
 const INGEST = { name: 'Studio', type: 'rtmp-push' }
-const PULL = { name: 'Far', type: 'srt-pull', url: 'srt://encoder.example.com:9000?passphrase=0123456789abcdef' }
+const PULL = { name: 'Far', type: 'rtsp-pull', url: `${CAMERA}2` }
 const STUDIO = 'srt://studio.example.com:9000?passphrase=correct-horse'
 const TV = { id: 'tv', url: 'rtmps://live.example.com/app', key: 'live_0123456789', label: 'TV', enabled: false }
 const TARGETS = [TV, { id: 'studio', url: STUDIO, key: '', label: '', enabled: true }]
@@ -162,6 +160,7 @@ const settingsIn = ({ properties }: Schema): string[] =>
 test.each([
   ['publishTokens', CreatePublishToken, ['deniedCountries', 'expires']],
   ['subscribeTokens', CreateSubscribeToken, ['deniedCountries', 'expires']],
+  ['pulls', CreatePull, []],
   ['webhooks', CreateWebhook, []],
   ['abrLadders', CreateLadder, []],
   ['channels', CreateChannel, ['externalId', 'ingests', 'distributions']],
@@ -211,6 +210,7 @@ async function fill(ctx: Context, actor: Actor) {
   await must(revokeSelfSigned(ctx, actor, signer.id, { jti: 'guest-41', issuedBefore: '2026-01-31T09:30:00Z' }))
   await must(changeDefaults(ctx, actor, 'security', { deniedCountries: ['AQ'] }))
   await bind(ctx, publisher.id, ['198.51.100.7', '2001:db8::1'])
+  await must(createPull(ctx, actor, { ...SAMPLES.pulls, tokenId: publisher.id }))
   await must(createWebhook(ctx, actor, SAMPLES.webhooks))
   await must(createWebhook(ctx, actor, { url: 'https://hooks.example.com/plain' }))
   const ladder = await must(createLadder(ctx, actor, abrLadders))
@@ -312,7 +312,8 @@ describe.each(testedStores())('an export on %s', (engine) => {
   })
 
   test('has every setting of everything, with the values of secrets', () => {
-    const { publishTokens, subscribeTokens, abrLadders, channels, schedulers, channelWebhooks, webhooks } = read()
+    const { publishTokens, subscribeTokens, pulls, abrLadders, channels, schedulers, channelWebhooks, webhooks } =
+      read()
     const expiresOn = expect.any(String)
     expect(publishTokens['Main-stage']).toMatchObject({ ...SAMPLES.publishTokens, isActive: true, expiresOn })
     expect(publishTokens['Main-stage'].boundAddresses).toEqual(['198.51.100.7', '2001:db8::1'])
@@ -324,6 +325,7 @@ describe.each(testedStores())('an export on %s', (engine) => {
       revokedJtis: ['guest-41', 'guest-42'],
       revokedBefore: '2026-01-31T09:30:00.000Z',
     })
+    expect(pulls).toEqual({ Door: { ...SAMPLES.pulls, tokenId: publishTokens['Main-stage'].id } })
     expect(Object.values(webhooks)).toContainEqual({ ...SAMPLES.webhooks, secret: expect.any(String) })
     expect(abrLadders.Tall).toMatchObject(SAMPLES.abrLadders)
     expect(abrLadders.Silent).toMatchObject({ audio: null })

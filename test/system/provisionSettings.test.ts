@@ -6,6 +6,8 @@ import { command, newDirectory } from './cliProcess.ts'
 
 const PULL = '{ name: B, type: srt-pull, url: "srt://encoder.example.com:9000", streamKey: 0123456789abcdef }'
 
+const SHOWN = 'rtsp://viewer:••••@camera.example.com/s'
+
 /** Settings that files have and the API's create does not. */
 describe.each(testedStores())('what only files say on %s', (engine) => {
   const root = newDirectory()
@@ -53,6 +55,9 @@ describe.each(testedStores())('what only files say on %s', (engine) => {
       '{ name: A, distributions: [{ name: B, closedWithoutKey: 1 }] }',
       'closedWithoutKey: must be true or false',
     ],
+    ['pulls', '{ tokenId: 7, streamName: a }', 'url: is required'],
+    ['pulls', '{ token: none, streamName: a }', 'token: must be the name of a publish token in these files'],
+    ['pulls', '{ token: a, tokenId: 1 }', 'token: must not stand beside tokenId'],
     ['schedulers', '{ name: A }', 'startDate: is required'],
     ['channelWebhooks', '{ secret: short }', 'secret: is not the base64'],
     ['abrLadders', '{ id: ab_default, name: A, video: [] }', 'id: is no id of Sluice'],
@@ -60,6 +65,28 @@ describe.each(testedStores())('what only files say on %s', (engine) => {
     write(`${kind}:\n  one: ${settings}\n`)
     const ran = await run('provision', 'diff')
     expect([ran.status, ran.stdout]).toEqual([1, expect.stringContaining(expected)])
+  })
+
+  test('a pull names its token by the name in the files, and neither a plan nor the log has its password', async () => {
+    const pull = (streamName: string, host: string) => `pulls:
+  door: { token: studio, streamName: ${streamName}, url: "rtsp://viewer:camera-password@${host}/s", when: onDemand }
+publishTokens:
+  studio: { label: Studio, streams: [{ streamName: door }, { streamName: gate }] }
+`
+    write(pull('door', 'camera.example.com'))
+    const made = await run('provision', 'apply')
+    expect(made.stdout).toContain('pulls.door')
+    expect((await run('provision', 'apply')).stdout).toBe('nothing changed\n')
+    expect(await json('pull', 'list')).toMatchObject([{ streamName: 'door', when: 'onDemand', url: SHOWN }])
+    write(pull('gate', 'other.example.com'))
+    const plan = await run('provision', 'diff')
+    expect(plan.stdout).toContain('gate')
+    expect(`${made.stdout}${made.stderr}${plan.stdout}`).not.toContain('camera-password')
+    expect((await run('provision', 'apply')).status).toBe(0)
+    expect(await json('pull', 'list')).toMatchObject([{ streamName: 'gate', url: SHOWN.replace('camera.', 'other.') }])
+    write('')
+    expect((await run('provision', 'apply', '--prune')).stdout).toContain('pulls.door')
+    expect(await json('pull', 'list')).toEqual([])
   })
 
   test('sections may stand in any order, all engines feed a new distribution, and a prune deletes all of it again', async () => {

@@ -5,7 +5,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import type { Message } from '../../src/media/rtmp/messages.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 import { enhancedMessages } from '../media/rtmp/enhanced.ts'
-import { type RunningApp, runApp } from '../support/app.ts'
+import { type Answer, type RunningApp, runApp } from '../support/app.ts'
+import { credential } from '../support/channelsClient.ts'
 import { RtmpPublisher } from '../support/rtmpPublisher.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
@@ -138,6 +139,50 @@ describe('a pull over WHEP', () => {
     const { problem } = await until(async () => (await readAt()).problem !== undefined && readAt())
     expect(problem).toContain('an address that no source may have')
     await closed.close()
+  })
+})
+
+describe('a channel that pulls over WHEP', () => {
+  let v2: (method: string, path: string, body?: object) => Promise<Answer['json']>
+  beforeAll(async () => {
+    const authorization = await credential(near, 'write')
+    v2 = async (method, path, body) => (await near.call(method, `/v2${path}`, body, { authorization })).json?.data
+  })
+
+  async function channelOf(url: string): Promise<{ id: string; engineId: string; ingestId: string }> {
+    const video = [{ label: '90p', width: 160, height: 90, bitrate: 100_000 }]
+    const ladder = await v2('POST', '/abr', { name: 'small', video, audio: { bitrate: 64 } })
+    const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: ladder.id } }]
+    const ingests = [{ name: 'Far', type: 'whep-pull', region: 'local', url, engines }]
+    const made = await v2('POST', '/channels', { name: 'Copied', ingests })
+    await v2('POST', `/channels/${made.id}/start`)
+    return { id: made.id, engineId: made.engines[0].id, ingestId: made.ingests[0].id }
+  }
+
+  const reaches = (id: string, status: string) =>
+    until(async () => (await v2('GET', `/channels/${id}`)).status === status, status)
+
+  test('plays, is measured with its loss, and leaves the other server when it stops', async () => {
+    const before = viewersAt(far, 'show')
+    const { id, ingestId } = await channelOf(whepOf(far, 'show'))
+    await reaches(id, 'playing')
+    const source = () => v2('GET', `/monitoring/ingests/${ingestId}`)
+    await until(async () => (await source()).metrics.at(-1)?.bitrate.total > 20_000, 'a bitrate')
+    expect(await source()).toMatchObject({ status: 'connected', protocol: 'whep' })
+    expect((await source()).metrics.at(-1)).toMatchObject({ packetLoss: expect.any(Number) })
+    expect(viewersAt(far, 'show')).toBe(before + 1)
+    await v2('POST', `/channels/${id}/stop`)
+    await until(() => viewersAt(far, 'show') === before, 'the end of the session')
+    await reaches(id, 'stopped')
+  })
+
+  test('with a token that does not count is left alone in words', async () => {
+    const { id, engineId } = await channelOf(whepOf(far, 'show', 'no-such-token'))
+    await reaches(id, 'error')
+    const { statusMessage } = await v2('GET', `/engines/${engineId}`)
+    expect(statusMessage).toMatch(/The source refuses the login \(40[13]\)/)
+    expect(statusMessage).not.toContain('no-such-token')
+    await v2('POST', `/channels/${id}/stop`)
   })
 })
 

@@ -9,6 +9,7 @@ import { PROVISION_KINDS, type ProvisionKind } from '../../core/provisioning/typ
 import { CreatePublishToken, CreateSubscribeToken } from '../../core/tokens/schema.ts'
 import { namesCountries } from '../../core/tokens/accountDefaults.ts'
 import type { TokenKind } from '../../core/tokens/types.ts'
+import { CreatePull } from '../../core/pulls/schema.ts'
 import { toWebhookRecord } from '../../core/webhooks/rules.ts'
 import { CreateWebhook } from '../../core/webhooks/schema.ts'
 import type { Channel } from '../../core/channels/types.ts'
@@ -19,6 +20,7 @@ import { openTargetKeys } from '../tokens/targetKeys.ts'
 import { shownToken } from '../tokens/tokenValue.ts'
 import { openWebhookSecret } from '../webhooks/webhooks.ts'
 import { exportChannel } from './exportChannel.ts'
+import { pullSettings } from './pulls.ts'
 
 type Settings = Readonly<Record<string, unknown>>
 
@@ -49,6 +51,7 @@ export async function exportAccount(ctx: Context, accountId: string): Promise<Ex
   const things: Record<ProvisionKind, readonly Thing[]> = {
     publishTokens: await tokensOf(ctx, accountId, 'publish'),
     subscribeTokens: await tokensOf(ctx, accountId, 'subscribe'),
+    pulls: await pullsOf(ctx, accountId),
     webhooks: await webhooksOf(ctx, accountId),
     abrLadders: await laddersOf(ctx, accountId),
     channels: await inTurn(channels, (channel) => exportChannel(ctx, channel)),
@@ -94,6 +97,14 @@ async function tokenThing(ctx: Context, token: StoredToken): Promise<Thing> {
     ...(bound.length === 0 ? {} : { boundAddresses: bound.map(({ address }) => address) }),
   }
   return { id: String(token.id), label: token.label, settings }
+}
+
+async function pullsOf(ctx: Context, accountId: string): Promise<Thing[]> {
+  const pulls = await ctx.store.read.pulls.list(accountId)
+  return pulls.map((pull) => {
+    const settings = settingsOf(CreatePull, pullSettings(ctx, pull)) as Settings
+    return { id: String(pull.id), label: pull.label || pull.streamName, settings }
+  })
 }
 
 async function webhooksOf(ctx: Context, accountId: string): Promise<Thing[]> {
@@ -176,7 +187,7 @@ function newestAfterLast(read: readonly { readonly id: string; readonly createdA
 const ALWAYS = [
   'Recordings, the files of streams and channels: copy their folder.',
   'History: sessions, usage, runs, logs and deliveries, those that still wait included.',
-  'The ids of webhooks, which are new.',
+  'The ids of webhooks and pulls, which are new.',
 ]
 
 const COUNTRIES =

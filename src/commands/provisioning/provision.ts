@@ -15,6 +15,7 @@ import type { ItemProblems, Provisioning, ProvisionedKind } from './kind.ts'
 import { provisionedTokens } from './tokens.ts'
 import { provisionedChannelWebhooks } from './channelWebhooks.ts'
 import { provisionedLadders } from './ladders.ts'
+import { provisionedPulls } from './pulls.ts'
 import { provisionedSchedulers } from './schedulers.ts'
 import { provisionedWebhooks } from './webhooks.ts'
 
@@ -30,6 +31,7 @@ export interface ProvisionRequest {
 const KINDS: Readonly<Record<ProvisionKind, ProvisionedKind>> = {
   publishTokens: provisionedTokens('publish'),
   subscribeTokens: provisionedTokens('subscribe'),
+  pulls: provisionedPulls,
   webhooks: provisionedWebhooks,
   abrLadders: provisionedLadders,
   channels: provisionedChannels,

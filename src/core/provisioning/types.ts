@@ -5,6 +5,7 @@
 export const PROVISION_KINDS = [
   'publishTokens',
   'subscribeTokens',
+  'pulls',
   'webhooks',
   'abrLadders',
   'channels',
