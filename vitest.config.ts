@@ -90,7 +90,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{base,config,core,edge,fuzz,cli,hls,services,store,web}/**/*.test.ts',
+            'test/{base,config,core,edge,fuzz,cli,hls,services,sim,store,web}/**/*.test.ts',
             'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,rtsp,srt}/**/*}.test.ts',
             'test/*.test.ts',
           ],

@@ -50,11 +50,11 @@ export async function callOverSrt(address: string, media: Media): Promise<{ ende
 
 /** Hands each frame out at its time. */
 async function feed(target: SrtTarget, { frames }: Media, over: Promise<unknown>): Promise<void> {
-  let isOver = false
-  void over.then(() => (isOver = true))
+  const state = { isOver: false }
+  void over.then(() => (state.isOver = true))
   const startMs = performance.now()
   const firstUs = frames[0]?.decodeTimeUs ?? 0
-  for (let round = 0; !isOver; round++) {
+  for (let round = 0; !state.isOver; round++) {
     for (const frame of frames) {
       const afterUs = round * SECONDS * 1e6
       const waitMs = (frame.decodeTimeUs + afterUs - firstUs) / 1000 - (performance.now() - startMs)

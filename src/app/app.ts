@@ -93,6 +93,8 @@ export class CannotStart extends Error {
 export interface AppOptions {
   config: Config
   log: Logger
+  /** Replaces the store that the configuration names. */
+  store?: Store
   /** Replaces the clock that follows the database. */
   clock?: Clock
   /** The clock of this machine, which may be wrong. */
@@ -116,7 +118,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const sealer = new Sealer(keys, random)
   const countries = countriesOf(config, log)
   const bus = new Bus<ProcessEvents>()
-  const store = notifyingStore(await openStore(storeOptions(config, log)), () => bus.emit('toDeliver', undefined))
+  const store = await storeOf(options, bus)
   const time = await timeOf(store, options)
   const clock = options.clock ?? time.clock
   const cache = new AccessCache({ store, clock, log, ...cacheOptions(now, sealer) })
@@ -301,6 +303,11 @@ async function timeOf(store: Store, { machineClock = systemClock, log }: AppOpti
     )
   }
   return time
+}
+
+/** Reports each commit with something to deliver. */
+async function storeOf({ config, log, store }: AppOptions, bus: Bus<ProcessEvents>): Promise<Store> {
+  return notifyingStore(store ?? (await openStore(storeOptions(config, log))), () => bus.emit('toDeliver', undefined))
 }
 
 const storeOptions = (config: Config, log: Logger): StoreOptions => ({

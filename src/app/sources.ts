@@ -83,14 +83,11 @@ async function openOverTcp(
   const { ctx, config } = app
   const source = { ...ctx, ...options, url, socket }
   const { maxFrameBytes } = config.srt
-  switch (pullScheme(url).way) {
-    case 'rtsp':
-      return new RtspPull({ ...source, maxFrameBytes, ffmpeg })
-    case 'rtmp':
-      return new RtmpPlayer({ ...source, maxFrameBytes: config.rtmp.maxMessageBytes })
-    case 'whep':
-      return openWhepSource(app, how, source)
-    case 'srt':
-      throw new Error('SRT is dialled over UDP')
+  const open = {
+    rtsp: () => new RtspPull({ ...source, maxFrameBytes, ffmpeg }),
+    rtmp: () => new RtmpPlayer({ ...source, maxFrameBytes: config.rtmp.maxMessageBytes }),
+    whep: () => openWhepSource(app, how, source),
+    srt: () => Promise.reject(new Error('SRT is dialled over UDP')),
   }
+  return open[pullScheme(url).way]()
 }

@@ -96,6 +96,8 @@ export interface ActiveSession {
   readonly holders: Set<string>
   /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
+  /** Its row is being written. */
+  isEntering: boolean
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
   tokenHash: string | null
   /** The versions of the token, and of what its account says for its tokens, that last allowed the session. */
@@ -103,13 +105,11 @@ export interface ActiveSession {
   accountVersion: number | null
   /** When its token ends it, epoch milliseconds; null: never. Changed by `SessionRegistry.setEnd`. */
   endsAtMs: number | null
-  /** Totals so far. */
   bytes: Bytes
   /** The time of its admission, `session.startedAtMs`, in monotonic milliseconds. */
   readonly admittedAtMs: number
   /** When the last media came from a publisher, or went to a viewer, monotonic milliseconds; null before the first. */
   mediaAtMs: number | null
-  /** Null for viewers. */
   readonly media: PublishedMedia | null
   /** Totals as last saved in the store. */
   written: Bytes
@@ -121,7 +121,7 @@ interface Ending {
   readonly reason: SessionEndReason
   /** Its media has stopped, or the edge did not stop it in time. */
   readonly cut: Promise<void>
-  /** Its end is written, or waits with the late ends. */
+  /** Its end is written, or waits: with the late ends, or for the admission. */
   readonly done: Promise<void>
 }
 

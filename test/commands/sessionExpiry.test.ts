@@ -1,10 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { endExpired } from '../../src/commands/sessions/revoke.ts'
 import { signSubscribeToken } from '../../src/sign.ts'
+import { passingStore } from '../support/passingStore.ts'
 import { newPlace, type Place, testedStores } from '../support/place.ts'
 import {
+  attemptOf,
   type Connection,
   eventsOf,
   makeToken,
@@ -154,5 +157,27 @@ describe.each(testedStores())('sessions of a token with endAtExpiry on %s', (eng
     await until(() => isOver(other, id))
     expect(publisher.cuts).toEqual(['token_expired'])
     await other.close()
+  })
+
+  it('has its end on record when it expires while its row is written', async () => {
+    const { token } = await expiring('publish')
+    let id = ''
+    const store = {
+      ...passingStore(at.ctx.store),
+      transaction: (async (work) => {
+        const [entry] = at.ctx.sessions.all()
+        if (entry !== undefined && id === '') {
+          id = entry.session.id
+          pass(61)
+          await entry.ending?.done
+        }
+        return at.ctx.store.transaction(work)
+      }) satisfies typeof at.ctx.store.transaction,
+    }
+    const cut = async () => closeSession(at.ctx, id, 'left')
+    const answer = await admitPublisher({ ...at.ctx, store }, attemptOf({ presented: token }), { sourceId: null, cut })
+    expect(answer.ok).toBe(false)
+    const stored = await at.ctx.store.read.sessions.get(id)
+    expect(stored).toMatchObject({ endReason: 'token_expired', endedAtMs: expect.any(Number) })
   })
 })

@@ -56,6 +56,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string, more: Part
       country: null,
       streamIsSecured: false,
     },
+    isEntering: false,
     tokenHash: null,
     tokenVersion: null,
     accountVersion: null,

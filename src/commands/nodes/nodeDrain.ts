@@ -1,4 +1,5 @@
 import { repeat, type Repetition } from '../../base/repeat.ts'
+import { PROTOCOL_FACTS } from '../../core/access/protocols.ts'
 import { type Drain, followersAtOnce, isPublisherDue, type MovePlan, planMoves } from '../../core/nodes/drain.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import { type Node, StoreUnavailable } from '../../store/store.ts'
@@ -38,7 +39,7 @@ export class NodeDrain {
     if (sessions.drain !== null) return
     const [beganAtMs, drainMs] = [clock.monotonic(), this.#drainMs()]
     sessions.drain = { beganAtMs, drainMs, plan: this.#plan(drainMs), nodeUrls: [] }
-    this.#viewers = sessions.all().filter(isWhepViewer).length
+    this.#viewers = sessions.all().filter(isConnectedViewer).length
     log.info({ sessions: sessions.size, seconds: drainMs / 1000 }, 'this node drains: it takes nothing new')
     this.#looking = repeat({ ...this.#ctx, name: 'drain this node', everyMs: LOOK_MS }, () => this.#look())
   }
@@ -51,7 +52,7 @@ export class NodeDrain {
     const { sessions, random } = this.#ctx
     const all = sessions.all()
     const publishers = all.filter(isPublisher).map(({ session }) => session.id)
-    const hasHlsViewers = all.some((entry) => !isPublisher(entry) && !isWhepViewer(entry))
+    const hasHlsViewers = all.some((entry) => !isPublisher(entry) && !isConnectedViewer(entry))
     return planMoves({ publishers, hasHlsViewers }, drainMs, () => random.bytes(4).readUInt32BE() / 2 ** 32)
   }
 
@@ -79,7 +80,7 @@ export class NodeDrain {
       this.#movedAtMs = nowMs
       void endSession(this.#ctx, entry, 'moved')
     }
-    const whep = open.filter(isWhepViewer)
+    const whep = open.filter(isConnectedViewer)
     const following = whep.filter((entry) => this.#isRemote(entry)).slice(0, followersAtOnce(this.#viewers, LOOK_MS))
     for (const entry of following) void endSession(this.#ctx, entry, 'moved')
     const isHlsLeft = nowMs - drain.beganAtMs < drain.plan.hlsUntilMs + (drain.plan.hlsUntilMs > 0 ? TAIL_MS : 0)
@@ -111,5 +112,6 @@ const takesSessions = ({ isExpired, drainingSinceMs }: Node): boolean => !isExpi
 
 const isPublisher = ({ session }: ActiveSession): boolean => session.action === 'publish'
 
-const isWhepViewer = ({ session }: ActiveSession): boolean =>
-  session.action !== 'publish' && session.protocol === 'whep'
+/** It has to connect again; players over HLS follow a redirect. */
+const isConnectedViewer = ({ session }: ActiveSession): boolean =>
+  session.action === 'view' && PROTOCOL_FACTS[session.protocol].connectsLater

@@ -1,6 +1,6 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import type { SessionEndReason } from '../../core/sessions/endReason.ts'
-import type { Leases, Node, NewNode, NodeFacts } from '../../store/store.ts'
+import type { Leases, Node, NewNode, NodeFacts, Tx } from '../../store/store.ts'
 import type { SessionContext } from '../context.ts'
 import { endSession, noteFeeds, emitEnds, writeLateEnds } from '../sessions/close.ts'
 import { writeCounts } from '../sessions/count.ts'
@@ -170,21 +170,36 @@ async function endAll(ctx: SessionContext, reason: SessionEndReason): Promise<vo
 /** Removes this node from the store, unless some ends could not be written: then another node gives it up. */
 async function leave(ctx: SessionContext): Promise<void> {
   const { node, leaving } = ctx.sessions
-  if (leaving.size === 0) await writeUsage(ctx, Number.POSITIVE_INFINITY)
-  if (leaving.size === 0) await ctx.playerReports.write(ctx.store, true)
   ctx.sessions.node = ''
+  // Those who came while the others ended. From here on none comes.
+  await endAll(ctx, 'shutdown')
   if (leaving.size > 0) return
+  await writeUsage(ctx, Number.POSITIVE_INFINITY, node)
   for (let isOver = false; !isOver; ) {
     isOver = await ctx.store.transaction(async (tx) => {
       // Another node may give this one up, because nothing renews its lease any more.
       if (!(await tx.nodes.lockShared(node))) return true
-      const seats = await tx.viewerSeats.freeOfNode(node, AT_ONCE)
-      const added = await tx.usage.foldNode(node, AT_ONCE)
-      const isLast = Math.max(seats, added) < AT_ONCE
-      if (isLast) await tx.nodes.delete(node)
-      return isLast
+      // Also what was admitted so late that its end could not be written.
+      return (await clear(tx, node, { atMs: ctx.clock.now(), reason: 'shutdown' })).isOver
     })
   }
+}
+
+/** A part of what a node has in the store, and with the last one its row. */
+async function clear(
+  tx: Tx,
+  node: string,
+  { atMs, reason }: { readonly atMs: number; readonly reason: SessionEndReason },
+): Promise<{ readonly feeds: number; readonly sessions: number; readonly isOver: boolean }> {
+  const feeds = await tx.feeds.endOfNode(node, atMs)
+  await emitEnds(tx, ...feeds)
+  await noteFeeds(tx, feeds)
+  const seats = await tx.viewerSeats.freeOfNode(node, AT_ONCE)
+  const sessions = await tx.sessions.endOfNode(node, { atMs, reason, limit: AT_ONCE })
+  const added = await tx.usage.foldNode(node, AT_ONCE)
+  const isOver = Math.max(seats, sessions, added) < AT_ONCE
+  if (isOver) await tx.nodes.delete(node)
+  return { feeds: feeds.length, sessions, isOver }
 }
 
 /**
@@ -200,15 +215,7 @@ async function giveUp(ctx: SessionContext, id: string, isSurelyDead: boolean): P
       if (lastSeenAtMs === undefined) return null
       // Later, if the clock was put back after the node had died.
       const seenAtMs = Math.min(lastSeenAtMs, ctx.clock.now())
-      const feeds = await tx.feeds.endOfNode(id, seenAtMs)
-      await emitEnds(tx, ...feeds)
-      await noteFeeds(tx, feeds)
-      const seats = await tx.viewerSeats.freeOfNode(id, AT_ONCE)
-      const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: AT_ONCE })
-      const added = await tx.usage.foldNode(id, AT_ONCE)
-      const isOver = Math.max(seats, sessions, added) < AT_ONCE
-      if (isOver) await tx.nodes.delete(id)
-      return { feeds: feeds.length, sessions, isOver }
+      return clear(tx, id, { atMs: seenAtMs, reason: 'lost' })
     })
     if (!ended) return
     sum.feeds += ended.feeds

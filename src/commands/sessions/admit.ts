@@ -213,15 +213,11 @@ async function enter(
     const limits = await viewerLimits(ctx, evaluation)
     for (const { holder } of limits) entry.holders.add(holder)
     const inserted = await ctx.store.transaction((tx) => insert(ctx, tx, entry, limits))
-    const written = inserted === 'written'
-    // It may have been cut between the commit and this line.
-    if (!written || !ctx.sessions.has(session.id)) {
+    if (inserted !== 'written') {
       ctx.sessions.remove(session.id)
       // A limit that is new may have counted it meanwhile.
-      if (!written && entry.holders.size > 0) await ctx.store.transaction((tx) => tx.viewerSeats.free([session.id]))
-      if (typeof inserted === 'object') return refuseReached(ctx, evaluation, reachedBy(inserted))
-      // An id that the edge has chosen is used up with its row.
-      return written && sessionRequest.sessionId !== undefined ? refuseAdmission(ctx, 401, 'invalid_token') : null
+      if (entry.holders.size > 0) await ctx.store.transaction((tx) => tx.viewerSeats.free([session.id]))
+      return typeof inserted === 'object' ? refuseReached(ctx, evaluation, reachedBy(inserted)) : null
     }
   } catch (error) {
     ctx.sessions.remove(session.id)
@@ -230,7 +226,13 @@ async function enter(
     throw error
   }
   ctx.sessions.counts.admitted.add(`${session.action} ${session.protocol}`)
-  return { entry }
+  entry.isEntering = false
+  if (ctx.sessions.has(session.id)) return { entry }
+  // It was cut meanwhile. Its end could not be written before its row.
+  ctx.sessions.leaving.set(session.id, { entry, reason: entry.ending?.reason ?? 'lost', atMs: session.startedAtMs })
+  await closeSession(ctx, session.id, 'lost')
+  // An id that the edge has chosen is used up with its row.
+  return sessionRequest.sessionId === undefined ? null : refuseAdmission(ctx, 401, 'invalid_token')
 }
 
 /** False: what the account says for its tokens has changed since the decision. Later changes find the session in memory. */

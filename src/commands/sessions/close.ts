@@ -16,14 +16,15 @@ const PAUSE_MS = 2000
 /**
  * Writes the end of a session: its last bytes and, for a publisher, the end of its feed with the event. Edges call it
  * when a connection is over, for any reason. Idempotent; never rejects. If the store is unavailable, the end is written
- * later, with the time of now or of the last media.
+ * later, with the time of now or of the last media. The admission of a session writes the end, if it is not over yet.
  */
 export async function closeSession(ctx: SessionContext, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
     const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
     const atMs = Math.max(endedAtMs(entry, ctx.clock), feed?.startedAtMs ?? entry.session.startedAtMs)
-    ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
+    if (entry.isEntering) entry.ending ??= { reason, cut: Promise.resolve(), done: Promise.resolve() }
+    else ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
     ctx.sessions.remove(sessionId)
     ctx.playerReports.ended(entry, atMs)
   }

@@ -71,6 +71,7 @@ export function activeSessionOf(
     viewer: sessionRequest.viewer ?? session.id,
     holders: new Set(),
     request,
+    isEntering: true,
     tokenHash: null,
     tokenVersion: token?.version ?? null,
     accountVersion: token?.accountVersion ?? null,

@@ -9,13 +9,13 @@ const AT_ONCE = 1_000
  * Writes what bytes of this node's sessions count for, in rows of its own: in rounds that come every `everyMs` those whose
  * turn it is, and with `Infinity` all. Such a round also adds closed rows to the sums of all nodes. Rows hold totals, so that
  * a write whose answer was lost may be repeated. All calls during one write share the next write.
+ * @param node its id, which it gives up before it ends
  */
-export const writeUsage = (ctx: SessionContext, everyMs: number): Promise<void> =>
-  ctx.sessions.writingUsage.add(everyMs, ([roundMs = everyMs]) => round(ctx, roundMs))
+export const writeUsage = (ctx: SessionContext, everyMs: number, node = ctx.sessions.node): Promise<void> =>
+  ctx.sessions.writingUsage.add(everyMs, ([roundMs = everyMs]) => round(ctx, roundMs, node))
 
-async function round(ctx: SessionContext, everyMs: number): Promise<void> {
+async function round(ctx: SessionContext, everyMs: number, node: string): Promise<void> {
   const { risen, over } = ctx.sessions.usage.due(ctx.clock.now(), everyMs)
-  const { node } = ctx.sessions
   await inSomeAtOnce(ctx, node, risen, put)
   if (everyMs < Number.POSITIVE_INFINITY) await inSomeAtOnce(ctx, node, over, fold)
 }

@@ -119,8 +119,9 @@ export function toIngestRecord(ingest: Ingest, secrets: IngestSecrets | null, se
   }
 }
 
+/** Only an address of SRT has the key in it. */
 const pushUrl = ({ type }: Ingest, secrets: IngestSecrets | null, { rtmpUrl, srtUrl }: ChannelSettings): string =>
-  INGEST_FACTS[type].protocol === 'srt' ? `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}` : rtmpUrl
+  INGEST_FACTS[type].hasPassphrase ? `${srtUrl}${secrets === null ? '' : srtQuery(secrets)}` : rtmpUrl
 
 /** As ffmpeg, OBS and others write it. */
 const srtQuery = ({ secret, passphrase }: IngestSecrets): string =>

@@ -46,13 +46,13 @@ export interface Channel extends ChannelRules {
  * has with how it is dialled; empty: the source pushes.
  */
 export const INGEST_FACTS = {
-  'rtmp-push': { protocol: 'rtmp', schemes: [] },
-  'rtmp-pull': { protocol: 'rtmp', schemes: ['rtmp:', 'rtmps:'] },
-  'srt-push': { protocol: 'srt', schemes: [] },
-  'srt-pull': { protocol: 'srt', schemes: ['srt:'] },
-  'rtsp-pull': { protocol: 'rtsp', schemes: ['rtsp:', 'rtsps:'] },
-  'whep-pull': { protocol: 'whep', schemes: ['whep:', 'wheps:'] },
-} as const satisfies Record<string, { protocol: string; schemes: readonly string[] }>
+  'rtmp-push': { protocol: 'rtmp', hasPassphrase: false, schemes: [] },
+  'rtmp-pull': { protocol: 'rtmp', hasPassphrase: false, schemes: ['rtmp:', 'rtmps:'] },
+  'srt-push': { protocol: 'srt', hasPassphrase: true, schemes: [] },
+  'srt-pull': { protocol: 'srt', hasPassphrase: true, schemes: ['srt:'] },
+  'rtsp-pull': { protocol: 'rtsp', hasPassphrase: false, schemes: ['rtsp:', 'rtsps:'] },
+  'whep-pull': { protocol: 'whep', hasPassphrase: false, schemes: ['whep:', 'wheps:'] },
+} as const satisfies Record<string, { protocol: string; hasPassphrase: boolean; schemes: readonly string[] }>
 
 export type IngestType = keyof typeof INGEST_FACTS
 export const INGEST_TYPES = Object.keys(INGEST_FACTS) as readonly IngestType[]

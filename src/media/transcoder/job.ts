@@ -60,8 +60,9 @@ export class RunningTranscode {
     const { source } = this.#job
     this.#encoding.ready()
     this.#isReady = true
-    if (source.kind === 'pull') this.#work = this.#pull(source)
-    else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
+    if (source.kind === 'push')
+      this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
+    else this.#work = this.#pull(source)
   }
 
   #pull(source: PullTranscodeParts['source']): Promise<void> {

@@ -1,0 +1,160 @@
+import { openApp, type App } from '../../src/app/app.ts'
+import { type ServingNode, startNode } from '../../src/commands/nodes/servingNode.ts'
+import { endExpired } from '../../src/commands/sessions/revoke.ts'
+import type { Context } from '../../src/commands/context.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Store } from '../../src/store/store.ts'
+import { silentLog } from '../support/log.ts'
+import { CHEAP_PASSWORDS } from '../support/passwords.ts'
+import { NodeClock, type WorldTime } from './clock.ts'
+import type { Fate, Runner, Scheduler } from './scheduler.ts'
+import { linkTo, type StoreLink } from './store.ts'
+
+/** Until other nodes take a silent one for dead, milliseconds. */
+export const LEASE_MS = 10_000
+const EVERY_MS = 3_000
+
+const FACTS = { version: '0.0.0', cores: 2, cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [] }
+
+export interface NodeOptions {
+  readonly real: Store
+  readonly scheduler: Scheduler
+  readonly time: WorldTime
+  /** Its data directory, which it reads nothing from. */
+  readonly folder: string
+  readonly hostKey: string
+  readonly pid: number
+  readonly isRunning: (pid: number) => boolean
+  /** Of its next call of the store. */
+  readonly fate: () => Fate
+}
+
+/** What a timer of a server does. */
+const TIMERS = ['count', 'reconcile', 'sweep', 'check', 'second', 'expire'] as const
+export type Timer = (typeof TIMERS)[number]
+
+/** A serving node with the real commands, cache, sessions and jobs. The world owns its clock, its timers and its life. */
+export class SimNode implements Runner {
+  readonly hostKey: string
+  readonly pid: number
+  readonly clock: NodeClock
+  /** When it stood still, true time; null: it runs. */
+  stoppedAtMs: number | null = null
+  isDead = false
+  isStopping = false
+  /** Its lease is over, so that others may have given it up. */
+  isExpired = false
+  readonly #options: NodeOptions
+  readonly #link: StoreLink
+  #app: App | null = null
+  #serving: ServingNode | null = null
+  #lease: { readonly id: string; readonly lost: () => void } | null = null
+  readonly #busy = new Set<Timer>()
+
+  constructor(options: NodeOptions) {
+    const { scheduler, time, hostKey, pid, real } = options
+    this.#options = options
+    this.hostKey = hostKey
+    this.pid = pid
+    this.clock = new NodeClock(time, (scheduler.random.next() - 0.5) / 1000)
+    this.clock.aheadMs = scheduler.random.below(4_000) - 2_000
+    this.#link = linkTo(real, { scheduler, time, runner: this, fate: options.fate })
+  }
+
+  get isRunning(): boolean {
+    return !this.isDead && this.stoppedAtMs === null
+  }
+
+  get isServing(): boolean {
+    return this.#serving !== null
+  }
+
+  /** The id of its row. */
+  get id(): string {
+    return this.ctx.sessions.node
+  }
+
+  get ctx(): Context {
+    if (this.#app === null) throw new Error('the node has not started')
+    return this.#app.ctx
+  }
+
+  async start(): Promise<void> {
+    const { folder, hostKey, pid, isRunning, scheduler } = this.#options
+    const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+    const flags = { data: { dir: folder }, storage: { url: `${folder}/unused.db` }, secrets }
+    const config = loadConfig({ env: {}, flags })
+    if (!config.ok) throw new Error(JSON.stringify(config.error))
+    this.#app = await openApp({
+      config: config.value,
+      log: silentLog,
+      store: this.#link.store,
+      machineClock: this.clock,
+      random: scheduler.random,
+      passwordCost: CHEAP_PASSWORDS,
+    })
+    this.#serving = await startNode(this.ctx, {
+      hostKey,
+      pid,
+      isRunning,
+      leaseMs: LEASE_MS,
+      leases: {
+        keep: ({ id }, lost = () => undefined) => this.#keep(id, lost),
+        release: async () => void (this.#lease = null),
+      },
+      url: null,
+      facts: () => FACTS,
+    })
+  }
+
+  /** Ends as SIGTERM does. */
+  async stop(): Promise<void> {
+    this.isStopping = true
+    await this.#serving?.stop()
+  }
+
+  /** Renews its lease, as the thread for that does by itself. */
+  async renew(): Promise<void> {
+    const lease = this.#lease
+    if (lease === null) return
+    const isKept = await this.#options.scheduler.work(() =>
+      this.#options.real.transaction((tx) => tx.nodes.renew(lease.id, LEASE_MS)),
+    )
+    if (isKept) this.isExpired = false
+    else if (this.#lease === lease) {
+      this.#lease = null
+      lease.lost()
+    }
+  }
+
+  #keep(id: string, lost: () => void): void {
+    this.#lease = { id, lost }
+    this.isExpired = false
+  }
+
+  /** Another node has committed something. */
+  hear(): void {
+    this.#link.tell('changed')
+  }
+
+  /** Runs a timer, unless its last run is not over. */
+  run(timer: Timer): void {
+    if (this.#busy.has(timer)) return
+    this.#busy.add(timer)
+    this.#work(timer)
+      // What fails is logged and done again by the next one.
+      .catch(() => undefined)
+      .finally(() => this.#busy.delete(timer))
+  }
+
+  async #work(timer: Timer): Promise<void> {
+    const serving = this.#serving
+    if (serving === null) return
+    if (timer === 'second') return this.#link.tell('second')
+    if (timer === 'expire') return endExpired(this.ctx)
+    if (timer === 'count') return serving.count(EVERY_MS)
+    await serving[timer]()
+  }
+
+  static readonly timers = TIMERS
+}

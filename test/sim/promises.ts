@@ -1,0 +1,100 @@
+import type { Grant } from './grants.ts'
+import type { SimNode } from './node.ts'
+
+/** A publisher or viewer, as its edge and its player know it. */
+export interface Client {
+  readonly node: SimNode
+  readonly grant: Grant
+  readonly id: string
+  readonly isPublisher: boolean
+  readonly address: string
+  state: 'asking' | 'open' | 'over'
+  wasAdmitted: boolean
+  /** A person asked to end it, and was told that it ends. */
+  isKicked: boolean
+  bytes: number
+}
+
+/** What the checks see of a world. */
+export interface Seen {
+  readonly nodes: readonly SimNode[]
+  readonly clients: readonly Client[]
+  readonly grants: readonly Grant[]
+  /** A node died, or stood still for longer than its lease: what it had not written is lost. */
+  readonly hasLosses: boolean
+  /** Of the database. */
+  readonly rows: (sql: string) => readonly Record<string, unknown>[]
+}
+
+export function checkAlways(seen: Seen): void {
+  for (const { id, maxViewers, maxAddresses } of seen.grants) {
+    const clients = seen.clients.filter(({ grant }) => grant.id === id)
+    // The viewers of a node that was given up are in nobody's count until it wakes.
+    const watching = clients.filter(({ state, node }) => state === 'open' && !node.isExpired).length
+    if (maxViewers !== null && watching > maxViewers) fail(`${watching} viewers at once, of ${maxViewers}`)
+    const addresses = new Set(clients.filter(({ wasAdmitted }) => wasAdmitted).map(({ address }) => address)).size
+    if (maxAddresses !== null && addresses > maxAddresses) fail(`${addresses} addresses, of ${maxAddresses}`)
+  }
+  const twice = seen.rows(
+    `select stream_name, count(*) n from feeds where ended_at_ms is null group by stream_name having count(*) > 1`,
+  )
+  if (twice.length > 0) fail(`two publishers of one source: ${JSON.stringify(twice)}`)
+}
+
+export function checkHealed(seen: Seen): void {
+  const open = seen.clients.filter(({ state }) => state === 'open')
+  for (const { id, grant, isKicked, node } of open) {
+    if (grant.revoked === 'said') fail(`session ${id} outlives its token`)
+    if (isKicked) fail(`session ${id} outlives its kick`)
+    if (!node.ctx.sessions.has(id)) fail(`session ${id} is forgotten, and its edge does not know`)
+  }
+  const ids = new Set(open.map(({ id }) => id))
+  for (const { id, node } of seen.rows('select id, node from sessions where ended_at_ms is null'))
+    if (!ids.has(String(id)) && seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))
+      fail(`session ${String(id)} is over, and its row is open`)
+}
+
+/** When every process has ended. */
+export function checkBooks(seen: Seen): void {
+  const left = (table: string, where = 'true') => seen.rows(`select count(*) n from ${table} where ${where}`)[0]?.['n']
+  for (const table of ['viewer_seats', 'serving_nodes', 'node_usage'])
+    if (left(table) !== 0) fail(`${String(left(table))} rows are left in ${table}`)
+  for (const table of ['sessions', 'feeds'])
+    if (left(table, 'ended_at_ms is null') !== 0) fail(`an end is missing in ${table}`)
+  checkEvents(seen)
+  checkBytes(seen)
+}
+
+function checkEvents(seen: Seen): void {
+  const events = seen.rows("select event, data from outbox where type = 'feeds' and event in ('started', 'ended')")
+  const names = events.map(
+    ({ event, data }) => `${String(event)} ${(JSON.parse(String(data)) as { feedId: string }).feedId}`,
+  )
+  if (new Set(names).size !== names.length) fail('an event of a feed was emitted twice')
+  const feeds = seen.rows('select id from feeds').flatMap(({ id }) => [`started ${String(id)}`, `ended ${String(id)}`])
+  if (JSON.stringify(feeds.toSorted()) !== JSON.stringify(names.toSorted())) fail('a feed lacks an event')
+}
+
+/** A session has what its edge sent, and after a crash or a pause no more. The sums of hours have what sessions have. */
+function checkBytes(seen: Seen): void {
+  const rows = new Map(
+    seen.rows('select id, end_reason, bytes_in + bytes_out n from sessions').map((row) => [row['id'], row]),
+  )
+  let sent = 0
+  for (const { id, bytes, wasAdmitted } of seen.clients) {
+    const row = rows.get(id)
+    if (wasAdmitted && row === undefined) fail(`session ${id} has no row`)
+    sent += bytes
+    const written = Number(row?.['n'] ?? 0)
+    if (written > bytes) fail(`session ${id} has ${written} bytes, and sent ${bytes}`)
+    if (row && row['end_reason'] !== 'lost' && written < bytes) fail(`session ${id} lost ${bytes - written} bytes`)
+  }
+  const [sum] = seen.rows('select coalesce(sum(bytes_in + bytes_out), 0) n from usage_hourly')
+  const counted = Number(sum?.['n'])
+  if (counted > sent) fail(`${counted} bytes are counted, and ${sent} were sent`)
+  if (!seen.hasLosses && counted < sent) fail(`${sent - counted} bytes are in no hour`)
+}
+
+function fail(what: string): never {
+  throw new Error(what)
+}

@@ -1,0 +1,398 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { timeOrderedId } from '../../src/base/ids.ts'
+import { cliActor } from '../../src/commands/context.ts'
+import { admitPublisher, admitViewerAnywhere } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
+import { kickSession } from '../../src/commands/sessions/sessions.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { attemptOf, silentMedia } from '../support/testNode.ts'
+import { WorldTime } from './clock.ts'
+import { deleteGrant, type Grant, makeGrants, refreshGrant } from './grants.ts'
+import { LEASE_MS, SimNode } from './node.ts'
+import { checkAlways, checkBooks, checkHealed, type Client, type Seen } from './promises.ts'
+import { type Fate, Scheduler, SeededRandom } from './scheduler.ts'
+
+const STREAMS = ['one', 'two'] as const
+const STEPS = 500
+
+/** Several nodes, their clients and their operator, and what must be true of them. Everything follows from the seed. */
+export class World {
+  readonly #random: SeededRandom
+  readonly #scheduler: Scheduler
+  readonly #time = new WorldTime()
+  readonly #folder: string
+  readonly #real: Store
+  readonly #database: DatabaseSync
+  readonly #nodes: SimNode[] = []
+  readonly #clients: Client[] = []
+  readonly #grants: Grant[] = []
+  readonly #faultRate: number
+  #accountId = ''
+  #hasFaults = false
+  #pids = 0
+  /** Nodes that died or stood still for too long: what they had not written is lost. */
+  #losses = 0
+  /** The error of something that must not fail. */
+  #broken: unknown = null
+
+  private constructor(seed: number, folder: string, real: Store, file: string) {
+    this.#random = new SeededRandom(seed)
+    this.#scheduler = new Scheduler(this.#random)
+    this.#folder = folder
+    this.#real = real
+    this.#database = new DatabaseSync(file)
+    // A third of the worlds have a database that never fails.
+    this.#faultRate = this.#random.chance(1 / 3) ? 0 : 0.005 + this.#random.next() * 0.03
+  }
+
+  /**
+   * @param template a database of this version without rows
+   * @returns what happened, as a digest
+   * @throws what was wrong
+   */
+  static async run(seed: number, folder: string, template: string): Promise<string> {
+    mkdirSync(folder, { recursive: true })
+    const file = join(folder, 'sim.db')
+    copyFileSync(template, file)
+    const real = await openSqlite(file)
+    const world = new World(seed, folder, real, file)
+    try {
+      await world.#live()
+      return world.#scheduler.trace
+    } finally {
+      world.#database.close()
+      await real.close()
+    }
+  }
+
+  async #live(): Promise<void> {
+    for (let n = 0; n < 3; n++) await this.#finish(this.#startNode(`host ${n}`))
+    const [account] = await this.#real.read.accounts.list()
+    this.#accountId = account?.id ?? ''
+    const [first] = this.#nodes
+    if (first) this.#grants.push(...(await this.#finish(makeGrants(first.ctx, this.#accountId))))
+    this.#hasFaults = true
+    for (let step = 0; step < STEPS; step++) await this.#step()
+    this.#hasFaults = false
+    await this.#heal()
+    checkHealed(this.#seen)
+    await this.#finish(Promise.all(this.#nodes.filter((node) => !node.isDead).map((node) => node.stop())))
+    await this.#sweepDead()
+    checkBooks(this.#seen)
+  }
+
+  // Time and order
+
+  async #step(): Promise<void> {
+    if (this.#random.chance(0.6) && (await this.#scheduler.step())) return this.#checkAlways()
+    this.#pass(this.#random.below(300))
+    this.#event()
+    await this.#scheduler.settle()
+    this.#checkAlways()
+  }
+
+  #pass(ms: number): void {
+    this.#time.ms += ms
+    for (const node of this.#nodes) if (node.isRunning) node.clock.tick()
+    for (const node of this.#nodes) this.#expire(node)
+  }
+
+  /** The lease of a node that has not run for so long is over, in the time of the database. */
+  #expire(node: SimNode): void {
+    if (node.stoppedAtMs === null || node.isExpired || this.#time.ms - node.stoppedAtMs < LEASE_MS) return
+    node.isExpired = true
+    this.#losses += 1
+    this.#database
+      .prepare('update serving_nodes set alive_until_ms = 1 where host_key = ? and pid = ? and alive_until_ms <> -1')
+      .run(node.hostKey, node.pid)
+  }
+
+  /** Lets everything run that `work` waits for. */
+  async #finish<T>(work: Promise<T>): Promise<T> {
+    const state = { isOver: false }
+    const done = work.finally(() => (state.isOver = true))
+    done.catch(() => undefined)
+    await this.#scheduler.settle()
+    for (let idle = 0; !state.isOver; idle++) {
+      if (await this.#scheduler.step()) idle = 0
+      else this.#pass(1_000)
+      if (idle > 100) throw new Error('something waits for ever')
+    }
+    return done
+  }
+
+  // What happens
+
+  #event(): void {
+    const events: readonly [number, () => void][] = [
+      [14, () => this.#timer()],
+      // Notifications come late, and some never.
+      [10, () => this.#anyNode()?.hear()],
+      [12, () => this.#connect(true)],
+      [22, () => this.#connect(false)],
+      [8, () => this.#leave()],
+      [10, () => this.#send()],
+      [2, () => this.#revoke()],
+      [3, () => this.#kick()],
+      [3, () => this.#stall()],
+      [8, () => this.#wake()],
+      [1, () => this.#crash()],
+      [1, () => this.#stop()],
+      [2, () => this.#startAgain()],
+      [2, () => this.#setClock()],
+    ]
+    let left = this.#random.below(events.reduce((sum, [weight]) => sum + weight, 0))
+    for (const [weight, event] of events) {
+      if (left < weight) return event()
+      left -= weight
+    }
+  }
+
+  #timer(): void {
+    const node = this.#anyNode()
+    const timer = this.#of(SimNode.timers)
+    if (node && timer) node.run(timer)
+  }
+
+  #connect(isPublisher: boolean): void {
+    const node = this.#anyNode()
+    const kind = isPublisher ? 'publish' : 'subscribe'
+    const grant = this.#of(this.#grants.filter((one) => one.kind === kind))
+    if (!node || !grant) return
+    const client: Client = {
+      node,
+      grant,
+      id: timeOrderedId(node.clock.now(), this.#random),
+      isPublisher,
+      address: `192.0.2.${1 + this.#random.below(4)}`,
+      state: 'asking',
+      wasAdmitted: false,
+      isKicked: false,
+      bytes: 0,
+    }
+    this.#clients.push(client)
+    void this.#guard(this.#admit(client, grant.revoked === 'said'))
+  }
+
+  async #admit(client: Client, wasRevoked: boolean): Promise<void> {
+    const { node, grant, id: sessionId, isPublisher, address: ip } = client
+    const { ctx } = node
+    const streamName = this.#of(STREAMS) ?? STREAMS[0]
+    const cut = async (): Promise<void> => {
+      client.state = 'over'
+      await this.#scheduler.turn(node)
+      await closeSession(ctx, sessionId, 'left')
+    }
+    const request = { sourceId: null, sessionId, cut }
+    const use = { presented: grant.value, streamName, ip }
+    const answer = isPublisher
+      ? await admitPublisher(ctx, attemptOf(use), request)
+      : await admitViewerAnywhere(
+          ctx,
+          attemptOf({ ...use, action: 'view', protocol: 'hls', accountId: this.#accountId }),
+          request,
+        )
+    if (!answer.ok) {
+      client.state = 'over'
+      return
+    }
+    if (wasRevoked) throw new Error(`session ${sessionId} began with a token that was revoked before`)
+    client.wasAdmitted = true
+    // As an edge does: it may have been cut before it was admitted.
+    if (client.state === 'over' || !ctx.sessions.has(sessionId)) {
+      client.state = 'over'
+      return
+    }
+    client.state = 'open'
+    if (!isPublisher) return
+    try {
+      await goLive(ctx, sessionId, silentMedia)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      client.state = 'over'
+      await closeSession(ctx, sessionId, 'lost')
+    }
+  }
+
+  #leave(): void {
+    const client = this.#anyOpen()
+    if (!client) return
+    client.state = 'over'
+    void this.#guard(closeSession(client.node.ctx, client.id, 'left'))
+  }
+
+  /** Media flows at every running node. */
+  #send(): void {
+    for (const client of this.#clients) {
+      if (client.state !== 'open' || !client.node.isRunning) continue
+      client.bytes += 1 + this.#random.below(1000)
+      const [bytesIn, bytesOut] = client.isPublisher ? [client.bytes, 0] : [0, client.bytes]
+      countBytes(client.node.ctx, client.id, { bytesIn, bytesOut })
+    }
+  }
+
+  /** Deletes a token, or gives it another value. */
+  #revoke(): void {
+    const node = this.#anyNode()
+    const grant = this.#of(this.#grants.filter(({ revoked }) => revoked === 'no'))
+    if (!node || !grant) return
+    const revoke = this.#random.chance(0.5) ? deleteGrant : refreshGrant
+    void this.#guard(revoke(node.ctx, this.#accountId, grant).then((others) => this.#grants.push(...others)))
+  }
+
+  #kick(): void {
+    const [node, client] = [this.#anyNode(), this.#anyOpen()]
+    if (!node || !client) return
+    const asked = kickSession(node.ctx, cliActor(this.#accountId), client.id)
+    void this.#guard(asked.then(({ ok }) => void (client.isKicked ||= ok)))
+  }
+
+  #stall(): void {
+    const node = this.#anyNode()
+    if (node) node.stoppedAtMs = this.#time.ms
+    // Sometimes for longer than its lease.
+    if (this.#random.chance(0.5)) this.#pass(LEASE_MS + this.#random.below(5_000))
+  }
+
+  #wake(): void {
+    this.#resume(this.#of(this.#nodes.filter(({ stoppedAtMs, isDead }) => stoppedAtMs !== null && !isDead)))
+  }
+
+  #resume(node: SimNode | undefined): void {
+    if (!node) return
+    node.stoppedAtMs = null
+    // The thread that renews leases may wake long after the others.
+    void this.#guard(this.#scheduler.turn(node).then(() => node.renew()))
+  }
+
+  #crash(): void {
+    const node = this.#anyNode()
+    if (node) this.#gone(node)
+    this.#losses += 1
+  }
+
+  #stop(): void {
+    const node = this.#anyNode()
+    if (node && !node.isStopping) void this.#guard(node.stop().finally(() => this.#gone(node)))
+  }
+
+  /** Its process has ended, and its clients notice. */
+  #gone(node: SimNode): void {
+    this.#end(node)
+    this.#scheduler.drop(node)
+    for (const client of this.#clients) if (client.node === node) client.state = 'over'
+  }
+
+  #end(node: SimNode): void {
+    node.isDead = true
+    node.stoppedAtMs ??= this.#time.ms
+  }
+
+  /** A process on the host of one that has died. */
+  #startAgain(): void {
+    const hosts = new Set(this.#nodes.filter(({ isDead }) => !isDead).map(({ hostKey }) => hostKey))
+    const dead = this.#nodes.find(({ hostKey }) => !hosts.has(hostKey))
+    if (dead) void this.#guard(this.#startNode(dead.hostKey))
+  }
+
+  #setClock(): void {
+    const node = this.#anyNode()
+    if (node) node.clock.aheadMs = this.#random.below(20_000) - 10_000
+  }
+
+  async #startNode(hostKey: string): Promise<void> {
+    const node = new SimNode({
+      real: this.#real,
+      scheduler: this.#scheduler,
+      time: this.#time,
+      folder: this.#folder,
+      hostKey,
+      pid: ++this.#pids,
+      isRunning: (pid) => this.#nodes.some((one) => one.pid === pid && !one.isDead),
+      fate: () => this.#fate(),
+    })
+    this.#nodes.push(node)
+    try {
+      await node.start()
+    } catch (error) {
+      // A server that cannot start ends.
+      this.#end(node)
+      if (!(error instanceof StoreUnavailable)) throw error
+    }
+  }
+
+  #fate(): Fate {
+    if (!this.#hasFaults || !this.#random.chance(this.#faultRate)) return 'done'
+    return this.#random.chance(0.5) ? 'fails' : 'loses its answer'
+  }
+
+  /** What clients and operators await may fail as the store does, and in no other way. */
+  async #guard(work: Promise<unknown>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) this.#broken ??= error
+    }
+  }
+
+  readonly #of = <T>(some: readonly T[]): T | undefined => some[this.#random.below(some.length)]
+
+  #anyNode(): SimNode | undefined {
+    return this.#of(this.#nodes.filter((node) => node.isRunning && node.isServing))
+  }
+
+  #anyOpen(): Client | undefined {
+    return this.#of(this.#clients.filter(({ state, node }) => state === 'open' && node.isRunning))
+  }
+
+  // What must be true
+
+  /** After the last fault: every node runs again, and does what its timers do until nothing is left to do. */
+  async #heal(): Promise<void> {
+    for (const node of this.#nodes) if (!node.isDead && node.stoppedAtMs !== null) this.#resume(node)
+    for (let round = 0; round < 6; round++) {
+      this.#pass(LEASE_MS / 2)
+      for (const node of this.#nodes) {
+        if (!node.isRunning || !node.isServing) continue
+        node.hear()
+        for (const timer of SimNode.timers) node.run(timer)
+        await this.#drain()
+      }
+    }
+    if (this.#broken !== null) throw this.#broken
+  }
+
+  async #drain(): Promise<void> {
+    await this.#scheduler.settle()
+    while (await this.#scheduler.step());
+  }
+
+  async #sweepDead(): Promise<void> {
+    for (const node of this.#nodes) this.#end(node)
+    // Also those of registrations whose answer was lost.
+    this.#database.exec('update serving_nodes set alive_until_ms = 1 where alive_until_ms <> -1')
+    this.#pass(LEASE_MS + 1)
+    await this.#finish(this.#startNode('the last host'))
+    await this.#finish(Promise.resolve(this.#nodes.at(-1)?.stop()))
+  }
+
+  #checkAlways(): void {
+    if (this.#broken !== null) throw this.#broken
+    checkAlways(this.#seen)
+  }
+
+  get #seen(): Seen {
+    return {
+      nodes: this.#nodes,
+      clients: this.#clients,
+      grants: this.#grants,
+      hasLosses: this.#losses > 0,
+      rows: (sql) => this.#database.prepare(sql).all(),
+    }
+  }
+}
