@@ -1,9 +1,11 @@
 import type { Clock } from '../base/clock.ts'
+import { expireRecordings } from '../commands/recordings/expire.ts'
 import { pruneRecords, type Retention } from '../commands/retention.ts'
 import type { Context } from '../commands/context.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const HOUR_MS = 3_600_000
+const EXPIRY_MS = 60_000
 
 export interface RetentionOptions {
   /** Read at each run. */
@@ -20,6 +22,7 @@ export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionO
       everyMs: options.bindingFlushMs,
       run: () => ctx.lastUses.flush(ctx.store),
     },
+    { name: 'delete recordings whose days are over', everyMs: EXPIRY_MS, run: () => expireRecordings(ctx) },
     { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options.keep) },
   ]
 }

@@ -30,6 +30,8 @@ export interface RecordingReads {
   usage(accountId: string): Promise<{ count: number; bytes: number }>
   /** Recordings of this host key that are recording, processing or deleting. */
   unfinished(hostKey: string): Promise<StoredRecording[]>
+  /** Finished recordings whose time has come, the first first. */
+  expired(nowMs: number, limit: number): Promise<StoredRecording[]>
 }
 
 export interface RecordingTx {

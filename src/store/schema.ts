@@ -54,6 +54,8 @@ const TABLES = {
     denied_countries: TEXT,
     /** Null: off. */
     geo_cascade: TEXT_OR_NULL,
+    /** Null: recordings stay. */
+    recording_days: NUMBER_OR_NULL,
     version: NUMBER,
   },
   secrets: {
@@ -311,6 +313,8 @@ const TABLES = {
     /** The host key of the node that has the file. */
     host_key: TEXT,
     node: TEXT,
+    /** Null: it stays. */
+    expires_at_ms: NUMBER_OR_NULL,
   },
   audit: {
     id: SERIAL,

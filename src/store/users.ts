@@ -159,6 +159,7 @@ export interface PeopleTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
+    defaults(id: string): Promise<AccountDefaults | undefined>
     /** Locks the account until the transaction ends. */
     lockDefaults(id: string): Promise<AccountDefaults | undefined>
     setDefaults(id: string, defaults: AccountDefaults): Promise<void>

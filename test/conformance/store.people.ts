@@ -26,9 +26,15 @@ export function peopleSuite(stores: Stores): void {
       const insert = (one: string) =>
         stores.store.transaction((tx) => tx.accounts.insert({ id: one, name: 'x', createdAtMs: 1 }))
       await Promise.all([insert(id), insert(other)])
-      const none = { allowedCountries: [], deniedCountries: [], geoCascade: null, version: 0 }
+      const none = { allowedCountries: [], deniedCountries: [], geoCascade: null, recordingDays: null, version: 0 }
       expect(await stores.other.read.accounts.defaults(id)).toEqual(none)
-      const set = { allowedCountries: ['DE', 'NL'], deniedCountries: [], geoCascade: ['all'], version: 1 }
+      const set = {
+        allowedCountries: ['DE', 'NL'],
+        deniedCountries: [],
+        geoCascade: ['all'],
+        recordingDays: 30,
+        version: 1,
+      }
       await stores.store.transaction(async (tx) => {
         expect(await tx.accounts.lockDefaults(id)).toEqual(none)
         expect(await tx.accounts.lockDefaults('absent')).toBeUndefined()

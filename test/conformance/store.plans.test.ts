@@ -153,6 +153,7 @@ const FREQUENT: readonly (readonly [string, (on: Subject) => Promise<unknown>, s
   ['old usage of restreams', ({ tx }) => tx.restreamHours.prune(NOW - 7_200_000, 100)],
   ['an old history', ({ tx }) => tx.feedHealth.prune(NOW, 100), 'at_ms<?'],
   ['old runs', ({ tx }) => tx.runs.prune(NOW, 100)],
+  ['recordings whose days are over', ({ reads }) => reads.recordings.expired(NOW, 200)],
   ['a page of recordings', ({ reads }) => reads.recordings.page({ ...page, after: 'r-5' })],
 ]
 

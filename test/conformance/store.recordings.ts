@@ -21,6 +21,7 @@ export function newRecording(over: Partial<StoredRecording> = {}): StoredRecordi
     durationMs: null,
     tracks: [],
     problem: null,
+    expiresAtMs: null,
     hostKey: 'here',
     node: 'node1',
     ...over,
@@ -48,6 +49,7 @@ export function recordingsSuite(stores: Stores): void {
         durationMs: 4321,
         tracks: [{ type: 'video', codec: 'h264', width: 1280, height: 720 }],
         problem: 'none, really',
+        expiresAtMs: T0 + 6000,
         node: 'node2',
       }
       await write(async (tx) => {

@@ -12,6 +12,7 @@ it.each<[string, ActorIdentity]>([
   ['credential:7', { kind: 'credential', id: 7 }],
   ['user:12', { kind: 'user', id: 12 }],
   ['cli', { kind: 'cli' }],
+  ['retention', { kind: 'retention' }],
 ])('the stored form is that of earlier versions: %s', (text, identity) => {
   expect(formatActor(identity)).toBe(text)
   expect(parseActor(text)).toEqual(identity)

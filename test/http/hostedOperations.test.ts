@@ -203,6 +203,9 @@ const ids = object({ tokenIds: Type.Array(int) })
 const stopped = object({ stoppingLevel: text })
 const on = { isEnabled: true, clusters: ['phx-1', 'ams-1'] }
 
+const expirationDays = Type.Union([object({ days: int }), Type.Null()])
+const expiration = object({ timelines: Type.Null(), recordings: expirationDays, clips: Type.Null() })
+
 const OPERATIONS: readonly Operation[] = [
   ...tokensOf('publish', publishToken),
   ...tokensOf('subscribe', subscribeToken),
@@ -248,6 +251,8 @@ const OPERATIONS: readonly Operation[] = [
   { operation: 'GET /api/v3/account/info', data: object({ accountId: text }) },
   { operation: 'GET /api/v3/account/security', data: object(countries) },
   { operation: 'PUT /api/v3/account/security', body: { deniedCountries: ['FR'] }, data: object(countries) },
+  { operation: 'GET /api/v3/account/media/expiration', data: expiration },
+  { operation: 'PUT /api/v3/account/media/expiration', body: { recordings: { days: 30 } }, data: expiration },
   { operation: 'GET /api/geo/account', data: object(countries) },
   { operation: 'POST /api/geo/account', body: { updateDeniedCountries: [] }, data: object(countries) },
   { operation: 'GET /api/v3/account/distribution', data: object({ geoCascade: cascade }) },
@@ -280,7 +285,6 @@ const NOT_ANSWERED = [
   'GET /api/v3/media/assets',
   'GET /api/record_files/list',
   'GET /api/v2/record_files/list',
-  'GET /api/v3/account/media/expiration',
   'GET /api/v3/account/media/storage',
   'GET /api/analytics/transcoder/total',
   'GET /api/analytics/drm/total',

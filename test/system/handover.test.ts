@@ -248,7 +248,7 @@ test('a redirected viewer is not redirected again, and no viewer to a node witho
 test('a recording on the disk of another node is a 409 that names its machine', async () => {
   const { accountId, app } = other
   const facts = { accountId, streamName: 'show', tokenId: 1, feedId: 'f', startedAtMs: 1, endedAtMs: 2, node: 'n' }
-  const file = { state: 'completed', bytes: 1, durationMs: 1, tracks: [], problem: null } as const
+  const file = { state: 'completed', bytes: 1, durationMs: 1, tracks: [], problem: null, expiresAtMs: null } as const
   const id = timeOrderedId(app.ctx.clock.now(), app.ctx.random)
   await app.ctx.store.transaction((tx) => tx.recordings.insert({ id, ...facts, ...file, hostKey: 'tape:/recordings' }))
   const { status, json } = await other.call('GET', `/api/recordings/${id}/download`)

@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import {
   type ReadDefaults,
   readDistributionChange,
+  readExpirationChange,
   readGeoCascadeChange,
   readSecurityChange,
 } from '../../core/accounts/requests.ts'
@@ -15,6 +16,8 @@ const READERS = {
   distribution: readDistributionChange,
   /** The older form of `distribution`. */
   geoCascade: readGeoCascadeChange,
+  /** How long recordings are kept. */
+  expiration: readExpirationChange,
 } as const satisfies Record<string, ReadDefaults>
 
 /**

@@ -1,5 +1,5 @@
 import { settledSpan } from '../../base/clock.ts'
-import { recordingData } from '../../core/recordings/rules.ts'
+import { expiryAfter, recordingData } from '../../core/recordings/rules.ts'
 import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { StoredRecording, Tx } from '../../store/store.ts'
@@ -38,6 +38,7 @@ export async function beginRecording(
     durationMs: null,
     tracks,
     problem: null,
+    expiresAtMs: null,
     hostKey,
     node: ctx.sessions.node,
   }
@@ -110,7 +111,9 @@ type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; p
 function finish(ctx: SessionContext, id: string, end: End): Promise<void> {
   return change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'processing') return
-    const ended = { ...recording, ...end, node: ctx.sessions.node }
+    const account = await tx.accounts.defaults(recording.accountId)
+    const expiresAtMs = expiryAfter(account?.recordingDays ?? null, ctx.clock.now())
+    const ended = { ...recording, ...end, expiresAtMs, node: ctx.sessions.node }
     await tx.recordings.replace(ended)
     await emitEvent(ctx, tx, ended, end.state)
   })

@@ -4,7 +4,7 @@ import { failure, invalid, type Failure } from '../errors.ts'
 import type { AccountDefaults } from '../tokens/accountDefaults.ts'
 import { canonicalList } from '../tokens/canonical.ts'
 import { countryUpdates } from '../tokens/schema.ts'
-import { cascadeClusters, NO_CLUSTERS } from '../tokens/schemaParts.ts'
+import { cascadeClusters, NO_CLUSTERS, orNull } from '../tokens/schemaParts.ts'
 import { agreed } from '../tokens/update.ts'
 import { type BodyReader, isObject, readShape } from '../validation/bodyReader.ts'
 import { Problems } from '../validation/problems.ts'
@@ -37,6 +37,25 @@ export const AccountDistribution = Type.Object(
   { $id: 'AccountDistribution', ...closed, description: STORED, examples: [{ geoCascade: { isEnabled: false } }] },
 )
 
+const LONGEST_DAYS = 365
+
+const days = (description: string) =>
+  Type.Optional(orNull(Type.Object({ days: Type.Integer({ minimum: 1, maximum: LONGEST_DAYS }) }, closed), description))
+
+export const MediaExpiration = Type.Object(
+  {
+    recordings: days('Recordings that get complete from now on are deleted after these days. Null: they stay.'),
+    timelines: days('Not built: only null.'),
+    clips: days('Not built: only null.'),
+  },
+  {
+    $id: 'MediaExpiration',
+    ...closed,
+    description: 'How long media is kept. What is left out is null.',
+    examples: [{ recordings: { days: 30 } }],
+  },
+)
+
 /** What a body changes in the defaults of an account. */
 export type ReadDefaults = (body: unknown, before: AccountDefaults) => Result<Partial<AccountDefaults>, Failure>
 
@@ -65,6 +84,16 @@ export const readDistributionChange: ReadDefaults = (body) => {
 /** Parses the older form, which has no object around it. */
 export const readGeoCascadeChange: ReadDefaults = (body) =>
   cascadeOf(readShape(GeoCascade, withNames(GeoCascade, body), new Problems()))
+
+/** Parses `{recordings: {days}}`. There are no timelines and no clips that could expire. */
+export const readExpirationChange: ReadDefaults = (body) => {
+  const problems = new Problems()
+  const reader = readShape(MediaExpiration, body, problems)
+  for (const kind of ['timelines', 'clips'] as const) {
+    if (reader.value(kind)) problems.add(kind, `Sluice makes no ${kind}; send null`)
+  }
+  return settle(problems, { recordingDays: reader.value('recordings')?.days ?? null })
+}
 
 function cascadeOf(body: BodyReader<Static<typeof GeoCascade>>): ReturnType<ReadDefaults> {
   const isEnabled = body.value('isEnabled') ?? false

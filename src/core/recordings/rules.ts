@@ -28,12 +28,18 @@ export function readSignRecording(body: unknown): Result<number, FieldErrors> {
   return problems.settle(reader.value('expiresInSeconds') ?? RECORDING_LINK_SECONDS.default)
 }
 
+const DAY_MS = 86_400_000
+
+/** When a recording that is over at `nowMs` is deleted. @param days null: it stays */
+export const expiryAfter = (days: number | null, nowMs: number): number | null =>
+  days === null ? null : nowMs + days * DAY_MS
+
 /** The path from which a completed recording is downloaded. */
 const downloadPath = (id: string): string => `/api/recordings/${id}/download`
 
 /** A recording as the API shows it. Unknown values are left out. */
 export function toRecordingRecord(recording: Recording) {
-  const { endedAtMs, bytes, durationMs, problem, tracks } = recording
+  const { endedAtMs, bytes, durationMs, problem, tracks, expiresAtMs } = recording
   return {
     id: recording.id,
     state: recording.state,
@@ -47,6 +53,7 @@ export function toRecordingRecord(recording: Recording) {
     ...(durationMs === null ? {} : { durationMs }),
     tracks: tracks.map((track) => ({ ...track })),
     ...(problem === null ? {} : { problem }),
+    ...(expiresAtMs === null ? {} : { expiresOn: new Date(expiresAtMs).toISOString() }),
     ...(recording.state === 'completed' ? filesOf(recording) : {}),
   }
 }

@@ -29,4 +29,6 @@ export interface Recording {
   readonly tracks: readonly RecordedTrack[]
   /** Why it failed, as a sentence for the user. */
   readonly problem: string | null
+  /** When it is deleted, epoch milliseconds; null: it stays. */
+  readonly expiresAtMs: number | null
 }

@@ -8,6 +8,8 @@ export interface AccountDefaults {
    * it changes nothing.
    */
   readonly geoCascade: readonly string[] | null
+  /** How long recordings are kept after they are complete, days; null: until they are deleted. */
+  readonly recordingDays: number | null
   /** Grows with each change. */
   readonly version: number
 }
@@ -17,6 +19,7 @@ export const NO_DEFAULTS: AccountDefaults = {
   allowedCountries: [],
   deniedCountries: [],
   geoCascade: null,
+  recordingDays: null,
   version: 0,
 }
 

@@ -6,6 +6,7 @@ import * as nodeLoad from './0002_nodeLoad.ts'
 import * as nodeDrains from './0003_nodeDrains.ts'
 import * as quality from './0004_quality.ts'
 import * as engineTargets from './0005_engineTargets.ts'
+import * as recordingExpiry from './0006_recordingExpiry.ts'
 
 type Up = (db: Kysely<unknown>, engine: DialectName) => Promise<void>
 
@@ -16,6 +17,7 @@ export const MIGRATIONS = new Map<string, Up>([
   ['0003_nodeDrains', nodeDrains.up],
   ['0004_quality', quality.up],
   ['0005_engineTargets', engineTargets.up],
+  ['0006_recordingExpiry', recordingExpiry.up],
 ])
 
 /** The migration that sources from before the first release began with. Each of their databases names it, and no later one. */

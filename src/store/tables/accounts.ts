@@ -7,7 +7,7 @@ import { lockRows } from './lockRows.ts'
 type Row = RowOf<'accounts'>
 
 const NAME = ['id', 'name', 'created_at_ms'] as const
-const DEFAULTS = ['allowed_countries', 'denied_countries', 'geo_cascade', 'version'] as const
+const DEFAULTS = ['allowed_countries', 'denied_countries', 'geo_cascade', 'recording_days', 'version'] as const
 
 const get = statement((db, p: { id: string }) => db.selectFrom('accounts').select(NAME).where('id', '=', p.id))
 
@@ -21,6 +21,7 @@ const insert = statement((db, p: Row) =>
     allowed_countries: p.allowed_countries,
     denied_countries: p.denied_countries,
     geo_cascade: p.geo_cascade,
+    recording_days: p.recording_days,
     version: p.version,
   }),
 )
@@ -40,6 +41,7 @@ const setDefaults = statement((db, p: Pick<Row, 'id' | (typeof DEFAULTS)[number]
       allowed_countries: p.allowed_countries,
       denied_countries: p.denied_countries,
       geo_cascade: p.geo_cascade,
+      recording_days: p.recording_days,
       version: p.version,
     })
     .where('id', '=', p.id),
@@ -86,12 +88,14 @@ const toDefaults = (row: Pick<Row, (typeof DEFAULTS)[number]>): AccountDefaults 
   allowedCountries: JSON.parse(row.allowed_countries) as string[],
   deniedCountries: JSON.parse(row.denied_countries) as string[],
   geoCascade: row.geo_cascade === null ? null : (JSON.parse(row.geo_cascade) as string[]),
+  recordingDays: row.recording_days,
   version: row.version,
 })
 
-const fromDefaults = ({ allowedCountries, deniedCountries, geoCascade, version }: AccountDefaults) => ({
+const fromDefaults = ({ allowedCountries, deniedCountries, geoCascade, recordingDays, version }: AccountDefaults) => ({
   allowed_countries: JSON.stringify(allowedCountries),
   denied_countries: JSON.stringify(deniedCountries),
   geo_cascade: geoCascade && JSON.stringify(geoCascade),
+  recording_days: recordingDays,
   version,
 })

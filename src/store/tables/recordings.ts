@@ -24,6 +24,7 @@ const insert = statement((db, p: Row) =>
     problem: p.problem,
     host_key: p.host_key,
     node: p.node,
+    expires_at_ms: p.expires_at_ms,
   }),
 )
 
@@ -44,6 +45,7 @@ const replace = statement((db, p: Row) =>
       tracks: p.tracks,
       problem: p.problem,
       node: p.node,
+      expires_at_ms: p.expires_at_ms,
     })
     .where('id', '=', p.id),
 )
@@ -67,6 +69,16 @@ const unfinished = statement((db, p: { hostKey: string }) =>
     .where('host_key', '=', p.hostKey)
     .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
     .orderBy('id'),
+)
+
+const expired = statement((db, p: { nowMs: number; limit: number }) =>
+  db
+    .selectFrom('recordings')
+    .select(columnsOf('recordings'))
+    .where(sql<boolean>`expires_at_ms is not null and state in ('completed', 'error')`)
+    .where('expires_at_ms', '<=', p.nowMs)
+    .orderBy('expires_at_ms')
+    .limit(p.limit),
 )
 
 /** The reads of recordings. */
@@ -98,6 +110,10 @@ export class RecordingReadVerbs extends Verbs {
 
   async unfinished(hostKey: string): Promise<StoredRecording[]> {
     return (await this.executor.all(unfinished, { hostKey })).map(fromRow)
+  }
+
+  async expired(nowMs: number, limit: number): Promise<StoredRecording[]> {
+    return (await this.executor.all(expired, { nowMs, limit })).map(fromRow)
   }
 }
 
@@ -136,6 +152,7 @@ const toRow = (recording: StoredRecording): Row => ({
   problem: recording.problem,
   host_key: recording.hostKey,
   node: recording.node,
+  expires_at_ms: recording.expiresAtMs,
 })
 
 const fromRow = (row: Row): StoredRecording => ({
@@ -153,6 +170,7 @@ const fromRow = (row: Row): StoredRecording => ({
   problem: row.problem,
   hostKey: row.host_key,
   node: row.node,
+  expiresAtMs: row.expires_at_ms,
 })
 
 const usage = statement((db, p: { accountId: string }) =>

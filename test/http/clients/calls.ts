@@ -121,6 +121,8 @@ const SESSIONS: readonly Call[] = [
   call('updateAccountSecurity', { body: { deniedCountries: [] } }),
   call('readAccountCountries'),
   call('updateAccountCountries', { body: { updateAllowedCountries: [] } }),
+  call('readMediaExpiration'),
+  call('updateMediaExpiration', { body: { recordings: { days: 30 } } }),
   call('readAccountDistribution'),
   call('updateAccountDistribution', { body: { geoCascade: { isEnabled: false } } }),
   call('readAccountGeoCascade'),

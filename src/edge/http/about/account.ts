@@ -3,7 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { ok } from '../../../base/result.ts'
 import { changeDefaults } from '../../../commands/accounts/defaults.ts'
 import type { Context } from '../../../commands/context.ts'
-import { AccountDistribution, GeoCascade, UpdateAccountSecurity } from '../../../core/accounts/requests.ts'
+import {
+  AccountDistribution,
+  GeoCascade,
+  MediaExpiration,
+  UpdateAccountSecurity,
+} from '../../../core/accounts/requests.ts'
 import type { AccountDefaults } from '../../../core/tokens/accountDefaults.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
@@ -39,6 +44,16 @@ const showCascade = ({ geoCascade }: AccountDefaults): Static<typeof CascadeData
   clusters: [...(geoCascade ?? [])],
 })
 
+const Days = Type.Union([Type.Object({ days: Type.Integer() }), Type.Null()])
+
+const ExpirationData = Type.Object({ timelines: Type.Null(), recordings: Days, clips: Type.Null() })
+
+const showExpiration = ({ recordingDays }: AccountDefaults): Static<typeof ExpirationData> => ({
+  timelines: null,
+  recordings: recordingDays === null ? null : { days: recordingDays },
+  clips: null,
+})
+
 const SECURITY = {
   what: 'security',
   about: 'the countries of tokens without country rules of their own',
@@ -71,6 +86,17 @@ const PARTS: readonly Part[] = [
     data: CascadeData,
     show: showCascade,
     deprecated: true,
+  },
+  {
+    path: '/api/v3/account/media/expiration',
+    method: 'PUT',
+    what: 'expiration',
+    about: 'how long recordings are kept',
+    operation: 'MediaExpiration',
+    body: MediaExpiration,
+    data: ExpirationData,
+    show: showExpiration,
+    deprecated: false,
   },
 ]
 

@@ -62,7 +62,7 @@ const AuditAnswer = Type.Object({
       id: Type.Integer(),
       at: Type.String({ format: 'date-time' }),
       actor: Type.Object({
-        kind: Type.Enum(['secret', 'credential', 'user', 'cli', 'provisioning']),
+        kind: Type.Enum(['secret', 'credential', 'user', 'cli', 'provisioning', 'retention']),
         id: Type.Optional(Type.Integer()),
         name: Type.Optional(Type.String({ description: 'As it is now; absent for a deleted actor.' })),
       }),

@@ -195,6 +195,7 @@ const Recording = Type.Object({
     }),
   ),
   problem: Type.Optional(Type.String({ description: 'Why there is no file.' })),
+  expiresOn: Type.Optional(Type.String({ format: 'date-time', description: 'When it is deleted; absent: it stays.' })),
   url: Type.Optional(Type.String({ description: 'Where it can be fetched, with an API secret.' })),
   thumbnailUrl: Type.Optional(Type.String({ description: 'Where its thumbnail is, of a recording with video.' })),
 })

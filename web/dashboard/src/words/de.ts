@@ -1384,6 +1384,7 @@ export const de: Sentences = {
     copyLink: 'Link kopieren',
     link: 'Link',
     linkText: 'Mit diesem Link kann jeder die Aufnahme abspielen, bis er abläuft oder bis Sie die Aufnahme löschen.',
+    goes: 'Löschung',
     linkLife: 'Gilt für',
     linkLives: { hour: 'Eine Stunde', day: 'Einen Tag', week: 'Eine Woche' },
     close: 'Schließen',

@@ -1361,6 +1361,7 @@ export const en = {
     copyLink: 'Copy link',
     link: 'Link',
     linkText: 'Anyone with this link can play the recording until it expires, or until you delete the recording.',
+    goes: 'Deleted',
     linkLife: 'Plays for',
     linkLives: { hour: 'An hour', day: 'A day', week: 'A week' },
     close: 'Close',

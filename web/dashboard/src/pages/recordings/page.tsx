@@ -102,7 +102,10 @@ export function RecordingsPage({ query }: PageArgs) {
             caption={text.caption}
             rows={list.data}
             keyOf={({ id }) => id}
-            columns={columnsOf({ play: setPlayed, link: setLinked, doom: setDoomed })}
+            columns={columnsOf(
+              { play: setPlayed, link: setLinked, doom: setDoomed },
+              list.data.some(({ expiresOn }) => expiresOn !== undefined),
+            )}
           />
         )}
         {list.data && (
@@ -147,7 +150,15 @@ interface Choices {
   readonly doom: (one: Recording) => void
 }
 
-function columnsOf(choices: Choices): Column<Recording>[] {
+const goesColumn: Column<Recording> = {
+  id: 'goes',
+  title: text.goes,
+  priority: 3,
+  cell: ({ expiresOn }) => (expiresOn === undefined ? '–' : <Time at={expiresOn} isWhole />),
+}
+
+/** @param anyGoes a recording is deleted by itself: the list says when */
+function columnsOf(choices: Choices, anyGoes: boolean): Column<Recording>[] {
   return [
     {
       id: 'stream',
@@ -184,6 +195,7 @@ function columnsOf(choices: Choices): Column<Recording>[] {
       priority: 3,
       cell: (one) => (one.bytes === undefined ? '–' : bytes(one.bytes)),
     },
+    ...(anyGoes ? [goesColumn] : []),
     {
       id: 'actions',
       title: words.parts.actions,
