@@ -43,6 +43,7 @@ export const LANES = {
   streams: {
     files: [
       'test/system/{channels,channelFailover,channelHls,channelSlate,publisherNodes,feedHls,feedLadder}.test.ts',
+      'test/system/recordingSwitch.test.ts',
       'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
       'test/{system/engineRestream,system/restreamRtsp,media/rtsp/senderFfmpeg}.test.ts',

@@ -66,15 +66,16 @@ export const recordingsHostKey = (config: Config): string => hostKeyOf(recording
 
 /** The files of finished recordings, for the routes. */
 export const recordingFiles = (
-  { files, recordings }: Packager,
+  packager: Packager,
   { hostKey, signLink }: Pick<RecordingRouteOptions, 'hostKey' | 'signLink'>,
 ): RecordingRouteOptions => ({
   hostKey,
   signLink,
-  pathOf: (id) => files.finished(id),
-  thumbnailOf: (id) => files.thumbnail(id),
-  diskSpace: () => files.space(),
-  removeDeleted: () => recordings.removeDeleted(),
+  pathOf: (id) => packager.files.finished(id),
+  thumbnailOf: (id) => packager.files.thumbnail(id),
+  diskSpace: () => packager.files.space(),
+  removeDeleted: () => packager.recordings.removeDeleted(),
+  record: (feed, on) => packager.record(feed, on),
 })
 
 /** Saves the state of recordings in one directory. */

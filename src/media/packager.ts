@@ -52,6 +52,8 @@ export interface Packager {
   /** A feed is on the air. Starts a recording and thumbnails if its token asks for them. */
   feedStarted(feed: ActiveFeed): void
   feedEnded(feedId: string): void
+  /** Begins or ends the recording of a feed, whatever its token says. */
+  record(feed: ActiveFeed, on: boolean): void
   /** Takes a thumbnail of a feed now. */
   takeThumbnail(feed: ActiveFeed): void
   /** Ends everything; finishes recordings as far as possible within `graceMs`. */
@@ -81,6 +83,7 @@ export function createPackager(options: PackagerOptions): Packager {
     hls,
     recordings,
     files,
+    record: (feed, on) => (on ? recordings.start(feed) : recordings.end(feed.feedId)),
     takeThumbnail: (feed) => thumbnails.now(feed),
     feedStarted(feed) {
       hls.follow(feed)

@@ -353,7 +353,6 @@ const OTHERS: readonly ClientRequest[] = [
   report(`tracking/streams/series?${dates}&resolution=Day&streamNames=mystream`),
   { what: 'the account', method: 'GET', path: '/api/v3/account/info' },
   ofAccount('GET', '/api/v3/account/security'),
-  ofAccount('GET', '/api/v3/account/media/expiration'),
   ofAccount('PUT', '/api/v3/account/media/expiration', { recordings: { days: 365 } }),
   ofAccount('PUT', '/api/v3/account/security', { allowedCountries: [], deniedCountries: ['GB'] }),
   ofAccount('GET', '/api/geo/account'),

@@ -59,6 +59,10 @@ export class Recorder {
     if (this.#over) this.#unsubscribe()
   }
 
+  get isOver(): boolean {
+    return this.#over
+  }
+
   /** Ends the recording. Idempotent. */
   stop(problem: string | null): void {
     if (this.#over) return

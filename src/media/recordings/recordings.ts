@@ -80,9 +80,10 @@ export class Recordings {
     ]
   }
 
+  /** Records a feed from its next keyframe on. One that is recorded goes on; after an end another recording begins. */
   start(feed: ActiveFeed): void {
     const { clock, files, log, newId } = this.#options
-    if (this.#stopping.signal.aborted) return
+    if (this.#stopping.signal.aborted || this.#recorders.get(feed.feedId)?.isOver === false) return
     const id = newId()
     let begun: Promise<void> | null = null
     const recorder = new Recorder({

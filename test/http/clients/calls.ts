@@ -121,6 +121,7 @@ const SESSIONS: readonly Call[] = [
   call('updateAccountSecurity', { body: { deniedCountries: [] } }),
   call('readAccountCountries'),
   call('updateAccountCountries', { body: { updateAllowedCountries: [] } }),
+  refused('switchRecording', { streamName: 'show', body: { record: false } }),
   call('readMediaExpiration'),
   call('updateMediaExpiration', { body: { recordings: { days: 30 } } }),
   call('readAccountDistribution'),

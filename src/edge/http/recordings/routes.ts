@@ -12,9 +12,11 @@ import {
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
 import { signRecording } from '../../../commands/recordings/signRecording.ts'
+import { type RecordingSwitch, switchRecording } from '../../../commands/recordings/switchRecording.ts'
 import { err, ok } from '../../../base/result.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
+import { SwitchRecording } from '../../../core/recordings/switchSchema.ts'
 import { nodeBase } from '../../../core/streams/addresses.ts'
 import { requestedAt, type ServerFacts } from '../about/server.ts'
 import { accountOf, actorOf } from '../auth.ts'
@@ -37,6 +39,8 @@ export interface RecordingRouteOptions {
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
+  /** Begins or ends the recording of a feed of this node. */
+  readonly record: RecordingSwitch['record']
 }
 
 /** A server without files, for example to generate the OpenAPI document. */
@@ -49,6 +53,7 @@ export const NO_FILES: RecordingRouteOptions = {
   },
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
+  record: () => undefined,
 }
 
 interface Parts extends RecordingRouteOptions {
@@ -115,6 +120,22 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
       answer: Type.Any({ description: '`image/jpeg`' }),
     }),
     (request, reply) => sendThumbnail(parts, request, reply),
+  )
+  app.post<{ Params: { streamName: string } }>(
+    '/api/streams/:streamName/record',
+    document(TAG, 'Record a stream on the air from now on, or no longer', {
+      operationId: 'switchRecording',
+      body: SwitchRecording,
+      data: Type.Object({ record: Type.Boolean() }),
+    }),
+    async (request, reply) => {
+      const { streamName } = request.params
+      const { peerOf, record } = parts
+      return sendResult(
+        reply,
+        await switchRecording(ctx, actorOf(request, peerOf), { streamName, body: request.body, record }),
+      )
+    },
   )
 }
 

@@ -102,10 +102,7 @@ export function RecordingsPage({ query }: PageArgs) {
             caption={text.caption}
             rows={list.data}
             keyOf={({ id }) => id}
-            columns={columnsOf(
-              { play: setPlayed, link: setLinked, doom: setDoomed },
-              list.data.some(({ expiresOn }) => expiresOn !== undefined),
-            )}
+            columns={columnsOf({ play: setPlayed, link: setLinked, doom: setDoomed }, list.data)}
           />
         )}
         {list.data && (
@@ -157,8 +154,9 @@ const goesColumn: Column<Recording> = {
   cell: ({ expiresOn }) => (expiresOn === undefined ? '–' : <Time at={expiresOn} isWhole />),
 }
 
-/** @param anyGoes a recording is deleted by itself: the list says when */
-function columnsOf(choices: Choices, anyGoes: boolean): Column<Recording>[] {
+/** The list says when recordings are deleted by themselves, if any is. */
+function columnsOf(choices: Choices, rows: readonly Recording[]): Column<Recording>[] {
+  const anyGoes = rows.some(({ expiresOn }) => expiresOn !== undefined)
   return [
     {
       id: 'stream',
