@@ -91,7 +91,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'test/{base,config,core,edge,fuzz,cli,hls,services,sim,store,web}/**/*.test.ts',
-            'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,rtsp,srt}/**/*}.test.ts',
+            'test/media/{*,{codecs,convert,encoder,mpegts,relay,rtmp,rtsp,srt,transcoder}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           exclude: [...PROCESSES, ...IN_LANES],
