@@ -24,6 +24,11 @@ export interface MediaEngine {
    * only candidates with the `a=ice-ufrag` of the current ICE session, and answers 428 to everything else.
    */
   patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched>
+  /**
+   * The layers of what a viewer watches, after its choice of one by `encodingId`, if there is any: null lets its bandwidth decide again,
+   * undefined changes nothing. A layer that pauses is replaced by the one that fits until it is back.
+   */
+  layers(sessionId: string, choice?: string | null): Promise<LayersAnswer>
   /** Ends one session. Resolves after its last media byte, or at once when there is no such session. */
   end(sessionId: string): Promise<void>
   /**
@@ -87,6 +92,28 @@ export type Negotiated =
 export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
   | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
+
+/** One layer of simulcast; a source without simulcast has one, with the `encodingId` ''. */
+export interface ViewerLayer {
+  /** The RID of the publisher (RFC 8851). */
+  readonly encodingId: string
+  /** In pixels; 0: not known yet. */
+  readonly width: number
+  readonly height: number
+  /** Bits per second of the last second; 0: the layer pauses. */
+  readonly bitrate: number
+}
+
+/** The layers of a viewer's source, the largest first. `chosen` null: by bandwidth. `sent` null: no video is sent now. */
+export interface ViewerLayers {
+  readonly layers: readonly ViewerLayer[]
+  readonly chosen: string | null
+  readonly sent: string | null
+}
+
+export type LayersAnswer =
+  | ({ readonly ok: true } & ViewerLayers)
+  | { readonly ok: false; readonly status: 400 | 404; readonly problem: string }
 
 /** What the WebRTC viewers of a room reported by RTCP in the last second. */
 export interface RoomFeedback {

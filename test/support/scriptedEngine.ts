@@ -1,4 +1,5 @@
 import type {
+  LayersAnswer,
   MediaEngine,
   MediaEngineEvent,
   Negotiated,
@@ -16,6 +17,8 @@ export class ScriptedEngine implements MediaEngine {
   readonly patches: { sessionId: string; fragment: string; mayRestart: boolean }[] = []
   negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
   patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
+  readonly choices: { sessionId: string; choice: string | null | undefined }[] = []
+  layered: () => LayersAnswer = () => ({ ok: true, layers: [], chosen: null, sent: null })
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
 
   readonly processes = 1
@@ -46,6 +49,11 @@ export class ScriptedEngine implements MediaEngine {
   patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
     this.patches.push({ sessionId, fragment, mayRestart })
     return this.patched()
+  }
+
+  async layers(sessionId: string, choice?: string | null): Promise<LayersAnswer> {
+    this.choices.push({ sessionId, choice })
+    return this.layered()
   }
 
   async end(sessionId: string): Promise<void> {

@@ -70,6 +70,11 @@ export abstract class Client {
     return this.#session === null ? null : this.#stats.read(this.#session.pc)
   }
 
+  /** The browser's own statistics of the connection; null without one. */
+  async getStats(): Promise<ReadonlyMap<string, unknown> | null> {
+    return this.#session === null ? null : this.#session.pc.getStats()
+  }
+
   /** Ends the session at once, and stops every attempt. Safe to call at any time. */
   async stop(): Promise<void> {
     const session = this.#session
@@ -97,6 +102,10 @@ export abstract class Client {
 
   protected get pc(): RTCPeerConnection | null {
     return this.#session?.pc ?? null
+  }
+
+  protected get session(): Session | null {
+    return this.#session
   }
 
   /** Resolves with `result()` when media flows for the first time. Rejects with the reason when it never will. */

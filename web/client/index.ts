@@ -5,6 +5,7 @@
 export type { ClientOptions, ClientState } from './client.ts'
 export type { Environment } from './environment.ts'
 export { refusalOf, SluiceError, type SluiceErrorCode } from './errors.ts'
+export type { ViewerLayer, ViewerLayers } from './layers.ts'
 export type { MediaStats, VideoStats } from './stats.ts'
 export { sendableCodecs, type VideoCodec } from './codecs.ts'
 export { WhipPublisher, type PublisherOptions } from './publisher.ts'

@@ -1,6 +1,7 @@
 import type { Environment } from './environment.ts'
 import { SluiceError } from './errors.ts'
 import { fragmentOf, withCredentials } from './sdp.ts'
+import { layersOf, type ViewerLayers } from './layers.ts'
 import { type Answer, deleteSession, patchSession, postOffer } from './signaling.ts'
 
 export interface SessionOptions {
@@ -77,6 +78,12 @@ export class Session {
       await session?.close()
       throw error
     }
+  }
+
+  /** The layers of what this session watches, after the choice of one; null: the server does not say. See `WhepViewer.layers`. */
+  async layers(choice?: string | null): Promise<ViewerLayers | null> {
+    if (this.#isClosed) return null
+    return layersOf(this.#env, this.#resource, choice).catch(() => null)
   }
 
   /** Ends the session, here and at the server. The status of the server's answer; null without one. */

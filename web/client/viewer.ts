@@ -3,6 +3,7 @@ import { browser } from './environment.ts'
 import type { SluiceError, SluiceErrorCode } from './errors.ts'
 import { Freezes } from './freezes.ts'
 import { type Counted, NOTHING_COUNTED, QualityReporter } from './quality.ts'
+import type { ViewerLayers } from './layers.ts'
 
 export interface ViewerOptions extends ClientOptions {
   /** Default true. */
@@ -77,6 +78,14 @@ export class WhepViewer extends Client {
   /** Says that a picture is shown, a little earlier than the statistics of the browser do. */
   frameIsShown(): void {
     this.#quality.frame()
+  }
+
+  /**
+   * The layers of a stream with simulcast, the largest first. With `choice` it chooses one by its `encodingId`; null lets
+   * the bandwidth decide again. Null: there is no connection, or the server does not take the choice.
+   */
+  layers(choice?: string | null): Promise<ViewerLayers | null> {
+    return this.session?.layers(choice) ?? Promise.resolve(null)
   }
 
   protected override prepare(pc: RTCPeerConnection): void {

@@ -85,6 +85,10 @@ export class Controller {
     this.#playback?.choose(level)
   }
 
+  lookForLevels(): void {
+    this.#playback?.lookForLevels()
+  }
+
   figures(): Promise<Figures | null> {
     return this.#playback?.figures() ?? Promise.resolve(null)
   }

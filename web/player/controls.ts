@@ -32,12 +32,15 @@ export function wireControls(host: HTMLElement, screen: Screen, actions: Control
 function pressed(event: KeyboardEvent, host: HTMLElement, screen: Screen, actions: ControlActions): void {
   const { video, panel } = screen
   if (event.key === 'Escape' && !panel.hidden) return screen.openSettings(false)
+  if (event.key === 'Escape' && screen.openSheet !== null) return screen.openSheet.close()
   pressKey(event, {
     togglePlay: actions.togglePlay,
     toggleMute: () => toggleMute(video),
     toggleFullscreen: () => void toggleFullscreen(host, video),
     toggleCaptions: () => toggleCaptions(screen),
     changeVolume: (by) => setVolume(video, (video.muted ? 0 : video.volume) + by),
+    toggleStatistics: () => screen.toggle(screen.statistics),
+    toggleHelp: () => screen.toggle(screen.help),
     seek: (bySeconds) => actions.canSeek() && seek(video, bySeconds),
   })
 }

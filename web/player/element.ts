@@ -4,7 +4,7 @@ import { playAsAllowed } from './autoplay.ts'
 import { Controller, type PlayerState } from './controller.ts'
 import { setText } from './dom.ts'
 import { wireControls } from './controls.ts'
-import { showChoices } from './menu.ts'
+import { type MenuEntry, showMenu } from './menu.ts'
 import { readAttributes, readSources } from './attributes.ts'
 import type { Level } from './playback.ts'
 import { Screen } from './screen.ts'
@@ -129,11 +129,12 @@ export class SluicePlayer extends HTMLElement {
   }
 
   #wire(signal: AbortSignal): void {
-    const { frame, play, bigPlay, again, tokenForm, video } = this.#screen
+    const { frame, play, bigPlay, again, tokenForm, video, settings } = this.#screen
     const on = (target: EventTarget, event: string, listener: (event: Event) => void): void =>
       target.addEventListener(event, listener, { signal })
     for (const control of [bigPlay, again]) on(control, 'click', () => this.play())
     on(play, 'click', () => this.#togglePlay())
+    on(settings, 'click', () => this.#controller.lookForLevels())
     on(tokenForm, 'submit', (event) => this.#useToken(event))
     on(video, 'volumechange', () => this.#showAudio())
     for (const event of ['pointermove', 'pointerdown', 'focusin', 'keydown']) on(frame, event, () => this.#wake())
@@ -200,10 +201,10 @@ export class SluicePlayer extends HTMLElement {
   }
 
   #showSettings(): void {
-    const { panel, settings } = this.#screen
+    const { panel } = this.#screen
     const mode = this.getAttribute('mode') ?? 'auto'
     const delivery = this.hasAttribute('src') ? [] : (['auto', 'whep', 'hls'] as const)
-    const levels = this.#levels.map(({ id, label }) => ({ value: String(id), label }))
+    const levels = this.#levels.filter(({ id }) => id >= 0).map(({ id, label }) => ({ value: String(id), label }))
     const groups = [
       {
         name: 'mode',
@@ -215,12 +216,20 @@ export class SluicePlayer extends HTMLElement {
         name: 'level',
         title: WORDS.quality,
         chosen: String(this.#level),
-        options: levels.length === 0 ? [] : [{ value: '-1', label: WORDS.auto }, ...levels],
+        options: this.#levels.length === 0 ? [] : [{ value: '-1', label: WORDS.auto }, ...levels],
+        isFixed: true,
       },
       { name: 'source', title: WORDS.source, chosen: this.getAttribute('source') ?? '', options: readSources(this) },
     ]
-    showChoices(panel, groups, (name, value) => this.#choose(name, value))
-    settings.hidden = panel.childElementCount === 0
+    showMenu(panel, { groups, entries: this.#entries(), choose: (name, value) => this.#choose(name, value) })
+  }
+
+  #entries(): readonly MenuEntry[] {
+    const screen = this.#screen
+    return [
+      { label: WORDS.statistics, open: () => screen.toggle(screen.statistics) },
+      { label: WORDS.keyboard, open: () => screen.toggle(screen.help) },
+    ]
   }
 
   #choose(name: string, value: string): void {
@@ -248,7 +257,7 @@ export class SluicePlayer extends HTMLElement {
     this.#cancelIdle()
     if (this.#listening === null) return
     this.#cancelIdle = browser.later(() => {
-      const isUsed = frame.querySelector(':focus-visible') !== null || !panel.hidden
+      const isUsed = frame.querySelector(':focus-visible') !== null || !panel.hidden || this.#screen.openSheet !== null
       frame.classList.toggle('idle', this.state === 'playing' && !isUsed)
     }, IDLE_MS)
   }
@@ -262,6 +271,7 @@ export class SluicePlayer extends HTMLElement {
 
   async #showFigures(): Promise<void> {
     const figures = this.state === 'playing' ? await this.#controller.figures() : null
+    this.#screen.figures.show(figures, this.delivery)
     const { behindSeconds = null, height = 0 } = figures ?? {}
     const parts = [
       this.delivery === null ? '' : { whep: 'WebRTC', hls: 'HLS' }[this.delivery],

@@ -2,6 +2,7 @@ import type Hls from 'hls.js/light'
 import { delayMs } from '../client/backoff.ts'
 import { refusalOf, SluiceError } from '../client/index.ts'
 import { type Counted, QualityReporter } from '../client/quality.ts'
+import { HlsFigures } from './hlsFigures.ts'
 import type { Figures, Level, Playback, PlaybackTarget } from './playback.ts'
 
 /** After this number of starts in a row without video, the browser cannot play the stream. */
@@ -32,6 +33,7 @@ export class HlsPlayback implements Playback {
   readonly #target: PlaybackTarget
   readonly #stopping = new AbortController()
   readonly #quality: QualityReporter
+  readonly #figures = new HlsFigures()
   #hls: Hls | null = null
   /** Pictures of the video element that belong to sessions before. */
   #framesBefore = 0
@@ -66,16 +68,11 @@ export class HlsPlayback implements Playback {
     if (this.#hls) this.#hls.currentLevel = level
   }
 
+  /** The playlist has told them. */
+  lookForLevels(): void {}
+
   async figures(): Promise<Figures | null> {
-    const { video } = this.#target
-    if (video.videoWidth === 0) return null
-    const level = this.#hls?.levels[this.#hls.currentLevel]
-    const latency = this.#hls?.latency ?? 0
-    return {
-      bitrate: level?.bitrate ?? 0,
-      height: video.videoHeight,
-      behindSeconds: latency > 0 ? latency : null,
-    }
+    return this.#target.video.videoWidth === 0 ? null : this.#figures.read(this.#target.video, this.#hls)
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -230,12 +227,14 @@ export class HlsPlayback implements Playback {
 
   /** Players without Media Source Extensions send no headers. */
   #native(): () => void {
-    const { url, token, video, onMedia } = this.#target
+    const { url, token, video, onMedia, onLevels } = this.#target
     const full = new URL(url)
     if (token !== '') full.searchParams.set('auth', token)
     video.src = full.href
     onMedia()
+    onLevels([{ id: -1, label: '' }], -1)
     return () => {
+      onLevels([], -1)
       video.removeAttribute('src')
       video.load()
     }

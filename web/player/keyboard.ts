@@ -7,6 +7,8 @@ export interface KeyActions {
   /** -1 to 1. */
   changeVolume(by: number): void
   seek(bySeconds: number): void
+  toggleStatistics(): void
+  toggleHelp(): void
 }
 
 const VOLUME_STEP = 0.1
@@ -18,6 +20,8 @@ const KEYS: Readonly<Record<string, (actions: KeyActions) => void>> = {
   m: (actions) => actions.toggleMute(),
   f: (actions) => actions.toggleFullscreen(),
   c: (actions) => actions.toggleCaptions(),
+  i: (actions) => actions.toggleStatistics(),
+  '?': (actions) => actions.toggleHelp(),
   ArrowUp: (actions) => actions.changeVolume(VOLUME_STEP),
   ArrowDown: (actions) => actions.changeVolume(-VOLUME_STEP),
   ArrowLeft: (actions) => actions.seek(-SEEK_SECONDS),

@@ -17,8 +17,21 @@ export interface Level {
 
 /** What a player shows about its media. */
 export interface Figures {
+  /** Bits per second; 0: not known. */
   readonly bitrate: number
+  /** In pixels; 0: not known. */
+  readonly width: number
   readonly height: number
+  readonly framesPerSecond: number | null
+  /** '': not known. */
+  readonly codecs: string
+  /** 0 to 1; null over HLS, where nothing can be lost. */
+  readonly loss: number | null
+  readonly roundTripMs: number | null
+  /** Media that waits to be shown. */
+  readonly bufferSeconds: number | null
+  /** Frames that came and were not shown. */
+  readonly dropped: number | null
   /** Null: not known. */
   readonly behindSeconds: number | null
 }
@@ -42,7 +55,7 @@ export interface PlaybackTarget {
   readonly onEnd: (reason: SluiceError) => void
   /** The video element has new media: play it. */
   readonly onMedia: () => void
-  /** Renditions to choose from, and the chosen one; -1: automatic. */
+  /** Renditions to choose from, and the chosen one; -1: automatic. A single level -1: the browser chooses by itself. */
   readonly onLevels: (levels: readonly Level[], chosen: number) => void
 }
 
@@ -56,5 +69,7 @@ export interface Playback {
   stop(): void
   /** -1: automatic. */
   choose(level: number): void
+  /** Asks which levels there are now, and tells them to `onLevels`. */
+  lookForLevels(): void
   figures(): Promise<Figures | null>
 }

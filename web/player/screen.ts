@@ -1,5 +1,8 @@
 import { html, icon, setText } from './dom.ts'
+import { keyTable, Sheet } from './sheets.ts'
+import { Statistics } from './statistics.ts'
 import { ICONS } from './icons.ts'
+import sheetStyles from './sheets.css?inline'
 import styles from './styles.css?inline'
 import { type Message, WORDS } from './words.ts'
 
@@ -7,8 +10,11 @@ function button(name: string, label: string, ...outlines: string[]): HTMLButtonE
   return html('button', { type: 'button', class: name, 'aria-label': label, title: label }, ...outlines.map(icon))
 }
 
-const sheet = new CSSStyleSheet()
-sheet.replaceSync(styles)
+const styleSheets = [styles, sheetStyles].map((text) => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(text)
+  return sheet
+})
 
 /** Everything that a player shows, in its shadow root. It shows and asks; `element.ts` decides. */
 export class Screen {
@@ -26,6 +32,9 @@ export class Screen {
   readonly fullscreen = button('fullscreen', WORDS.fullscreen, ICONS.fullscreen)
   readonly captionsSlot = html('slot', { name: 'captions' })
   readonly panel = html('div', { class: 'panel', role: 'group', 'aria-label': WORDS.settings, hidden: true })
+  readonly figures = new Statistics()
+  readonly statistics = new Sheet('statistics', WORDS.statistics, this.figures.list)
+  readonly help = new Sheet('help', WORDS.keyboard, keyTable())
   readonly again = html('button', { type: 'button', class: 'again', hidden: true }, WORDS.again)
   readonly tokenField = html('input', {
     name: 'token',
@@ -41,7 +50,7 @@ export class Screen {
   readonly #message = html('div', { class: 'message', role: 'status' }, this.#title, this.#text)
 
   constructor(root: ShadowRoot) {
-    root.adoptedStyleSheets = [sheet]
+    root.adoptedStyleSheets = styleSheets
     const bar = html('div', { class: 'bar' }, this.play, this.mute, this.volume, html('span', { class: 'grow' }))
     bar.append(this.captions, this.settings, this.pip, this.fullscreen)
     const middle = html('div', { class: 'middle' }, this.#message, this.tokenForm, this.again, this.bigPlay)
@@ -49,7 +58,26 @@ export class Screen {
     const captions = html('div', { class: 'captions-area' }, this.captionsSlot)
     this.frame = html('div', { class: 'frame', part: 'frame', tabindex: '0', role: 'region' }, this.video, captions)
     this.frame.append(middle, html('div', { class: 'bottom' }, this.#detail), top, this.audioOn, this.panel, bar)
+    this.frame.append(...this.#sheets.map(({ element }) => element))
     root.append(this.frame)
+  }
+
+  get #sheets(): readonly Sheet[] {
+    return [this.statistics, this.help]
+  }
+
+  /** Null: none is open. */
+  get openSheet(): Sheet | null {
+    return this.#sheets.find(({ isOpen }) => isOpen) ?? null
+  }
+
+  /** Opens a sheet in place of what is open, or closes it. The focus returns to the whole player. */
+  toggle(sheet: Sheet): void {
+    const isOpen = sheet.isOpen
+    this.panel.hidden = true
+    this.settings.setAttribute('aria-expanded', 'false')
+    for (const each of this.#sheets) each.close()
+    if (!isOpen) sheet.open(this.frame)
   }
 
   /** `detail`: the server's own words. */
@@ -70,10 +98,11 @@ export class Screen {
   }
 
   openSettings(isOpen: boolean): void {
+    if (isOpen) this.openSheet?.close()
     this.panel.hidden = !isOpen
     this.settings.setAttribute('aria-expanded', String(isOpen))
-    const [first = this.settings] = isOpen ? this.panel.getElementsByTagName('input') : []
-    first.focus()
+    const first = isOpen ? this.panel.querySelector<HTMLElement>('input, button') : null
+    ;(first ?? this.settings).focus()
   }
 
   showFullscreen(isFull: boolean): void {

@@ -1,5 +1,6 @@
-import { type ClientState, type SluiceError, WhepViewer } from '../client/index.ts'
-import type { Figures, Playback, PlaybackState, PlaybackTarget } from './playback.ts'
+import { type ClientState, type SluiceError, type ViewerLayer, WhepViewer } from '../client/index.ts'
+import type { Figures, Level, Playback, PlaybackState, PlaybackTarget } from './playback.ts'
+import { WhepFigures } from './whepFigures.ts'
 
 /** A network that blocks WebRTC is no reason to wait longer: HLS is next. */
 const CONNECT_TIMEOUT_MS = 5000
@@ -19,6 +20,10 @@ export class WhepPlayback implements Playback {
   readonly delivery = 'whep'
   readonly #target: PlaybackTarget
   readonly #viewer: WhepViewer
+  readonly #reader = new WhepFigures()
+  #layerIds: readonly string[] = []
+  /** The layer that the viewer has chosen; null: the bandwidth decides. */
+  #choice: string | null = null
   #figures: Figures | null = null
   #looksWithoutMedia = 0
   #stopLooking: () => void = () => undefined
@@ -56,11 +61,30 @@ export class WhepPlayback implements Playback {
   stop(): void {
     this.#stopLooking()
     this.#target.video.removeEventListener('loadeddata', this.#shown)
+    this.#target.onLevels([], -1)
     void this.#viewer.stop()
     this.#target.video.srcObject = null
   }
 
-  choose(): void {}
+  choose(level: number): void {
+    this.#choice = this.#layerIds[level] ?? null
+    void this.#showLayers(this.#choice)
+  }
+
+  /** Each viewer that looks costs a request, so only those who open the settings do. */
+  lookForLevels(): void {
+    void this.#showLayers()
+  }
+
+  async #showLayers(choice?: string | null): Promise<void> {
+    const described = await this.#viewer.layers(choice)
+    if (described === null || this.#viewer.state === 'ended') return
+    const { layers, chosen } = described
+    const ids = layers.map(({ encodingId }) => encodingId)
+    this.#layerIds = ids
+    const levels = layers.map((layer, id): Level => ({ id, label: nameOf(layer, layers) }))
+    this.#target.onLevels(levels.length > 1 ? levels : [], chosen === null ? -1 : ids.indexOf(chosen))
+  }
 
   async figures(): Promise<Figures | null> {
     return this.#figures
@@ -71,6 +95,8 @@ export class WhepPlayback implements Playback {
       this.#stopLooking()
       if (reason !== null) this.#target.onEnd(reason)
     } else if (state !== 'idle') this.#target.onState(STATES[state], reason)
+    // It may be a new session, which knows no choice.
+    if (state === 'live' && this.#choice !== null) void this.#showLayers(this.#choice)
   }
 
   /** Reads the figures again and again, and notices when no media arrives although the connection is up. */
@@ -87,10 +113,19 @@ export class WhepPlayback implements Playback {
       this.#looksWithoutMedia = 0
       return
     }
-    this.#figures = { bitrate: stats.bitrate, height: stats.video?.height ?? 0, behindSeconds: null }
+    const report = await this.#viewer.getStats()
+    if (report !== null) this.#figures = this.#reader.read(stats, report)
     const wasGone = this.#looksWithoutMedia >= LOOKS_WITHOUT_MEDIA
     this.#looksWithoutMedia = stats.bitrate === 0 ? this.#looksWithoutMedia + 1 : 0
     const isGone = this.#looksWithoutMedia >= LOOKS_WITHOUT_MEDIA
     if (isGone !== wasGone) this.#target.onState(isGone ? 'interrupted' : 'playing', null)
   }
+}
+
+/** Its height; layers of the same height, and those whose size is not known, also say their bitrate. */
+function nameOf({ height, bitrate, encodingId }: ViewerLayer, all: readonly ViewerLayer[]): string {
+  const isAlone = height > 0 && all.filter((other) => other.height === height).length === 1
+  if (isAlone) return `${height}p`
+  const rate = bitrate > 0 ? `${Math.round(bitrate / 1000)} kbit/s` : encodingId
+  return height > 0 ? `${height}p, ${rate}` : rate
 }

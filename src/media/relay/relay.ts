@@ -1,6 +1,7 @@
 import { LateLooks } from '../../base/lateLooks.ts'
 import type {
   EndReason,
+  LayersAnswer,
   MediaEngine,
   MediaEngineEvent,
   Negotiated,
@@ -50,6 +51,7 @@ const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
 const FULL: Negotiated = { ok: false, status: 503, problem: 'The media server is full; come again later.' }
 const NO_SESSION: Patched = { ok: false, status: 404, problem: 'There is no such session.' }
+const NO_VIEWER: LayersAnswer = { ok: false, status: 404, problem: 'There is no such viewer.' }
 const NO_PRECONDITION =
   'Precondition Required: send If-Match with the ETag, or * to restart ICE; without it only candidates of the current a=ice-ufrag are taken'
 
@@ -149,6 +151,12 @@ export class Relay {
     session.etag = iceUfrag
     const restarted = this.#server.restart(session.transport, { ufrag: iceUfrag, pwd: icePwd }, this.#options.now())
     return { ok: true, answer: buildFragment({ ...restarted, ...session.bundleLine }), etag: iceUfrag }
+  }
+
+  /** See `MediaEngine.layers`. */
+  layers(sessionId: string, choice?: string | null): LayersAnswer {
+    const viewer = this.#sessions.get(sessionId)?.viewer ?? null
+    return viewer === null ? NO_VIEWER : viewer.layers(choice, this.#options.now())
   }
 
   /** Ends a session or a feed. It sends and receives nothing after this. */

@@ -278,6 +278,80 @@ describe('a viewer', () => {
   })
 })
 
+describe('a viewer that chooses its layer', () => {
+  function choosing() {
+    const [small, large] = [new Camera('s'), new Camera('l')]
+    const layers = [
+      { ...measured(small, 100_000), rid: 'q' },
+      { ...measured(large, 400_000), rid: 'f' },
+    ]
+    const { viewer, sender } = watching()
+    for (const camera of [small, large]) camera.send(START_MS, true)
+    viewer.show({ ...sourceOf(), layers }, START_MS)
+    let nowMs = START_MS
+    /** The layer that it gets after its next tick and a keyframe of both. */
+    const next = (): string => {
+      nowMs += 1000
+      viewer.tick(nowMs)
+      for (const camera of [small, large]) camera.send(nowMs, true)
+      return sender.on(MEDIA).at(-1)?.payload[0] ?? ''
+    }
+    return { viewer, layers, next, now: () => nowMs }
+  }
+
+  it('gets it whatever its bandwidth, until the bandwidth is to decide again', () => {
+    const { viewer, next, now } = choosing()
+    expect(next()).toBe('l')
+    expect(viewer.layers('q', now())).toEqual({
+      ok: true,
+      layers: [
+        { encodingId: 'f', width: 0, height: 0, bitrate: 400_000 },
+        { encodingId: 'q', width: 0, height: 0, bitrate: 100_000 },
+      ],
+      chosen: 'q',
+      sent: 'f',
+    })
+    expect(next()).toBe('s')
+    expect(viewer.layers(undefined, now())).toMatchObject({ chosen: 'q', sent: 'q' })
+    viewer.rtcp([rembOf(50_000)], now())
+    viewer.layers('f', now())
+    expect(next()).toBe('l')
+    viewer.layers(null, now())
+    expect(next()).toBe('s')
+    expect(viewer.layers(undefined, now())).toMatchObject({ chosen: null, sent: 'q' })
+  })
+
+  it('gets the one that fits while its layer pauses, and its own again after that', () => {
+    const { viewer, layers, next, now } = choosing()
+    viewer.layers('q', now())
+    expect(next()).toBe('s')
+    const [small] = layers
+    if (small) small.meter.bitrate = 0
+    expect(next()).toBe('l')
+    if (small) small.meter.bitrate = 100_000
+    expect(next()).toBe('s')
+  })
+
+  it('is told which there are when it names another, and keeps its own', () => {
+    const { viewer, now } = choosing()
+    viewer.layers('q', now())
+    const problem = 'encodingId names no layer: the stream has "q", "f"'
+    expect(viewer.layers('x', now())).toEqual({ ok: false, status: 400, problem })
+    expect(viewer.layers(undefined, now())).toMatchObject({ chosen: 'q' })
+    viewer.show(null, now())
+    expect(viewer.layers('q', now())).toMatchObject({ ok: false })
+  })
+
+  it('costs keyframes for five changes at once', () => {
+    const { viewer, next, now } = choosing()
+    next()
+    for (let n = 0; n < 40; n += 1) viewer.layers(n % 2 === 0 ? 'q' : 'f', now())
+    expect(next()).toBe('l')
+    viewer.layers('q', now())
+    expect([next(), next(), next()].at(-1)).toBe('s')
+  })
+})
+
 describe('a new stream of a viewer', () => {
   it('has random numbers that differ, and a first sequence number below 32768', () => {
     const transport = new RecordingSender()

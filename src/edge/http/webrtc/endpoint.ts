@@ -6,6 +6,7 @@ import { PROTOCOLS_OF } from '../../../core/access/protocols.ts'
 import { sendPreflight } from '../media/cors.ts'
 import { reportRoute } from '../media/playerReport.ts'
 import { iceLinks } from './iceLinks.ts'
+import { layerLink, layerRoutes } from './layers.ts'
 import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
 import type { SignalingEndpoint, SignalingParts } from './parts.ts'
 import { patchRoute } from './patch.ts'
@@ -34,6 +35,7 @@ export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingPart
   if (isWatched(endpoint)) {
     const report = '/resource/:id/report'
     app.options(report, (request, reply) => sendPreflight(request, reply, 'POST, OPTIONS'))
+    layerRoutes(app, parts)
     reportRoute(app, parts.ctx, report, ({ id = '' }) => parts.resources.sessionOf(id))
   }
   app.setNotFoundHandler((request, reply) => refuseMethod(request, reply, prefix, stream))
@@ -98,15 +100,17 @@ async function begin(
     return sendRefusal(reply, OVER_ALREADY)
   }
   resource.etag = quotedTag(negotiated.etag)
+  const base = resourceBase() || forwardedPrefix(ctx.isProxy, reply.request)
+  const location = `${base}${endpoint.prefix}/resource/${resource.id}`
   reply.headers({
-    Location: `${resourceBase() || forwardedPrefix(ctx.isProxy, reply.request)}${endpoint.prefix}/resource/${resource.id}`,
+    Location: location,
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
     // A broadcaster's account comes only from its token. This header tells it where viewers can watch.
     'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
   })
-  const links = iceLinks(limits.iceServers)
+  const links = [...iceLinks(limits.iceServers), ...(isWatched(endpoint) ? [layerLink(location)] : [])]
   if (links.length > 0) reply.header('Link', links)
   return reply.code(201).type(SDP).send(negotiated.answer)
 }

@@ -1,5 +1,6 @@
 import type { RtpTrack } from '../forward/rtpTrack.ts'
-import { chooseLayer, nextBitrate, type Source } from '../forward/source.ts'
+import type { LayersAnswer } from '../../engine.ts'
+import { nextBitrate, type Source } from '../forward/source.ts'
 import { Allowance } from '../../../base/allowance.ts'
 import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { roundTripOf } from '../wire/ntp.ts'
@@ -7,6 +8,7 @@ import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderRepo
 import { BandwidthEstimator, type LinkLoad } from './bandwidthEstimator.ts'
 import type { DownTrack } from './downTrack.ts'
 import type { FeedbackTally } from './feedbackTally.ts'
+import { LayerChoice } from './layerChoice.ts'
 import { LossWindow } from './lossWindow.ts'
 
 const REPORT_MS = 1000
@@ -36,6 +38,7 @@ export class Viewer {
   readonly #feedback: (() => FeedbackTally) | undefined
   #source: Source | null = null
   readonly #estimator = new BandwidthEstimator()
+  readonly #choice = new LayerChoice()
   readonly #losses = new LossWindow()
   readonly #keyframes = new Allowance(KEYFRAMES)
   readonly #changes = new Allowance(KEYFRAMES)
@@ -74,6 +77,18 @@ export class Viewer {
     return audio !== null && ofKind('audio')?.accepts(audio) === true
   }
 
+  /** See `MediaEngine.layers`. Switches are limited, so the viewer may get its layer some seconds later. */
+  layers(choice: string | null | undefined, nowMs: number): LayersAnswer {
+    const layers = this.#source?.layers ?? []
+    if (choice !== undefined && !this.#choice.choose(choice, layers)) {
+      const names = layers.map(({ rid }) => `"${rid}"`).join(', ')
+      const problem = `encodingId names no layer: the stream has ${names || 'none now'}`
+      return { ok: false, status: 400, problem }
+    }
+    if (choice !== undefined && this.#source !== null) this.show(this.#source, nowMs)
+    return { ok: true, ...this.#choice.describe(this.#source, this.#video?.track ?? null, nowMs) }
+  }
+
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
     for (const packet of packets) {
       if (packet.kind === 'nack') this.#resend(packet.mediaSsrc, packet.sequences, nowMs)
@@ -95,6 +110,7 @@ export class Viewer {
   pace(nowMs: number): void {
     for (const downTrack of this.#downTracks) downTrack.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
+    if (!this.#choice.isAutomatic(this.#source.layers)) return
     const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
     this.#pacedAtMs = nowMs
     const bitrate = this.#estimator.probe(this.#load(), nowMs)
@@ -159,7 +175,7 @@ export class Viewer {
     const track =
       downTrack.options.kind === 'audio'
         ? source.audio
-        : chooseLayer(source.layers, this.#estimator.bitrate, downTrack.track)?.track
+        : this.#choice.layerOf(source.layers, this.#estimator.bitrate, downTrack.track)?.track
     if (track === null || track === undefined || !downTrack.accepts(track)) downTrack.detach()
     else if (this.#mayShow(downTrack, track, source, nowMs)) downTrack.attach(track, nowMs)
   }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../base/log.ts'
 import type {
+  LayersAnswer,
   MediaEngine,
   MediaEngineEvent,
   Negotiated,
@@ -41,6 +42,7 @@ export interface RelayEngineOptions {
   readonly startProcess?: (options: WorkerOptions) => RelayProcess
 }
 
+const NO_VIEWER: LayersAnswer = { ok: false, status: 404, problem: 'There is no such viewer.' }
 const TRY_AGAIN: Negotiated = {
   ok: false,
   status: 503,
@@ -179,6 +181,12 @@ class RelayEngine implements MediaEngine {
     const worker = this.#sessions.get(sessionId)?.slot.worker
     const answer = await worker?.call('patch', { sessionId, fragment, mayRestart })
     return answer ?? { ok: false, status: 404, problem: 'There is no such session.' }
+  }
+
+  async layers(sessionId: string, choice?: string | null): Promise<LayersAnswer> {
+    const worker = this.#sessions.get(sessionId)?.slot.worker
+    const takes = choice === undefined ? { sessionId } : { sessionId, choice }
+    return (await worker?.call('layers', takes)) ?? NO_VIEWER
   }
 
   async end(sessionId: string): Promise<void> {

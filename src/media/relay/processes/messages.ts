@@ -1,4 +1,12 @@
-import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, RoomFeedback, ViewOffer } from '../../engine.ts'
+import type {
+  LayersAnswer,
+  MediaEngineEvent,
+  Negotiated,
+  Patched,
+  PublishOffer,
+  RoomFeedback,
+  ViewOffer,
+} from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
@@ -36,6 +44,11 @@ export interface RelayCalls {
   patch: {
     readonly takes: { readonly sessionId: string; readonly fragment: string; readonly mayRestart: boolean }
     readonly gives: Patched
+  }
+  layers: {
+    /** `choice` undefined: nothing changes. */
+    readonly takes: { readonly sessionId: string; readonly choice?: string | null }
+    readonly gives: LayersAnswer
   }
   end: { readonly takes: { readonly sessionIds: readonly string[] }; readonly gives: null }
 }

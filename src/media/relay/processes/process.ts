@@ -167,6 +167,8 @@ function handleCall(relay: Relay, call: RelayCall): unknown {
       return relay.view(call.takes)
     case 'patch':
       return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
+    case 'layers':
+      return relay.layers(call.takes.sessionId, call.takes.choice)
     case 'end':
       relay.endTogether(call.takes.sessionIds)
       return null

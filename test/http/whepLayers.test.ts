@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+import { makeToken, publish } from '../support/testNode.ts'
+
+let sluice: RunningApp
+const engine = new ScriptedEngine()
+beforeAll(async () => {
+  sluice = await runApp({ engine, flags: { rtmp: { enabled: false }, srt: { enabled: false } } })
+  const { token } = await makeToken(sluice, 'publish')
+  await publish({ ctx: sluice.app.ctx }, { presented: token, streamName: 'show' })
+})
+afterAll(() => sluice.close())
+afterEach(() => {
+  engine.choices.length = 0
+})
+
+/** The address of the layers of a new viewer, as its answer names it, and the id of its session. */
+async function watching(): Promise<{ at: string; sessionId: string }> {
+  const answer = await fetch(`${sluice.base}/api/whep/${sluice.accountId}/show`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/sdp' },
+    body: 'v=0\r\n',
+  })
+  expect(answer.status).toBe(201)
+  const relation = /<([^>]*)>; rel="urn:ietf:params:whep:ext:core:layer"/
+  const [, at = ''] = relation.exec(answer.headers.get('link') ?? '') ?? []
+  expect(at).toBe(`${answer.headers.get('location')}/layer`)
+  return { at, sessionId: engine.asked.at(-1)?.sessionId ?? '' }
+}
+
+async function send(method: string, at: string, body?: string, type = 'application/json') {
+  const headers = body === undefined ? {} : { 'content-type': type }
+  const answer = await fetch(sluice.base + at, { method, headers, ...(body === undefined ? {} : { body }) })
+  return { status: answer.status, text: await answer.text(), headers: answer.headers }
+}
+
+const LAYERS = {
+  layers: [
+    { encodingId: 'f', width: 640, height: 360, bitrate: 400_000 },
+    { encodingId: 'h', width: 320, height: 180, bitrate: 100_000 },
+  ],
+  chosen: 'h',
+  sent: 'f',
+}
+
+test('a viewer is told its layers, chooses one, and leaves it to the bandwidth again', async () => {
+  const { at, sessionId } = await watching()
+  engine.layered = () => ({ ok: true, ...LAYERS })
+  const listed = await send('GET', at)
+  expect([listed.status, JSON.parse(listed.text)]).toEqual([200, LAYERS])
+  expect(listed.headers.get('cache-control')).toBe('no-store')
+  expect(listed.headers.get('access-control-allow-origin')).toBe('*')
+  for (const body of ['{"mediaId":"0","encodingId":"h"}', '{}', '{"encodingId":null}']) {
+    expect((await send('POST', at, body)).status).toBe(200)
+  }
+  expect(engine.choices).toEqual([undefined, 'h', null, null].map((choice) => ({ sessionId, choice })))
+  const preflight = await send('OPTIONS', at)
+  expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, POST, OPTIONS'])
+})
+
+test('the refusal of the engine is its status and its text', async () => {
+  const { at } = await watching()
+  engine.layered = () => ({ ok: false, status: 400, problem: 'encodingId names no layer: the stream has "f"' })
+  const { status, text } = await send('POST', at, '{"encodingId":"x"}')
+  expect([status, text]).toEqual([400, 'encodingId names no layer: the stream has "f"'])
+})
+
+test.each<[body: string, status: number, text: string]>([
+  ['[]', 400, 'Bad request: the body must be a JSON object'],
+  ['{"encodingId"', 400, 'Bad request: the body must be a JSON object'],
+  ['{"encodingId":1}', 400, 'Bad request: encodingId must be a string of at most 64 characters'],
+  [`{"encodingId":"${'x'.repeat(65)}"}`, 400, 'Bad request: encodingId must be a string of at most 64 characters'],
+  ['{"mediaId":0}', 400, 'Bad request: mediaId must be a string'],
+  ['{"spatialLayerId":1}', 400, 'Bad request: spatialLayerId is not supported'],
+  [`{"a":"${'x'.repeat(2000)}"}`, 413, ''],
+])('%.40s is refused with its reason and changes nothing', async (body, status, text) => {
+  const { at } = await watching()
+  const answer = await send('POST', at, body)
+  expect(answer.status).toBe(status)
+  expect(answer.text).toContain(text)
+  expect(engine.choices).toEqual([])
+})
+
+test('only the client of a session, only while it lasts, and no publisher has layers', async () => {
+  const { at, sessionId } = await watching()
+  expect((await send('POST', at, '{}', 'text/plain')).status).toBe(415)
+  expect((await send('GET', `/api/whep/resource/${'A'.repeat(43)}/layer`)).status).toBe(404)
+  expect((await send('GET', at.replace('whep', 'whip'))).status).toBe(404)
+  engine.emit({ kind: 'ended', sessionId, reason: 'lost' })
+  expect((await send('POST', at, '{}')).status).toBe(404)
+  expect(engine.choices).toEqual([])
+})

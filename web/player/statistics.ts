@@ -1,0 +1,48 @@
+import { html, setText } from './dom.ts'
+import type { Delivery, Figures } from './playback.ts'
+import { WORDS } from './words.ts'
+
+const PROTOCOLS: Readonly<Record<Delivery, string>> = { whep: 'WebRTC (WHEP)', hls: 'HLS' }
+
+const NONE = '–'
+
+type Row = readonly [label: string, text: (figures: Figures, delivery: Delivery) => string]
+
+const shown = (value: number | null, text: (value: number) => string): string => (value === null ? NONE : text(value))
+
+const ROWS: readonly Row[] = [
+  [WORDS.protocol, (_figures, delivery) => PROTOCOLS[delivery]],
+  [WORDS.size, ({ width, height }) => (height === 0 ? NONE : `${width} × ${height}`)],
+  [WORDS.frames, ({ framesPerSecond }) => shown(framesPerSecond, (rate) => WORDS.perSecond(String(rate)))],
+  [WORDS.codec, ({ codecs }) => codecs || NONE],
+  [WORDS.bitrate, ({ bitrate }) => (bitrate === 0 ? NONE : `${Math.round(bitrate / 1000)} kbit/s`)],
+  [WORDS.behindServer, ({ behindSeconds }) => shown(behindSeconds, seconds)],
+  [WORDS.buffer, ({ bufferSeconds }) => shown(bufferSeconds, seconds)],
+  [WORDS.loss, ({ loss }) => shown(loss, (share) => `${(share * 100).toFixed(1)} %`)],
+  [WORDS.roundTrip, ({ roundTripMs }) => shown(roundTripMs, (ms) => `${ms} ms`)],
+  [WORDS.dropped, ({ dropped }) => shown(dropped, String)],
+]
+
+const seconds = (value: number): string => `${value.toFixed(2)} s`
+
+/** The rows of the statistics: a term and its value each. They are made once, so that readers of the screen keep their place. */
+export class Statistics {
+  readonly list = html('dl')
+  readonly #values: readonly HTMLElement[]
+
+  constructor() {
+    this.#values = ROWS.map(([label]) => {
+      const value = html('dd', {}, NONE)
+      this.list.append(html('dt', {}, label), value)
+      return value
+    })
+  }
+
+  /** Null: nothing is played. */
+  show(figures: Figures | null, delivery: Delivery | null): void {
+    for (const [at, [, text]] of ROWS.entries()) {
+      const value = this.#values[at]
+      if (value) setText(value, figures === null || delivery === null ? NONE : text(figures, delivery))
+    }
+  }
+}
