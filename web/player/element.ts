@@ -14,18 +14,8 @@ const FIGURES_MS = 2000
 /** Without a movement of the pointer for this time, the controls go. */
 const IDLE_MS = 3000
 
-const OBSERVED = [
-  'stream',
-  'src',
-  'token',
-  'server',
-  'mode',
-  'source',
-  'sources',
-  'muted',
-  'controls',
-  'reports',
-] as const
+const LOOKS = ['sources', 'muted', 'controls', 'heading', 'logo', 'color', 'poster', 'share'] as const
+const OBSERVED = ['stream', 'src', 'token', 'server', 'mode', 'source', 'reports', ...LOOKS] as const
 /** A change of these begins again. */
 const RESTARTS: ReadonlySet<string> = new Set(['stream', 'src', 'token', 'server', 'mode', 'source'])
 
@@ -171,6 +161,7 @@ export class SluicePlayer extends HTMLElement {
     const { frame, bigPlay, again, tokenForm, badge, play } = this.#screen
     const isIdle = state === 'idle' && wanted !== null
     frame.dataset['state'] = state
+    this.#showPoster()
     bigPlay.hidden = !isIdle
     const asksToken = state === 'refused' && reason?.status === 401 && this.hasAttribute('ask-token')
     tokenForm.hidden = !asksToken
@@ -191,13 +182,22 @@ export class SluicePlayer extends HTMLElement {
   }
 
   #applyLook(): void {
-    const { frame } = this.#screen
+    const { frame, brand } = this.#screen
+    brand.apply(this)
+    this.#showPoster()
     frame.classList.toggle('bare', this.getAttribute('controls') === 'off')
     const stream = this.getAttribute('stream') ?? this.getAttribute('src') ?? ''
     // Players of several sources of one stream need names of their own.
     const source = this.getAttribute('source') ?? ''
     frame.setAttribute('aria-label', WORDS.player(source === '' ? stream : `${stream}, ${source}`))
     this.#showSettings()
+  }
+
+  /** Until there is video, and again after it was paused. */
+  #showPoster(): void {
+    const { brand } = this.#screen
+    if (this.state === 'playing' || this.state === 'refused') brand.forgetPoster()
+    else if (this.state !== 'interrupted') brand.loadPoster(this.getAttribute('poster'), readAttributes(this).wanted)
   }
 
   #showSettings(): void {
@@ -226,7 +226,14 @@ export class SluicePlayer extends HTMLElement {
 
   #entries(): readonly MenuEntry[] {
     const screen = this.#screen
+    const { wanted } = readAttributes(this)
+    const share = (): void => {
+      if (wanted !== null) screen.sharing.show(wanted)
+      screen.toggle(screen.share)
+    }
+    const isShared = this.hasAttribute('share') && wanted !== null && wanted.stream !== null
     return [
+      ...(isShared ? [{ label: WORDS.share, open: share }] : []),
       { label: WORDS.statistics, open: () => screen.toggle(screen.statistics) },
       { label: WORDS.keyboard, open: () => screen.toggle(screen.help) },
     ]

@@ -1,4 +1,6 @@
+import { Brand } from './brand.ts'
 import { html, icon, setText } from './dom.ts'
+import { Share } from './share.ts'
 import { keyTable, Sheet } from './sheets.ts'
 import { Statistics } from './statistics.ts'
 import { ICONS } from './icons.ts'
@@ -34,6 +36,8 @@ export class Screen {
   readonly panel = html('div', { class: 'panel', role: 'group', 'aria-label': WORDS.settings, hidden: true })
   readonly figures = new Statistics()
   readonly statistics = new Sheet('statistics', WORDS.statistics, this.figures.list)
+  readonly sharing = new Share()
+  readonly share = new Sheet('share', WORDS.share, this.sharing.content)
   readonly help = new Sheet('help', WORDS.keyboard, keyTable())
   readonly again = html('button', { type: 'button', class: 'again', hidden: true }, WORDS.again)
   readonly tokenField = html('input', {
@@ -44,6 +48,7 @@ export class Screen {
   })
   readonly tokenForm = html('form', { hidden: true }, this.tokenField, html('button', { type: 'submit' }, WORDS.watch))
   readonly frame: HTMLElement
+  readonly brand: Brand
   readonly #title = html('p', { class: 'title' })
   readonly #text = html('p')
   readonly #detail = html('p', { class: 'detail' })
@@ -54,16 +59,19 @@ export class Screen {
     const bar = html('div', { class: 'bar' }, this.play, this.mute, this.volume, html('span', { class: 'grow' }))
     bar.append(this.captions, this.settings, this.pip, this.fullscreen)
     const middle = html('div', { class: 'middle' }, this.#message, this.tokenForm, this.again, this.bigPlay)
-    const top = html('div', { class: 'top' }, this.badge, this.chip)
     const captions = html('div', { class: 'captions-area' }, this.captionsSlot)
-    this.frame = html('div', { class: 'frame', part: 'frame', tabindex: '0', role: 'region' }, this.video, captions)
+    this.frame = html('div', { class: 'frame', part: 'frame', tabindex: '0', role: 'region' })
+    this.brand = new Brand(this.frame)
+    const { heading, logo, poster } = this.brand
+    const top = html('div', { class: 'top' }, this.badge, heading, this.chip)
+    this.frame.append(this.video, poster, captions, logo)
     this.frame.append(middle, html('div', { class: 'bottom' }, this.#detail), top, this.audioOn, this.panel, bar)
     this.frame.append(...this.#sheets.map(({ element }) => element))
     root.append(this.frame)
   }
 
   get #sheets(): readonly Sheet[] {
-    return [this.statistics, this.help]
+    return [this.statistics, this.share, this.help]
   }
 
   /** Null: none is open. */

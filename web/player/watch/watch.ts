@@ -13,7 +13,9 @@ function show(player: Player): void {
   const [account = '', name = ''] = location.pathname.replace(/\/$/, '').split('/').slice(-2).map(decodeURIComponent)
   const query = new URLSearchParams(location.search)
   document.title = name
-  for (const attribute of ['source', 'sources', 'mode']) {
+  document.querySelector('h1')?.replaceChildren(name)
+  player.setAttribute('heading', name)
+  for (const attribute of ['source', 'sources', 'mode', 'poster', 'autoplay', 'color']) {
     const value = query.get(attribute)
     if (value !== null) player.setAttribute(attribute, value)
   }
