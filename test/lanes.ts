@@ -77,7 +77,9 @@ export const LANES = {
   },
   // Chromium, ffmpeg and our own pages.
   browser: {
-    files: ['test/e2e/{apiPage,client,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,tls,transport,webrtc}.test.ts'],
+    files: [
+      'test/e2e/{apiPage,client,demo,docs,handover,hls,player,playerBrand,playerPanels,refusals,rtmp,tls,transport,webrtc}.test.ts',
+    ],
     needs: 'test',
     mostly: 'waits',
     seconds: 90,

@@ -202,15 +202,15 @@ describe('the preview of a link to a stream', () => {
 describe('a wrong address below /watch', () => {
   const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-  it.each<[path: string, status: number, title: string]>([
-    ['account', 404, 'There is nothing at this address'],
-    ['account/show/more', 404, 'There is nothing at this address'],
-    [`account/${'x'.repeat(129)}`, 400, 'This address is not valid'],
-    ['account/a%00b', 400, 'This address is not valid'],
-    ['account/%zz', 400, 'This address is not valid'],
-    ['account/%ff', 400, 'This address is not valid'],
-    [`account/${'x'.repeat(5000)}`, 414, 'This address is too long'],
-  ])('%.40s is %i and a page with a sentence, also in a frame', async (path, status, title) => {
+  it.each<[name: string, path: string, status: number, title: string]>([
+    ['an account alone', 'account', 404, 'There is nothing at this address'],
+    ['a part too many', 'account/show/more', 404, 'There is nothing at this address'],
+    ['a name of 129 characters', `account/${'x'.repeat(129)}`, 400, 'This address is not valid'],
+    ['a control character', 'account/a%00b', 400, 'This address is not valid'],
+    ['no encoding', 'account/%zz', 400, 'This address is not valid'],
+    ['no UTF-8', 'account/%ff', 400, 'This address is not valid'],
+    ['a name of 5000 characters', `account/${'x'.repeat(5000)}`, 414, 'This address is too long'],
+  ])('%s is a page with a sentence and its status, also in a frame', async (_name, path, status, title) => {
     const answer = await get(`/watch/${path}`, browser)
     const { headers } = answer
     expect([answer.status, headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])

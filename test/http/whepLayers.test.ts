@@ -66,15 +66,20 @@ test('the refusal of the engine is its status and its text', async () => {
   expect([status, text]).toEqual([400, 'encodingId names no layer: the stream has "f"'])
 })
 
-test.each<[body: string, status: number, text: string]>([
-  ['[]', 400, 'Bad request: the body must be a JSON object'],
-  ['{"encodingId"', 400, 'Bad request: the body must be a JSON object'],
-  ['{"encodingId":1}', 400, 'Bad request: encodingId must be a string of at most 64 characters'],
-  [`{"encodingId":"${'x'.repeat(65)}"}`, 400, 'Bad request: encodingId must be a string of at most 64 characters'],
-  ['{"mediaId":0}', 400, 'Bad request: mediaId must be a string'],
-  ['{"spatialLayerId":1}', 400, 'Bad request: spatialLayerId is not supported'],
-  [`{"a":"${'x'.repeat(2000)}"}`, 413, ''],
-])('%.40s is refused with its reason and changes nothing', async (body, status, text) => {
+test.each<[name: string, body: string, status: number, text: string]>([
+  ['a list', '[]', 400, 'Bad request: the body must be a JSON object'],
+  ['half of a body', '{"encodingId"', 400, 'Bad request: the body must be a JSON object'],
+  ['a number', '{"encodingId":1}', 400, 'Bad request: encodingId must be a string of at most 64 characters'],
+  [
+    'a long name',
+    `{"encodingId":"${'x'.repeat(65)}"}`,
+    400,
+    'Bad request: encodingId must be a string of at most 64 characters',
+  ],
+  ['a medium that is a number', '{"mediaId":0}', 400, 'Bad request: mediaId must be a string'],
+  ['a spatial layer', '{"spatialLayerId":1}', 400, 'Bad request: spatialLayerId is not supported'],
+  ['two kilobytes', `{"a":"${'x'.repeat(2000)}"}`, 413, ''],
+])('%s is refused with its reason and changes nothing', async (_name, body, status, text) => {
   const { at } = await watching()
   const answer = await send('POST', at, body)
   expect(answer.status).toBe(status)
