@@ -155,6 +155,10 @@ class FeedAdmission implements Admission {
     const { ctx, tickets } = this.#parts
     const { target } = this.viewer
     const feed = await remoteFeed(ctx, target, target.sourceId)
+    const { nextStream } = this.viewer
+    // Players ask for the address that they got first, also while the publisher is on its way.
+    if (feed === undefined && nextStream !== null && nextStream !== this.#ticket.stream)
+      return ok({ stream: nextStream, ticket: tickets.make({ ...this.#ticket, stream: nextStream }) })
     if (feed?.url !== nodeUrl) return err(NOT_THERE)
     // The viewer was admitted to a feed that needed no token.
     if (feed.secured && this.#ticket.tokenId === null && !this.#isPreview) return err(NO_TICKET)
@@ -162,6 +166,7 @@ class FeedAdmission implements Admission {
     if (!master.ok) return master
     const { stream } = master.value
     if (stream === this.#ticket.stream) return err(NOT_THERE)
+    this.viewer.nextStream = stream
     return ok({ stream, ticket: tickets.make({ ...this.#ticket, stream }) })
   }
 }

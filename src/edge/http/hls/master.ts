@@ -74,11 +74,27 @@ export const isForNode = ({ tickets }: HlsParts, { params, query }: FastifyReque
 /** Another node has viewers of a feed of this node. */
 async function sendToNode(parts: HlsParts, source: StreamSource, reply: FastifyReply): Promise<FastifyReply> {
   const { ctx, tickets } = parts
-  const feed = ctx.sessions.feed(source.accountId, source.streamName, source.sourceId)
+  const feed = await feedSoon(ctx, source)
   const master = feed === undefined ? err(NOT_YET) : await localMaster(parts, feed)
   return master.ok
     ? send(reply, master.value.with(tickets.forNode(master.value.stream)))
     : refuseHls(reply, master.error)
+}
+
+/** Other nodes may learn of a feed a moment before it is on the air here. */
+const SOON_MS = 1000
+
+async function feedSoon(
+  { sessions, clock }: HlsParts['ctx'],
+  { accountId, streamName, sourceId }: StreamSource,
+): Promise<ActiveFeed | undefined> {
+  const find = () => sessions.feed(accountId, streamName, sourceId)
+  if (find() !== undefined) return find()
+  const begun = new AbortController()
+  const unwatch = sessions.watchFeeds(() => find() !== undefined && begun.abort())
+  await clock.sleep(SOON_MS, begun.signal).catch(() => undefined)
+  unwatch()
+  return find()
 }
 
 const send = (reply: FastifyReply, text: string): FastifyReply =>

@@ -45,7 +45,7 @@ export async function sendMedia(
   const { ticket, stream, rendition } = request.params
   if (!isRendition(rendition)) return refuseHls(reply, NOT_THERE)
   if (route.tickets.isOfNode(ticket, stream)) return sendToNode(route, request, reply)
-  const nodeUrl = request.params.file === MEDIA_PLAYLIST ? route.nodeFor(request.raw, ticket, stream) : null
+  const nodeUrl = route.nodeFor(request.raw, ticket, stream, request.params.file === MEDIA_PLAYLIST)
   if (nodeUrl !== null) return refuseHls(reply, movedToNode(nodeUrl, request.url))
   const admitted = await route.admit(ticket, stream, request.raw)
   if (!admitted.ok) return refuseHls(reply, forWatching(request, admitted.error))

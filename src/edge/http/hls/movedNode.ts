@@ -14,14 +14,18 @@ export function movedNode(
   { ctx, viewers }: HlsParts,
   request: ViewerRequest,
   ticket: SessionTicket | GrantTicket | null,
+  isPlaylist: boolean,
 ): string | null {
   const { drain } = ctx.sessions
   if (drain === null || ticket === null) return null
   const id = ticket.kind === 'session' ? ticket.sessionId : ticket.viewerId
   const viewer = ticket.kind === 'session' ? viewers.find(id) : undefined
+  const isNew = ticket.kind === 'session' && viewer === undefined
+  // A player of this node gets the pieces of the last playlist.
+  if (!isPlaylist && !isNew) return null
   const credential = viewer && ctx.sessions.get(viewer.sessionId)?.request.credential
   if (request.headers.origin !== undefined && credential && hasOrigins(credential)) return null
-  return hlsNodeFor(drain, positionOf(id), ctx.clock.monotonic())
+  return hlsNodeFor(drain, positionOf(id), isNew ? Number.POSITIVE_INFINITY : ctx.clock.monotonic())
 }
 
 const hasOrigins = (credential: Credential): boolean =>

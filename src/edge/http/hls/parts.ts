@@ -67,7 +67,7 @@ export interface HlsRoute {
   /** The same from memory alone; null: `admit` has to decide. */
   peek(ticket: string, stream: string, request: ViewerRequest): Admission | null
   /** The address of the node that serves the player from now on; null: this one does. */
-  nodeFor(request: ViewerRequest, ticket: string, stream: string): string | null
+  nodeFor(request: ViewerRequest, ticket: string, stream: string, isPlaylist: boolean): string | null
   /** A rendition for another node. */
   forNode(stream: string, rendition: string): Promise<LocalRendition | undefined>
 }

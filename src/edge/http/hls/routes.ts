@@ -110,7 +110,8 @@ function routeOf(parts: HlsParts, distributions: DistributionViewers): HlsRoute 
       if (read === null) return null
       return read.kind === 'session' ? feeds.peek(read, request) : distributions.peek(read, request)
     },
-    nodeFor: (request, ticket, stream) => movedNode(parts, request, tickets.read(ticket, stream)),
+    nodeFor: (request, ticket, stream, isPlaylist) =>
+      movedNode(parts, request, tickets.read(ticket, stream), isPlaylist),
     async forNode(stream, rendition) {
       return (await feeds.forNode(stream, rendition)) ?? distributions.forNode(stream, rendition)
     },
