@@ -61,11 +61,12 @@ const PACE_MS = 1000
 
 /** What a player gets that asks for its playlist again and again. */
 function follow(url: string) {
-  const seen: { status: number; node: string; stream: string }[] = []
+  const seen: { status: number; node: string; stream: string; isOver: boolean }[] = []
   const asking = repeat({ clock: systemClock, log: silentLog, name: 'play', everyMs: PACE_MS }, async () => {
     const answer = await fetch(url).catch(() => null)
     const { status, url: at } = answer ?? { status: 0, url }
-    seen.push({ status, node: new URL(at).origin, stream: at.split('/')[5] ?? '' })
+    const isOver = (await answer?.text())?.includes('#EXT-X-ENDLIST') === true
+    seen.push({ status, node: new URL(at).origin, stream: at.split('/')[5] ?? '', isOver })
   })
   return { seen, end: () => asking.stop() }
 }
@@ -98,6 +99,9 @@ test('a node that drains moves its viewers and publishers to others, which serve
   expect(hasLeft()).toBe(false)
   const overHls = async () => {
     await until(hasLeft)
+    // They ask twice while the publisher is on its way.
+    const counts = players.map(({ seen }) => seen.length)
+    await until(() => players.every(({ seen }, at) => seen.length > (counts[at] ?? 0) + 2))
     const again = await play(next, recorded, { streamName: 'live', speed: 1 })
     await until(() => players.every(({ seen }) => seen.at(-1)?.stream === again.feed.feedId))
   }
@@ -117,6 +121,7 @@ test('a node that drains moves its viewers and publishers to others, which serve
   await leaving.drained
   for (const player of players) await player.end()
   expect(players.flatMap(({ seen }) => seen.map(({ status }) => status)).filter((status) => status !== 200)).toEqual([])
+  expect(players.flatMap(({ seen }) => seen).filter(({ isOver }) => isOver)).toEqual([])
   const { store } = third.app.ctx
   const ends = await Promise.all([publisher, viewer].map((one) => store.read.sessions.get(one)))
   expect(ends.map((one) => one?.endReason)).toEqual(['moved', 'moved'])
