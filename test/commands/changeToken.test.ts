@@ -117,7 +117,7 @@ describe.each(VERBS)('%s: %s %s %#', (_file, action, kind, change) => {
       ['tokens.lock', 'changes.append', 'audit.append'],
     ])
     const { changes } = await ctx.store.changesSince(cursor)
-    expect(changes).toEqual([{ kind: 'token', accountId: at.accountId, id }])
+    expect(changes).toEqual([{ kind: 'token', accountId: at.accountId, id, atMs: expect.any(Number) }])
     const [row, ...older] = await auditOf(id)
     expect(row).toMatchObject({ action, actor: { kind: 'cli' }, accountId: at.accountId })
     expect(older).toEqual(before)

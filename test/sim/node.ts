@@ -1,10 +1,10 @@
 import { openApp, type App } from '../../src/app/app.ts'
 import { type ServingNode, startNode } from '../../src/commands/nodes/servingNode.ts'
 import { endExpired } from '../../src/commands/sessions/revoke.ts'
+import type { Logger } from '../../src/base/log.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Store } from '../../src/store/store.ts'
-import { silentLog } from '../support/log.ts'
 import { CHEAP_PASSWORDS } from '../support/passwords.ts'
 import { NodeClock, type WorldTime } from './clock.ts'
 import type { Fate, Runner, Scheduler } from './scheduler.ts'
@@ -13,6 +13,10 @@ import { linkTo, type StoreLink } from './store.ts'
 /** Until other nodes take a silent one for dead, milliseconds. */
 export const LEASE_MS = 10_000
 const EVERY_MS = 3_000
+
+const nothing = (): void => undefined
+/** Nodes of a world are given up all the time, which is an error elsewhere. */
+const NO_LOG: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => NO_LOG }
 
 const FACTS = { version: '0.0.0', cores: 2, cpuPercent: 10, mediaPercent: null, egressBitrate: null, full: [] }
 
@@ -87,7 +91,7 @@ export class SimNode implements Runner {
     if (!config.ok) throw new Error(JSON.stringify(config.error))
     this.#app = await openApp({
       config: config.value,
-      log: silentLog,
+      log: NO_LOG,
       store: this.#link.store,
       machineClock: this.clock,
       random: scheduler.random,

@@ -188,6 +188,7 @@ const CHANNELS: readonly Call[] = [
   call('listIngestEngines', { ingestId: '$ingest' }),
   call('readEngine', { engineId: '$engine' }),
   call('updateEngine', { engineId: '$engine', body: { priority: 1 } }),
+  call('syncEngineRestream', { engineId: '$engine' }),
   call('createDistribution', { channelId, body: { name: 'Web' } }, { distribution: 'data.id' }),
   call('listDistributions', { channelId }),
   call('readDistribution', { distributionId: '$distribution' }),
