@@ -47,10 +47,12 @@ export const LANES = {
       'test/system/{hardwareEncoder,hlsRestart,overload,pullDemand,pullGuard,pulls,spares,streamHealth,transcoder,webrtcServers}.test.ts',
       'test/media/{hls/{feedLadder,feedStream},encoder/bitrates}.test.ts',
       'test/{system/engineRestream,system/restreamRtsp,media/rtsp/senderFfmpeg}.test.ts',
+      // Rooms that three media processes share.
+      'test/conformance/engine.links.test.ts',
     ],
     needs: 'test',
     mostly: 'waits',
-    seconds: 130,
+    seconds: 190,
     workers: 2,
     postgres: true,
   },

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { silentLog } from '../support/log.ts'
+import { processIdsOf } from '../support/relayProcesses.ts'
 import { engineConformance } from './engine.ts'
 
 const config = {
@@ -16,8 +16,7 @@ const config = {
 engineConformance('the relay', {
   create: () => createRelayEngine({ log: silentLog, now: () => performance.now(), config }),
   kill: () => {
-    const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' })
-    const [line = ''] = children.split('\n').filter((child) => child.includes('relay/processes/process.ts'))
-    process.kill(Number.parseInt(line, 10), 'SIGKILL')
+    const [pid = 0] = processIdsOf(process.pid)
+    process.kill(pid, 'SIGKILL')
   },
 })

@@ -18,6 +18,8 @@ import { FrameFeed } from './forward/frameFeed.ts'
 import type { Source } from './forward/source.ts'
 import { tap } from './forward/tap.ts'
 import { Publisher } from './inbound/publisher.ts'
+import type { LinkMessage } from './link/linkOffer.ts'
+import { Links, type LinksOptions } from './link/links.ts'
 import { negotiatePublish, negotiateView, viewAnswers } from './negotiation.ts'
 import { FeedbackTallies } from './outbound/feedbackTally.ts'
 import { newDownTrack, newRtpNumbers } from './outbound/newDownTrack.ts'
@@ -40,6 +42,8 @@ export interface RelayOptions extends WebRtcServerOptions {
   readonly emit: (event: MediaEngineEvent) => void
   /** Frames of a feed are needed from now on, or no longer. */
   want(sessionId: string, isWanted: boolean): void
+  /** How rooms are shared with other processes; null or absent: they are not. */
+  readonly links?: Omit<LinksOptions, 'random'> | null
 }
 
 export type FeedRequest = Omit<Parameters<MediaEngine['feed']>[0], 'source'>
@@ -63,6 +67,7 @@ export class Relay {
   readonly #rooms = new Rooms()
   readonly #feeds: Feeds
   readonly #createFanout: () => Fanout
+  readonly #links: Links | null
   #slowAtMs = 0
   #bytesAtMs = 0
   readonly #looks: LateLooks
@@ -77,6 +82,8 @@ export class Relay {
     this.#server = new WebRtcServer(options)
     this.#createFanout = fanoutsOf(options.native?.addon ?? null)
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
+    const { links = null, random } = options
+    this.#links = links && new Links({ ...links, random }, this.#rooms, this.#createFanout)
   }
 
   publish(request: PublishOffer): Negotiated {
@@ -130,6 +137,7 @@ export class Relay {
     this.#rooms.open(room).join(sessionId, viewer, sourceId, now())
     // At once: a feed that is slow to start can use the time in which the viewer connects.
     this.#reconcileFeeds()
+    this.#links?.reconcile(now())
     return begun
   }
 
@@ -178,6 +186,7 @@ export class Relay {
       emit({ kind: 'tracks', sessionId, tracks })
       if (preferredTo === null) this.#replaceSource(room, source)
       else this.#rooms.open(room).prefer(source, preferredTo, now())
+      this.#links?.refresh(room, now())
       this.#reconcileFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')
@@ -190,7 +199,32 @@ export class Relay {
   /** See `MediaEngine.setAside`. */
   setAside(sessionId: string, isAside: boolean): void {
     const room = this.#sessions.get(sessionId)?.room
-    if (room !== undefined) this.#rooms.at(room)?.setAside(sessionId, isAside, this.#options.now())
+    if (room === undefined) return
+    this.#rooms.at(room)?.setAside(sessionId, isAside, this.#options.now())
+    this.#links?.setAside(room, sessionId, isAside)
+  }
+
+  /** A process has viewers of this room from now on, or no longer; see `Links`. */
+  share(room: string, to: { readonly process: number; readonly port: number } | { readonly endedOf: number }): void {
+    const nowMs = this.#options.now()
+    if ('endedOf' in to) this.#links?.unshare(room, to.endedOf, nowMs)
+    else this.#links?.share(room, to.process, to.port, nowMs)
+  }
+
+  /** The other end of a link says something. */
+  heard(process: number, message: LinkMessage): void {
+    this.#links?.heard(process, message, this.#options.now())
+    this.#reconcileFeeds()
+  }
+
+  /** A process that had links with this one has ended. */
+  gone(process: number): void {
+    this.#links?.gone(process, this.#options.now())
+  }
+
+  /** A datagram of a link arrived. See `receive`. */
+  receiveLink(datagram: Buffer, waitedMs: number): void {
+    this.#links?.receive(datagram, this.#options.now(), this.#lateness.read(waitedMs))
   }
 
   /** Sends the frames of a publisher to `sink`; ends it at once without such a publisher. Returns a function that stops it. */
@@ -222,6 +256,7 @@ export class Relay {
     const nowMs = this.#options.now()
     for (const session of this.#sessions.values()) this.#pace(session, nowMs)
     this.#feeds.pace(nowMs)
+    this.#links?.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     this.#looks.look(nowMs)
@@ -233,6 +268,7 @@ export class Relay {
       if (reason !== null) this.#endSession(session.id, reason)
     }
     this.#reconcileFeeds()
+    this.#links?.reconcile(nowMs)
     for (const id of this.#rooms.withoutSource(nowMs, this.#looks)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
@@ -275,13 +311,15 @@ export class Relay {
   }
 
   #reconcileFeeds(): void {
-    const isWatched = (sessionId: string, room: string): boolean => this.#rooms.at(room)?.isWatched(sessionId) === true
+    const isWatched = (sessionId: string, room: string): boolean =>
+      this.#rooms.at(room)?.isWatched(sessionId) === true || this.#links?.isWatched(sessionId) === true
     this.#feeds.reconcile(this.#options.now(), isWatched)
   }
 
   /** Adds a source to a room, and ends the session whose source it replaces. */
   #replaceSource(room: string, source: Source): void {
     const replaced = this.#rooms.open(room).addSource(source, this.#options.now())
+    this.#links?.refresh(room, this.#options.now())
     if (replaced !== undefined) this.end(replaced.sessionId, 'replaced')
   }
 
@@ -296,17 +334,22 @@ export class Relay {
       session.viewer.end()
     }
     this.#server.close(session.transport)
-    if (session.publisher !== null) room?.removeSource(sessionId, this.#options.now())
+    if (session.publisher !== null) this.#removeSource(session.room, sessionId)
     this.#rooms.closeIfEmpty(session.room)
     this.#reportBytes(session)
     this.#options.emit({ kind: 'ended', sessionId, reason })
+  }
+
+  #removeSource(room: string, sessionId: string): void {
+    this.#rooms.at(room)?.removeSource(sessionId, this.#options.now())
+    this.#links?.refresh(room, this.#options.now())
   }
 
   #endFeed(sessionId: string, reason: EndReason): void {
     const held = this.#feeds.take(sessionId)
     if (held === undefined) return
     held.feed.end()
-    this.#rooms.at(held.room)?.removeSource(sessionId, this.#options.now())
+    this.#removeSource(held.room, sessionId)
     this.#rooms.closeIfEmpty(held.room)
     this.#options.emit({ kind: 'ended', sessionId, reason })
   }

@@ -114,6 +114,20 @@ export class Room {
     this.#subscriptions.delete(sessionId)
   }
 
+  /** Every source and other form of one, the last shown first. `preferredTo`: the session whose source it is a form of. */
+  forms(): { readonly source: Source; readonly preferredTo: string | null }[] {
+    const sources = [...this.#sources.values()].flatMap((all) => all.toReversed())
+    return [
+      ...sources.map((source) => ({ source, preferredTo: null })),
+      ...[...this.#preferred].map(([preferredTo, source]) => ({ source, preferredTo })),
+    ]
+  }
+
+  /** Whether `setAside` says so of this session. */
+  isAside(sessionId: string): boolean {
+    return this.#aside.has(sessionId)
+  }
+
   /** Whether a viewer is subscribed to the source of this session. */
   isWatched(sessionId: string): boolean {
     for (const { source } of this.#subscriptions.values()) if (source?.sessionId === sessionId) return true

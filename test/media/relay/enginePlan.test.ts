@@ -22,6 +22,7 @@ class ScriptedProcess implements RelayProcess {
   readonly posted: ToRelay[] = []
   readonly answered: string[] = []
   isStopped = false
+  linkPort = null
   answer: unknown = { ok: true, answer: 'sdp', etag: 'e' }
   ready = Promise.resolve(true)
   readonly options: WorkerOptions
@@ -31,7 +32,9 @@ class ScriptedProcess implements RelayProcess {
   }
 
   call: RelayProcess['call'] = async (method, takes) => {
-    this.calls.push(`${method} ${'sessionIds' in takes ? takes.sessionIds.join() : takes.sessionId}`)
+    this.calls.push(
+      `${method} ${'sessionIds' in takes ? takes.sessionIds.join() : 'room' in takes && !('sessionId' in takes) ? takes.room : takes.sessionId}`,
+    )
     return this.answer as undefined
   }
 

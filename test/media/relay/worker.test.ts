@@ -46,7 +46,7 @@ function worker() {
     died: (death) => deaths.push(death),
     start: () => child as unknown as ChildProcess,
   })
-  const ready = () => child.say({ kind: 'ready', port: 9, note: null })
+  const ready = () => child.say({ kind: 'ready', port: 9, linkPort: null, note: null })
   const end = (sessionId: string) => made.call('end', { sessionIds: [sessionId] })
   const calls = () => child.sent.flatMap((message) => (message.kind === 'call' ? [message] : []))
   return { made, child, cpu, received, deaths, notes, ready, end, calls }
@@ -80,7 +80,7 @@ test('a process gets its settings, and is ready when it says so; its note is log
   const { made, child, notes, received } = worker()
   expect(child.sent).toEqual([{ kind: 'start', settings: SETTINGS }])
   expect([await isPending(made.ready), made.pid]).toEqual([true, 7])
-  child.say({ kind: 'ready', port: 9, note: 'without the native part' })
+  child.say({ kind: 'ready', port: 9, linkPort: null, note: 'without the native part' })
   expect(await made.ready).toBe(true)
   expect(notes).toEqual([[{ pid: 7 }, 'without the native part']])
   expect([child.signals, received]).toEqual([[], []])

@@ -20,6 +20,8 @@ export interface FanoutTarget {
 
 /** Sends each packet of one track to all its viewers. This is the hot path: everything else is per second or per join. */
 export interface Fanout {
+  /** Whether it has no targets. */
+  readonly isEmpty: boolean
   add(target: FanoutTarget): void
   remove(target: FanoutTarget): void
   send(packet: MediaPacket): void
@@ -38,6 +40,9 @@ export const headFor = (target: FanoutTarget, packet: MediaPacket): RtpHead => (
 export function createJsFanout(): Fanout {
   const targets = new Set<FanoutTarget>()
   return {
+    get isEmpty() {
+      return targets.size === 0
+    },
     add: (target) => void targets.add(target),
     remove: (target) => void targets.delete(target),
     send: (packet) => {

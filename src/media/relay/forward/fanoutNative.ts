@@ -24,6 +24,10 @@ export class NativeFanout implements Fanout {
     this.#addon = addon
   }
 
+  get isEmpty(): boolean {
+    return this.#targets.size === 0
+  }
+
   add(target: FanoutTarget): void {
     this.#flush()
     const transport = nativeOf(target.transport)

@@ -82,6 +82,11 @@ export class RtpTrack {
     return this.#askForKeyframe !== null
   }
 
+  /** Whether it has viewers or listeners. */
+  get isUsed(): boolean {
+    return this.#listeners.size > 0 || !this.fanout.isEmpty
+  }
+
   get last(): MediaPacket | null {
     return this.#last
   }

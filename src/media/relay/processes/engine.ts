@@ -12,11 +12,12 @@ import type {
   ViewOffer,
 } from '../../engine.ts'
 import type { FrameSource } from '../../frame.ts'
-import { Hub } from '../../hub.ts'
 import { FeedPipe } from './feedPipe.ts'
 import { MediaHosts, type HostsOptions } from './hosts.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
 import { Placement } from './placement.ts'
+import { Shares, type SharesOptions } from './shares.ts'
+import { Taps } from './taps.ts'
 import { type ProcessDeath, Worker, type WorkerOptions } from './worker.ts'
 
 export interface RelayConfig extends Omit<RelaySettings, 'port'> {
@@ -29,7 +30,7 @@ export interface RelayConfig extends Omit<RelaySettings, 'port'> {
 }
 
 /** A relay process, as the engine uses it. */
-export type RelayProcess = Pick<Worker, 'ready' | 'call' | 'post' | 'stop'>
+export type RelayProcess = Pick<Worker, 'ready' | 'call' | 'post' | 'stop' | 'linkPort'>
 
 export interface RelayEngineOptions {
   readonly log: Logger
@@ -40,6 +41,10 @@ export interface RelayEngineOptions {
   readonly resolve?: HostsOptions['resolve']
   /** Starts a process. Absent: forks `process.ts`. */
   readonly startProcess?: (options: WorkerOptions) => RelayProcess
+  /** See `PlacementOptions`. */
+  readonly maxViewers?: number
+  /** See `SharesOptions.waitMs`. */
+  readonly linkWaitMs?: SharesOptions['waitMs']
 }
 
 const NO_VIEWER: LayersAnswer = { ok: false, status: 404, problem: 'There is no such viewer.' }
@@ -58,9 +63,6 @@ const PAUSE_MS = 1000
 /** How often the addresses of this machine are looked at. */
 const LOOK_MS = 3000
 
-/** Media does not go from one process to another, so a room has one. */
-const MAX_PROCESSES_A_ROOM = 1
-
 interface Slot {
   readonly index: number
   worker: RelayProcess | null
@@ -77,15 +79,10 @@ interface Held {
   readonly pipe?: FeedPipe
 }
 
-/** The subscribers to the frames of one publisher. */
-interface Tapped {
-  readonly hub: Hub
-  listeners: number
-}
-
 /**
- * The embedded engine: relay processes, started when they are first needed. A room lives in one process, so that a publisher
- * that replaces another keeps its viewers. If a process dies, only its sessions end.
+ * The embedded engine: relay processes, started when they are first needed. The sources of a room live in one process, so that a
+ * publisher that replaces another keeps its viewers; more viewers than that can serve go to others, which get the media by links.
+ * If a process dies, only its sessions end.
  */
 export function createRelayEngine(options: RelayEngineOptions): MediaEngine {
   return new RelayEngine(options)
@@ -98,8 +95,9 @@ class RelayEngine implements MediaEngine {
   readonly #startProcess: (options: WorkerOptions) => RelayProcess
   readonly #slots: readonly Slot[]
   readonly #placement: Placement
+  readonly #shares: Shares
   readonly #sessions = new Map<string, Held>()
-  readonly #taps = new Map<string, Tapped>()
+  readonly #taps = new Taps((sessionId) => this.#sessions.get(sessionId)?.slot.worker ?? null)
   readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
   readonly #hosts: MediaHosts
   #looking: NodeJS.Timeout | undefined
@@ -112,6 +110,8 @@ class RelayEngine implements MediaEngine {
     config,
     resolve = async () => [],
     startProcess = (options) => new Worker(options),
+    maxViewers,
+    linkWaitMs,
   }: RelayEngineOptions) {
     this.#log = log
     this.#now = now
@@ -131,7 +131,9 @@ class RelayEngine implements MediaEngine {
       ending: null,
       notBeforeMs: 0,
     }))
-    this.#placement = new Placement({ processes: count, maxProcessesARoom: MAX_PROCESSES_A_ROOM })
+    this.#placement = new Placement({ processes: count, maxProcessesARoom: count, maxViewers })
+    const workerAt = (index: number): RelayProcess | null => this.#workerOf(this.#slotAt(index))
+    this.#shares = new Shares({ placement: this.#placement, workerAt, now, waitMs: linkWaitMs })
   }
 
   /** Processes are started when they are needed: an idle server has none. */
@@ -225,21 +227,7 @@ class RelayEngine implements MediaEngine {
   }
 
   tap(sessionId: string): FrameSource {
-    return {
-      subscribe: (sink) => {
-        const tapped = this.#tapOf(sessionId)
-        tapped.listeners += 1
-        const stop = tapped.hub.subscribe(sink)
-        let isStopped = false
-        return () => {
-          if (isStopped) return
-          isStopped = true
-          stop()
-          tapped.listeners -= 1
-          if (tapped.listeners === 0) this.#untap(sessionId, tapped)
-        }
-      },
-    }
+    return this.#taps.source(sessionId)
   }
 
   watch(listener: (event: MediaEngineEvent) => void): () => void {
@@ -253,7 +241,7 @@ class RelayEngine implements MediaEngine {
     call: (worker: RelayProcess) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
     if (!this.#isStopped) await this.#follow()
-    const slot = this.#slotFor(room, part)
+    const slot = await this.#linkedSlotFor(room, part)
     await this.#pause(slot)
     const worker = this.#workerOf(slot)
     if (worker === null) return TRY_AGAIN
@@ -272,9 +260,20 @@ class RelayEngine implements MediaEngine {
   }
 
   #slotFor(room: string, part: PartInRoom): Slot {
-    const slot = this.#slots[this.#placement.processFor(room, part)]
+    return this.#slotAt(this.#placement.processFor(room, part))
+  }
+
+  #slotAt(index: number): Slot {
+    const slot = this.#slots[index]
     if (slot === undefined) throw new Error('an engine has one process at least')
     return slot
+  }
+
+  /** A viewer goes to another process than the home of the room when the media is there. */
+  async #linkedSlotFor(room: string, part: PartInRoom): Promise<Slot> {
+    const slot = this.#slotFor(room, part)
+    if (await this.#shares.prepare(room, slot.index)) return slot
+    return this.#slotAt(this.#placement.homeOf(room) ?? slot.index)
   }
 
   /** A session that is there already keeps one place only. */
@@ -282,6 +281,7 @@ class RelayEngine implements MediaEngine {
     this.#release(sessionId)
     this.#sessions.set(sessionId, held)
     this.#placement.enter(held.room, held.slot.index, held.part)
+    this.#shares.settle(held.room)
   }
 
   #release(sessionId: string): void {
@@ -289,6 +289,7 @@ class RelayEngine implements MediaEngine {
     if (held === undefined) return
     this.#sessions.delete(sessionId)
     this.#placement.leave(held.room, held.slot.index, held.part)
+    this.#shares.settle(held.room)
   }
 
   /** A session that begins right after a process has died waits. One millisecond more: a timer may be a fraction early. */
@@ -305,29 +306,36 @@ class RelayEngine implements MediaEngine {
     void this.#follow()
     const port = udpPort === 0 ? 0 : udpPort + slot.index
     const worker = this.#startProcess({
-      settings: { ...settings, publicAddresses: this.#hosts.current.publicAddresses, port },
+      settings: {
+        ...settings,
+        publicAddresses: this.#hosts.current.publicAddresses,
+        port,
+        ...(this.#slots.length > 1 && { process: slot.index }),
+      },
       log: this.#log,
       now: this.#now,
-      received: (message) => (message.kind === 'beat' ? this.#beat(slot, message) : this.#received(message)),
+      received: (message) => this.#received(slot, message),
       died: (death) => this.#died(slot, death),
     })
     slot.worker = worker
     return worker
   }
 
-  #received(message: Exclude<FromRelay, { kind: 'beat' }>): void {
+  #received(slot: Slot, message: FromRelay): void {
     switch (message.kind) {
+      case 'beat':
+        return this.#beat(slot, message)
+      case 'link':
+        return this.#shares.pass(slot.index, this.#slotAt(message.process).worker, message.message)
       case 'events':
         for (const event of message.events) this.#notify(event)
         return undefined
       case 'want':
         return this.#sessions.get(message.sessionId)?.pipe?.want(message.isWanted)
       case 'tracks':
-        return this.#taps.get(message.sessionId)?.hub.tracks(message.tracks)
       case 'frame':
-        return this.#taps.get(message.sessionId)?.hub.frame(message.frame)
       case 'end':
-        return this.#taps.get(message.sessionId)?.hub.end()
+        return this.#taps.received(message)
       // The worker takes these itself.
       case 'ready':
       case 'failed':
@@ -338,6 +346,7 @@ class RelayEngine implements MediaEngine {
 
   #beat(slot: Slot, { waits, load, feedback }: Extract<FromRelay, { kind: 'beat' }>): void {
     this.#placement.report(slot.index, load)
+    this.#shares.tick()
     this.#notify({ kind: 'waits', process: slot.index, ...waits, load })
     if (feedback.length > 0) this.#notify({ kind: 'feedback', rooms: feedback })
   }
@@ -350,14 +359,17 @@ class RelayEngine implements MediaEngine {
   #forget(sessionId: string): void {
     this.#sessions.get(sessionId)?.pipe?.stop()
     this.#release(sessionId)
-    this.#taps.get(sessionId)?.hub.end()
-    this.#taps.delete(sessionId)
+    this.#taps.end(sessionId)
   }
 
   /** Reports the end of each session of the process, then its death. The next session starts it again. */
   #died(slot: Slot, death: ProcessDeath): void {
     slot.worker = null
     slot.notBeforeMs = this.#now() + PAUSE_MS
+    this.#shares.died(
+      slot.index,
+      this.#slots.flatMap(({ worker }) => worker ?? []),
+    )
     const lost = [...this.#sessions].filter(([, held]) => held.slot === slot)
     // A feed has its session in the main process, where it goes on.
     const sessions = lost.filter(([, { pipe }]) => pipe === undefined).length
@@ -366,25 +378,5 @@ class RelayEngine implements MediaEngine {
     if (this.#isStopped) return
     this.#notify({ kind: 'waits', process: slot.index, meanMs: 0, mostMs: 0, late: 0, load: 0 })
     this.#notify({ kind: 'died', process: slot.index, sessions, ...death })
-  }
-
-  #tapOf(sessionId: string): Tapped {
-    const known = this.#taps.get(sessionId)
-    if (known !== undefined) return known
-    const tapped: Tapped = { hub: new Hub(), listeners: 0 }
-    const worker = this.#sessions.get(sessionId)?.slot.worker
-    if (worker === null || worker === undefined) {
-      tapped.hub.end()
-      return tapped
-    }
-    this.#taps.set(sessionId, tapped)
-    worker.post({ kind: 'tap', sessionId })
-    return tapped
-  }
-
-  #untap(sessionId: string, tapped: Tapped): void {
-    if (this.#taps.get(sessionId) !== tapped) return
-    this.#taps.delete(sessionId)
-    this.#sessions.get(sessionId)?.slot.worker?.post({ kind: 'untap', sessionId })
   }
 }

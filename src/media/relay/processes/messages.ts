@@ -8,6 +8,7 @@ import type {
   ViewOffer,
 } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
+import type { LinkMessage } from '../link/linkOffer.ts'
 import type { FeedRequest } from '../relay.ts'
 import type { Waits } from '../transport/lateness.ts'
 
@@ -26,6 +27,8 @@ export interface RelaySettings {
   readonly publisherSilentMs: number
   /** False: forwards in JavaScript even if the native back end is there. */
   readonly native?: boolean
+  /** Its number, where there are processes that it may share rooms with. */
+  readonly process?: number
 }
 
 /** Where processes listen and what they announce, as it is now. */
@@ -49,6 +52,11 @@ export interface RelayCalls {
     /** `choice` undefined: nothing changes. */
     readonly takes: { readonly sessionId: string; readonly choice?: string | null }
     readonly gives: LayersAnswer
+  }
+  /** Another process has viewers of a room from now on. The links of its sources are open when this is answered. */
+  share: {
+    readonly takes: { readonly room: string; readonly process: number; readonly port: number }
+    readonly gives: null
   }
   end: { readonly takes: { readonly sessionIds: readonly string[] }; readonly gives: null }
 }
@@ -80,14 +88,20 @@ export type ToRelay =
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
   /** The main process has the answer to the offer of this session. */
   | { readonly kind: 'answered'; readonly sessionId: string }
+  /** Another process has no viewers of this room any more. */
+  | { readonly kind: 'unshare'; readonly room: string; readonly process: number }
+  /** Another process has ended. */
+  | { readonly kind: 'gone'; readonly process: number }
+  /** The end of a link in another process says something. */
+  | { readonly kind: 'link'; readonly process: number; readonly message: LinkMessage }
   | Media
 
 export const BEAT_MS = 1000
 
 /** From a relay process to the main process. */
 export type FromRelay =
-  /** `note`: why it forwards in JavaScript, if it does. */
-  | { readonly kind: 'ready'; readonly port: number; readonly note: string | null }
+  /** `note`: why it forwards in JavaScript, if it does. `linkPort`: where links come in; null: it has none. */
+  | { readonly kind: 'ready'; readonly port: number; readonly linkPort: number | null; readonly note: string | null }
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
@@ -105,4 +119,6 @@ export type FromRelay =
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
   /** The feed has viewers now, or has had none for a while. */
   | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
+  /** For the end of a link in another process. */
+  | { readonly kind: 'link'; readonly process: number; readonly message: LinkMessage }
   | Media

@@ -18,6 +18,12 @@ interface ProcessState {
   marked: number
 }
 
+export interface PlacementOptions {
+  readonly processes: number
+  readonly maxProcessesARoom: number
+  readonly maxViewers?: number | undefined
+}
+
 /** The sessions of a room by process, its home first. */
 type Room = Map<number, number>
 
@@ -33,8 +39,14 @@ export class Placement {
   readonly #maxProcessesARoom: number
   readonly #rooms = new Map<string, Room>()
 
-  /** `maxProcessesARoom`: how many processes may serve one room. */
-  constructor({ processes, maxProcessesARoom }: { processes: number; maxProcessesARoom: number }) {
+  readonly #maxViewers: number
+
+  /**
+   * `maxProcessesARoom`: how many processes may serve one room. `maxViewers`: a process with as many takes no viewers of a room
+   * that can have another one, and with 0 a home takes none, the others one each; absent: their load alone says so.
+   */
+  constructor({ processes, maxProcessesARoom, maxViewers = Number.POSITIVE_INFINITY }: PlacementOptions) {
+    this.#maxViewers = maxViewers
     this.#processes = Array.from({ length: processes }, (_, index) => ({
       index,
       sessions: 0,
@@ -47,7 +59,7 @@ export class Placement {
 
   /** The index of the process for a session that joins now. It is counted there from `enter` on. */
   processFor(room: string, part: PartInRoom): number {
-    const members = [...(this.#rooms.get(room)?.keys() ?? [])]
+    const members = this.membersOf(room)
     const [home] = members
     if (home === undefined) return fewestSessions(this.#processes).index
     if (part === 'source' || this.#maxProcessesARoom === 1) return home
@@ -59,8 +71,21 @@ export class Placement {
     return this.#rooms.get(room)?.has(index) ?? false
   }
 
+  /** The processes that have sessions of this room, its home first. */
+  membersOf(room: string): number[] {
+    return [...(this.#rooms.get(room)?.keys() ?? [])]
+  }
+
+  /** The process where the sources of this room are; undefined: it has no sessions. */
+  homeOf(room: string): number | undefined {
+    return this.membersOf(room)[0]
+  }
+
   /** The first process of the room with room for a viewer, else one more, else the least loaded of the room. */
   #forViewer(members: readonly ProcessState[]): number | undefined {
+    const [home] = members
+    const isFull = (process: ProcessState): boolean =>
+      isMarked(process) || process.viewers >= Math.max(this.#maxViewers, process === home ? 0 : 1)
     const open = members.find((process) => !isFull(process))
     if (open !== undefined) return open.index
     const others = this.#processes.filter((process) => !members.includes(process) && !isFull(process))
@@ -108,7 +133,7 @@ export class Placement {
   }
 }
 
-function isFull({ load, marked, viewers }: ProcessState): boolean {
+function isMarked({ load, marked, viewers }: ProcessState): boolean {
   return load === null ? viewers >= UNREPORTED_VIEWERS : marked >= MARKED_REPORTS
 }
 

@@ -16,7 +16,7 @@ import {
   type ToRelay,
 } from './messages.ts'
 import { LoopTurns } from '../transport/lateness.ts'
-import { openPorts } from '../transport/port.ts'
+import { type MediaPort, openPort, openPorts } from '../transport/port.ts'
 import { Relay, TICK_MS } from '../relay.ts'
 import type { Receive, UdpPort } from '../transport/socket.ts'
 import { isTcp } from '../transport/tcp.ts'
@@ -73,6 +73,9 @@ async function run(settings: RelaySettings): Promise<void> {
   const { udp, tcp, native, note } = ports
   const transports = tcp === null ? (['udp'] as const) : (['udp', 'tcp'] as const)
   let hosts = hostsOf(settings, udp, transports)
+  const linkPort = await openLinkPort(settings, (datagram, _, waitedMs) =>
+    relay.receiveLink(datagram, waitedMs ?? turns.waitedMs(now())),
+  )
   const relay = new Relay({
     identity,
     random: systemRandom,
@@ -87,6 +90,13 @@ async function run(settings: RelaySettings): Promise<void> {
     release: (at) => isTcp(at) && tcp?.release(at),
     emit,
     want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
+    links: linkPort && {
+      process: settings.process ?? 0,
+      port: linkPort.udp.port,
+      native: linkPort.native,
+      send: (datagram, to) => linkPort.udp.send(datagram, to),
+      post: (other, message) => post({ kind: 'link', process: other, message }),
+    },
   })
   setInterval(() => {
     turns.turn(now())
@@ -104,7 +114,18 @@ async function run(settings: RelaySettings): Promise<void> {
   process.on('message', (message: ToRelay) => {
     if (message.kind === 'hosts') following = following.then(() => follow(message))
   })
-  post({ kind: 'ready', port: udp.port, note: [identity.note ?? [], note ?? []].flat().join(' ') || null })
+  post({
+    kind: 'ready',
+    port: udp.port,
+    linkPort: linkPort?.udp.port ?? null,
+    note: [identity.note ?? [], note ?? []].flat().join(' ') || null,
+  })
+}
+
+/** Links come in at the loopback alone. Null: there is no other process, or the loopback cannot be used. */
+async function openLinkPort({ process: own, native }: RelaySettings, receive: Receive): Promise<MediaPort | null> {
+  if (own === undefined) return null
+  return openPort({ host: '127.0.0.1', port: 0 }, native !== false, receive).catch(() => null)
 }
 
 /** By session: where incoming frames go, and the functions that stop outgoing frames. */
@@ -140,6 +161,15 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'aside':
         relay.setAside(message.sessionId, message.isAside)
         return
+      case 'unshare':
+        relay.share(message.room, { endedOf: message.process })
+        return
+      case 'gone':
+        relay.gone(message.process)
+        return
+      case 'link':
+        relay.heard(message.process, message.message)
+        return
       case 'rest':
         feeds.get(message.sessionId)?.rest()
         return
@@ -169,6 +199,9 @@ function handleCall(relay: Relay, call: RelayCall): unknown {
       return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
     case 'layers':
       return relay.layers(call.takes.sessionId, call.takes.choice)
+    case 'share':
+      relay.share(call.takes.room, call.takes)
+      return null
     case 'end':
       relay.endTogether(call.takes.sessionIds)
       return null

@@ -71,6 +71,8 @@ export class Worker {
   readonly #gone: Promise<void>
   readonly #looks: LateLooks
   readonly #looking: NodeJS.Timeout
+  /** Where links to it go, once it is ready; null: nowhere. */
+  linkPort: number | null = null
   #heardAtMs: number
   /** How long it may be silent. */
   #silentMs = START_MS
@@ -140,7 +142,7 @@ export class Worker {
     return new Promise((resolve) => {
       this.#child.on('message', (message: FromRelay) => {
         this.#heardAtMs = this.#options.now()
-        if (message.kind === 'ready') this.#started(message.note, resolve)
+        if (message.kind === 'ready') this.#started(message, resolve)
         else if (message.kind === 'failed') this.#refuse(message.problem)
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
         else this.#options.received(message)
@@ -151,7 +153,8 @@ export class Worker {
     })
   }
 
-  #started(note: string | null, resolve: (isReady: boolean) => void): void {
+  #started({ note, linkPort }: Extract<FromRelay, { kind: 'ready' }>, resolve: (isReady: boolean) => void): void {
+    this.linkPort = linkPort
     if (note !== null) this.#options.log.warn({ pid: this.pid }, note)
     this.#isStarting = false
     this.#silentMs = this.#options.hungMs ?? HUNG_MS

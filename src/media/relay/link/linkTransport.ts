@@ -1,0 +1,97 @@
+import type { Random } from '../../../base/random.ts'
+import { type MasterKeys, profileOf } from '../srtp/keys.ts'
+import type { OpenedRtp } from '../srtp/reader.ts'
+import type { RtpHead } from '../srtp/writer.ts'
+import type { NativeBackEnd } from '../transport/nativeBackEnd.ts'
+import type { NativeTransport } from '../transport/nativeTransport.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
+import type { Endpoint } from '../transport/socket.ts'
+import { SrtpSession } from '../transport/srtpSession.ts'
+import { parseRtcp, type RtcpPacket } from '../wire/rtcp/rtcp.ts'
+import { isRtcp } from '../wire/rtp.ts'
+
+/** The secrets of one link: of what the parent sends, and of what the child sends. Each is a key and a salt of AES-128-GCM. */
+export interface LinkSecrets {
+  readonly down: Uint8Array
+  readonly up: Uint8Array
+}
+
+export interface LinkTransportOptions {
+  readonly secrets: LinkSecrets
+  /** Our end of the link. */
+  readonly end: 'parent' | 'child'
+  /** Where the other end listens. */
+  readonly to: Endpoint
+  readonly native: NativeBackEnd | null
+  send(datagram: Uint8Array, to: Endpoint): void
+}
+
+const GCM = profileOf(7)
+
+/** New secrets. A link has its own, so that no index is used twice with them. */
+export const newLinkSecrets = (random: Random): LinkSecrets => ({
+  down: random.bytes(secretBytes()),
+  up: random.bytes(secretBytes()),
+})
+
+/** One end of a link: RTP and RTCP in SRTP, with keys that both ends got beforehand. */
+export class LinkTransport implements RtpSender {
+  readonly isConnected = true
+  readonly #options: LinkTransportOptions
+  readonly #srtp: SrtpSession
+  #isClosed = false
+
+  constructor(options: LinkTransportOptions) {
+    this.#options = options
+    const { secrets, end, native, to } = options
+    const [down, up] = [keysOf(secrets.down), keysOf(secrets.up)]
+    const [inbound, outbound] = end === 'parent' ? [up, down] : [down, up]
+    this.#srtp = new SrtpSession(inbound, outbound, native)
+    this.native?.route(to)
+  }
+
+  get native(): NativeTransport | null {
+    return this.#srtp.native
+  }
+
+  sendRtp(head: RtpHead, payload: Buffer): void {
+    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtp(head, payload), this.#options.to)
+  }
+
+  /** Sends several packets as one compound. */
+  sendRtcp(...packets: readonly Buffer[]): void {
+    if (!this.#isClosed) this.#options.send(this.#srtp.sealRtcp(Buffer.concat(packets)), this.#options.to)
+  }
+
+  /** The packet in a datagram, which is decrypted in place; null: it is of another, or a replay. */
+  open(sealed: Buffer): OpenedRtp | readonly RtcpPacket[] | null {
+    if (this.#isClosed) return null
+    if (!isRtcp(sealed)) return this.#srtp.openRtp(sealed) ?? null
+    const compound = this.#srtp.openRtcp(sealed)
+    return compound === undefined ? null : parseRtcp(compound)
+  }
+
+  /** Forgets the keys. Nothing is sent after this. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#srtp.close()
+  }
+}
+
+function secretBytes(): number {
+  const { keyBytes, saltBytes } = gcm()
+  return keyBytes + saltBytes
+}
+
+function keysOf(secret: Uint8Array): MasterKeys {
+  const profile = gcm()
+  if (secret.length !== secretBytes()) throw new Error(`the secret of a link has ${secret.length} bytes`)
+  const bytes = Buffer.from(secret)
+  return { profile, key: bytes.subarray(0, profile.keyBytes), salt: bytes.subarray(profile.keyBytes) }
+}
+
+function gcm(): NonNullable<typeof GCM> {
+  if (GCM === undefined) throw new Error('AES-128-GCM is missing')
+  return GCM
+}

@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest'
+import type { LinkMessage, LinkOffer } from '../../../src/media/relay/link/linkOffer.ts'
+import type { Relay } from '../../../src/media/relay/relay.ts'
+import { parseRtp } from '../../../src/media/relay/wire/rtp.ts'
+import { writePli } from '../../../src/media/relay/wire/rtcp/rtcp.ts'
+import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+const [HOME, CHILD] = [0, 1]
+const ROOM = 'a/show'
+
+/** Two relays with a link between them, which loses what `loses` says. */
+async function linked() {
+  const said: LinkMessage[] = []
+  const carried: Buffer[] = []
+  const nothing: (datagram: Buffer) => boolean = () => false
+  const state = { loses: nothing }
+  const relays: Relay[] = []
+  const netOf = (own: number): WireNet =>
+    new WireNet({
+      links: {
+        process: own,
+        port: 5000 + own,
+        native: null,
+        send: (datagram, { port }) => {
+          const sealed = Buffer.from(datagram)
+          carried.push(Buffer.from(sealed))
+          if (!state.loses(sealed)) relays[port - 5000]?.receiveLink(sealed, 0)
+        },
+        post: (process, message) => {
+          said.push(message)
+          relays[process]?.heard(own, message)
+        },
+      },
+    })
+  const nets = [netOf(HOME), netOf(CHILD)] as const
+  relays.push(nets[0].relay, nets[1].relay)
+  const publisher = new WirePeer(nets[0], addressOf(1))
+  publisher.publish(nets[0].relay, 'publisher')
+  await publisher.connect()
+  publisher.sendFrame(3, true)
+  nets[0].relay.share(ROOM, { process: CHILD, port: 5000 + CHILD })
+  const viewer = new WirePeer(nets[1], addressOf(2))
+  viewer.view(nets[1].relay, 'viewer')
+  await viewer.connect()
+  const pass = async (ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> => {
+    for (let passed = 20; passed <= ms; passed += 20) {
+      await Promise.all(nets.map((net) => net.pass(20)))
+      step(passed)
+    }
+  }
+  const publish = (passedMs: number): void => {
+    if (passedMs % 40 === 0) publisher.sendFrame(3, false)
+  }
+  const sequences = (): number[] => viewer.media.map((packet) => parseRtp(packet)?.sequence ?? -1)
+  return { home: nets[0], child: nets[1], publisher, viewer, pass, publish, state, said, carried, sequences }
+}
+
+const isRtpOf = (datagram: Buffer): boolean => (datagram[1] ?? 0) < 192
+
+test('a viewer of another process begins with the keyframe that the home has, and gets every packet', async () => {
+  const { viewer, pass, publish, sequences, publisher } = await linked()
+  await pass(1000, publish)
+  expect(viewer.media.length).toBeGreaterThan(70)
+  const steps = sequences()
+    .slice(1)
+    .map((sequence, at) => (sequence - (sequences()[at] ?? 0)) & 0xffff)
+  expect(new Set(steps)).toEqual(new Set([1]))
+  expect(publisher.asked).toBe(0)
+})
+
+test('what a link loses is sent again by the home', async () => {
+  const { viewer, pass, publish, state, sequences } = await linked()
+  let count = 0
+  state.loses = (datagram) => isRtpOf(datagram) && (count += 1) % 10 === 0
+  await pass(2000, publish)
+  state.loses = () => false
+  await pass(400, publish)
+  const got = new Set(sequences())
+  expect(got.size).toBe(Math.max(...got) - Math.min(...got) + 1)
+  expect(viewer.media.length).toBeGreaterThan(140)
+})
+
+test('a request for a keyframe goes to the publisher, and those of many viewers are one', async () => {
+  const { child, publisher, viewer, pass, publish } = await linked()
+  const second = new WirePeer(child, addressOf(3))
+  second.view(child.relay, 'second')
+  await second.connect()
+  await pass(600, publish)
+  for (const peer of [viewer, second]) peer.sendRtcp(writePli(1, peer.ssrcs[0] ?? 0))
+  await pass(60, publish)
+  expect(publisher.asked).toBe(1)
+})
+
+test('a packet that is forged or comes again has no effect', async () => {
+  const { child, viewer, pass, publish, carried } = await linked()
+  await pass(200, publish)
+  // What is on its way arrives.
+  await pass(20)
+  const before = viewer.media.length
+  const forged = Buffer.from(carried.findLast(isRtpOf) ?? Buffer.alloc(0))
+  forged.writeUInt16BE((forged.readUInt16BE(2) + 1) & 0xffff, 2)
+  child.relay.receiveLink(forged, 0)
+  for (const sealed of carried.filter(isRtpOf)) child.relay.receiveLink(Buffer.from(sealed), 0)
+  for (const junk of [Buffer.alloc(0), Buffer.alloc(11, 0x80), Buffer.alloc(40, 0x80)]) child.relay.receiveLink(junk, 0)
+  await pass(20)
+  expect(viewer.media).toHaveLength(before)
+  await pass(200, publish)
+  expect(viewer.media.length).toBeGreaterThan(before)
+})
+
+test('nothing is sent before a process has viewers, and each link has keys and SSRCs of its own', async () => {
+  const { home, child, said, carried, pass, publish } = await linked()
+  const offers = (): LinkOffer[] => said.flatMap((message) => (message.kind === 'open' ? [message] : []))
+  child.relay.end('viewer')
+  await pass(10_400, publish)
+  const quiet = carried.length
+  await pass(1000, publish)
+  expect(carried.filter((datagram, at) => at >= quiet && isRtpOf(datagram))).toEqual([])
+  home.relay.share(ROOM, { endedOf: CHILD })
+  home.relay.share(ROOM, { process: CHILD, port: 5000 + CHILD })
+  const [first, ...others] = offers()
+  expect(others.length).toBeGreaterThan(0)
+  for (const other of others) {
+    expect(other.linkId).not.toBe(first?.linkId)
+    expect(Buffer.compare(other.secrets.down, first?.secrets.down ?? new Uint8Array(0))).not.toBe(0)
+  }
+})
+
+test('viewers wait when the other process is gone, and follow the next publisher there', async () => {
+  const { home, child, viewer, pass } = await linked()
+  child.relay.gone(HOME)
+  await pass(9000)
+  expect(child.endOf('viewer')).toBeUndefined()
+  const next = new WirePeer(child, addressOf(9))
+  next.publish(child.relay, 'next')
+  await next.connect()
+  const before = viewer.media.length
+  await pass(200, (passedMs) => next.sendFrame(2, passedMs === 20))
+  expect(viewer.media.length).toBeGreaterThan(before)
+  expect(home.endOf('publisher')).toBeUndefined()
+})
