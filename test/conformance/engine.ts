@@ -241,6 +241,8 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       const viewerId = id()
       await isWatching(await view(viewerId))
       under.kill()
+      // They may have been in two processes, which are seen to die one after the other.
+      await until(() => [sessionId, viewerId].every((of) => endOf(of).length > 0))
       await until(() => events.some(({ kind }) => kind === 'died'))
       expect([endOf(sessionId), endOf(viewerId)]).toEqual([['engine_died'], ['engine_died']])
       await until(async () => {
