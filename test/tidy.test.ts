@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { matchesGlob } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import gate from '../vitest.config.ts'
+import addons from './addons/vitest.config.ts'
 import { globsOf, LANE_NAMES, LANES } from './lanes.ts'
+import packaging from './packaging/vitest.config.ts'
 import { AREAS, lanesOf } from './tidy/areas.ts'
 import { circles } from './tidy/circles.ts'
 import { shortLimits } from './tidy/limits.ts'
@@ -55,6 +58,10 @@ const isShared = (paths: readonly string[]): boolean =>
     paths.some((path) => path.startsWith('src/commands/')) &&
     paths.some((path) => path.startsWith('src/store/tables/')))
 
+/** A project that is written out. */
+const projectOf = (project: unknown): { include?: string[] } | undefined =>
+  (project as { test?: { include?: string[] } }).test
+
 describe('the house', () => {
   test('no module imports through a wall', () => {
     expect(modules.flatMap(wallsJumped)).toEqual([])
@@ -80,6 +87,16 @@ describe('the house', () => {
 
   test('a name is exported by one file', () => {
     expect([...sharedNames(modules)].filter(([, paths]) => !isShared(paths))).toEqual([])
+  })
+
+  test('each file of tests belongs to `npm test` or to a lane', () => {
+    const projects = [gate, addons, packaging].flatMap(({ test: all }) => [
+      all,
+      ...(all?.projects ?? []).map(projectOf),
+    ])
+    const globs = projects.flatMap((project) => project?.include ?? [])
+    const tests = readSources(['test'], /\.test\.ts$/).map(({ path }) => path)
+    expect(tests.filter((path) => globs.every((glob) => !matchesGlob(path, glob)))).toEqual([])
   })
 
   test('each folder and file of src has its lanes of tests, and each area exists', () => {
