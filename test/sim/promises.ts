@@ -52,6 +52,12 @@ export function checkHealed(seen: Seen): void {
   for (const { id, node } of seen.rows('select id, node from sessions where ended_at_ms is null'))
     if (!ids.has(String(id)) && seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))
       fail(`session ${String(id)} is over, and its row is open`)
+  for (const { node, n } of seen.rows(
+    `select node_id node, count(*) n from viewer_seats join sessions on id = session_id
+     where ended_at_ms is not null group by node_id`,
+  ))
+    if (seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))
+      fail(`${String(n)} viewers have left, and their seats are taken`)
 }
 
 /** When every process has ended. */
