@@ -25,7 +25,7 @@ const SIZES = [
 const THEMES = ['light', 'dark'] as const
 const FILE_MAX_BYTES = 100_000
 /** The first one that keeps a file small enough. */
-const QUALITIES = [80, 65, 50]
+const QUALITIES = [65, 50]
 /** For figures that move each two seconds, thumbnails and plots. */
 const SETTLE_MS = 800
 /** The first minutes of a broadcast have few figures. */

@@ -7,6 +7,7 @@ export interface Client {
   readonly grant: Grant
   readonly id: string
   readonly isPublisher: boolean
+  readonly streamName: string
   readonly address: string
   state: 'asking' | 'open' | 'over'
   wasAdmitted: boolean
@@ -48,6 +49,8 @@ export function checkHealed(seen: Seen): void {
     if (isKicked) fail(`session ${id} outlives its kick`)
     if (!node.ctx.sessions.has(id)) fail(`session ${id} is forgotten, and its edge does not know`)
   }
+  const published = open.filter(({ isPublisher }) => isPublisher).map(({ streamName }) => streamName)
+  if (new Set(published).size !== published.length) fail('a publisher was replaced, and is still connected')
   const ids = new Set(open.map(({ id }) => id))
   for (const { id, node } of seen.rows('select id, node from sessions where ended_at_ms is null'))
     if (!ids.has(String(id)) && seen.nodes.some((one) => one.isRunning && one.isServing && one.id === node))

@@ -169,6 +169,7 @@ export class World {
       grant,
       id: timeOrderedId(node.clock.now(), this.#random),
       isPublisher,
+      streamName: this.#of(STREAMS) ?? STREAMS[0],
       address: `192.0.2.${1 + this.#random.below(4)}`,
       state: 'asking',
       wasAdmitted: false,
@@ -180,9 +181,8 @@ export class World {
   }
 
   async #admit(client: Client, wasRevoked: boolean): Promise<void> {
-    const { node, grant, id: sessionId, isPublisher, address: ip } = client
+    const { node, grant, id: sessionId, isPublisher, streamName, address: ip } = client
     const { ctx } = node
-    const streamName = this.#of(STREAMS) ?? STREAMS[0]
     const cut = async (): Promise<void> => {
       client.state = 'over'
       await this.#scheduler.turn(node)
