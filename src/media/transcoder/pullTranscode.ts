@@ -10,7 +10,7 @@ import type { PushTranscode } from './pushTranscode.ts'
 
 /** Sluice dials a source again after 1 s, 2 s, 4 s …, and after this long at most. */
 const DIAL_PAUSE_MAX_MS = 15_000
-/** Cameras lock a user out who comes with a wrong password too often. */
+/** Cameras lock out users after several wrong passwords. */
 const REFUSALS_MAX = 3
 const TICK_MS = 1000
 
@@ -85,7 +85,8 @@ export class PullTranscode {
   async #take(dialled: DialledSource): Promise<End> {
     const { name, signal, pushed } = this.#parts
     const { promise: ended, resolve } = Promise.withResolvers<PullProblem | null>()
-    signal.addEventListener('abort', () => resolve(null), { once: true })
+    const stop = (): void => resolve(null)
+    signal.addEventListener('abort', stop)
     const hub = new Hub()
     let metered: MeteredConnection | null = null
     const begin = (): MeteredConnection => {
@@ -107,6 +108,7 @@ export class PullTranscode {
       ended: resolve,
     })
     const problem = await this.#watch(source, ended, () => metered)
+    signal.removeEventListener('abort', stop)
     hub.end()
     return problem && { ...problem, hadMedia: metered !== null }
   }
