@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { buildPlayer, PlayerPage } from './playerPage.ts'
 import { setStage, type Stage, type Token } from './sluice.ts'
@@ -31,20 +30,6 @@ async function watching(attributes: object): Promise<PlayerPage> {
   return site
 }
 
-/** Screenshots for people, if `SLUICE_SCREENSHOTS` names a folder. */
-async function shoot({ page }: PlayerPage, name: string): Promise<void> {
-  const folder = process.env['SLUICE_SCREENSHOTS']
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page
-    .locator('sluice-player')
-    .first()
-    .screenshot({ path: `${folder}/${name}.png` })
-}
-
-const resize = (site: PlayerPage, width: number, height: number): Promise<unknown> =>
-  site.evaluate(`Object.assign(players()[0].style, { width: '${width}px', height: '${height}px' })`)
-
 test('the thumbnail of the stream is the poster of a player that waits for a click, until it plays', async () => {
   await broadcast('open-poster')
   const thumbnail = `${stage.server.url}/hls/${named('open-poster')}/thumbnail.jpeg`
@@ -56,8 +41,8 @@ test('the thumbnail of the stream is the poster of a player that waits for a cli
     [200, 112],
     [1280, 720],
   ] as const) {
-    await resize(site, width, height)
-    await shoot(site, `poster-${width}`)
+    await site.resize(width, height)
+    await site.shoot(`poster-${width}`)
   }
   await site.page.getByRole('button', { name: 'Watch' }).first().click()
   await site.reaches('playing')
@@ -86,7 +71,7 @@ test('heading and colour are shown, and an image from elsewhere without https is
   const accent = () => site.evaluate<string>("getComputedStyle(part(0, '.frame')[0]).getPropertyValue('--accent')")
   expect(await accent()).toBe('#ffb020')
   expect(await site.evaluate("part(0, '.logo')[0].hidden")).toBe(true)
-  await shoot(site, 'brand')
+  await site.shoot('brand')
   for (const wrong of ['red;background:url(//cdn.test)', 'url(//cdn.test)', '#12345'])
     await site.evaluate(`players()[0].setAttribute('color', '${wrong}')`)
   expect(await accent()).not.toContain('cdn')
@@ -99,7 +84,7 @@ test('heading and colour are shown, and an image from elsewhere without https is
 test('in 200 by 112 pixels nothing of a player that plays is cut or covered', async () => {
   await broadcast('open-small')
   const site = await watching({ stream: named('open-small'), heading: 'Harbour', share: '' })
-  await resize(site, 200, 112)
+  await site.resize(200, 112)
   await site.reaches('playing')
   await site.page.mouse.move(50, 50)
   const boxes = await site.evaluate<{ name: string; box: [number, number, number, number] }[]>(`(() => {
@@ -118,7 +103,7 @@ test('in 200 by 112 pixels nothing of a player that plays is cut or covered', as
       expect([name, other, isApart]).toEqual([name, other, true])
     }
   }
-  await shoot(site, 'small')
+  await site.shoot('small')
 })
 
 test('the link and the embed code of an open stream are shared', async () => {

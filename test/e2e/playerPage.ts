@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -49,6 +50,22 @@ export class PlayerPage {
     const isDefined = () => page.evaluate('customElements.get("sluice-player") !== undefined')
     await expect.poll(isDefined, SOON).toBe(true)
     return new PlayerPage(page)
+  }
+
+  /** Screenshots of the first player for people, if `SLUICE_SCREENSHOTS` names a folder. */
+  async shoot(name: string): Promise<void> {
+    const folder = process.env['SLUICE_SCREENSHOTS']
+    if (folder === undefined) return
+    mkdirSync(folder, { recursive: true })
+    await this.page
+      .locator('sluice-player')
+      .first()
+      .screenshot({ path: `${folder}/${name}.png` })
+  }
+
+  /** The size of the first player, in pixels. */
+  resize(width: number, height: number): Promise<unknown> {
+    return this.evaluate(`Object.assign(players()[0].style, { width: '${width}px', height: '${height}px' })`)
   }
 
   /** The states of a player so far, with the code of the reason. */

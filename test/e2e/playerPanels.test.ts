@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { buildPlayer, PlayerPage } from './playerPage.ts'
 import { setStage, type Stage, type Token } from './sluice.ts'
@@ -30,25 +29,11 @@ async function watching(attributes: object): Promise<PlayerPage> {
   return site
 }
 
-/** Screenshots for people, if `SLUICE_SCREENSHOTS` names a folder. */
-async function shoot({ page }: PlayerPage, name: string): Promise<void> {
-  const folder = process.env['SLUICE_SCREENSHOTS']
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page
-    .locator('sluice-player')
-    .first()
-    .screenshot({ path: `${folder}/${name}.png` })
-}
-
 const SIZES = [
   [200, 112],
   [320, 180],
   [1280, 720],
 ] as const
-
-const resize = (site: PlayerPage, width: number, height: number): Promise<unknown> =>
-  site.evaluate(`Object.assign(players()[0].style, { width: '${width}px', height: '${height}px' })`)
 
 /** 135, which some codecs round to an even number. */
 const SMALLER = /^13[456]p$/
@@ -67,7 +52,7 @@ test('a viewer of simulcast chooses a layer in the menu, gets it, and leaves it 
   const choice = (label: string | RegExp) => page.getByRole('group', { name: 'Quality' }).getByLabel(label)
   await choice(SMALLER).waitFor()
   expect(await choice('Automatic').isChecked()).toBe(true)
-  await shoot(site, 'menu')
+  await site.shoot('menu')
   // The menu closes with the choice.
   await choice(SMALLER).click()
   await expect.poll(width, SOON).toBe(240)
@@ -117,8 +102,8 @@ test('statistics and the list of keys open by key and by menu, close with Escape
     .poll(() => site.evaluate<string>("part(0, '.chip')[0].textContent"), SOON)
     .toMatch(/^WebRTC · \d+p · 0\.\d s behind$/)
   for (const [width, height] of SIZES) {
-    await resize(site, width, height)
-    await shoot(site, `statistics-${width}`)
+    await site.resize(width, height)
+    await site.shoot(`statistics-${width}`)
   }
   await page.keyboard.press('Escape')
   expect(await site.evaluate("part(0, '.statistics')[0].hidden")).toBe(true)
@@ -128,8 +113,8 @@ test('statistics and the list of keys open by key and by menu, close with Escape
   const help = page.getByRole('group', { name: 'Keyboard' })
   expect(await help.locator('dt').count()).toBe(9)
   for (const [width, height] of SIZES) {
-    await resize(site, width, height)
-    await shoot(site, `keyboard-${width}`)
+    await site.resize(width, height)
+    await site.shoot(`keyboard-${width}`)
   }
   await help.getByRole('button', { name: 'Close' }).click()
   expect(await help.isVisible()).toBe(false)

@@ -35,7 +35,7 @@ export class SeededRandom implements Random {
 /** What becomes of a call of the store: it fails, or it is done and its answer is lost. */
 export type Fate = 'done' | 'fails' | 'loses its answer'
 
-/** Of whom a process consists, for the scheduler: it continues none of the calls of one that stands still. */
+/** A process. While it stands still, none of its calls continues. */
 export interface Runner {
   readonly isRunning: boolean
 }

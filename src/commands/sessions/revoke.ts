@@ -145,10 +145,10 @@ function reasonToEnd(
 ): SessionEndReason | null {
   if (!token) return 'token_deleted'
   const { snapshot } = token
-  // It is being admitted: its transaction sees whether the token has changed, but not whether the account has.
-  const isEntering = entry.tokenHash === null
-  if (isEntering && snapshot.version !== entry.tokenVersion) return null
-  if (!isEntering && token.hashHex !== entry.tokenHash) return 'token_refreshed'
+  // Its admission has not locked the token yet. Then it sees whether the token has changed, but not whether the account has.
+  const isBeforeLock = entry.tokenHash === null
+  if (isBeforeLock && snapshot.version !== entry.tokenVersion) return null
+  if (!isBeforeLock && token.hashHex !== entry.tokenHash) return 'token_refreshed'
   if (snapshot.version === entry.tokenVersion && snapshot.accountVersion === entry.accountVersion) return null
   const problem = problemOfEdit(ctx, entry.request, snapshot)
   if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'

@@ -141,7 +141,7 @@ class FeedAdmission implements Admission {
     endShared(this.#parts.ctx, this.viewer.sessionId, this.#from)
   }
 
-  /** A publisher may be on its way from one node to another. Its players go on with the last playlist meanwhile. */
+  /** While a publisher moves from one node to another, its players continue with the last playlist. */
   async #remote(): Promise<Result<RenditionLocation, HttpRefusal>> {
     const { viewer } = this
     const feed = await remoteFeed(this.#parts.ctx, viewer.target, viewer.target.sourceId)
@@ -156,7 +156,7 @@ class FeedAdmission implements Admission {
     const { target } = this.viewer
     const feed = await remoteFeed(ctx, target, target.sourceId)
     const { nextStream } = this.viewer
-    // Players ask for the address that they got first, also while the publisher is on its way.
+    // Players reload their first address, also while the publisher moves.
     if (feed === undefined && nextStream !== null && nextStream !== this.#ticket.stream)
       return ok({ stream: nextStream, ticket: tickets.make({ ...this.#ticket, stream: nextStream }) })
     if (feed?.url !== nodeUrl) return err(NOT_THERE)
