@@ -3,12 +3,15 @@ import { followPulls, releasePulls, writePullState } from '../commands/pulls/cla
 import { openPullUrl } from '../commands/pulls/pulls.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { repeat } from '../base/repeat.ts'
+import { err, ok } from '../base/result.ts'
+import type { AttemptEvent } from '../core/restream/driver.ts'
 import { NO_PARAMETERS } from '../core/sessions/publishing.ts'
 import { answerPublisher, type IngestParts } from '../edge/ingest/broadcast.ts'
 import { Publication } from '../media/publication.ts'
 import type { PublishAnswer, PublisherConnection } from '../media/publishing.ts'
-import type { DialledSource, DialSource, PulledSource, PullProblem } from '../media/pulling.ts'
-import { type PullAttempt, type PullEvent, Pulls } from '../services/pulls.ts'
+import type { DialSource, PullProblem } from '../media/pulling.ts'
+import { SourceAttempt, type SourceReceiver } from '../media/sourceAttempt.ts'
+import { Pulls } from '../services/pulls.ts'
 import type { StoredPull } from '../store/store.ts'
 
 const TICK_MS = 1000
@@ -26,7 +29,7 @@ export function startPulls(app: App, parts: PullParts): { stop(): Promise<void> 
   let written: Promise<void> = Promise.resolve()
   const pulls = new Pulls({
     ...ctx,
-    open: (pull, report) => new Attempt(app, parts, pull, report),
+    open: (pull, report) => openPull(app, parts, pull, report),
     changed(pull, state) {
       logPull(app, pull, state)
       const at = node
@@ -79,102 +82,45 @@ function logPull(
   ctx.log.info(message === null ? facts : { ...facts, problem: message }, 'a source that is pulled')
 }
 
-/** Dials a source, has the decision made in the name of its token, and publishes what comes. */
-class Attempt implements PullAttempt {
-  readonly #app: App
-  readonly #ingest: IngestParts
-  readonly #dial: DialSource
-  readonly #pull: StoredPull
-  readonly #report: (event: PullEvent) => void
-  readonly #stopping = new AbortController()
-  #publication: Publication | null = null
-  #source: PulledSource | null = null
-
-  constructor(app: App, { ingest, dial }: PullParts, pull: StoredPull, report: (event: PullEvent) => void) {
-    this.#app = app
-    this.#ingest = ingest
-    this.#dial = dial
-    this.#pull = pull
-    this.#report = report
-    this.#run().catch((error: unknown) => {
-      app.ctx.log.error({ err: error, pull: pull.id }, 'a pull failed')
-      this.#ended({ kind: 'lost', message: 'Sluice failed; its log says more' })
-    })
-  }
-
-  tick(): void {
-    this.#source?.tick()
-    if (this.#source) this.#publication?.reportBytes(this.#source.bytesIn, this.#source.link)
-  }
-
-  end(): void {
-    this.#close('stopped')
-  }
-
-  async #run(): Promise<void> {
-    const { ctx } = this.#app
-    const url = new URL(openPullUrl(ctx, this.#pull))
-    const token = await ctx.store.read.tokens.get(this.#pull.tokenId)
-    const presented = token === undefined ? null : openTokenValue(ctx, token)
-    const dialled = await this.#dial(url, this.#stopping.signal)
-    if (!dialled.ok) return this.#ended({ kind: 'lost', message: dialled.error })
-    const answer = await this.#ask(dialled.value.peer, presented)
-    if (this.#stopping.signal.aborted || !answer.ok) dialled.value.close()
-    if (!answer.ok) return this.#ended(refusalOf(answer))
-    this.#publication = new Publication(answer)
-    // It was cut while the decision was made.
-    if (this.#stopping.signal.aborted) return this.#publication.end('cut', 0)
-    await this.#publish(dialled.value, answer)
-  }
-
-  #ask(peer: string, presented: string | null): Promise<PublishAnswer> {
-    const { streamName } = this.#pull
-    const connection: PublisherConnection = {
-      peer,
-      cut: async (why, reason) => {
-        this.#close('cut')
+/** Takes the media of a source that the decision allows in the name of its token, and publishes it. */
+function openPull(
+  { ctx }: App,
+  { ingest, dial }: PullParts,
+  pull: StoredPull,
+  report: (event: AttemptEvent) => void,
+): SourceAttempt {
+  const { id, streamName } = pull
+  let presented: string | null = null
+  const attempt: SourceAttempt = new SourceAttempt({
+    log: ctx.log,
+    name: `pull ${id}`,
+    async dial(signal) {
+      const token = await ctx.store.read.tokens.get(pull.tokenId)
+      presented = token === undefined ? null : openTokenValue(ctx, token)
+      return dial(new URL(openPullUrl(ctx, pull)), signal)
+    },
+    async admit(peer) {
+      const connection: PublisherConnection = {
+        peer,
         // Two publishers that replace each other would do so forever.
-        this.#report({ kind: reason === 'replaced' ? 'unsuitable' : 'lost', message: why })
-      },
-    }
-    const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
-    return answerPublisher(this.#ingest, 'pull', connection, destination)
-  }
+        cut: async (why, reason) => attempt.cut({ kind: reason === 'replaced' ? 'unsuitable' : 'lost', message: why }),
+      }
+      const destination = { kind: 'stream', streamName, presented, sourceId: null, parameters: NO_PARAMETERS } as const
+      const answer = await answerPublisher(ingest, 'pull', connection, destination)
+      return answer.ok ? ok(receiverOf(answer)) : err(refusalOf(answer))
+    },
+    leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
+    report,
+  })
+  return attempt
+}
 
-  async #publish(dialled: DialledSource, { sink }: Extract<PublishAnswer, { ok: true }>): Promise<void> {
-    const { ctx } = this.#app
-    const { id, streamName } = this.#pull
-    let isAccepted = false
-    const source = await dialled.open({
-      name: `pull ${id}`,
-      signal: this.#stopping.signal,
-      sink: {
-        tracks: (tracks) => {
-          sink.tracks(tracks)
-          if (!isAccepted) this.#report({ kind: 'accepted' })
-          isAccepted = true
-        },
-        frame: (frame) => sink.frame(frame),
-        end: () => undefined,
-      },
-      leftOut: (what) => ctx.sampled.publishers.info({ pull: id, streamName, problem: what }, 'a pull is mended'),
-      ended: (problem) => this.#ended(problem),
-    })
-    if (this.#stopping.signal.aborted) return source.end()
-    this.#source = source
-    await source.start()
-  }
-
-  #ended(problem: PullProblem): void {
-    if (this.#stopping.signal.aborted) return
-    this.#close(problem.kind === 'unsuitable' ? 'invalid' : 'lost')
-    this.#report(problem.kind === 'refused' ? { ...problem, isInUse: false } : { ...problem, kind: problem.kind })
-  }
-
-  #close(why: 'cut' | 'invalid' | 'lost' | 'stopped'): void {
-    this.#stopping.abort()
-    this.#source?.end()
-    this.#publication?.end(why === 'stopped' ? 'left' : why, this.#source?.bytesIn ?? 0)
+function receiverOf(answer: Extract<PublishAnswer, { ok: true }>): SourceReceiver {
+  const publication = new Publication(answer)
+  return {
+    sink: answer.sink,
+    received: (bytes, link) => publication.reportBytes(bytes, link),
+    ended: (why, bytes) => publication.end(why, bytes),
   }
 }
 

@@ -3,6 +3,7 @@ import type { App } from './app.ts'
 import { type FeedMedia, type Fit, PASSES } from './feedMedia.ts'
 import { dialledUrl, dialProblem, type MediaDialling } from './mediaDialling.ts'
 import { connectWhip } from './whipTarget.ts'
+import type { AttemptEvent } from '../core/restream/driver.ts'
 import { targetPort } from '../core/restream/targets.ts'
 import { readSrtParameters } from '../core/srtAddress.ts'
 import type { FrameSink, TrackInfo } from '../media/frame.ts'
@@ -15,7 +16,7 @@ import { SrtTarget } from '../media/srt/target.ts'
 import { dial } from '../net/dial.ts'
 import { dialUdp } from '../net/dialUdp.ts'
 import type { Stage } from '../net/outcome.ts'
-import type { AttemptEvent, OpenTarget, TargetAttempt } from '../services/restreams.ts'
+import type { OpenTarget, TargetAttempt } from '../services/restreams.ts'
 
 interface Sending {
   /** Undefined: the feed is over. */

@@ -20,7 +20,7 @@ interface Connection {
 }
 
 interface MeasuredIngest {
-  /** Open connections; a pulled source has one for each engine. */
+  /** Open connections. A publisher may come before the end of the one that it replaces. */
   readonly connections: Set<Connection>
   readonly samples: Recent<IngestSample>
 }
@@ -72,7 +72,7 @@ export class Measured implements MeterReading {
     let last = { atMs: connection.sinceMs, bytes: 0, link: NO_PACKETS }
     return {
       received: (bytes, link) => {
-        // Each engine dials a source for itself. What one of them receives stands for all.
+        // Samples are of one connection at a time.
         const [oldest] = ingest.connections
         const atMs = this.#clock.now()
         if (oldest !== connection || atMs - last.atMs < SAMPLE_MS) return

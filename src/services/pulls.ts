@@ -1,33 +1,22 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import {
-  advanceTarget,
-  offTarget,
-  type TargetEffect,
-  type TargetEvent,
-  type TargetState,
-} from '../core/restream/state.ts'
 import { isWanted } from '../core/pulls/demand.ts'
+import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
+import { SOURCE_PAUSE_MAX_MS, type TargetState } from '../core/restream/state.ts'
 import type { StoredPull } from '../store/store.ts'
-
-/** One attempt to take the media of a source, from the dial on. */
-export interface PullAttempt {
-  /** Called every second. */
-  tick(): void
-  /** Closes it. It reports nothing any more. Idempotent. */
-  end(): void
-}
-
-/** What an attempt reports: `accepted` at most once, when media comes, then how it ended, once. */
-export type PullEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'unsuitable' }>
 
 export interface PullsOptions {
   readonly clock: Clock
   readonly random: Random
   /** Must not report before it has returned. */
-  readonly open: (pull: StoredPull, report: (event: PullEvent) => void) => PullAttempt
+  readonly open: (pull: StoredPull, report: (event: AttemptEvent) => void) => DialAttempt
   /** A pull has another state. Must not throw. */
   readonly changed: (pull: StoredPull, state: TargetState) => void
+}
+
+interface RunningPull {
+  readonly pull: StoredPull
+  readonly driver: TargetDriver<DialAttempt>
 }
 
 /** Runs the pulls of this node. Each goes through the states of a target of a restream, as long as it is enabled and wanted. */
@@ -54,9 +43,9 @@ export class Pulls {
   follow(pulls: readonly StoredPull[]): void {
     const nowMs = this.#options.clock.now()
     const listed = new Map(pulls.map((pull) => [pull.id, pull]))
-    for (const [id, { pull, isRefused }] of this.#running) {
+    for (const [id, running] of this.#running) {
       const now = listed.get(id)
-      const stays = now?.version === pull.version && (isRefused || isWanted(now, nowMs))
+      const stays = now?.version === running.pull.version && (isRefused(running) || isWanted(now, nowMs))
       if (!stays) this.#stop(id)
     }
     for (const pull of pulls) if (!this.#running.has(pull.id) && isWanted(pull, nowMs)) this.#start(pull)
@@ -67,14 +56,14 @@ export class Pulls {
     for (const [id, running] of this.#running) {
       if (tokenId !== 'all' && running.pull.tokenId !== tokenId) continue
       // The next look begins it again if a viewer wants it.
-      if (running.isRefused && running.pull.when === 'onDemand') this.#stop(id)
-      else running.handle({ kind: 'start' })
+      if (isRefused(running) && running.pull.when === 'onDemand') this.#stop(id)
+      else running.driver.handle({ kind: 'start' })
     }
   }
 
   /** Call it every second. */
   tick(): void {
-    for (const running of this.#running.values()) running.tick()
+    for (const { driver } of this.#running.values()) driver.tick()
   }
 
   stopAll(): void {
@@ -82,66 +71,27 @@ export class Pulls {
   }
 
   #start(pull: StoredPull): void {
-    const running = new RunningPull(this.#options, pull)
-    this.#running.set(pull.id, running)
-    running.handle({ kind: 'start' })
+    const { open, changed } = this.#options
+    // Why it was not on the air is told until it is dialled again.
+    let message: string | null = null
+    const driver = new TargetDriver({
+      ...this.#options,
+      pauseMaxMs: SOURCE_PAUSE_MAX_MS,
+      open: (report) => open(pull, report),
+      recorded: (state) => {
+        if (state.status !== 'off') message = state.message
+        changed(pull, { ...state, message })
+      },
+    })
+    this.#running.set(pull.id, { pull, driver })
+    driver.handle({ kind: 'start' })
   }
 
   #stop(id: number): void {
     const running = this.#running.get(id)
     this.#running.delete(id)
-    running?.handle({ kind: 'stop' })
+    running?.driver.handle({ kind: 'stop' })
   }
 }
 
-/** Drives the state machine of one pull. */
-class RunningPull {
-  readonly pull: StoredPull
-  readonly #options: PullsOptions
-  #state: TargetState
-  #attempt: PullAttempt | null = null
-
-  constructor(options: PullsOptions, pull: StoredPull) {
-    this.#options = options
-    this.pull = pull
-    this.#state = offTarget(options.clock.now())
-  }
-
-  get isRefused(): boolean {
-    return this.#state.status === 'refused'
-  }
-
-  tick(): void {
-    this.handle({ kind: 'tick' })
-    this.#attempt?.tick()
-  }
-
-  handle(event: TargetEvent): void {
-    const { clock, random } = this.#options
-    const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
-    const before = this.#state.message
-    const { state, effects } = advanceTarget(this.#state, event, moment)
-    // Why it was not on the air is told until it is dialled again.
-    this.#state = event.kind === 'stop' ? { ...state, message: before } : state
-    for (const effect of effects) this.#execute(effect)
-  }
-
-  #execute(effect: TargetEffect): void {
-    if (effect.do === 'dial') this.#dial()
-    else if (effect.do === 'hangUp') this.#hangUp()
-    else this.#options.changed(this.pull, this.#state)
-  }
-
-  #dial(): void {
-    const attempt: PullAttempt = this.#options.open(this.pull, (event) => {
-      if (this.#attempt === attempt) this.handle(event)
-    })
-    this.#attempt = attempt
-  }
-
-  #hangUp(): void {
-    const attempt = this.#attempt
-    this.#attempt = null
-    attempt?.end()
-  }
-}
+const isRefused = ({ driver }: RunningPull): boolean => driver.state.status === 'refused'

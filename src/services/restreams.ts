@@ -1,14 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import {
-  advanceTarget,
-  offTarget,
-  type TargetEffect,
-  type TargetEvent,
-  type TargetNews,
-  type TargetState,
-} from '../core/restream/state.ts'
+import { type AttemptEvent, type DialAttempt, TargetDriver } from '../core/restream/driver.ts'
+import { TARGET_PAUSE_MAX_MS, type TargetEvent, type TargetNews, type TargetState } from '../core/restream/state.ts'
 import { rateOf } from './feedMeter.ts'
 
 /** Media of this node that is sent on. */
@@ -46,17 +40,10 @@ export interface TargetUse extends Moved {
   readonly liveMs: number
 }
 
-/** One attempt to send a feed to a target, from the dial on. */
-export interface TargetAttempt {
+/** One attempt to send a feed to a target. */
+export interface TargetAttempt extends DialAttempt {
   readonly bytes: Moved
-  /** Called every second. @param nowMs monotonic */
-  tick(nowMs: number): void
-  /** Closes it. It reports nothing any more. Idempotent. */
-  end(): void
 }
-
-/** What an attempt reports: `accepted` at most once, then how it ended, once. */
-export type AttemptEvent = Extract<TargetEvent, { kind: 'accepted' | 'refused' | 'lost' | 'unsuitable' }>
 
 /** A target as reports show it, and what all of its attempts used. */
 export interface TargetReport extends Pick<OpenTarget, 'index' | 'url' | 'label'>, TargetUse {
@@ -168,13 +155,12 @@ const NOTHING: TargetUse = { bytesIn: 0, bytesOut: 0, liveMs: 0 }
 /** Totals of a target that is live, one a second: its bitrate is an average of five seconds. */
 const MARKS_MAX = 6
 
-/** Drives the state machine of one target. */
+/** One target, and what it uses. */
 class RunningTarget<F extends Restreamed> {
   readonly #options: RestreamsOptions<F>
   readonly #feed: F
+  readonly #driver: TargetDriver<TargetAttempt>
   #target: OpenTarget
-  #state: TargetState
-  #attempt: TargetAttempt | null = null
   /** Of the attempts that are over. */
   #before: TargetUse = NOTHING
   /** What was passed on of its use. */
@@ -188,7 +174,13 @@ class RunningTarget<F extends Restreamed> {
     this.#options = options
     this.#feed = feed
     this.#target = target
-    this.#state = offTarget(options.clock.now())
+    this.#driver = new TargetDriver({
+      ...options,
+      pauseMaxMs: TARGET_PAUSE_MAX_MS,
+      open: (report) => options.open(this.#target, feed, report),
+      recorded: (state, news) => this.#recorded(state, news),
+      ended: (attempt) => this.#ended(attempt),
+    })
   }
 
   goesTo({ url, key, transcode }: OpenTarget): boolean {
@@ -202,28 +194,21 @@ class RunningTarget<F extends Restreamed> {
   }
 
   tick(): void {
-    this.handle({ kind: 'tick' })
-    const nowMs = this.#options.clock.monotonic()
-    this.#attempt?.tick(nowMs)
+    this.#driver.tick()
+    this.#use()
     if (this.#liveSinceMs === null) return
-    this.#marks = [...this.#marks.slice(1 - MARKS_MAX), { atMs: nowMs, bytesOut: this.report().bytesOut }]
+    const atMs = this.#options.clock.monotonic()
+    this.#marks = [...this.#marks.slice(1 - MARKS_MAX), { atMs, bytesOut: this.report().bytesOut }]
   }
 
   handle(event: TargetEvent): void {
-    const { clock, random } = this.#options
-    const moment = { nowMs: clock.now(), fraction: (random.bytes(1)[0] ?? 0) / 255 }
-    const { state, effects } = advanceTarget(this.#state, event, moment)
-    this.#count(state)
-    if (state !== this.#state && state.message !== null)
-      this.#lastProblem = { message: state.message, atMs: moment.nowMs }
-    this.#state = state
-    for (const effect of effects) this.#execute(effect)
+    this.#driver.handle(event)
     this.#use()
   }
 
   report(): TargetReport {
     const { url, label, index } = this.#target
-    const bytes = this.#attempt?.bytes ?? { bytesIn: 0, bytesOut: 0 }
+    const bytes = this.#driver.attempt?.bytes ?? { bytesIn: 0, bytesOut: 0 }
     const bytesIn = this.#before.bytesIn + bytes.bytesIn
     const bytesOut = this.#before.bytesOut + bytes.bytesOut
     const liveMs = this.#before.liveMs + this.#liveMs()
@@ -232,7 +217,7 @@ class RunningTarget<F extends Restreamed> {
       url,
       label,
       index,
-      state: this.#state,
+      state: this.#driver.state,
       bytesIn,
       bytesOut,
       liveMs,
@@ -267,26 +252,15 @@ class RunningTarget<F extends Restreamed> {
     this.#marks = []
   }
 
-  #execute(effect: TargetEffect): void {
-    if (effect.do === 'dial') this.#dial()
-    else if (effect.do === 'hangUp') this.#hangUp()
-    else this.#options.changed(this.#feed, this.report(), effect.news)
+  #recorded(state: TargetState, news: TargetNews | null): void {
+    const { clock, changed } = this.#options
+    this.#count(state)
+    if (state.message !== null) this.#lastProblem = { message: state.message, atMs: clock.now() }
+    changed(this.#feed, this.report(), news)
   }
 
-  #dial(): void {
-    const attempt: TargetAttempt = this.#options.open(this.#target, this.#feed, (event) => {
-      if (this.#attempt === attempt) this.handle(event)
-    })
-    this.#attempt = attempt
-  }
-
-  #hangUp(): void {
-    const attempt = this.#attempt
-    if (attempt === null) return
-    const { bytesIn, bytesOut, ...rest } = this.#before
-    this.#attempt = null
-    attempt.end()
-    const last = attempt.bytes
-    this.#before = { ...rest, bytesIn: bytesIn + last.bytesIn, bytesOut: bytesOut + last.bytesOut }
+  #ended({ bytes }: TargetAttempt): void {
+    const { bytesIn, bytesOut, liveMs } = this.#before
+    this.#before = { bytesIn: bytesIn + bytes.bytesIn, bytesOut: bytesOut + bytes.bytesOut, liveMs }
   }
 }

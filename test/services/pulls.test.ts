@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import type { AttemptEvent } from '../../src/core/restream/driver.ts'
 import { offTarget } from '../../src/core/restream/state.ts'
-import { type PullEvent, Pulls } from '../../src/services/pulls.ts'
+import { Pulls } from '../../src/services/pulls.ts'
 import type { StoredPull } from '../../src/store/store.ts'
 
 function begin() {
   const clock = new ManualClock()
-  const attempts: { report: (event: PullEvent) => void; isOver: boolean }[] = []
+  const attempts: { report: (event: AttemptEvent) => void; isOver: boolean }[] = []
   const changes: string[] = []
   const pulls = new Pulls({
     clock,

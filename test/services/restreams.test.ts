@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import type { AttemptEvent } from '../../src/core/restream/driver.ts'
 import type { TargetNews } from '../../src/core/restream/state.ts'
-import {
-  type OpenTarget,
-  type AttemptEvent,
-  type RestreamedFeed,
-  Restreams,
-  type TargetUse,
-} from '../../src/services/restreams.ts'
+import { type OpenTarget, type RestreamedFeed, Restreams, type TargetUse } from '../../src/services/restreams.ts'
 import { silentLog } from '../support/log.ts'
 
 const feed: RestreamedFeed = { feedId: 'f', accountId: 'a', streamName: 's', tokenId: 7 }

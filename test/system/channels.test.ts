@@ -299,6 +299,28 @@ describe('a pulled source', () => {
     await again.stop()
   })
 
+  test('with two engines is dialled once, until the last of them stops', async () => {
+    const camera = await RtspCamera.start()
+    const { id: abrLadderId } = await live.made('POST', '/abr', LADDER)
+    const engines = ['Main', 'Spare'].map((name) => ({ name, region: 'local', quality: { abrLadderId } }))
+    const url = `rtsp://127.0.0.1:${camera.port}/stream1`
+    const ingests = [{ name: 'Camera', type: 'rtsp-pull', region: 'local', url, engines }]
+    const { id, engines: made } = await live.made('POST', '/channels', { name: 'Yard', ingests })
+    const [main, spare] = made as [{ id: string }, { id: string }]
+    const engineIs = async (engineId: string, status: string) =>
+      (await live.made('GET', `/engines/${engineId}`)).status === status
+    await live.v2('POST', `/channels/${id}/start`)
+    await until(async () => (await engineIs(main.id, 'playing')) && engineIs(spare.id, 'playing'))
+    expect(camera.clients).toBe(1)
+    await live.v2('POST', `/engines/${main.id}/stop`)
+    await until(() => engineIs(main.id, 'stopped'))
+    expect([await engineIs(spare.id, 'playing'), camera.clients]).toEqual([true, 1])
+    await live.v2('POST', `/channels/${id}/stop`)
+    await until(() => camera.clients === 0, 'the end of the connection')
+    expect(camera.requests.filter((line) => line.startsWith('PLAY'))).toHaveLength(1)
+    await camera.stop()
+  })
+
   test('over RTSP that refuses the login is left alone after three tries, until its channel is started again', async () => {
     const login = { user: 'viewer', password: 'camera-password-2', scheme: 'Basic' } as const
     const camera = await RtspCamera.start({ login })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createSecureContext, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
 import { Measured } from '../../src/services/measured.ts'
 import type { Dialling } from '../../src/net/dial.ts'
@@ -34,7 +35,7 @@ const LADDER = {
   audioOnly: false,
 }
 
-const tools = { clock: systemClock, log: silentLog }
+const tools = { clock: systemClock, random: systemRandom, log: silentLog }
 let authority: Authority
 let dir: string
 let transcoder: FfmpegTranscoder | null = null

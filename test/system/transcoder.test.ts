@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
 import { Measured } from '../../src/services/measured.ts'
 import { HANG_TEXT } from '../../src/core/channels/runs/hang.ts'
 import { rungsOf } from '../../src/core/channels/runs/rungs.ts'
@@ -59,7 +60,7 @@ beforeEach(async () => {
   const ffmpeg = watched(
     createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: () => 8, offline }),
   )
-  const tools = { clock, log: silentLog }
+  const tools = { clock, random: systemRandom, log: silentLog }
   const plenty = plentyOfRoom()
   scripted = new ScriptedLoad()
   streams = new ChannelStreams(clock)

@@ -40,7 +40,7 @@ export type TargetEvent =
   | { readonly kind: 'stop' }
   | { readonly kind: 'accepted' }
   /** The target does not take the key. `isInUse`: perhaps because it has it already. */
-  | { readonly kind: 'refused'; readonly message: string; readonly isInUse: boolean }
+  | { readonly kind: 'refused'; readonly message: string; readonly isInUse?: boolean }
   /** There was no connection, or it ended. */
   | { readonly kind: 'lost'; readonly message: string }
   /** No attempt with this media can succeed: its codec is none of the protocol's. */
@@ -69,10 +69,14 @@ export interface TargetMoment {
   readonly nowMs: number
   /** Of 0 to 1, random. Targets that failed together do not come back together. */
   readonly fraction: number
+  /** The longest pause before an attempt. */
+  readonly pauseMaxMs: number
 }
 
 export const REFUSALS_MAX = 3
-const PAUSE_MAX_MS = 30_000
+export const TARGET_PAUSE_MAX_MS = 30_000
+/** Viewers wait for a source that is back, such as a camera with new power. */
+export const SOURCE_PAUSE_MAX_MS = 15_000
 /** A target that ends sooner counts as one that failed again: it may accept and close each time. */
 const STEADY_MS = 10_000
 /** The share of a pause that the random number decides. It makes a pause shorter, so that the longest stays the longest. */
@@ -97,7 +101,7 @@ export function advanceTarget(state: TargetState, event: TargetEvent, moment: Ta
     case 'stop':
       return stopped(state, nowMs)
     case 'tick':
-      return isDue(state, nowMs) ? dialled({ ...state, sinceMs: nowMs }) : unchanged(state)
+      return isDue(state, moment) ? dialled({ ...state, sinceMs: nowMs }) : unchanged(state)
     case 'accepted':
       return state.status === 'connecting' ? accepted(state, nowMs) : unchanged(state)
     case 'refused':
@@ -113,8 +117,8 @@ const isAtRest = ({ status }: TargetState): boolean => status === 'off' || statu
 const isConnected = ({ status }: TargetState): boolean => status === 'connecting' || status === 'live'
 
 /** Also if it is further away than any attempt: the clock was put back since. */
-const isDue = ({ retryAtMs }: TargetState, nowMs: number): boolean =>
-  retryAtMs !== null && (retryAtMs <= nowMs || retryAtMs > nowMs + PAUSE_MAX_MS)
+const isDue = ({ retryAtMs }: TargetState, { nowMs, pauseMaxMs }: TargetMoment): boolean =>
+  retryAtMs !== null && (retryAtMs <= nowMs || retryAtMs > nowMs + pauseMaxMs)
 
 const unchanged = (state: TargetState): TargetStep => ({ state, effects: [] })
 
@@ -149,9 +153,10 @@ function refused(state: TargetState, { message, isInUse }: Refused, moment: Targ
   return refusals < REFUSALS_MAX ? lost(counted, message, moment) : rested(counted, 'refused', message, moment.nowMs)
 }
 
-function lost(state: TargetState, message: string, { nowMs, fraction }: TargetMoment): TargetStep {
+function lost(state: TargetState, message: string, moment: TargetMoment): TargetStep {
+  const { nowMs } = moment
   const failures = state.failures + 1
-  const retryAtMs = nowMs + pauseMs(failures, fraction)
+  const retryAtMs = nowMs + pauseMs(failures, moment)
   // A target that stays away is news once, and not at each attempt.
   const news = state.status === 'live' || failures === 1 ? 'error' : null
   const next: TargetState = { ...state, status: 'waiting', sinceMs: nowMs, failures, retryAtMs, message }
@@ -163,6 +168,6 @@ function rested(state: TargetState, status: 'refused' | 'failed', message: strin
   return { state: next, effects: [record('error'), { do: 'hangUp' }] }
 }
 
-/** 1 s, 2 s, 4 s … 30 s, or up to a quarter less. */
-const pauseMs = (failures: number, fraction: number): number =>
-  Math.round(Math.min(PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 5)) * (1 - JITTER * fraction))
+/** 1 s, 2 s, 4 s … the longest, or up to a quarter less. */
+const pauseMs = (failures: number, { fraction, pauseMaxMs }: TargetMoment): number =>
+  Math.round(Math.min(pauseMaxMs, 1000 * 2 ** Math.min(failures - 1, 5)) * (1 - JITTER * fraction))

@@ -1,15 +1,15 @@
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { LoadSlate, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/channels/runs/transcoder.ts'
-import type { DialSource } from '../pulling.ts'
+import type { FrameSource } from '../frame.ts'
 import { SlateShow } from '../slate/show.ts'
 import { Encoding, type EncodingTools, STOP_GRACE_MS } from './encoding.ts'
-import { type PullTranscodeParts, PullTranscode } from './pullTranscode.ts'
+import type { PulledSources } from './pulledSources.ts'
 import { PushTranscode } from './pushTranscode.ts'
 import type { PushSources } from './sources.ts'
 
 export interface JobTools extends EncodingTools {
   readonly sources: PushSources
-  readonly dial: DialSource
+  readonly pulled: PulledSources
   readonly loadSlate: LoadSlate
 }
 
@@ -23,8 +23,8 @@ export class RunningTranscode {
   readonly #slate: SlateShow
   #isReady = false
   #unwatch = (): void => undefined
-  /** The making of the folder, then the work for a pulled source. */
-  #work: Promise<void> = Promise.resolve()
+  /** Resolves when the folder is made. Never rejects. */
+  #made: Promise<unknown> = Promise.resolve()
 
   constructor(
     job: TranscodeJob,
@@ -54,21 +54,28 @@ export class RunningTranscode {
     if (signal.aborted) return
     const made = this.#encoding.makeFolder()
     // A job that stops waits for its folder, so that it can remove it.
-    this.#work = made.catch(() => undefined)
+    this.#made = made.catch(() => undefined)
     await made
     if (signal.aborted) return
-    const { source } = this.#job
     this.#encoding.ready()
     this.#isReady = true
-    if (source.kind === 'push')
-      this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#pushed.take(media))
-    else this.#work = this.#pull(source)
+    this.#unwatch = this.#watch()
   }
 
-  #pull(source: PullTranscodeParts['source']): Promise<void> {
-    const parts = { name: this.#job.name, encoding: this.#encoding, pushed: this.#pushed, tools: this.#tools }
-    const pulling = new PullTranscode({ ...parts, source, signal: this.#stopping.signal })
-    return pulling.run().catch((error: unknown) => this.#encoding.broken(String(error)))
+  /** Takes the media of the source, whenever there is some. Returns the function that leaves it. */
+  #watch(): () => void {
+    const { source } = this.#job
+    const [encoding, pushed] = [this.#encoding, this.#pushed]
+    const media = (one: FrameSource): void => pushed.take(one)
+    if (source.kind === 'push') return this.#tools.sources.watch(source.ingestId, media)
+    // What was encoded is reported as lost first.
+    const later = (tell: () => void): void => void pushed.done.then(tell)
+    return this.#tools.pulled.watch(source, {
+      media,
+      missing: (why) => later(() => encoding.log('warn', why)),
+      givenUp: (why) => later(() => encoding.broken(why, true)),
+      leftOut: (what) => encoding.log('info', `Of the source: ${what}`),
+    })
   }
 
   /** Resolves when the process is gone. Removes the folder, unless another job continues with it (`keepFolder`). */
@@ -78,7 +85,7 @@ export class RunningTranscode {
     this.#pushed.leave()
     await this.#slate.stop()
     await this.#encoding.stop(STOP_GRACE_MS)
-    await this.#work
+    await this.#made
     await this.#pushed.done
     await this.#encoding.end(keepFolder)
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { audioOnlyIndexOf } from '../../core/hls/channel.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
 import type { EngineLoad } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type {
@@ -18,6 +19,7 @@ import type { ChannelStreams } from '../hls/channelStreams.ts'
 import type { DialSource } from '../pulling.ts'
 import type { EngineOutputs } from './engineOutput.ts'
 import { RunningTranscode } from './job.ts'
+import { PulledSources } from './pulledSources.ts'
 import type { PushSources } from './sources.ts'
 
 export interface TranscoderOptions {
@@ -27,6 +29,7 @@ export interface TranscoderOptions {
   readonly meter: MeterReading
   readonly load: EngineLoad
   readonly clock: Clock
+  readonly random: Random
   readonly log: Logger
   /** Has one folder for each engine, and must hold nothing else: it is emptied. */
   readonly folder: string
@@ -54,6 +57,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log, streams, outputs } = options
   const jobs = new Map<string, RunningTranscode>()
   const stopping = new Map<string, Promise<void>>()
+  const pulled = new PulledSources(options)
   const folderOf = (engineId: string): string => join(folder, engineId)
 
   async function kill(engineId: string, keepFolder = false): Promise<void> {
@@ -97,7 +101,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
       const copies = video.some(({ copy }) => copy)
       const renditions = video.length + (audioOnlyIndexOf(job.ladder) === null ? 0 : 1)
       const stream = streams.open(job.engineId, renditions, copies)
-      const tools = { ...options, stream, output: outputs.open(job) }
+      const tools = { ...options, pulled, stream, output: outputs.open(job) }
       const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)
       void begin(job, mine, notify)

@@ -5,6 +5,7 @@ import {
   REFUSALS_MAX,
   type TargetEvent,
   type TargetState,
+  TARGET_PAUSE_MAX_MS,
   TARGET_STATUSES,
   type TargetStep,
 } from '../../../src/core/restream/state.ts'
@@ -13,7 +14,7 @@ const T0 = 1_750_000_000_000
 const SECOND = 1000
 
 const at = (state: TargetState, event: TargetEvent, nowMs = T0, fraction = 0): TargetStep =>
-  advanceTarget(state, event, { nowMs, fraction })
+  advanceTarget(state, event, { nowMs, fraction, pauseMaxMs: TARGET_PAUSE_MAX_MS })
 
 const start: TargetEvent = { kind: 'start' }
 const stop: TargetEvent = { kind: 'stop' }
