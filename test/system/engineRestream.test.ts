@@ -3,6 +3,7 @@ import { createLogger } from '../../src/base/log.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { endChildren, pushTo } from '../support/channels.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+import { RtspTarget } from '../support/rtspTarget.ts'
 import { makeToken } from '../support/testNode.ts'
 import { until } from '../support/until.ts'
 
@@ -15,20 +16,24 @@ const LADDER = {
   audio: { bitrate: 64 },
 }
 
+/** Of 25 a second. */
+const FRAME_US = 40_000
 const log: string[] = []
 let live: ChannelsClient
 let target: RunningApp
+let publishToken: string
 let key: string
 
 beforeAll(async () => {
+  const webrtc = { host: '127.0.0.1', port: 0 }
   const media = { allowedNetworks: ['127.0.0.0/8'] }
   live = await runChannels({
-    flags: { media },
+    flags: { media, webrtc },
     log: createLogger({ level: 'debug', format: 'json', destination: { write: (line) => void log.push(line) } }),
   })
-  target = await runApp({})
-  const { token } = await makeToken(target, 'publish')
-  key = `copy?token=${token}`
+  target = await runApp({ flags: { webrtc } })
+  publishToken = (await makeToken(target, 'publish')).token
+  key = `copy?token=${publishToken}`
 })
 afterEach(endChildren)
 afterAll(async () => {
@@ -37,7 +42,7 @@ afterAll(async () => {
 })
 
 const app = () => `rtmp://127.0.0.1:${target.rtmpPort}/v2/pub`
-const arrived = () => target.app.ctx.sessions.feeds().find(({ streamName }) => streamName === 'copy')
+const arrived = (name = 'copy') => target.app.ctx.sessions.feeds().find(({ streamName }) => streamName === name)
 
 async function startEngine(restream: object[]) {
   const ladder = await live.made('POST', '/abr', LADDER)
@@ -110,5 +115,45 @@ describe('an engine with a target', () => {
     expect(found).toMatchObject({ type: 'engine.log.warn', target: { id: '1', label: 'TV', url: app() } })
     expect(found.message).toContain('target TV')
     await live.v2('POST', `/channels/${channelId}/stop`)
+  })
+
+  test('sends each frame over WHIP, SRT and RTSP until its channel is stopped, and nothing when that is deleted', async () => {
+    const rtsp = await RtspTarget.start()
+    const { channelId, engine, streamKey } = await startEngine([
+      { url: `whip://${new URL(target.base).host}/api/whip/over-whip`, key: publishToken },
+      { url: `srt://127.0.0.1:${target.srtPort}?streamid=over-srt%3Ftoken%3D${publishToken}` },
+      { url: `rtsp://127.0.0.1:${rtsp.port}/live/over-rtsp` },
+    ])
+    push(streamKey)
+    const feeds = await until(() => {
+      const both = ['over-whip', 'over-srt'].map((name) => arrived(name))
+      return both.every((feed) => feed !== undefined) && both
+    })
+    const gaps = feeds.map((feed) => {
+      const timesUs: number[] = []
+      feed.media.subscribe({
+        tracks: () => undefined,
+        frame: ({ kind, timeUs }) => void (kind === 'video' && timesUs.push(timeUs)),
+        end: () => undefined,
+      })
+      return async () => {
+        await until(() => timesUs.length > 50)
+        return timesUs.slice(1, 50).filter((timeUs, at) => timeUs - (timesUs[at] ?? 0) > FRAME_US * 1.5)
+      }
+    })
+    for (const gapsOf of gaps) expect(await gapsOf()).toEqual([])
+    await until(() => (rtsp.packets.get(4)?.length ?? 0) > 50)
+    expect(rtsp.sdp).toContain('a=rtpmap:96 H264/90000')
+    const statuses = async () => (await targetsOf(engine.id)).map(({ status }: { status: string }) => status)
+    expect(await statuses()).toEqual(['live', 'live', 'live'])
+
+    expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    const areOver = () => !arrived('over-whip') && !arrived('over-srt') && rtsp.connections === 0
+    await until(areOver)
+    expect(rtsp.methods.at(-1)).toBe('TEARDOWN')
+    await until(async () => (await live.v2('DELETE', `/channels/${channelId}`)).status === 204)
+    expect([areOver(), (await live.v2('GET', `/monitoring/engines/${engine.id}`)).status]).toEqual([true, 404])
+    rtsp.stop()
   })
 })
