@@ -60,7 +60,7 @@ export const LANES = {
   postgres: {
     files: [
       'test/system/{backupPostgres,channelNodes,cluster,doctorPostgres,drain,faults,handover}.test.ts',
-      'test/system/{monitoringNodes,pgbouncer,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
+      'test/system/{monitoringNodes,pgbouncer,recordingNodes,restreamNodes,streamUpdates,streamViewers,switchover,viewerLimits}.test.ts',
     ],
     shared: [
       'test/conformance/lists.test.ts',

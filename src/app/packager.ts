@@ -10,6 +10,7 @@ import {
   failRecording,
   forgetRecording,
 } from '../commands/recordings/lifecycle.ts'
+import { followSwitches } from '../commands/recordings/followSwitches.ts'
 import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
 import { hostKeyOf, recordingsDir } from '../config/paths.ts'
 import { liveView } from '../config/holder.ts'
@@ -43,9 +44,11 @@ export function startPackager(app: App, ffmpeg: Ffmpeg, { load }: Encoders): Pac
     else packager.feedEnded(feed.feedId)
   })
   ctx.latestThumbnails.onRequest((feed) => packager.takeThumbnail(feed))
+  const switches = followSwitches(ctx, (feed, isOn) => packager.record(feed, isOn))
   return {
     ...packager,
     async stop(graceMs) {
+      await switches.stop()
       await packager.stop(graceMs)
       unwatch()
       ctx.latestThumbnails.onRequest(() => undefined)
@@ -66,16 +69,15 @@ export const recordingsHostKey = (config: Config): string => hostKeyOf(recording
 
 /** The files of finished recordings, for the routes. */
 export const recordingFiles = (
-  packager: Packager,
+  { files, recordings }: Packager,
   { hostKey, signLink }: Pick<RecordingRouteOptions, 'hostKey' | 'signLink'>,
 ): RecordingRouteOptions => ({
   hostKey,
   signLink,
-  pathOf: (id) => packager.files.finished(id),
-  thumbnailOf: (id) => packager.files.thumbnail(id),
-  diskSpace: () => packager.files.space(),
-  removeDeleted: () => packager.recordings.removeDeleted(),
-  record: (feed, on) => packager.record(feed, on),
+  pathOf: (id) => files.finished(id),
+  thumbnailOf: (id) => files.thumbnail(id),
+  diskSpace: () => files.space(),
+  removeDeleted: () => recordings.removeDeleted(),
 })
 
 /** Saves the state of recordings in one directory. */

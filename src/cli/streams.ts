@@ -1,10 +1,11 @@
 import { err, ok } from '../base/result.ts'
+import { switchRecording } from '../commands/recordings/switchRecording.ts'
 import { reprioritize, stopStream } from '../commands/sessions/sessions.ts'
 import { firstStreamsOnAir, readStreamHealth, readStreamOnAir } from '../commands/streams/streamsOnAir.ts'
 import { PROTOCOLS_OF } from '../core/access/protocols.ts'
 import type { FeedHealth, StreamOnAir } from '../core/streams/streamOnAir.ts'
 import { command } from './command.ts'
-import { id, required, wholeOr } from './flag.ts'
+import { id, required, requiredChoice, wholeOr } from './flag.ts'
 import { type Columns, listing, record, WATCH_FLAGS } from './listing.ts'
 import { fields } from './print.ts'
 import { usage } from './refusal.ts'
@@ -40,6 +41,7 @@ const SHOWN: Columns<StreamOnAir> = {
   ...Object.fromEntries(viewersOver),
   'most viewers': ['text', ({ mostViewers }) => mostViewers],
   secured: ['text', ({ secured }) => (secured ? 'yes' : 'no')],
+  recorded: ['text', ({ recorded }) => (recorded ? 'yes' : 'no')],
   token: ['text', ({ tokenId }) => tokenId],
   'token label': ['text', ({ tokenLabel }) => tokenLabel],
   sources: ['text', ({ sources }) => sources],
@@ -100,6 +102,27 @@ const stop = command({
     }),
 })
 
+const recording = command({
+  path: ['stream', 'record'],
+  summary: 'Record a stream on the air from now on, or no longer',
+  detail:
+    'For all its sources, from their next keyframe on, until the broadcast ends. `off` ends the recording, which becomes a file. ' +
+    'Publishers and tokens say whether the next broadcast is recorded.',
+  args: { stream: STREAM, state: { ...requiredChoice(['on', 'off'], '`on` or `off`.'), placeholder: 'STATE' } },
+  examples: ['sluice stream record studio-1 on', 'sluice stream record studio-1 off --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const isOn = call.args.state === 'on'
+      const done = await switchRecording(ctx, actor, call.args.stream, { record: isOn })
+      if (!done.ok) return done
+      return ok({
+        json: done.value,
+        text: '',
+        hint: isOn ? 'The stream is being recorded.' : 'The recording is being ended.',
+      })
+    }),
+})
+
 const health = command({
   path: ['stream', 'health'],
   summary: 'Say what is wrong with the media of a stream on the air, and what to set in its encoder',
@@ -148,4 +171,4 @@ const rank = command({
   },
 })
 
-export const streamCommands = [list, show, health, stop, rank]
+export const streamCommands = [list, show, health, stop, recording, rank]

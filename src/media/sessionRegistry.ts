@@ -16,7 +16,7 @@ import { StaleStreams, type StreamRef } from './staleStreams.ts'
 import { UsageCounts } from './usageCounts.ts'
 
 export type { Session } from '../core/sessions/types.ts'
-export { STREAMS_AT_ONCE } from './staleStreams.ts'
+export { StaleStreams, STREAMS_AT_ONCE } from './staleStreams.ts'
 export type { HourlyCount } from './usageCounts.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */

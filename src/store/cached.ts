@@ -21,13 +21,13 @@ export interface CachedToken {
 
 /**
  * What may have changed: one token, what an account says for its tokens, sessions to end (`kick`), the feeds of one stream or
- * of all (null), or anything (`all`).
+ * of all (null), what users want of their recordings, or anything (`all`).
  */
 export type Changed =
   /** `atMs`: when it was made, epoch milliseconds. */
   | { readonly kind: 'token'; readonly id: number; readonly atMs: number }
   | { readonly kind: 'account'; readonly id: string }
-  | { readonly kind: 'feed'; readonly stream: Stream | null }
+  | { readonly kind: 'feed' | 'recording'; readonly stream: Stream | null }
   | { readonly kind: 'kick' | 'all' }
 
 export type ChangeListener = (changed: Changed) => void
@@ -281,7 +281,8 @@ export class AccessCache {
         if (change.kind === 'secret') this.forgetSecrets()
         if (change.kind === 'account') this.forgetAccount(change.accountId)
         if (change.kind === 'kick') this.#notify({ kind: 'kick' })
-        if (change.kind === 'feed') this.#notify({ kind: 'feed', stream: streamOf(change) })
+        if (change.kind === 'feed' || change.kind === 'recording')
+          this.#notify({ kind: change.kind, stream: streamOf(change) })
       }
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()

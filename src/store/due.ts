@@ -1,12 +1,13 @@
 /**
  * A change that caches must follow: of one token, API secret or credential. `account`: of what the account says for its
- * tokens; `kick`: sessions must end; `feed`: a feed began or ended. These have no id: the reader looks them up.
+ * tokens; `kick`: sessions must end; `feed`: a feed began or ended; `recording`: users switched the recording of a stream. These
+ * have no id: the reader looks them up.
  */
 export interface Change {
-  readonly kind: 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed'
+  readonly kind: 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed' | 'recording'
   readonly accountId: string
   readonly id: number
-  /** Of a feed: its stream. Absent: any stream of the account may have changed. */
+  /** Of a feed or a recording: its stream. Absent: any stream of the account may have changed. */
   readonly streamName?: string
 }
 

@@ -125,10 +125,10 @@ const TABLES = {
     seq: SERIAL,
     /** PostgreSQL only: the transaction that wrote the row, because there `seq` is not the order of commits. */
     xid: XID,
-    kind: TEXT as 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed',
+    kind: TEXT as 'token' | 'secret' | 'credential' | 'account' | 'kick' | 'feed' | 'recording',
     account_id: TEXT,
     ref_id: NUMBER,
-    /** Of a feed; null: any of the account. */
+    /** Of a feed or a recording; null: any of the account. */
     stream_name: TEXT_OR_NULL,
     at_ms: NUMBER,
   },
@@ -245,6 +245,8 @@ const TABLES = {
     secured: FLAG,
     /** Of its publisher; null: the lowest. */
     priority: NUMBER_OR_NULL,
+    /** Whether users have it recorded; null: publisher and token say it. */
+    record_switch: FLAG_OR_NULL,
     node: TEXT,
     started_at_ms: NUMBER,
     ended_at_ms: NUMBER_OR_NULL,

@@ -26,6 +26,8 @@ export interface StoredSession extends Session, Bytes {
 }
 
 export interface StoredFeed extends FeedFacts {
+  /** Whether users have it recorded since it began; null: publisher and token say it. */
+  readonly recordSwitch: boolean | null
   /** Of its publisher among those of one source; null: the lowest. */
   readonly priority: number | null
   readonly node: string
@@ -64,6 +66,7 @@ export interface OnAirFeed extends StoredFeed {
   readonly protocol: Session['protocol']
   /** How many publishers of its source are spares. */
   readonly spares: number
+  readonly isRecorded: boolean
   readonly reading: string | null
   readonly mostViewers: number
 }
@@ -214,6 +217,8 @@ export interface FeedReads {
   open(limit: number): Promise<StoredFeed[]>
   /** Ids of the feeds on the air at a node. */
   openIds(node: string): Promise<string[]>
+  /** Feeds on the air at a node that users have recorded, or no longer. */
+  switched(node: string): Promise<StoredFeed[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */
   remote(node: string, limit: number): Promise<RemoteFeed[]>
   /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
@@ -327,8 +332,10 @@ export interface FeedTx {
    * `latestMs`, by a clock that was wrong, are moved to end at `atMs`, and keep their lengths.
    */
   settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null>
-  /** The feed of the source that ended last; null: none is stored. */
-  latest(source: Stream & { sourceId: string | null }): Promise<string | null>
+  /** The feed of the source that ended last. */
+  latest(source: Stream & { sourceId: string | null }): Promise<StoredFeed | undefined>
+  /** Asks the nodes of a stream's feeds on the air to record them, or no longer. Lock them before. */
+  switchRecording(stream: Stream, isOn: boolean): Promise<void>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
   /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
   report(reports: readonly FeedReport[]): Promise<void>

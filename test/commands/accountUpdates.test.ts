@@ -13,6 +13,7 @@ const stream = (over: Partial<StreamOnAir> = {}): StreamOnAir => ({
   node: 'n',
   tokenId: 1,
   secured: false,
+  recorded: false,
   health: 'steady',
   findings: [],
   source: {},

@@ -112,7 +112,15 @@ async function addBroadcast({ store, accountId }: Ground, atMs: number): Promise
   const feedId = sortedId(atMs)
   const of = { accountId, streamName: feedId, sourceId: null, sessionId: feedId, tokenId: 1 }
   await store.transaction(async (tx) => {
-    await tx.feeds.insert({ ...of, feedId, secured: false, priority: null, startedAtMs: 0, node: 'n' })
+    await tx.feeds.insert({
+      ...of,
+      feedId,
+      secured: false,
+      priority: null,
+      recordSwitch: null,
+      startedAtMs: 0,
+      node: 'n',
+    })
     await tx.feeds.end(feedId, atMs)
   })
   return { id: feedId, key: [atMs, feedId] }
@@ -178,7 +186,14 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     add: async ({ store, accountId }, atMs) => {
       const streamName = `${nameOf(atMs)}${randomBytes(6).toString('hex')}`
       const feed = { feedId: streamName, sessionId: streamName, accountId, streamName, sourceId: null, tokenId: 1 }
-      const open = { ...feed, secured: false, priority: null, startedAtMs: atMs, node: 'another node' }
+      const open = {
+        ...feed,
+        secured: false,
+        priority: null,
+        recordSwitch: null,
+        startedAtMs: atMs,
+        node: 'another node',
+      }
       await store.transaction((tx) => tx.feeds.insert(open))
       return { id: streamName, key: [streamName] }
     },

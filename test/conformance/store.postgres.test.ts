@@ -255,6 +255,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
         tokenId: 1,
         secured: false,
         priority: null,
+        recordSwitch: null,
         node: 'n',
         startedAtMs: 1,
       }

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../src/base/random.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import type { StoredRecording, Tx } from '../../src/store/store.ts'
-import { newAccount } from './store.samples.ts'
+import { newAccount, openFeed } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const T0 = 1_750_000_000_000
@@ -75,6 +76,37 @@ export function recordingsSuite(stores: Stores): void {
       expect(await ids({ after: eighth })).toEqual([other, first])
       expect(await ids({ streamName: 'other' })).toEqual([other])
       expect(await ids({ tokenId: 7 })).toEqual([other, first])
+    })
+
+    test('of feeds on the air are switched for all sources, and seen with their streams while they are under way', async () => {
+      const [accountId, node] = [newAccount(), randomUUID()]
+      const of = { accountId, streamName: 'stage' }
+      const [left, right, over, other] = [
+        openFeed({ ...of, sourceId: 'left', node }),
+        openFeed({ ...of, sourceId: 'right', node: randomUUID() }),
+        openFeed({ ...of, sourceId: 'over', node }),
+        openFeed({ ...of, streamName: 'other', node }),
+      ] as const
+      await write(async (tx) => {
+        for (const one of [left, right, over, other]) await tx.feeds.insert(one)
+        await tx.feeds.end(over.feedId, 2000)
+      })
+      const switched = async () =>
+        (await stores.other.read.feeds.switched(node)).map(({ feedId, recordSwitch }) => [feedId, recordSwitch])
+      expect(await switched()).toEqual([])
+      await write((tx) => tx.feeds.switchRecording(of, true))
+      expect(await switched()).toEqual([[left.feedId, true]])
+      await write((tx) => tx.feeds.switchRecording(of, false))
+      expect(await switched()).toEqual([[left.feedId, false]])
+      const recorded = async () => {
+        const feeds = await stores.other.read.feeds.onAir({ ...of, limit: 1 })
+        return feeds.filter(({ isRecorded }) => isRecorded).map(({ sourceId }) => sourceId)
+      }
+      expect(await recorded()).toEqual([])
+      const made = await make({ accountId, feedId: right.feedId })
+      expect(await recorded()).toEqual(['right'])
+      await write((tx) => tx.recordings.replace({ ...made, state: 'processing' }))
+      expect(await recorded()).toEqual([])
     })
 
     test('that are not finished are found by their host key', async () => {

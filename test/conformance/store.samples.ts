@@ -218,6 +218,7 @@ export const openFeed = (over: Partial<StoredFeed> & Stream): StoredFeed => ({
   tokenId: 1,
   secured: false,
   priority: null,
+  recordSwitch: null,
   startedAtMs: 1000,
   node: 'n',
   ...over,

@@ -42,7 +42,15 @@ export function streamsSuite(stores: Stores): void {
     ]
     await write((tx) => tx.feeds.report(reports))
     const onAir = (query: object = {}) => stores.other.read.feeds.onAir({ ...of, limit: 10, ...query })
-    const bare = { url: null, tokenLabel: null, protocol: 'whip', spares: 0, reading: null, mostViewers: 0 }
+    const bare = {
+      url: null,
+      tokenLabel: null,
+      protocol: 'whip',
+      isRecorded: false,
+      spares: 0,
+      reading: null,
+      mostViewers: 0,
+    }
     expect(await onAir()).toEqual([
       { ...older, ...bare },
       { ...a, ...bare, tokenLabel: 'Crew', protocol: 'rtmp', reading: '{"whep":2}', mostViewers: 7 },
@@ -88,12 +96,13 @@ export function streamsSuite(stores: Stores): void {
       ['left', 1],
       [null, 0],
     ])
-    const latest = (sourceId: string | null) => write((tx) => tx.feeds.latest({ ...of, sourceId }))
-    expect(await latest(null)).toBeNull()
+    const latest = async (sourceId: string | null) =>
+      (await write((tx) => tx.feeds.latest({ ...of, sourceId })))?.feedId
+    expect(await latest(null)).toBeUndefined()
     await write((tx) => tx.feeds.end(plain.feedId, 2000))
     const newer = feed({ ...of, startedAtMs: 2000 })
     await write((tx) => tx.feeds.insert(newer))
-    expect([await latest(null), await latest('left')]).toEqual([plain.feedId, null])
+    expect([await latest(null), await latest('left')]).toEqual([plain.feedId, undefined])
     await write((tx) => tx.feeds.end(newer.feedId, 3000))
     expect(await latest(null)).toBe(newer.feedId)
   })

@@ -67,6 +67,7 @@ describe('GET /api/streams/live', () => {
         tokenId: id,
         tokenLabel: 'Crew',
         secured: false,
+        recorded: false,
         videoCodec: 'h264',
         audioCodec: 'opus',
         width: 1920,

@@ -15,6 +15,7 @@ afterAll(() => sluice.close())
 interface Entry {
   readonly id: string
   readonly state: string
+  readonly feedId: string
   readonly durationMs?: number
 }
 
@@ -31,6 +32,8 @@ test('a recording begins and ends during a broadcast, and each time becomes a fi
   expect(await list('switched')).toEqual([])
   expect(await turn('switched', { record: true })).toEqual([200, { record: true }])
   await until(async () => (await list('switched')).length === 1)
+  const onAir = (await sluice.call('GET', '/api/streams/live?streamName=switched')).json.data
+  expect(onAir).toMatchObject([{ recorded: true }])
   // One that is recorded goes on.
   expect(await turn('switched', { record: true })).toEqual([200, { record: true }])
   await live.player.plays(2)
@@ -53,6 +56,21 @@ test('a recording begins and ends during a broadcast, and each time becomes a fi
   const rows = await app.ctx.store.read.audit.page({ accountId, limit: 10 })
   const actions = rows.filter(({ subject }) => subject === 'switched').map(({ action }) => action)
   expect(actions).toEqual(['recording.start', 'recording.stop', 'recording.start', 'recording.start'])
+})
+
+test('a publisher that takes over goes on with what users switched', async () => {
+  const first = await broadcast(sluice, h264, { streamName: 'taken', speed: 4 })
+  expect(await turn('taken', { record: true })).toEqual([200, { record: true }])
+  await until(async () => (await list('taken')).length === 1)
+  const second = await broadcast(sluice, h264, { streamName: 'taken', speed: 4 })
+  await until(async () => (await list('taken')).length === 2)
+  const feeds = (await list('taken')).map(({ feedId }) => feedId)
+  expect(feeds).toEqual([second.feed.feedId, first.feed.feedId])
+  await second.end()
+  // The next broadcast follows its token.
+  const third = await broadcast(sluice, h264, { streamName: 'taken', speed: 4 })
+  expect(third.feed.record).toBe(false)
+  await third.end()
 })
 
 test.each([

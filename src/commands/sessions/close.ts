@@ -170,7 +170,7 @@ export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<vo
 }
 
 /** The data of a feed in its events. */
-export const feedData = (feed: Omit<StoredFeed, 'node'>) => ({
+export const feedData = (feed: Omit<StoredFeed, 'node' | 'recordSwitch'>) => ({
   feedId: feed.feedId,
   accountId: feed.accountId,
   name: feed.streamName,

@@ -47,13 +47,13 @@ export async function goLive(
 
 function activeFeed(
   entry: ActiveSession,
-  { node: _node, priority: _priority, ...facts }: StoredFeed,
+  { node: _node, priority: _priority, recordSwitch, ...facts }: StoredFeed,
   media: FrameSource,
 ): ActiveFeed {
   const token = tokenOf(entry.request.credential)
   return {
     ...facts,
-    record: entry.record ?? token?.record === true,
+    record: recordSwitch ?? entry.record ?? token?.record === true,
     restream: !entry.noRestream,
     thumbnails: token?.enableThumbnails === true,
     renditions: token?.hlsRenditions ?? [],
@@ -121,6 +121,7 @@ async function begin(
   for (const old of outranked) await tx.sessions.makeSpare(old.sessionId)
   const nowMs = sessionDate(entry, ctx.clock)
   const lastEnd = await tx.feeds.settle(session, nowMs + AHEAD_MS, nowMs)
+  const previous = rivals[0] ?? (ctx.sessions.spares.has(entry) ? await tx.feeds.latest(session) : undefined)
   const feed: StoredFeed = {
     feedId,
     sessionId: session.id,
@@ -130,12 +131,13 @@ async function begin(
     tokenId: session.tokenId,
     secured: token.subscribeRequiresAuth,
     priority: standing.priority,
+    // For users it is the same broadcast.
+    recordSwitch: previous?.recordSwitch ?? null,
     startedAtMs: Math.max(nowMs, session.startedAtMs, (lastEnd ?? 0) + 1),
     node: ctx.sessions.node,
   }
-  const previous = rivals[0]?.feedId ?? (ctx.sessions.spares.has(entry) ? await tx.feeds.latest(session) : null)
   await tx.feeds.insert(feed)
-  await emitStart(tx, feed, previous)
+  await emitStart(tx, feed, previous?.feedId ?? null)
   return { feed, replaced, outranked }
 }
 

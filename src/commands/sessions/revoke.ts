@@ -32,6 +32,7 @@ export function followChanges(ctx: SessionContext, feedsRead: FeedsRead): () => 
     if (changed.kind === 'token') return recheckToken(ctx, changed.id, changed.atMs)
     if (changed.kind === 'account') return recheck(ctx, changed.id)
     if (changed.kind === 'kick') return kick()
+    if (changed.kind === 'recording') return
     if (changed.kind === 'feed' && changed.stream !== null) staleStreams.add(changed.stream)
     else staleStreams.addAll()
     await (changed.kind === 'feed' ? look() : Promise.all([kick(), look(), recheckAny()]))

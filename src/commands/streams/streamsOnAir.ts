@@ -163,6 +163,7 @@ function toStreamOnAir(ctx: SessionContext, { feeds, viewing }: OnAir): StreamOn
     tokenId: main.tokenId,
     ...(main.tokenLabel === null ? {} : { tokenLabel: main.tokenLabel }),
     secured: feeds.some(({ secured }) => secured),
+    recorded: feeds.some(({ isRecorded }) => isRecorded),
     ...known(reading),
     health: reading?.health ?? ('steady' as const),
     ...measuredOf(main.protocol, reading),

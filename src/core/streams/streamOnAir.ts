@@ -58,6 +58,8 @@ export interface StreamOnAir
   readonly tokenId: number
   readonly tokenLabel?: string
   readonly secured: boolean
+  /** A recording of one of its sources is under way. */
+  readonly recorded: boolean
   readonly health: FeedReading['health']
   readonly findings: readonly SourceFinding[]
   readonly source: SourceReading

@@ -50,6 +50,14 @@ const sparesOf = (eb: ExpressionBuilder<DB, 'feeds'>) =>
     .where('spare.spare', '=', 1)
     .where(sql<string>`coalesce(spare.source_id, '')`, '=', eb.ref('feeds.source'))
 
+const recordingsOf = (eb: ExpressionBuilder<DB, 'feeds'>) =>
+  eb
+    .selectFrom('recordings')
+    .select((of) => of.fn.countAll<number>().as('n'))
+    .whereRef('recordings.feed_id', '=', 'feeds.id')
+    // A literal, because the planner cannot match a partial index with a parameter.
+    .where(sql<boolean>`recordings.state = 'recording'`)
+
 export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promise<OnAirFeed[]> {
   const { accountId, streamName, after, limit } = query
   const rows = await executor.ask((db) => {
@@ -70,7 +78,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
       .leftJoin('sessions', 'sessions.id', 'feeds.session_id')
       .select(columnsOf('feeds'))
       .select(['nodes.url', 'tokens.label', 'sessions.protocol'])
-      .select((eb) => sparesOf(eb).as('spares'))
+      .select((eb) => [sparesOf(eb).as('spares'), recordingsOf(eb).as('recordings')])
       .where('feeds.account_id', '=', accountId)
       .where('feeds.ended_at_ms', 'is', null)
       .where('feeds.stream_name', 'in', names.orderBy('named.stream_name').limit(limit))
@@ -85,6 +93,7 @@ export async function streamsOnAir(executor: Executor, query: OnAirQuery): Promi
     // A feed without its session is about to end.
     protocol: (row.protocol ?? 'whip') as Protocol,
     spares: row.spares ?? 0,
+    isRecorded: (row.recordings ?? 0) > 0,
     reading: row.reading,
     mostViewers: row.most_viewers,
   }))

@@ -12,6 +12,7 @@ export const FEED_COLUMNS = [
   'feeds.token_id',
   'feeds.secured',
   'feeds.priority',
+  'feeds.record_switch',
   'feeds.node',
   'feeds.started_at_ms',
   'feeds.ended_at_ms',
@@ -28,6 +29,7 @@ export const feedFromRow = (row: FeedRow): StoredFeed => ({
   tokenId: row.token_id,
   secured: row.secured === 1,
   priority: row.priority,
+  recordSwitch: row.record_switch === null ? null : row.record_switch === 1,
   node: row.node,
   startedAtMs: row.started_at_ms,
 })

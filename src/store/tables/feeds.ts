@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { RecentFeed } from '../../core/streams/monitoring.ts'
 import type { PublishedFeed } from '../../core/audience/watched.ts'
 import { inSlices, statement, Verbs } from '../executor.ts'
+import type { DbBoolean } from '../columns.ts'
 import type { DB } from '../schema.ts'
 import type {
   Broadcast,
@@ -32,6 +33,7 @@ const insert = statement((db, p: FeedRow) =>
     token_id: p.token_id,
     secured: p.secured,
     priority: p.priority,
+    record_switch: p.record_switch,
     node: p.node,
     started_at_ms: p.started_at_ms,
     most_viewers: sql.lit(0),
@@ -122,7 +124,7 @@ const lastEnd = statement((db, p: Stream) =>
 const latest = statement((db, p: Stream & { source: string }) =>
   db
     .selectFrom('feeds')
-    .select('id')
+    .select(FEED_COLUMNS)
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
     .where('source', '=', p.source)
@@ -169,6 +171,26 @@ const endOfNode = statement((db, p: { node: string; atMs: number }, engine) => {
     .returning(FEED_COLUMNS)
 })
 
+const flagOf = (isOn: boolean): DbBoolean => (isOn ? 1 : 0)
+
+const switchRecording = statement((db, p: Stream & { record: DbBoolean }) =>
+  db
+    .updateTable('feeds')
+    .set({ record_switch: p.record })
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('ended_at_ms', 'is', null),
+)
+
+const switched = statement((db, p: { node: string }) =>
+  db
+    .selectFrom('feeds')
+    .select(FEED_COLUMNS)
+    .where('node', '=', p.node)
+    .where('ended_at_ms', 'is', null)
+    .where('record_switch', 'is not', null),
+)
+
 /** The reads of feeds. */
 export class FeedReadVerbs extends Verbs {
   async tokenIds(accountId: string, streamName?: string): Promise<number[]> {
@@ -190,6 +212,10 @@ export class FeedReadVerbs extends Verbs {
 
   async openIds(node: string): Promise<string[]> {
     return (await this.executor.all(openIds, { node })).map(({ id }) => id)
+  }
+
+  async switched(node: string): Promise<StoredFeed[]> {
+    return (await this.executor.all(switched, { node })).map(feedFromRow)
   }
 
   async remote(node: string, limit: number): Promise<RemoteFeed[]> {
@@ -259,6 +285,7 @@ export class FeedTxVerbs extends FeedReadVerbs {
       token_id: feed.tokenId,
       secured: feed.secured ? 1 : 0,
       priority: feed.priority,
+      record_switch: feed.recordSwitch === null ? null : flagOf(feed.recordSwitch),
       node: feed.node,
       started_at_ms: feed.startedAtMs,
       ended_at_ms: null,
@@ -272,8 +299,13 @@ export class FeedTxVerbs extends FeedReadVerbs {
     return (await this.executor.all(lockOpen, stream)).map(feedFromRow)
   }
 
-  async latest({ sourceId, ...stream }: Stream & { sourceId: string | null }): Promise<string | null> {
-    return (await this.executor.first(latest, { ...stream, source: sourceId ?? '' }))?.id ?? null
+  async latest({ sourceId, ...stream }: Stream & { sourceId: string | null }): Promise<StoredFeed | undefined> {
+    const row = await this.executor.first(latest, { ...stream, source: sourceId ?? '' })
+    return row && feedFromRow(row)
+  }
+
+  async switchRecording(stream: Stream, isOn: boolean): Promise<void> {
+    await this.executor.run(switchRecording, { ...stream, record: flagOf(isOn) })
   }
 
   async settle(stream: Stream, latestMs: number, atMs: number): Promise<number | null> {

@@ -84,6 +84,19 @@ test('a page of a stream waits for it, plays it, ends a viewer and the broadcast
   await page.waitForSelector('section:has(h2:text-is("Past broadcasts")) li:has-text("at most")')
 })
 
+test('a recording begins and ends during a broadcast, and the page has it', async () => {
+  const { token } = await dashboard.token('publish', { streams })
+  onTestFinished(() => publisher.stop())
+  await goLive(token)
+  await page.click('.page-head >> text=Record')
+  await page.waitForSelector('.page-head .tag:text-is("Recording now")')
+  await page.waitForSelector('section:has(h2:text-is("Recordings of it")) li:has-text("Recording now")')
+  expect(await axe(page)).toEqual([])
+  await page.click('.page-head >> text=End recording')
+  await page.waitForSelector('.page-head .tag:text-is("Recording now")', { state: 'detached' })
+  await page.waitForSelector('section:has(h2:text-is("Recordings of it")) a[href*=download]')
+})
+
 test('it shows the addresses, and why viewers were refused', async () => {
   expect(await page.textContent('.copy code')).toBe(
     `${new URL(dashboard.home).origin}/watch/${dashboard.accountId}/talk`,

@@ -12,7 +12,7 @@ import {
   readRecording,
 } from '../../../commands/recordings/recordings.ts'
 import { signRecording } from '../../../commands/recordings/signRecording.ts'
-import { type RecordingSwitch, switchRecording } from '../../../commands/recordings/switchRecording.ts'
+import { switchRecording } from '../../../commands/recordings/switchRecording.ts'
 import { err, ok } from '../../../base/result.ts'
 import type { Mac } from '../../../core/pages/cursor.ts'
 import { SignedRecording, SignRecording } from '../../../core/recordings/signSchema.ts'
@@ -39,8 +39,6 @@ export interface RecordingRouteOptions {
   readonly diskSpace: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
-  /** Begins or ends the recording of a feed of this node. */
-  readonly record: RecordingSwitch['record']
 }
 
 /** A server without files, for example to generate the OpenAPI document. */
@@ -53,7 +51,6 @@ export const NO_FILES: RecordingRouteOptions = {
   },
   diskSpace: () => Promise.resolve(null),
   removeDeleted: () => Promise.resolve(),
-  record: () => undefined,
 }
 
 interface Parts extends RecordingRouteOptions {
@@ -129,12 +126,8 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
       data: Type.Object({ record: Type.Boolean() }),
     }),
     async (request, reply) => {
-      const { streamName } = request.params
-      const { peerOf, record } = parts
-      return sendResult(
-        reply,
-        await switchRecording(ctx, actorOf(request, peerOf), { streamName, body: request.body, record }),
-      )
+      const { params, body } = request
+      return sendResult(reply, await switchRecording(ctx, actorOf(request, parts.peerOf), params.streamName, body))
     },
   )
 }

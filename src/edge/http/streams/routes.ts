@@ -129,6 +129,7 @@ const StreamOnAirSchema = Type.Object({
   tokenId: Type.Integer({ description: 'The publish token.' }),
   tokenLabel: text('Absent: the token was deleted.'),
   secured: Type.Boolean({ description: 'Viewers need a subscribe token.' }),
+  recorded: Type.Boolean({ description: 'A recording of one of its sources is under way.' }),
   videoCodec: text(`${quoted(VIDEO_CODECS)}; absent without video, and until its node knows.`),
   audioCodec: text(`${quoted(AUDIO_CODECS)}; absent without audio, and until its node knows.`),
   width: figure('Pixels; with simulcast of the largest layer.'),

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import {
   type Answer,
   deleteRecording,
@@ -27,6 +27,7 @@ import { bytes, count, duration, Time } from '../../parts/values.tsx'
 import { type PageArgs, setQuery } from '../../router.ts'
 import { canChange } from '../../session.ts'
 import { words } from '../../words/words.ts'
+import { useUnderWay } from './underWay.ts'
 import '../../parts/screen.css'
 import './recordings.css'
 
@@ -45,10 +46,7 @@ const STATES: Readonly<Record<Recording['state'], StateKind>> = {
 const LINK_SECONDS = { hour: 3600, day: 86_400, week: 604_800 } as const
 type LinkLife = keyof typeof LINK_SECONDS
 const LINK_LIVES: readonly LinkLife[] = ['hour', 'day', 'week']
-/** How often the list is read while a recording is under way. */
-const LOOK_MS = 3000
 const isReady = ({ state }: Recording): boolean => state === 'completed'
-const isUnderWay = ({ state }: Recording): boolean => state === 'recording' || state === 'processing'
 
 const fileOf = ({ id }: Recording): string => addressOf(downloadRecording, { path: { recordingId: id } })
 
@@ -69,12 +67,7 @@ export function RecordingsPage({ query }: PageArgs) {
     [streamName, search],
   )
   useFollow(recordingEdits, list.reload)
-  const { data, reload } = list
-  useEffect(() => {
-    if (!data?.some(isUnderWay)) return undefined
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), LOOK_MS)
-    return () => clearInterval(timer)
-  }, [data?.some(isUnderWay), reload])
+  useUnderWay(list.data, list.reload)
   const [played, setPlayed] = useState<Recording | null>(null)
   const [linked, setLinked] = useState<Recording | null>(null)
   const [doomed, setDoomed] = useState<Recording | null>(null)

@@ -16,6 +16,7 @@ import { HealthState } from './format.tsx'
 import { Health } from './health.tsx'
 import { LastHour } from './lastHour.tsx'
 import { Players } from './player.tsx'
+import { RecordButton } from './record.tsx'
 import { Publisher, RecentRefusals, Recordings } from './side.tsx'
 import { Spares } from './spares.tsx'
 import { TargetEvents } from './targetEvents.tsx'
@@ -40,9 +41,12 @@ export function StreamPage({ values }: PageArgs) {
       actions={
         stream &&
         canChange() && (
-          <Button look="danger" icon="stop" onClick={() => setEnding(true)}>
-            {text.end}
-          </Button>
+          <>
+            <RecordButton stream={stream} />
+            <Button look="danger" icon="stop" onClick={() => setEnding(true)}>
+              {text.end}
+            </Button>
+          </>
         )
       }
     >
@@ -58,7 +62,7 @@ export function StreamPage({ values }: PageArgs) {
           {stream?.spares !== undefined && <Spares stream={stream} />}
           {stream?.restreams && <Targets targets={stream.restreams} />}
           <TargetEvents streamName={streamName} stream={stream} />
-          <Recordings streamName={streamName} />
+          <Recordings streamName={streamName} isRecorded={stream?.recorded} />
           <PastBroadcasts streamName={streamName} isLive={stream !== undefined} />
           <RecentRefusals streamName={streamName} />
         </div>
@@ -68,12 +72,13 @@ export function StreamPage({ values }: PageArgs) {
   )
 }
 
-const Tags = ({ stream: { startedOn, health, protocol, tokenLabel } }: { readonly stream: StreamOnAir }) => (
+const Tags = ({ stream: { startedOn, health, protocol, recorded, tokenLabel } }: { readonly stream: StreamOnAir }) => (
   <span class="tags">
     <State kind="live" look="pill">
       {words.goLive.live} <Since since={startedOn} />
     </State>
     <HealthState health={health} look="pill" />
+    {recorded && <span class="tag">{text.recordingNow}</span>}
     <span class="tag">{protocol.toUpperCase()}</span>
     {tokenLabel !== undefined && <span class="tag">{text.withToken(tokenLabel)}</span>}
   </span>

@@ -10,6 +10,7 @@ import { bytes, duration, Time } from '../../parts/values.tsx'
 import { linkTo } from '../../router.ts'
 import { words } from '../../words/words.ts'
 import { linkToAccess } from '../access/filters.ts'
+import { useUnderWay } from '../recordings/underWay.ts'
 import { codecName } from '../../codecName.ts'
 
 const text = words.stream
@@ -36,9 +37,17 @@ export function Publisher({ stream }: { readonly stream: StreamOnAir }) {
   )
 }
 
+interface RecordingsProps {
+  readonly streamName: string
+  /** Of the broadcast; undefined: there is none. */
+  readonly isRecorded: boolean | undefined
+}
+
 /** The newest recordings of a stream. */
-export function Recordings({ streamName }: { readonly streamName: string }) {
-  const load = useLoad((signal) => call(listRecordings, { query: { streamName, limit: 5 } }, { signal }), [streamName])
+export function Recordings({ streamName, isRecorded }: RecordingsProps) {
+  const query = { streamName, limit: 5 }
+  const load = useLoad((signal) => call(listRecordings, { query }, { signal }), [streamName, isRecorded])
+  useUnderWay(load.data, load.reload)
   const all = <a class="note" href={linkTo('/recordings', { stream: streamName })} children={text.all} />
   return (
     <Card title={text.recordings} aside={all} isFlush>

@@ -102,8 +102,10 @@ const COLUMNS: readonly Column<StreamOnAir>[] = [
     id: 'name',
     title: text.columns.name,
     isSortable: true,
-    cell: ({ streamName, tokenLabel }) => (
-      <StreamName streamName={streamName} note={tokenLabel ?? words.overview.deletedToken} />
+    cell: ({ streamName, tokenLabel, recorded }) => (
+      <StreamName streamName={streamName} note={tokenLabel ?? words.overview.deletedToken}>
+        {recorded && <span class="tag">{words.stream.recordingNow}</span>}
+      </StreamName>
     ),
   },
   { id: 'health', title: text.columns.health, isSortable: true, cell: ({ health }) => <HealthState health={health} /> },

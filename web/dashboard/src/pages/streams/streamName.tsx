@@ -1,11 +1,20 @@
+import type { ComponentChildren } from 'preact'
 import { linkTo } from '../../router.ts'
 
+interface StreamNameProps {
+  readonly streamName: string
+  readonly note: string
+  /** Beside the name. */
+  readonly children?: ComponentChildren
+}
+
 /** The first cell of a list of streams: its name, which leads to its page, and the token that it came with. */
-export const StreamName = ({ streamName, note }: { readonly streamName: string; readonly note: string }) => (
+export const StreamName = ({ streamName, note, children }: StreamNameProps) => (
   <>
     <a class="row" href={linkTo(`/streams/${encodeURIComponent(streamName)}`)}>
       {streamName}
-    </a>
+    </a>{' '}
+    {children}
     <span class="sub">{note}</span>
   </>
 )
